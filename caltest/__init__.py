@@ -1,0 +1,120 @@
+"""Statistical hypothesis tests of calibration: whether predicted probabilities can be taken at face value.
+
+Glossary, from the symbols in the papers to the names here:
+
+====================================  ============================  ===================================
+P_X, g(X): prediction                 ``Categorical``, ``Normal``   ``caltest.predictions``
+Y: target, label                      ``targets``                   ``caltest.predictions.base.Sample``
+Z_X, drawn from P_X                   ``Predictions.sample``        ``caltest.predictions.base``
+k_P, k_Y, k = k_P x k_Y               ``ProductKernel``             ``caltest.kernels.product``
+nu, lambda: bandwidth                 ``bandwidth``                 ``caltest.kernels.radial``
+h((p, y), (p', y'))                   ``h_tile``                    ``caltest.hstatistics``
+SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.estimators.skce``
+SKCE_ul, SKCE_{k,B}: blocks           ``BlockSKCE``                 ``caltest.estimators.skce``
+UCME, test locations T_j              ``UCME``                      ``caltest.estimators.ucme``
+ECE                                   ``ECE``                       ``caltest.estimators.ece``
+MMCE                                  ``MMCE``                      ``caltest.estimators.mmce``
+D_b, D_uq, D_l: bounds                ``DistributionFreeBound``     ``caltest.nulls.distribution_free``
+A_l: normal limit                     ``NormalNull``                ``caltest.nulls.normal``
+A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nulls.bootstrap``
+C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.consistency``
+Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.hotelling``
+====================================  ============================  ===================================
+"""
+
+from caltest.binning import Binning, MedianVarianceBinning, QuantileBinning, UniformBinning
+from caltest.calibration_test import (
+    AsymptoticBlockSKCETest,
+    AsymptoticCMETest,
+    AsymptoticSKCETest,
+    CalibrationTest,
+    ConsistencyTest,
+    DistributionFreeSKCETest,
+    MonteCarloTest,
+    calibration_test,
+)
+from caltest.datasets import load_digits_predictions
+from caltest.estimators import ECE, MMCE, SKCE, UCME, BlockSKCE, Estimator
+from caltest.kernels import (
+    Cityblock,
+    DeltaKernel,
+    Euclidean,
+    ExponentialKernel,
+    GaussianKernel,
+    KernelWarning,
+    ProductKernel,
+    SquaredEuclidean,
+    TotalVariation,
+    Wasserstein,
+)
+from caltest.nulls import (
+    ArconesGineBootstrap,
+    ConditionalMonteCarlo,
+    ConsistencyResampling,
+    DistributionFreeBound,
+    HotellingNull,
+    NormalNull,
+    Null,
+)
+from caltest.predictions import (
+    Bernoulli,
+    Categorical,
+    ClosedFormMissing,
+    Normal,
+    Predictions,
+    classwise,
+    median_bandwidth,
+    top_label,
+)
+from caltest.result import CalibrationTestResult, ConfidenceInterval
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ECE",
+    "MMCE",
+    "SKCE",
+    "UCME",
+    "ArconesGineBootstrap",
+    "AsymptoticBlockSKCETest",
+    "AsymptoticCMETest",
+    "AsymptoticSKCETest",
+    "Bernoulli",
+    "Binning",
+    "BlockSKCE",
+    "CalibrationTest",
+    "CalibrationTestResult",
+    "Categorical",
+    "Cityblock",
+    "ClosedFormMissing",
+    "ConditionalMonteCarlo",
+    "ConfidenceInterval",
+    "ConsistencyResampling",
+    "ConsistencyTest",
+    "DeltaKernel",
+    "DistributionFreeBound",
+    "DistributionFreeSKCETest",
+    "Estimator",
+    "Euclidean",
+    "ExponentialKernel",
+    "GaussianKernel",
+    "HotellingNull",
+    "KernelWarning",
+    "MedianVarianceBinning",
+    "MonteCarloTest",
+    "Normal",
+    "NormalNull",
+    "Null",
+    "Predictions",
+    "ProductKernel",
+    "QuantileBinning",
+    "SquaredEuclidean",
+    "TotalVariation",
+    "UniformBinning",
+    "Wasserstein",
+    "calibration_test",
+    "classwise",
+    "load_digits_predictions",
+    "median_bandwidth",
+    "top_label",
+]

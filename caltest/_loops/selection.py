@@ -1,0 +1,32 @@
+"""Counting values into cells, for order statistics of more values than fit into memory."""
+
+import numpy as np
+
+from caltest._jit import jit
+from caltest._types import FloatArray, IntArray
+
+
+@jit
+def count_cells(values: FloatArray, low: float, high: float, counts: IntArray) -> int:
+    """Add the number of values in each of the equal cells of [low, high]; return how many lie below ``low``."""
+    cells = counts.shape[0]
+    scale = cells / (high - low)
+    below = 0
+    for value in values:
+        if value < low:
+            below += 1
+        elif value <= high:
+            counts[min(int((value - low) * scale), cells - 1)] += 1
+    return below
+
+
+@jit
+def keep_between(values: FloatArray, low: float, high: float) -> FloatArray:
+    """The values in [low, high]."""
+    kept = np.empty(values.shape[0])
+    n = 0
+    for value in values:
+        if low <= value <= high:
+            kept[n] = value
+            n += 1
+    return kept[:n]

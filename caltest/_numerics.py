@@ -1,0 +1,48 @@
+"""Numerical rules shared by all tests: random seeds, the p-value of resampling, ranges of tiles."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from caltest._types import FloatArray
+
+TIE_TOLERANCE = 1e-10
+"""Relative difference below which two values of a statistic count as equal.
+
+Equal configurations summed in another order differ in their last bits; without a tolerance such ties would be
+broken by rounding.
+"""
+
+
+def resampling_pvalue(observed: float, draws: FloatArray) -> float:
+    """``(1 + #{draw >= observed}) / (1 + B)`` for B draws, ties counted with a relative tolerance.
+
+    Never 0. If the observed value and the draws are exchangeable under the null hypothesis, the rejection
+    probability at level alpha is at most alpha for every B (Dwass 1957; Phipson and Smyth 2010).
+    """
+    tolerance = TIE_TOLERANCE * max(abs(observed), float(np.mean(np.abs(draws))))
+    return float((1 + np.count_nonzero(draws >= observed - tolerance)) / (1 + draws.size))
+
+
+def seed_of(rng: Any) -> int:
+    """An integer that reproduces the random numbers of one call.
+
+    An integer is its own seed; None takes fresh entropy; a generator gives its next 63 random bits; a seed
+    sequence gives its state.
+    """
+    if rng is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**63))
+    if isinstance(rng, np.random.SeedSequence):
+        return int(rng.generate_state(1, np.uint64)[0] >> np.uint64(1))
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
+        return int(rng)
+    raise ValueError(f"rng: got {rng!r}, wanted None, a non-negative integer, a SeedSequence or a numpy Generator")
+
+
+def ranges(n: int, size: int) -> Iterator[slice]:
+    """Consecutive slices of at most ``size`` that cover 0..n-1."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))

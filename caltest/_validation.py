@@ -1,0 +1,269 @@
+"""Checks of user data at the boundary: every error says what was got, what was wanted and how to fix it."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from caltest._types import Array, ArrayLike, FloatArray, IntArray
+
+SUM_TOLERANCE = 1e-6
+"""Rows that sum to 1 within this are taken as they are: float32 softmax outputs do."""
+
+RENORMALISED_TOLERANCE = 1e-2
+"""Rows that sum to 1 within this are renormalised: half-precision and rounded outputs do."""
+
+
+def to_array(data: ArrayLike, name: str) -> Array:
+    """Any array-like as a numpy array, by position: an index of a data frame is not looked at."""
+    if hasattr(data, "detach") and hasattr(data, "cpu"):
+        data = _from_tensor(data)
+    elif hasattr(data, "to_numpy"):
+        data = data.to_numpy()
+    if isinstance(data, np.ma.MaskedArray) and np.ma.getmaskarray(data).any():
+        raise ValueError(f"{name}: got a masked array with masked values, wanted complete data; drop those rows first")
+    try:
+        array = np.asarray(data)
+    except ValueError as error:
+        raise ValueError(f"{name}: got rows of different lengths, wanted a rectangular array ({error})") from None
+    if array.dtype == object:
+        array = _from_objects(array, name)
+    return array
+
+
+def _from_tensor(tensor: Any) -> Any:
+    tensor = tensor.detach().cpu()
+    if tensor.is_floating_point():
+        tensor = tensor.double()
+    return tensor.numpy()
+
+
+def _from_objects(array: Array, name: str) -> Array:
+    flat = array.ravel()
+    missing = next((i for i, value in enumerate(flat) if _is_missing(value)), None)
+    if missing is not None:
+        raise ValueError(f"{name}: got a missing value at position {missing}, wanted complete data; drop those rows")
+    if all(isinstance(value, str) for value in flat):
+        return array.astype(str)
+    try:
+        converted = np.array([value if isinstance(value, (bool, int, float)) else float(value) for value in flat])
+    except (TypeError, ValueError):
+        kinds = sorted({type(value).__name__ for value in flat})
+        raise ValueError(f"{name}: got values of type {', '.join(kinds)}, wanted numbers") from None
+    return converted.reshape(array.shape)
+
+
+def _is_missing(value: Any) -> bool:
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
+def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
+    """A finite, non-empty float64 array with ``ndim`` dimensions."""
+    array = to_array(data, name)
+    if array.dtype.kind not in "buif":
+        raise ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers")
+    if array.size == 0:
+        raise ValueError(f"{name}: got no values (shape {array.shape}), wanted at least one observation")
+    if array.ndim != ndim:
+        raise ValueError(f"{name}: got shape {array.shape}, wanted {ndim} dimension{'s' if ndim > 1 else ''}")
+    array = array.astype(np.float64)
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise ValueError(
+            f"{name}: got {array[where]} at {_place(where)} ({int((~finite).sum())} such values), wanted finite numbers"
+        )
+    return array
+
+
+def _place(where: tuple[int, ...]) -> str:
+    return f"row {where[0]}" if len(where) == 1 else f"row {where[0]}, column {where[1]}"
+
+
+def probability_matrix(data: ArrayLike, name: str = "probabilities") -> tuple[FloatArray, str]:
+    """An (n, k) array of probability vectors, and a note on what was done to it (empty if nothing was)."""
+    matrix = real_array(data, name, ndim=2)
+    if matrix.shape[1] == 1:
+        raise ValueError(
+            f"{name}: got shape {matrix.shape}, wanted one column per class; "
+            "for two classes pass the probabilities of class 1 as a 1-D array"
+        )
+    sums = matrix.sum(axis=1)
+    deviation = np.abs(sums - 1.0)
+    if (matrix < 0.0).any() or deviation.max() > RENORMALISED_TOLERANCE:
+        _raise_not_probabilities(matrix, sums, name)
+    if deviation.max() <= SUM_TOLERANCE:
+        return matrix, ""
+    matrix /= sums[:, None]
+    return matrix, f"rows of the probabilities summed to 1 only within {deviation.max():.1g}; they were renormalised"
+
+
+def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) -> None:
+    row = int(np.argmax(np.abs(sums - 1.0)))
+    if matrix.max() <= 1e-6 and np.allclose(np.exp(matrix).sum(axis=1), 1.0, atol=RENORMALISED_TOLERANCE):
+        raise ValueError(
+            f"{name}: got log-probabilities (all values at most 0), wanted probabilities; pass np.exp of them"
+        )
+    if (matrix < 0.0).any() and np.mean(np.abs(sums - 1.0) > RENORMALISED_TOLERANCE) > 0.5:
+        i, j = (int(v) for v in np.argwhere(matrix < 0.0)[0])
+        raise ValueError(
+            f"{name}: got {matrix[i, j]:.6g} at row {i}, column {j}, and rows that do not sum to 1: these look like "
+            "logits, wanted probabilities; apply scipy.special.softmax(logits, axis=1) first"
+        )
+    if (matrix < 0.0).any():
+        i, j = (int(v) for v in np.argwhere(matrix < 0.0)[0])
+        raise ValueError(f"{name}: got {matrix[i, j]:.6g} at row {i}, column {j}, wanted probabilities of at least 0")
+    if np.allclose(sums, 100.0, rtol=RENORMALISED_TOLERANCE):
+        raise ValueError(f"{name}: got rows that sum to 100, wanted rows that sum to 1; divide the percentages by 100")
+    if np.allclose(matrix.sum(axis=0), 1.0, atol=RENORMALISED_TOLERANCE):
+        raise ValueError(
+            f"{name}: got shape {matrix.shape} with columns that sum to 1, wanted one row per observation; "
+            "pass the transpose"
+        )
+    raise ValueError(
+        f"{name}: got row {row} that sums to {sums[row]:.6g}, wanted rows that sum to 1 (within "
+        f"{RENORMALISED_TOLERANCE:g}); check that every class has its column"
+    )
+
+
+def probability_vector(data: ArrayLike, name: str = "probabilities") -> FloatArray:
+    """An (n,) array of probabilities of class 1."""
+    vector = real_array(data, name, ndim=1)
+    outside = (vector < 0.0) | (vector > 1.0)
+    if outside.any():
+        i = int(np.argmax(outside))
+        hint = "; these look like logits: apply scipy.special.expit first" if outside.mean() > 0.2 else ""
+        raise ValueError(f"{name}: got {vector[i]:.6g} at row {i}, wanted probabilities between 0 and 1{hint}")
+    return vector
+
+
+def class_labels(data: ArrayLike, k: int, classes: Sequence[Any] | None, name: str = "targets") -> IntArray:
+    """Labels 0..k-1 as an (n,) integer array; with ``classes`` the labels are looked up there."""
+    array = to_array(data, name)
+    if array.size == 0:
+        raise ValueError(f"{name}: got no values (shape {array.shape}), wanted at least one observation")
+    if array.ndim == 2 and array.shape[1] == k and array.dtype.kind in "buif" and set(np.unique(array)) <= {0, 1}:
+        raise ValueError(f"{name}: got one-hot rows of shape {array.shape}, wanted labels; pass targets.argmax(axis=1)")
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name}: got shape {array.shape}, wanted one label per observation, 1-D; pass targets.ravel()"
+        )
+    if classes is not None:
+        return _labels_from_classes(array, list(classes), name)
+    if array.dtype.kind in "US":
+        raise ValueError(
+            f"{name}: got text such as {str(array[0])!r}, wanted labels 0..{k - 1}; "
+            "pass classes=[...], the class names in the order of the columns"
+        )
+    if array.dtype.kind == "b" and k > 2:
+        raise ValueError(
+            f"{name}: got booleans for {k} classes, wanted labels 0..{k - 1}; if they say whether the top prediction "
+            "was correct, pass predictions.max(axis=1) with them"
+        )
+    return _whole_labels(array, k, name)
+
+
+def _whole_labels(array: Array, k: int, name: str) -> IntArray:
+    values = real_array(array, name, ndim=1)
+    fractional = values != np.floor(values)
+    if fractional.any():
+        i = int(np.argmax(fractional))
+        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted whole-number labels 0..{k - 1}")
+    if values.min() >= 1 and values.max() == k:
+        raise ValueError(f"{name}: got labels 1..{k}, wanted labels 0..{k - 1}; these look 1-based, subtract 1")
+    outside = (values < 0) | (values >= k)
+    if outside.any():
+        i = int(np.argmax(outside))
+        raise ValueError(f"{name}: got label {values[i]:.6g} at row {i}, wanted labels 0..{k - 1}")
+    return values.astype(np.intp)
+
+
+def _labels_from_classes(array: Array, classes: list[Any], name: str) -> IntArray:
+    position = {value: index for index, value in enumerate(classes)}
+    labels = np.empty(array.shape[0], dtype=np.intp)
+    for i, value in enumerate(array.tolist()):
+        if value not in position:
+            raise ValueError(f"{name}: got {value!r} at row {i}, which is not one of classes={classes!r}")
+        labels[i] = position[value]
+    return labels
+
+
+def class_names(classes: Sequence[Any] | None, k: int) -> tuple[Any, ...] | None:
+    """Class names, one per class and all different."""
+    if classes is None:
+        return None
+    names = tuple(to_array(classes, "classes").tolist())
+    if len(names) != k:
+        raise ValueError(f"classes: got {len(names)} names, wanted {k}, one per class in the order of the columns")
+    if len(set(names)) != len(names):
+        raise ValueError(f"classes: got {list(names)!r}, wanted names that are all different")
+    return names
+
+
+def same_length(n_predictions: int, n_targets: int, name: str = "targets") -> None:
+    """Raise ``ValueError`` unless there is one target per prediction."""
+    if n_predictions != n_targets:
+        raise ValueError(f"{name}: got {n_targets} values, wanted {n_predictions}, one per prediction")
+
+
+def not_swapped(predictions: Array, targets: Array) -> None:
+    """Raise ``ValueError`` if the first argument looks like the labels and the second like the predictions."""
+    labels_first = predictions.ndim == 1 and _all_whole(predictions)
+    matrix_second = targets.ndim == 2 and targets.shape[1] > 1 and targets.dtype.kind == "f" and not _all_whole(targets)
+    fractions_second = targets.ndim == 1 and targets.dtype.kind == "f" and not _all_whole(targets) and _in_unit(targets)
+    if labels_first and (matrix_second or fractions_second):
+        raise ValueError(
+            f"predictions: got labels (shape {predictions.shape}) and targets: got probabilities (shape "
+            f"{targets.shape}); the arguments are swapped, pass the predictions first"
+        )
+
+
+def _all_whole(array: Array) -> bool:
+    if array.dtype.kind in "USbui":
+        return True
+    return array.dtype.kind == "f" and bool(np.all(array == np.floor(array)))
+
+
+def _in_unit(array: Array) -> bool:
+    return bool(np.all((array >= 0) & (array <= 1)))
+
+
+def positive_number(name: str, value: Any, also: str = "") -> float:
+    """A finite number above 0."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if isinstance(value, (bool, str)) or not (0.0 < number < float("inf")):
+        raise ValueError(f"{name}: got {value!r}, wanted a positive number{' ' + also if also else ''}")
+    return number
+
+
+def whole_number(name: str, value: Any, minimum: int) -> int:
+    """An integer of at least ``minimum``."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name}: got {value!r}, wanted a whole number of at least {minimum}") from None
+    if isinstance(value, bool) or number < minimum:
+        raise ValueError(f"{name}: got {value!r}, wanted a whole number of at least {minimum}")
+    return number
+
+
+def at_least(n: int, minimum: int, what: str) -> None:
+    """Raise ``ValueError`` if there are fewer observations than an estimator needs."""
+    if n < minimum:
+        raise ValueError(
+            f"predictions: got {n} observation{'s' if n != 1 else ''}, wanted at least {minimum} for {what}"
+        )
+
+
+def fraction(name: str, value: Any) -> float:
+    """A number strictly between 0 and 1."""
+    number = positive_number(name, value)
+    if number >= 1.0:
+        raise ValueError(f"{name}: got {value!r}, wanted a number between 0 and 1")
+    return number

@@ -1,0 +1,271 @@
+"""Calibration tests: pairs of an estimator of a calibration error and a null that turns it into a p-value."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from caltest._numerics import seed_of
+from caltest._types import ArrayLike
+from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator
+from caltest.kernels import ProductKernel
+from caltest.nulls import (
+    ArconesGineBootstrap,
+    ConditionalMonteCarlo,
+    ConsistencyResampling,
+    DistributionFreeBound,
+    HotellingNull,
+    NormalNull,
+    Null,
+)
+from caltest.predictions import Sample, as_sample
+from caltest.result import CalibrationTestResult
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationTest:
+    """A test of the null hypothesis that predictions are calibrated, P(Y | P_X) = P_X.
+
+    Call it with predictions and targets. Tests hold no data and no state: one object serves any number of samples.
+
+    Parameters
+    ----------
+    estimator
+        Which calibration error is estimated, and how.
+    null
+        How the estimate is turned into a p-value.
+
+    Raises
+    ------
+    TypeError
+        If the null does not apply to the estimator.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> test = ct.CalibrationTest(ct.ECE(ct.UniformBinning(10)), ct.ConditionalMonteCarlo(n_resamples=199))
+    >>> result = test([0.1, 0.8, 0.6, 0.3], [0, 1, 1, 0], rng=1)
+    >>> result.pvalue_kind, result.pvalue
+    ('exact', 0.85)
+    """
+
+    estimator: Estimator
+    null: Null
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.estimator, Estimator):
+            raise TypeError(f"estimator: got {self.estimator!r}, wanted an estimator such as SKCE(kernel)")
+        if not isinstance(self.null, Null):
+            raise TypeError(f"null: got {self.null!r}, wanted a null such as ConditionalMonteCarlo()")
+        self.null.check_estimator(self.estimator)
+
+    def __call__(self, predictions: ArrayLike, targets: ArrayLike, *, rng: Any = None) -> CalibrationTestResult:
+        """Test predictions against observed targets.
+
+        Parameters
+        ----------
+        predictions
+            ``Predictions``, or an array-like: (n, k) probabilities of k classes, (n,) probabilities of class 1.
+        targets
+            (n,) array-like of outcomes.
+        rng
+            Seed or ``numpy.random.Generator``; the result keeps the seed that reproduces it.
+
+        Returns
+        -------
+        CalibrationTestResult
+            Estimate, statistic, p-value and all that describes them.
+
+        Raises
+        ------
+        ValueError
+            For bad data, or too few for the estimator or the null.
+        TypeError
+            For predictions of a family that the estimator or its kernel does not know.
+        """
+        return self._run(as_sample(predictions, targets), rng)
+
+    def _run(self, sample: Sample, rng: Any) -> CalibrationTestResult:
+        estimator = self.estimator
+        estimator.check(sample.predictions)
+        self.null.check_sample(estimator, sample)
+        estimator = estimator.resolve(sample.predictions)
+        seed = seed_of(rng)
+        outcome = self.null.outcome(estimator, sample, np.random.default_rng(seed))
+        n = len(sample)
+        draws = outcome.null_distribution
+        if draws is not None:
+            draws.flags.writeable = False
+        return CalibrationTestResult(
+            test=type(self).__name__,
+            predictions=sample.predictions.describe(),
+            estimator=estimator.describe(sample.predictions),
+            null=self.null.describe(),
+            n=n,
+            n_used=estimator.n_used(n),
+            estimate=outcome.estimate,
+            statistic=outcome.statistic,
+            statistic_name=self.null.statistic_name,
+            pvalue=outcome.pvalue,
+            pvalue_kind=self.null.pvalue_kind,
+            standard_error=outcome.standard_error,
+            df=outcome.df,
+            null_distribution=draws,
+            n_resamples=None if draws is None else draws.size,
+            seed=seed if self.null.uses_random_numbers else None,
+            notes=(*sample.predictions.notes, *((self.null.caution,) if self.null.caution else ())),
+        )
+
+
+class MonteCarloTest(CalibrationTest):
+    """Exact test with any estimator: the targets are redrawn from the predictions. See ``ConditionalMonteCarlo``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ct.MonteCarloTest(ct.ECE(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
+    0.01
+    """
+
+    def __init__(self, estimator: Estimator, n_resamples: int = 999) -> None:
+        super().__init__(estimator, ConditionalMonteCarlo(n_resamples))
+
+
+class ConsistencyTest(CalibrationTest):
+    """Consistency resampling as published, kept to reproduce papers. See ``ConsistencyResampling`` for its faults.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ct.ConsistencyTest(ct.ECE(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
+    0.01
+    """
+
+    def __init__(self, estimator: Estimator, n_resamples: int = 1000) -> None:
+        super().__init__(estimator, ConsistencyResampling(n_resamples))
+
+
+class DistributionFreeSKCETest(CalibrationTest):
+    """Bound of the p-value that holds for all n and all distributions. See ``DistributionFreeBound``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> result = ct.DistributionFreeSKCETest(ct.SKCE(p.default_kernel(), unbiased=False))(p, y)
+    >>> round(result.pvalue, 6)
+    0.009391
+    """
+
+    def __init__(self, estimator: Estimator) -> None:
+        super().__init__(estimator, DistributionFreeBound())
+
+
+class AsymptoticSKCETest(CalibrationTest):
+    """Unbiased SKCE with the Arcones-Gine bootstrap. See ``ArconesGineBootstrap``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ct.AsymptoticSKCETest(p.default_kernel(), n_resamples=99)(p, y, rng=1).pvalue
+    0.01
+    """
+
+    def __init__(self, kernel: ProductKernel, n_resamples: int = 1000) -> None:
+        super().__init__(SKCE(kernel), ArconesGineBootstrap(n_resamples))
+
+
+class AsymptoticBlockSKCETest(CalibrationTest):
+    """SKCE of blocks with its normal limit; ``block_size=2`` is the linear estimator. See ``NormalNull``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> result = ct.AsymptoticBlockSKCETest(p.default_kernel(), block_size=30)(p, y)
+    >>> result.pvalue < 1e-10
+    True
+    """
+
+    def __init__(self, kernel: ProductKernel, block_size: int = 2, *, population_variance: bool = False) -> None:
+        super().__init__(BlockSKCE(kernel, block_size), NormalNull(population_variance))
+
+
+class AsymptoticCMETest(CalibrationTest):
+    """Calibration mean embedding test with Hotelling's T-squared. See ``HotellingNull``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ucme = ct.UCME(p.default_kernel(), test_predictions=p.take(slice(0, 3)), test_targets=[0, 1, 2])
+    >>> ct.AsymptoticCMETest(ucme)(p, y).df
+    (3.0, 896.0)
+    """
+
+    def __init__(self, ucme: UCME, distribution: Literal["F", "chi2"] = "F") -> None:
+        super().__init__(ucme, HotellingNull(distribution))
+
+
+def calibration_test(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    kernel: ProductKernel | None = None,
+    n_resamples: int = 999,
+    classes: Sequence[Any] | None = None,
+    rng: Any = None,
+) -> CalibrationTestResult:
+    """Test whether predictions are calibrated, with a p-value that is valid for every sample size.
+
+    The unbiased squared kernel calibration error is compared with its values for targets redrawn from the
+    predictions (``MonteCarloTest(SKCE(kernel))``).
+
+    Parameters
+    ----------
+    predictions
+        ``Predictions``, or an array-like: (n, k) probabilities of k classes, (n,) probabilities of class 1.
+    targets
+        (n,) array-like of outcomes: labels 0..k-1, 0/1 or booleans, or real numbers for ``Normal`` predictions.
+    kernel
+        Default: that of the family, with the median bandwidth: ``exp(-TV / median) x [y = y']`` for classes,
+        ``exp(-W2 / median)`` times a Gaussian kernel of the targets for normal distributions.
+    n_resamples
+        Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1).
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
+    rng
+        Seed or ``numpy.random.Generator``.
+
+    Returns
+    -------
+    CalibrationTestResult
+        ``print`` it for a report.
+
+    Raises
+    ------
+    ValueError
+        For bad data.
+    TypeError
+        For swapped arguments or an unsuitable kernel.
+
+    Notes
+    -----
+    Assumes that the targets are independent given the predictions and were not used to fit the model. Time
+    O(n**2 (k + n_resamples)) for classes, memory O(n n_resamples).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> predictions, labels = ct.load_digits_predictions()["naive Bayes"]
+    >>> result = ct.calibration_test(predictions, labels, rng=1)
+    >>> result.pvalue
+    0.001
+    """
+    sample = as_sample(predictions, targets, classes)
+    estimator = SKCE(kernel if kernel is not None else sample.predictions.default_kernel())
+    return MonteCarloTest(estimator, n_resamples)._run(sample, rng)

@@ -1,0 +1,94 @@
+"""Maximum mean calibration error: the kernel calibration error of the top label."""
+
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from caltest._types import Array, FloatArray
+from caltest._validation import at_least
+from caltest.estimators.base import Estimator
+from caltest.estimators.skce import SKCE
+from caltest.kernels import DeltaKernel, Euclidean, ExponentialKernel, PredictionKernel, ProductKernel
+from caltest.predictions import (
+    Bernoulli,
+    Categorical,
+    Predictions,
+    Sample,
+    reduce_to_top_label,
+    top_label_outcomes,
+)
+
+
+@dataclass(frozen=True)
+class MMCE(Estimator):
+    """Estimate of MMCE**2 = E[(a - c)(a' - c') k(c, c')] with confidence c = max_j p_j and a = [label is the top one].
+
+    Like ``SKCE`` this is the squared error, so that it can be estimated without bias. It is half the SKCE of the
+    reduced problem (c, a) with the kernel k x [a = a'] (Widmann et al. 2019, Example I.1). Kumar et al. (2018)
+    average over pairs with other weights.
+
+    Parameters
+    ----------
+    kernel
+        Kernel of two confidences; the default exp(-|c - c'| / 0.2) is that of Kumar et al. (2018).
+    unbiased
+        Average over the pairs i < j; otherwise over all n**2 pairs.
+
+    Notes
+    -----
+    Predictions are categorical, or binary ones that already are confidences with outcomes right or wrong.
+    n >= 2 observations, n >= 1 if biased. Time O(n**2), memory O(n k).
+
+    Raises
+    ------
+    ValueError
+        For too few observations.
+    TypeError
+        For predictions that are not of classes, or a kernel that is not one of predictions.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> round(ct.MMCE()([[0.1, 0.9], [0.8, 0.2]], [0, 1]), 6)
+    0.436702
+    """
+
+    kernel: PredictionKernel = field(default_factory=lambda: ExponentialKernel(Euclidean(), bandwidth=0.2))
+    unbiased: bool = True
+
+    def __post_init__(self) -> None:
+        ProductKernel(self.kernel, DeltaKernel())
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise unless the predictions are of classes and enough."""
+        if not isinstance(predictions, (Categorical, Bernoulli)):
+            raise TypeError(f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones")
+        at_least(len(predictions), 2 if self.unbiased else 1, "MMCE")
+
+    def resolve(self, predictions: Predictions) -> Self:
+        """Replace a ``"median"`` bandwidth by the median distance of the confidences."""
+        return replace(self, kernel=self.kernel.resolve(_confidences(predictions)))
+
+    def estimate(self, sample: Sample) -> float:
+        """The estimate from a checked sample."""
+        reduced = Sample(_confidences(sample.predictions), _outcomes(sample.predictions, sample.targets))
+        return self._skce().estimate(reduced) / 2.0
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Estimates for many targets (B, n)."""
+        return self._skce().estimates(_confidences(predictions), _outcomes(predictions, targets)) / 2.0
+
+    def _skce(self) -> SKCE:
+        return SKCE(ProductKernel(self.kernel, DeltaKernel()), self.unbiased)
+
+    def describe(self, predictions: Predictions) -> str:
+        """What is estimated, in one line."""
+        bias = "unbiased" if self.unbiased else "biased"
+        return f"MMCE^2 of the top label ({bias}), k = {self.kernel.describe()}"
+
+
+def _confidences(predictions: Predictions) -> Predictions:
+    return reduce_to_top_label(predictions) if isinstance(predictions, Categorical) else predictions
+
+
+def _outcomes(predictions: Predictions, targets: Array) -> Array:
+    return top_label_outcomes(predictions, targets) if isinstance(predictions, Categorical) else targets

@@ -1,0 +1,83 @@
+"""Unnormalised calibration mean embedding: the squared witness function at a few test locations."""
+
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+
+from caltest._types import ArrayLike, FloatArray
+from caltest._validation import at_least
+from caltest.estimators.base import Estimator
+from caltest.hstatistics import deviations
+from caltest.kernels import ProductKernel
+from caltest.kernels.product import check_product_kernel
+from caltest.predictions import Predictions, Sample, as_sample
+
+
+@dataclass(frozen=True, eq=False)
+class UCME(Estimator):
+    """``J**-1 sum_j (n**-1 sum_i D_ij)**2`` with ``D_ij = k(T_j, (p_i, y_i)) - E k(T_j, (p_i, Z))``.
+
+    Parameters
+    ----------
+    kernel
+        Product of a kernel of predictions and a kernel of targets.
+    test_predictions, test_targets
+        The J test locations T_j, pairs of a prediction and a target. Choose them without looking at the targets
+        that are tested, for example at random or from other data.
+
+    Notes
+    -----
+    The plug-in estimator: at least 0, biased upwards. ``"median"`` bandwidths come from the tested predictions.
+    Time O(n J k), memory O(n J).
+
+    Source: Widmann et al. 2021, Definition C.1 and appendix C.2.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For bad test locations, and at the call for predictions of another family or number of classes.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), bandwidth=1.0), ct.DeltaKernel())
+    >>> ucme = ct.UCME(kernel, test_predictions=[[0.5, 0.5]], test_targets=[0])
+    >>> round(ucme([[0.1, 0.9], [0.8, 0.2]], [0, 1]), 6)
+    2.8e-05
+    """
+
+    kernel: ProductKernel
+    test_predictions: ArrayLike
+    test_targets: ArrayLike
+    locations: Sample = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_product_kernel(self.kernel)
+        object.__setattr__(self, "locations", as_sample(self.test_predictions, self.test_targets))
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise unless the test locations are predictions of the same kind."""
+        at_least(len(predictions), 1, "UCME")
+        predictions.check_compatible(self.locations.predictions, "test_predictions")
+
+    def resolve(self, predictions: Predictions) -> Self:
+        """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
+        return type(self)(self.kernel.resolve(predictions), self.locations.predictions, self.test_targets)
+
+    @property
+    def dimension(self) -> int:
+        """Number J of test locations."""
+        return len(self.locations)
+
+    def deviations(self, sample: Sample) -> FloatArray:
+        """``D``, (n, J): mean 0 under the null hypothesis."""
+        return deviations(self.kernel, sample, self.locations)
+
+    def estimate(self, sample: Sample) -> float:
+        """The estimate from a checked sample."""
+        return float(np.mean(self.deviations(sample).mean(axis=0) ** 2))
+
+    def describe(self, predictions: Predictions) -> str:
+        """What is estimated, in one line."""
+        return f"UCME, {len(self.locations)} test locations, k = {self.kernel.describe()}"

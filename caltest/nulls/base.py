@@ -1,0 +1,55 @@
+"""What a null is: a rule that turns an estimator and a sample into a p-value."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from caltest._types import FloatArray
+from caltest.estimators import Estimator
+from caltest.predictions import Sample
+from caltest.result import PValueKind
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a null computes; the fields are those of ``CalibrationTestResult``."""
+
+    estimate: float
+    statistic: float
+    pvalue: float
+    standard_error: float | None = None
+    df: tuple[float, ...] | None = None
+    null_distribution: FloatArray | None = None
+
+
+class Null(ABC):
+    """The distribution of an estimator under the null hypothesis that the predictions are calibrated.
+
+    Subclasses are frozen dataclasses. They own the scale of the statistic and name the estimators they are for.
+    """
+
+    pvalue_kind: ClassVar[PValueKind]
+    statistic_name: ClassVar[str]
+    uses_random_numbers: ClassVar[bool] = False
+    caution: ClassVar[str] = ""
+
+    @abstractmethod
+    def check_estimator(self, estimator: Estimator) -> None:
+        """Raise ``TypeError`` unless the null applies to the estimator."""
+
+    @abstractmethod
+    def check_sample(self, estimator: Estimator, sample: Sample) -> None:
+        """Raise ``ValueError`` unless the sample is large enough."""
+
+    @abstractmethod
+    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
+        """Estimate, statistic and p-value for a resolved estimator and a checked sample."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The null in one line."""
+
+    def _illegal(self, estimator: Estimator, wanted: str) -> TypeError:
+        return TypeError(f"estimator: got {type(estimator).__name__} for {type(self).__name__}, wanted {wanted}")

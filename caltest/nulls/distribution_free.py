@@ -1,0 +1,40 @@
+"""Bounds of the p-value that hold for every sample size and every distribution."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest.estimators import BoundedEstimator, Estimator
+from caltest.nulls.base import Null, Outcome
+from caltest.predictions import Sample
+
+
+@dataclass(frozen=True)
+class DistributionFreeBound(Null):
+    """p = an upper bound of P(estimator >= estimate) for calibrated predictions; 1 for estimates of at most 0.
+
+    The bounds are those of Lemma 2 of Widmann et al. 2019 (Theorems H.2 to H.4), see ``SKCE.tail_bound`` and
+    ``BlockSKCE.tail_bound``. Valid always, with little power. The Julia reference squares negative estimates and so
+    returns values below 1 for them. Cost: that of the estimate.
+    """
+
+    pvalue_kind = "bound"
+    statistic_name = "the estimate"
+
+    def check_estimator(self, estimator: Estimator) -> None:
+        """Raise unless the estimator has a bound."""
+        if not isinstance(estimator, BoundedEstimator) or not estimator.has_tail_bound:
+            raise self._illegal(estimator, "an estimator with a bound: SKCE(kernel) or BlockSKCE(kernel, block_size)")
+
+    def check_sample(self, estimator: Estimator, sample: Sample) -> None:
+        """No further condition."""
+
+    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
+        """Estimate and bound."""
+        assert isinstance(estimator, BoundedEstimator)
+        estimate = estimator.estimate(sample)
+        return Outcome(estimate, estimate, min(1.0, estimator.tail_bound(estimate, len(sample))))
+
+    def describe(self) -> str:
+        """The null in one line."""
+        return "distribution-free bound"

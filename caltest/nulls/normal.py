@@ -1,0 +1,67 @@
+"""Normal approximation for estimates that are means of independent terms."""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from caltest.estimators import Estimator, MeanOfTerms
+from caltest.nulls.base import Null, Outcome
+from caltest.predictions import Sample
+
+
+@dataclass(frozen=True)
+class NormalNull(Null):
+    """``z = mean / sqrt(S / N)`` of N independent terms, with p-value ``Phi(-z)``.
+
+    S is the sample variance with divisor N - 1. ``population_variance=True`` takes divisor N, as the software of
+    the 2019 paper did.
+
+    Raises ``ValueError`` for fewer than 2 terms, and where all terms are equal, so that the normal limit has no
+    scale. Asymptotic in N, unreliable for rare classes. Cost: that of the terms.
+
+    Sources: Widmann et al. 2019, Lemma 3 and Corollary G.1; Widmann et al. 2021, Remark B.1.
+    """
+
+    population_variance: bool = False
+
+    pvalue_kind = "asymptotic"
+    statistic_name = "z"
+
+    def check_estimator(self, estimator: Estimator) -> None:
+        """Raise unless the estimator is a mean of unbiased terms."""
+        if not isinstance(estimator, MeanOfTerms) or not estimator.unbiased:
+            raise self._illegal(estimator, "a mean of independent unbiased terms: BlockSKCE(kernel, block_size)")
+
+    def check_sample(self, estimator: Estimator, sample: Sample) -> None:
+        """Raise unless there are two terms."""
+        assert isinstance(estimator, MeanOfTerms)
+        if estimator.n_terms(len(sample)) < 2:
+            raise ValueError(
+                f"predictions: got {len(sample)} observations, which make {estimator.n_terms(len(sample))} of the "
+                "independent blocks the estimate averages, wanted at least 2; take a smaller block_size"
+            )
+
+    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
+        """Estimate, z and its upper normal tail."""
+        from scipy.special import ndtr
+
+        assert isinstance(estimator, MeanOfTerms)
+        terms = estimator.terms(sample)
+        estimate = float(terms.mean())
+        variance = float(terms.var(ddof=0 if self.population_variance else 1))
+        # Equal terms leave a variance of the size of their rounding errors.
+        if variance <= (1e-14 * float(np.abs(terms).max())) ** 2:
+            raise ValueError(
+                f"predictions: all {terms.size} terms of the estimate equal {terms[0]:.6g}, so the normal "
+                "approximation has no scale; use MonteCarloTest"
+            )
+        standard_error = sqrt(variance / terms.size)
+        z = estimate / standard_error
+        return Outcome(estimate, z, float(ndtr(-z)), standard_error=standard_error)
+
+    def describe(self) -> str:
+        """The null in one line."""
+        return "normal limit of a mean of independent terms" + (
+            " (population variance)" if self.population_variance else ""
+        )

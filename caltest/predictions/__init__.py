@@ -1,0 +1,26 @@
+"""Families of predictive distributions, one per file, and the checked samples that tests work on."""
+
+from caltest.predictions.base import ClosedFormMissing, Predictions, Sample
+from caltest.predictions.bernoulli import Bernoulli
+from caltest.predictions.categorical import Categorical
+from caltest.predictions.convert import as_predictions, as_sample, median_bandwidth
+from caltest.predictions.finite import FinitePredictions
+from caltest.predictions.normal import Normal
+from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label, top_label_outcomes
+
+__all__ = [
+    "Bernoulli",
+    "Categorical",
+    "ClosedFormMissing",
+    "FinitePredictions",
+    "Normal",
+    "Predictions",
+    "Sample",
+    "as_predictions",
+    "as_sample",
+    "classwise",
+    "median_bandwidth",
+    "reduce_to_top_label",
+    "top_label",
+    "top_label_outcomes",
+]

@@ -1,0 +1,86 @@
+"""The median heuristic: exact medians of all pairwise distances, without storing them."""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from caltest._loops.selection import count_cells, keep_between
+from caltest._numerics import ranges
+from caltest._types import FloatArray
+from caltest.kernels import Metric
+
+TILE = 512
+CELLS = 4096
+KEPT = 2_000_000
+"""The most distances kept in memory, 16 MB; above it the interval of the median is narrowed first."""
+
+
+class Distances(Protocol):
+    """Predictions, as far as their distances go: they can be counted, taken apart and compared."""
+
+    def __len__(self) -> int: ...
+
+    def take(self, index: Any) -> Any:
+        """The predictions at an index."""
+
+
+def median_distance(predictions: Distances, metric: Metric, include_diagonal: bool) -> float:
+    """Median of the n(n-1)/2 distances of different predictions, or of all n**2 with the zeros of the diagonal."""
+    n = len(predictions)
+    if n < 2:
+        raise ValueError('bandwidth: got "median" with 1 prediction, wanted at least 2, or the bandwidth as a number')
+    pairs = n * (n - 1) // 2
+    if include_diagonal:
+        # The n**2 sorted distances are n zeros followed by every pair twice.
+        ranks = [max(0, (rank - n) // 2) if rank >= n else -1 for rank in ((n * n - 1) // 2, n * n // 2)]
+    else:
+        ranks = [(pairs - 1) // 2, pairs // 2]
+    values = [0.0 if rank < 0 else _order_statistic(predictions, metric, rank, pairs) for rank in sorted(set(ranks))]
+    median = float(np.mean([values[sorted(set(ranks)).index(rank)] for rank in ranks]))
+    if median == 0.0:
+        raise ValueError(
+            'bandwidth: got "median" but the median distance of the predictions is 0, because most of them are '
+            "identical; give the bandwidth as a number (if all are identical, every number gives the same test)"
+        )
+    return median
+
+
+def _order_statistic(predictions: Distances, metric: Metric, rank: int, pairs: int) -> float:
+    """The distance with ``rank`` smaller-or-equal ones before it, by narrowing an interval that contains it."""
+    low, high = 0.0, max(float(values.max()) for values in _pair_distances(predictions, metric))
+    inside = pairs
+    while inside > KEPT and high > np.nextafter(low, np.inf):
+        counts = np.zeros(CELLS, dtype=np.intp)
+        below = sum(count_cells(values, low, high, counts) for values in _pair_distances(predictions, metric))
+        cumulative = below + np.cumsum(counts)
+        cell = int(np.searchsorted(cumulative, rank, side="right"))
+        width = (high - low) / CELLS
+        # Half a cell of margin on either side covers the rounding of the cell's edges.
+        narrowed = max(low, low + (cell - 0.5) * width), min(high, low + (cell + 1.5) * width)
+        if narrowed == (low, high):
+            break
+        low, high = narrowed
+        inside = int(counts[max(cell - 1, 0) : cell + 2].sum())
+    below, kept = 0, []
+    for values in _pair_distances(predictions, metric):
+        below += int(np.count_nonzero(values < low))
+        kept.append(keep_between(values, low, high))
+    inner = np.concatenate(kept)
+    return float(np.partition(inner, rank - below)[rank - below])
+
+
+def _pair_distances(predictions: Distances, metric: Metric) -> Iterator[FloatArray]:
+    """Distances of all pairs i < j, tile by tile."""
+    upper = np.triu_indices(TILE, k=1)
+    for rows in ranges(len(predictions), TILE):
+        strip = predictions.take(rows)
+        for columns in ranges(len(predictions), TILE):
+            if columns.start < rows.start:
+                continue
+            tile = strip.distance(metric, predictions.take(columns))
+            if columns.start > rows.start:
+                yield tile.ravel()
+            elif tile.shape[0] > 1:
+                index = upper if tile.shape[0] == TILE else np.triu_indices(tile.shape[0], k=1)
+                yield tile[index]

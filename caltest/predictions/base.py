@@ -1,0 +1,135 @@
+"""What a family of predictive distributions has to know, and the samples that tests work on."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest.kernels import Metric, ProductKernel, TargetKernel
+from caltest.predictions.bandwidth import median_distance
+
+
+class ClosedFormMissing(TypeError):
+    """No formula is known for the expectation of a target kernel under a family of predictions."""
+
+
+class Predictions(ABC):
+    """n predicted distributions of one family, stored as a structure of arrays.
+
+    Arrays have the shape (..., n): leading dimensions make a stack of samples, so one formula serves strips of
+    the full matrix of pairs, all blocks at once, test locations and single pairs. Public constructors check
+    their data and make stacks of depth one; ``take`` makes the others.
+    """
+
+    family: ClassVar[str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Shape (..., n) of the stack."""
+
+    def __len__(self) -> int:
+        return self.shape[-1]
+
+    def __repr__(self) -> str:
+        return f"<{self.describe()}>"
+
+    @abstractmethod
+    def take(self, index: Any) -> Self:
+        """The predictions at an index of the last dimension: a slice or an integer array of any shape."""
+
+    @abstractmethod
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """Targets drawn from the predictions: (n,), or (size, n) for ``size`` independent redraws."""
+
+    @abstractmethod
+    def check_targets(self, targets: ArrayLike) -> Array:
+        """Observed targets as an (n,) array; ``ValueError`` if they are not possible outcomes of the family."""
+
+    @abstractmethod
+    def check_compatible(self, other: "Predictions", name: str) -> None:
+        """Raise unless kernels can compare these predictions with others."""
+
+    @abstractmethod
+    def embedding(self, metric: Metric) -> FloatArray:
+        """Vectors (..., n, d) whose distances are the metric; ``TypeError`` if the family does not have it."""
+
+    @abstractmethod
+    def target_scale(self) -> float:
+        """Median standard deviation of the predicted distributions, in units of the targets."""
+
+    @abstractmethod
+    def default_kernel(self) -> ProductKernel:
+        """The kernel used when none is named."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Family and dimensions in a few words."""
+
+    @abstractmethod
+    def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        """``E k(Z, y)`` with Z drawn from each prediction (..., r) and y each target (..., c): (..., r, c)."""
+
+    @abstractmethod
+    def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        """``E k(Z, Z')`` with Z from each prediction (..., r) and Z' from each other one (..., c): (..., r, c)."""
+
+    def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
+        """``k(y, y') - E k(Z, y') - E k(y, Z') + E k(Z, Z')``: the target part of h, of shape (..., r, c)."""
+        tile = kernel.target_tile(targets, other_targets)
+        tile -= self.expected_kernel(kernel, other_targets)
+        tile -= other.expected_kernel(kernel, targets).swapaxes(-1, -2)
+        tile += self.expected_kernel2(kernel, other)
+        return tile
+
+    def distance(self, metric: Metric, other: Any) -> FloatArray:
+        """Distances (..., r, c) of these predictions (..., r) to others (..., c) of the same family."""
+        return metric.tile(self.embedding(metric), other.embedding(metric))
+
+    def median_distance(self, metric: Metric, include_diagonal: bool = False) -> float:
+        """Median distance of pairs; ``ValueError`` if it is 0, which makes it useless as a bandwidth."""
+        return median_distance(self, metric, include_diagonal)
+
+    def _no_closed_form(self, kernel: TargetKernel, known: str) -> ClosedFormMissing:
+        return ClosedFormMissing(
+            f"target_kernel: got {kernel!r} for {self.family} predictions, for which E k(Z, y) has no formula here; "
+            f"use {known}"
+        )
+
+    def _no_metric(self, metric: Metric, known: str) -> TypeError:
+        return TypeError(f"metric: got {metric!r} for {self.family} predictions, wanted one of {known}")
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Predictions and the targets observed for them, both checked."""
+
+    predictions: Predictions
+    targets: Array
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+    def take(self, index: Any) -> "Sample":
+        """The pairs at a slice or an integer array of any shape."""
+        return Sample(self.predictions.take(index), self.targets[index])
+
+
+def require_family(predictions: Predictions, family: type, name: str) -> None:
+    """Raise ``TypeError`` unless predictions belong to a family."""
+    if not isinstance(predictions, family):
+        raise TypeError(f"{name}: got {predictions.family} predictions, wanted {family.__name__} predictions")
+
+
+def median_standard_deviation(standard_deviations: FloatArray) -> float:
+    """Median over predictions, refused where it is 0."""
+    scale = float(np.median(standard_deviations))
+    if scale == 0.0:
+        raise ValueError(
+            'bandwidth: got "median" for targets of which more than half are predicted with certainty '
+            "(median standard deviation 0); give the bandwidth as a number in units of the targets"
+        )
+    return scale

@@ -1,0 +1,136 @@
+"""Predicted probabilities of a binary outcome."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest._validation import class_labels, class_names, probability_vector, same_length
+from caltest.kernels import (
+    Cityblock,
+    DeltaKernel,
+    Euclidean,
+    ExponentialKernel,
+    Metric,
+    ProductKernel,
+    SquaredEuclidean,
+    TotalVariation,
+)
+from caltest.predictions.base import Predictions, require_family
+from caltest.predictions.finite import FinitePredictions
+
+
+class Bernoulli(FinitePredictions):
+    """n probabilities that a binary outcome is 1.
+
+    The total variation distance is ``|p - q|``, as for the vectors (1 - p, p). The Euclidean and the cityblock
+    distance are those of the numbers p, as in the Julia reference: ``|p - q|``, not sqrt(2) or 2 times it.
+
+    Parameters
+    ----------
+    probabilities
+        (n,) array-like with values in [0, 1].
+    classes
+        Names of the outcomes 0 and 1, if the targets are not 0/1 or booleans.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite or not in [0, 1].
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.Bernoulli([0.2, 0.5, 1.0])
+    <Bernoulli, n = 3>
+    """
+
+    family = "Bernoulli"
+
+    def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
+        vector = probability_vector(probabilities)
+        vector.flags.writeable = False
+        self._p = vector
+        self.classes = class_names(classes, 2)
+        self._notion = "binary"
+
+    def _like(self, p: FloatArray) -> Self:
+        new = object.__new__(type(self))
+        new._p = p
+        new.classes = self.classes
+        new.notes = self.notes
+        new._notion = self._notion
+        return new
+
+    @classmethod
+    def reduced(cls, p: FloatArray, notion: str, notes: tuple[str, ...]) -> Self:
+        """Binary predictions made from those for k classes; ``notion`` says how."""
+        new = cls(np.clip(p, 0.0, 1.0))
+        new._notion = notion
+        new.notes = notes
+        return new
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape (..., n) of the stack."""
+        return self._p.shape
+
+    @property
+    def probability(self) -> FloatArray:
+        """Probabilities of the outcome 1, (..., n)."""
+        return self._p
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """Probability vectors (1 - p, p), (..., n, 2)."""
+        return np.stack([1.0 - self._p, self._p], axis=-1)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of outcomes."""
+        return 2
+
+    @property
+    def notion(self) -> str:
+        """``"binary"``, ``"top label"`` or ``"class c against the rest"``."""
+        return self._notion
+
+    def take(self, index: Any) -> Self:
+        """The predictions at a slice or an integer array of any shape."""
+        return self._like(self._p[index])
+
+    def check_targets(self, targets: ArrayLike) -> Array:
+        """Outcomes 0/1, booleans, or names of ``classes``, as an (n,) integer array."""
+        labels = class_labels(targets, 2, self.classes)
+        same_length(len(self), labels.shape[0])
+        return labels
+
+    def check_compatible(self, other: Predictions, name: str) -> None:
+        """Raise unless ``other`` is binary too."""
+        require_family(other, Bernoulli, name)
+
+    def embedding(self, metric: Metric) -> FloatArray:
+        """Vectors (1 - p, p) for the total variation distance, the numbers p for the others."""
+        if isinstance(metric, TotalVariation):
+            return self.probabilities
+        if isinstance(metric, (Cityblock, Euclidean, SquaredEuclidean)):
+            return self._p[..., None]
+        raise self._no_metric(metric, "TotalVariation(), Cityblock(), Euclidean()")
+
+    def point_masses(self, targets: Array) -> Self:
+        """Predictions 0 or 1."""
+        return self._like(targets.astype(np.float64))
+
+    def averages(self, groups: Array, n_groups: int) -> Self:
+        """Mean probability of each group."""
+        return self._like(np.bincount(groups, self._p, n_groups) / np.bincount(groups, minlength=n_groups))
+
+    def default_kernel(self) -> ProductKernel:
+        """``exp(-|p - q| / median) x [y = y']``."""
+        return ProductKernel(ExponentialKernel(TotalVariation(), "median"), DeltaKernel())
+
+    def describe(self) -> str:
+        """Family and dimensions in a few words."""
+        reduction = "" if self._notion == "binary" else f" ({self._notion})"
+        return f"Bernoulli{reduction}, n = {len(self)}"

@@ -1,0 +1,121 @@
+"""Predicted distributions on k classes."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest._validation import class_labels, class_names, probability_matrix, same_length
+from caltest.kernels import (
+    Cityblock,
+    DeltaKernel,
+    Euclidean,
+    ExponentialKernel,
+    Metric,
+    ProductKernel,
+    SquaredEuclidean,
+    TotalVariation,
+)
+from caltest.predictions.base import Predictions, require_family
+from caltest.predictions.finite import FinitePredictions
+
+
+class Categorical(FinitePredictions):
+    """n probability vectors on k unordered classes.
+
+    Parameters
+    ----------
+    probabilities
+        (n, k) array-like, one row per observation. Rows that sum to 1 within 1e-6 are taken as they are, within
+        1e-2 they are renormalised (``notes`` and the results say so), beyond that they are refused.
+    classes
+        Names of the classes in the order of the columns, if the labels are not 0..k-1.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite, negative probabilities, logits, rows that do not sum to 1, one column.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.Categorical([[0.2, 0.8], [0.5, 0.5]])
+    <Categorical, n = 2, 2 classes>
+    """
+
+    family = "Categorical"
+
+    def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
+        matrix, note = probability_matrix(probabilities)
+        matrix.flags.writeable = False
+        self._probabilities = matrix
+        self.classes = class_names(classes, matrix.shape[1])
+        self.notes = (note,) if note else ()
+
+    def _like(self, probabilities: FloatArray) -> Self:
+        new = object.__new__(type(self))
+        new._probabilities = probabilities
+        new.classes = self.classes
+        new.notes = self.notes
+        return new
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape (..., n) of the stack."""
+        return self._probabilities.shape[:-1]
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """Probability vectors (..., n, k)."""
+        return self._probabilities
+
+    @property
+    def n_classes(self) -> int:
+        """Number k of classes."""
+        return int(self._probabilities.shape[-1])
+
+    @property
+    def notion(self) -> str:
+        """All classes jointly."""
+        return "canonical"
+
+    def take(self, index: Any) -> Self:
+        """The predictions at a slice or an integer array of any shape."""
+        return self._like(self._probabilities[index])
+
+    def check_targets(self, targets: ArrayLike) -> Array:
+        """Labels 0..k-1, or names of ``classes``, as an (n,) integer array."""
+        labels = class_labels(targets, self.n_classes, self.classes)
+        same_length(len(self), labels.shape[0])
+        return labels
+
+    def check_compatible(self, other: Predictions, name: str) -> None:
+        """Raise unless ``other`` is categorical with as many classes."""
+        require_family(other, Categorical, name)
+        if isinstance(other, Categorical) and other.n_classes != self.n_classes:
+            raise ValueError(f"{name}: got {other.n_classes} classes, wanted {self.n_classes} as in the predictions")
+
+    def embedding(self, metric: Metric) -> FloatArray:
+        """Probability vectors, for every metric of vectors."""
+        if isinstance(metric, (TotalVariation, Cityblock, Euclidean, SquaredEuclidean)):
+            return self._probabilities
+        raise self._no_metric(metric, "TotalVariation(), Cityblock(), Euclidean(), because classes have no order")
+
+    def point_masses(self, targets: Array) -> Self:
+        """Unit vectors of the labels."""
+        return self._like(np.eye(self.n_classes)[targets])
+
+    def averages(self, groups: Array, n_groups: int) -> Self:
+        """Mean probability vector of each group."""
+        sums = np.zeros((n_groups, self.n_classes))
+        np.add.at(sums, groups, self._probabilities)
+        return self._like(sums / np.bincount(groups, minlength=n_groups)[:, None])
+
+    def default_kernel(self) -> ProductKernel:
+        """``exp(-TV / median) x [y = y']``, the kernel of the 2019 paper."""
+        return ProductKernel(ExponentialKernel(TotalVariation(), "median"), DeltaKernel())
+
+    def describe(self) -> str:
+        """Family and dimensions in a few words."""
+        return f"Categorical, n = {len(self)}, {self.n_classes} classes"

@@ -1,0 +1,76 @@
+"""The boundary: user data become checked samples here, once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from caltest._types import ArrayLike
+from caltest._validation import not_swapped, to_array
+from caltest.kernels import Metric
+from caltest.predictions.base import Predictions, Sample
+from caltest.predictions.bernoulli import Bernoulli
+from caltest.predictions.categorical import Categorical
+
+
+def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None) -> Predictions:
+    """``Predictions`` as they are, an (n, k) array-like as ``Categorical``, an (n,) array-like as ``Bernoulli``."""
+    if isinstance(data, Predictions):
+        if classes is not None:
+            raise TypeError(f"classes: pass them to {data.family}(...), these predictions are already made")
+        return data
+    array = to_array(data, "predictions")
+    if array.ndim == 2:
+        return Categorical(array, classes=classes)
+    if array.ndim == 1:
+        return Bernoulli(array, classes=classes)
+    raise ValueError(
+        f"predictions: got shape {array.shape}, wanted (n, k) probabilities of k classes "
+        "or (n,) probabilities of class 1"
+    )
+
+
+def as_sample(predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None = None) -> Sample:
+    """Predictions and targets, checked and matched by position."""
+    if isinstance(targets, Predictions):
+        raise TypeError("targets: got predictions; the arguments are swapped, pass the predictions first")
+    if not isinstance(predictions, Predictions):
+        predictions = to_array(predictions, "predictions")
+        not_swapped(predictions, to_array(targets, "targets"))
+    converted = as_predictions(predictions, classes)
+    return Sample(converted, converted.check_targets(targets))
+
+
+def median_bandwidth(predictions: ArrayLike, metric: Metric, include_diagonal: bool = False) -> float:
+    """Median distance of pairs of predictions, the bandwidth of the median heuristic.
+
+    Parameters
+    ----------
+    predictions
+        ``Predictions`` or an array-like that becomes some.
+    metric
+        Distance of two predictions, e.g. ``TotalVariation()``.
+    include_diagonal
+        False: median over the n(n-1)/2 pairs of different predictions, what ``bandwidth="median"`` uses.
+        True: over all n**2 entries of the distance matrix with its n zeros, as in the experiments of
+        Widmann et al. 2019. The two differ by O(1/n) in the rank.
+
+    Returns
+    -------
+    float
+        The exact median; even numbers of distances give the mean of the middle two. Time O(n**2 k) a pass, with
+        few passes; memory O(n k) and about 20 MB.
+
+    Raises
+    ------
+    ValueError
+        If the median is 0, because most predictions are identical.
+    TypeError
+        If the family does not have the metric.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p = [[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]]
+    >>> round(ct.median_bandwidth(p, ct.TotalVariation()), 3)
+    0.4
+    """
+    return as_predictions(predictions).median_distance(metric, include_diagonal)

@@ -1,0 +1,85 @@
+"""Predictions with finitely many outcomes: every expectation is a finite sum, so every target kernel works."""
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._loops.sampling import classes_from_uniforms
+from caltest._types import Array, FloatArray
+from caltest.kernels import TargetKernel
+from caltest.predictions.base import Predictions, median_standard_deviation
+
+
+class FinitePredictions(Predictions):
+    """Distributions on the outcomes 0..k-1.
+
+    With the k x k matrix A of the target kernel and residuals ``delta = e_y - p`` the target part of h is the
+    bilinear form ``delta' A delta'``, which is how it is computed.
+    """
+
+    @property
+    @abstractmethod
+    def probabilities(self) -> FloatArray:
+        """Probability vectors (..., n, k)."""
+
+    @property
+    @abstractmethod
+    def n_classes(self) -> int:
+        """Number k of outcomes."""
+
+    @property
+    @abstractmethod
+    def notion(self) -> str:
+        """Which calibration these predictions are about: canonical, binary, top label, one class."""
+
+    @abstractmethod
+    def point_masses(self, targets: Array) -> Self:
+        """Predictions of the same family that are certain of the targets."""
+
+    @abstractmethod
+    def averages(self, groups: Array, n_groups: int) -> Self:
+        """Mean prediction of each group, where ``groups`` (n,) numbers them."""
+
+    def residuals(self, targets: Array) -> FloatArray:
+        """``e_y - p``, of shape (..., n, k)."""
+        residuals = -self.probabilities
+        y = targets[..., None]
+        np.put_along_axis(residuals, y, np.take_along_axis(residuals, y, axis=-1) + 1.0, axis=-1)
+        return residuals
+
+    def gram(self, kernel: TargetKernel) -> FloatArray:
+        """Matrix (k, k) of the target kernel between outcomes."""
+        outcomes = np.arange(self.n_classes)
+        return kernel.target_tile(outcomes, outcomes)
+
+    def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
+        """``(e_y - p)' A (e_y' - p')``, of shape (..., r, c)."""
+        left = self.residuals(targets) @ self.gram(kernel)
+        return left @ other.residuals(other_targets).swapaxes(-1, -2)
+
+    def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        """``(p' A)_y``, of shape (..., r, c)."""
+        means = self.probabilities @ self.gram(kernel)
+        shape = (*np.broadcast_shapes(means.shape[:-2], targets.shape[:-1]), means.shape[-2], targets.shape[-1])
+        y = np.broadcast_to(targets[..., None, :], shape)
+        return np.take_along_axis(np.broadcast_to(means, (*shape[:-1], means.shape[-1])), y, axis=-1)
+
+    def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        """``p' A p'``, of shape (..., r, c)."""
+        return self.probabilities @ self.gram(kernel) @ other.probabilities.swapaxes(-1, -2)
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """Labels (n,), or (size, n), drawn by inversion; probabilities are used in proportion to their sum."""
+        generator = np.random.default_rng(rng)
+        uniforms = generator.random((1 if size is None else size, len(self)))
+        out = np.empty(uniforms.shape, dtype=np.intp)
+        classes_from_uniforms(np.cumsum(self.probabilities, axis=-1), uniforms, out)
+        return out[0] if size is None else out
+
+    def target_scale(self) -> float:
+        """Median standard deviation of the label, with classes as the points 0..k-1."""
+        labels = np.arange(self.n_classes)
+        mean = self.probabilities @ labels
+        variance = np.maximum(self.probabilities @ labels**2 - mean**2, 0.0)
+        return median_standard_deviation(np.sqrt(variance))

@@ -1,0 +1,146 @@
+"""Predicted normal distributions of a real target."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest._validation import real_array, same_length
+from caltest.kernels import (
+    Cityblock,
+    Euclidean,
+    ExponentialKernel,
+    GaussianKernel,
+    Metric,
+    ProductKernel,
+    TargetKernel,
+    Wasserstein,
+)
+from caltest.predictions.base import Predictions, median_standard_deviation, require_family
+
+
+class Normal(Predictions):
+    """n normal distributions with means m and standard deviations s >= 0; s = 0 is a point prediction.
+
+    With the Gaussian target kernel of bandwidth b (Widmann et al. 2021, appendix D.1)::
+
+        E k(Z, y)  = b / sqrt(b**2 + s**2)         exp(-(m - y)**2  / (2 (b**2 + s**2)))
+        E k(Z, Z') = b / sqrt(b**2 + s**2 + s'**2) exp(-(m - m')**2 / (2 (b**2 + s**2 + s'**2)))
+
+    Parameters
+    ----------
+    mean
+        (n,) array-like, in units of the target.
+    scale
+        Standard deviations, (n,) array-like or one number for all, in units of the target.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite, negative scales, different lengths.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.Normal([0.0, 1.0], 0.5)
+    <Normal, n = 2>
+    """
+
+    family = "Normal"
+
+    def __init__(self, mean: ArrayLike, scale: ArrayLike) -> None:
+        self._mean = real_array(mean, "mean", ndim=1)
+        if np.ndim(scale) == 0:
+            self._scale = np.full_like(self._mean, real_array([scale], "scale", ndim=1)[0])
+        else:
+            self._scale = real_array(scale, "scale", ndim=1)
+        same_length(self._mean.shape[0], self._scale.shape[0], "scale")
+        if (self._scale < 0.0).any():
+            i = int(np.argmax(self._scale < 0.0))
+            raise ValueError(f"scale: got {self._scale[i]:.6g} at row {i}, wanted standard deviations of at least 0")
+        self._mean.flags.writeable = self._scale.flags.writeable = False
+
+    def _like(self, mean: FloatArray, scale: FloatArray) -> Self:
+        new = object.__new__(type(self))
+        new._mean, new._scale = mean, scale
+        return new
+
+    @property
+    def mean(self) -> FloatArray:
+        """Means (..., n)."""
+        return self._mean
+
+    @property
+    def scale(self) -> FloatArray:
+        """Standard deviations (..., n)."""
+        return self._scale
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape (..., n) of the stack."""
+        return self._mean.shape
+
+    def take(self, index: Any) -> Self:
+        """The predictions at a slice or an integer array of any shape."""
+        return self._like(self._mean[index], self._scale[index])
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """Targets (n,), or (size, n), drawn from the predictions."""
+        shape = self.shape if size is None else (size, *self.shape)
+        return self._mean + self._scale * np.random.default_rng(rng).standard_normal(shape)
+
+    def check_targets(self, targets: ArrayLike) -> Array:
+        """Real targets as an (n,) float array."""
+        values = real_array(targets, "targets", ndim=1)
+        same_length(len(self), values.shape[0])
+        return values
+
+    def check_compatible(self, other: Predictions, name: str) -> None:
+        """Raise unless ``other`` is normal too."""
+        require_family(other, Normal, name)
+
+    def embedding(self, metric: Metric) -> FloatArray:
+        """Vectors (m, s)."""
+        if isinstance(metric, (Wasserstein, Euclidean, Cityblock)):
+            return np.stack([self._mean, self._scale], axis=-1)
+        raise self._no_metric(metric, "Wasserstein(), Euclidean(), Cityblock()")
+
+    def target_scale(self) -> float:
+        """Median of the standard deviations."""
+        return median_standard_deviation(self._scale)
+
+    def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        """``E k(Z, y)`` for Z from each prediction (..., r) and each target (..., c): (..., r, c)."""
+        width = self._width(kernel)
+        difference = self._mean[..., :, None] - targets[..., None, :]
+        return _smoothed_gaussian(difference, self._scale[..., :, None] ** 2, width)
+
+    def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        """``E k(Z, Z')`` for Z from each prediction (..., r), Z' from each other one (..., c): (..., r, c)."""
+        width = self._width(kernel)
+        difference = self._mean[..., :, None] - other._mean[..., None, :]
+        variance = self._scale[..., :, None] ** 2 + other._scale[..., None, :] ** 2
+        return _smoothed_gaussian(difference, variance, width)
+
+    def _width(self, kernel: TargetKernel) -> float:
+        if isinstance(kernel, GaussianKernel):
+            return kernel.width
+        raise self._no_closed_form(kernel, "GaussianKernel(bandwidth=...)")
+
+    def default_kernel(self) -> ProductKernel:
+        """``exp(-W2 / median) x Gaussian`` with the median predicted scale as the bandwidth of the targets."""
+        return ProductKernel(ExponentialKernel(Wasserstein(), "median"), GaussianKernel(bandwidth="median"))
+
+    def describe(self) -> str:
+        """Family and dimensions in a few words."""
+        return f"Normal, n = {len(self)}"
+
+
+def _smoothed_gaussian(difference: FloatArray, variance: FloatArray, width: float) -> FloatArray:
+    """Gaussian kernel of bandwidth ``width``, averaged over normal noise of the given variance."""
+    total = width**2 + variance
+    tile = np.square(difference, out=difference)
+    tile /= -2.0 * total
+    np.exp(tile, out=tile)
+    tile *= width / np.sqrt(total)
+    return tile

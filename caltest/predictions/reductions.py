@@ -1,0 +1,105 @@
+"""Binary problems inside a k-class problem: the top label, and every class against the rest."""
+
+import numpy as np
+
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest.predictions.bernoulli import Bernoulli
+from caltest.predictions.categorical import Categorical
+from caltest.predictions.convert import as_sample
+
+
+def top_label(predictions: ArrayLike, labels: ArrayLike) -> tuple[Bernoulli, Array]:
+    """Reduce to the question "is the most probable class right as often as its probability says?".
+
+    The confidence is ``max_j p_j``; the outcome is 1 if the label is the most probable class, the first one
+    among equals (Widmann et al. 2019, section 3.2.1 and appendix I.2).
+
+    Parameters
+    ----------
+    predictions
+        ``Categorical`` predictions or an (n, k) array-like.
+    labels
+        (n,) labels 0..k-1.
+
+    Returns
+    -------
+    tuple
+        ``(Bernoulli, outcomes)``, to be passed to any estimator or test: ``test(*top_label(p, y))``.
+
+    Raises
+    ------
+    ValueError
+        For bad predictions or labels.
+    TypeError
+        If the predictions are not categorical.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> confidence, correct = ct.top_label([[0.2, 0.8], [0.7, 0.3]], [1, 1])
+    >>> confidence.probability.tolist(), correct.tolist()
+    ([0.8, 0.7], [1, 0])
+    """
+    categorical, y = _categorical_sample(predictions, labels)
+    return reduce_to_top_label(categorical), top_label_outcomes(categorical, y)
+
+
+def classwise(predictions: ArrayLike, labels: ArrayLike) -> list[tuple[Bernoulli, Array]]:
+    """Reduce to the k questions "does class c occur as often as its probability says?".
+
+    Parameters
+    ----------
+    predictions
+        ``Categorical`` predictions or an (n, k) array-like.
+    labels
+        (n,) labels 0..k-1.
+
+    Returns
+    -------
+    list
+        ``(Bernoulli, outcomes)`` for each class, to be passed to any estimator or test.
+
+    Raises
+    ------
+    ValueError
+        For bad predictions or labels.
+    TypeError
+        If the predictions are not categorical.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> [(p.probability.tolist(), y.tolist()) for p, y in ct.classwise([[0.2, 0.8], [0.7, 0.3]], [1, 1])]
+    [([0.2, 0.7], [0, 0]), ([0.8, 0.3], [1, 1])]
+    """
+    categorical, y = _categorical_sample(predictions, labels)
+    names = categorical.classes or range(categorical.n_classes)
+    return [
+        (
+            Bernoulli.reduced(categorical.probabilities[:, c], f"class {name} against the rest", categorical.notes),
+            (y == c).astype(np.intp),
+        )
+        for c, name in enumerate(names)
+    ]
+
+
+def reduce_to_top_label(categorical: Categorical) -> Bernoulli:
+    """Confidences of the most probable classes."""
+    confidence: FloatArray = categorical.probabilities.max(axis=-1)
+    return Bernoulli.reduced(confidence, "top label", categorical.notes)
+
+
+def top_label_outcomes(categorical: Categorical, labels: Array) -> Array:
+    """1 where the label, of shape (..., n), is the most probable class."""
+    correct: Array = (categorical.probabilities.argmax(axis=-1) == labels).astype(np.intp)
+    return correct
+
+
+def _categorical_sample(predictions: ArrayLike, labels: ArrayLike) -> tuple[Categorical, Array]:
+    sample = as_sample(predictions, labels)
+    if not isinstance(sample.predictions, Categorical):
+        raise TypeError(
+            f"predictions: got {sample.predictions.family} predictions, wanted Categorical ones or an (n, k) array; "
+            "binary predictions need no reduction"
+        )
+    return sample.predictions, sample.targets

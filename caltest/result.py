@@ -1,0 +1,197 @@
+"""Results of tests: frozen, complete, computed once."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from caltest._types import FloatArray
+from caltest._validation import fraction
+
+PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
+
+KINDS: dict[str, str] = {
+    "exact": "exact: size at most alpha for every n",
+    "bound": "upper bound of the p-value, for every n and distribution",
+    "asymptotic": "from the limit distribution for large n",
+    "resampling": "estimated by resampling, for large n",
+}
+
+
+@dataclass(frozen=True)
+class ConfidenceInterval:
+    """An interval for the calibration error.
+
+    Attributes
+    ----------
+    low, high
+        Ends, ``inf`` where there is none.
+    confidence_level
+        Nominal coverage.
+    method
+        How it was computed.
+    """
+
+    low: float
+    high: float
+    confidence_level: float
+    method: str
+
+    def __iter__(self) -> Any:
+        """The two ends, so that ``low, high = interval`` works."""
+        return iter((self.low, self.high))
+
+    def __str__(self) -> str:
+        return f"[{self.low:.4g}, {self.high:.4g}] ({100 * self.confidence_level:g} %, {self.method})"
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationTestResult:
+    """What a calibration test found. Printing it gives a report; ``to_dict()`` is ready for JSON.
+
+    Attributes
+    ----------
+    test
+        Name of the test.
+    predictions, estimator, null
+        What was tested, what was estimated, and how the p-value was obtained, in words.
+    n, n_used
+        Number of observations, and how many of them enter the estimate.
+    estimate
+        Estimated calibration error.
+    statistic, statistic_name
+        Test statistic and what it is; large values speak against calibration.
+    pvalue
+        Probability, or a bound of it, of a statistic at least as large if the predictions are calibrated.
+    pvalue_kind
+        ``"exact"``, ``"bound"``, ``"asymptotic"`` or ``"resampling"``.
+    standard_error
+        Standard error of the estimate, if the null has one.
+    df
+        Degrees of freedom of the limit distribution, if it has some.
+    null_distribution
+        Resampled values of the statistic, if there are some.
+    n_resamples
+        How many, or None.
+    seed
+        Integer that reproduces the result as ``rng=seed``, or None if no random numbers were used.
+    notes
+        What the reader should know: renormalised rows, known weaknesses of the method.
+    """
+
+    test: str
+    predictions: str
+    estimator: str
+    null: str
+    n: int
+    n_used: int
+    estimate: float
+    statistic: float
+    statistic_name: str
+    pvalue: float
+    pvalue_kind: PValueKind
+    standard_error: float | None = None
+    df: tuple[float, ...] | None = None
+    null_distribution: FloatArray | None = field(default=None, repr=False)
+    n_resamples: int | None = None
+    seed: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
+        """One-sided interval ``[max(0, estimate - z se), inf)`` for the squared calibration error.
+
+        It is the set of errors that the one-sided test with the normal limit does not reject, so it needs a
+        standard error: use ``AsymptoticBlockSKCETest``.
+
+        Parameters
+        ----------
+        confidence_level
+            Between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If the test has no standard error, or the level is not between 0 and 1.
+
+        Examples
+        --------
+        >>> import caltest as ct
+        >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+        >>> result = ct.AsymptoticBlockSKCETest(p.default_kernel())(p, y)
+        >>> print(result.confidence_interval(0.9))
+        [0.003683, inf] (90 %, normal limit of the block means)
+        """
+        level = fraction("confidence_level", confidence_level)
+        if self.standard_error is None:
+            raise ValueError(
+                f"confidence_interval: {self.test} has no standard error; use AsymptoticBlockSKCETest for an interval"
+            )
+        from scipy.special import ndtri
+
+        low = max(0.0, self.estimate - float(ndtri(level)) * self.standard_error)
+        return ConfidenceInterval(low, float("inf"), level, "normal limit of the block means")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists; the null distribution as mean, standard deviation and quantiles."""
+        entries = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        entries["df"] = None if self.df is None else list(self.df)
+        entries["notes"] = list(self.notes)
+        entries["null_distribution"] = self._null_summary()
+        return entries
+
+    def _null_summary(self) -> dict[str, float] | None:
+        if self.null_distribution is None:
+            return None
+        draws = self.null_distribution
+        quantiles = {f"q{100 * q:g}": float(np.quantile(draws, q)) for q in (0.05, 0.5, 0.95, 0.99)}
+        deviation = float(draws.std(ddof=1)) if draws.size > 1 else 0.0
+        return {"mean": float(draws.mean()), "standard_deviation": deviation, **quantiles}
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """What the p-value says at a level, in words."""
+        level = f"at the {100 * fraction('alpha', alpha):g} % level"
+        if self.pvalue <= alpha:
+            return f"reject calibration {level}: the predicted probabilities cannot be taken at face value"
+        return f"no evidence against calibration {level}"
+
+    def summary(self) -> str:
+        """The report that ``print`` shows."""
+        return str(self)
+
+    def __str__(self) -> str:
+        lines = [self.test, "-" * len(self.test)]
+        lines += _block(
+            {
+                "Hypothesis": "the predictions are calibrated: P(Y | P_X) = P_X",
+                "Predictions": self.predictions + ("" if self.n_used == self.n else f" ({self.n_used} used)"),
+                "Estimator": self.estimator,
+                "Null": self.null,
+            }
+        )
+        numbers = {"Estimate": f"{self.estimate:.6g}"}
+        if self.standard_error is not None:
+            numbers["Estimate"] += f" (standard error {self.standard_error:.3g})"
+        if self.null_distribution is not None and self.statistic == self.estimate:
+            numbers["If calibrated"] = _mean_and_sd(self.null_distribution)
+        freedom = "" if self.df is None else f", df = {', '.join(f'{value:g}' for value in self.df)}"
+        numbers["Statistic"] = f"{self.statistic:.6g} ({self.statistic_name}{freedom})"
+        numbers["p-value"] = f"{format_pvalue(self.pvalue)} ({KINDS[self.pvalue_kind]})"
+        lines += ["", *_block(numbers), "", *_block({"Verdict": self.verdict()})]
+        if self.seed is not None:
+            lines += _block({"Reproduce": f"rng={self.seed}"})
+        lines += [f"Note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+def format_pvalue(pvalue: float) -> str:
+    """Three significant digits, in scientific notation below 1e-4."""
+    return f"{pvalue:.3g}" if pvalue >= 1e-4 or pvalue == 0.0 else f"{pvalue:.2e}"
+
+
+def _mean_and_sd(draws: FloatArray) -> str:
+    deviation = f", standard deviation {draws.std(ddof=1):.3g}" if draws.size > 1 else ""
+    return f"mean {draws.mean():.3g}{deviation}, 95 % quantile {np.quantile(draws, 0.95):.3g}"
+
+
+def _block(entries: dict[str, str]) -> list[str]:
+    return [f"{name:<14} {text}" for name, text in entries.items()]
