@@ -45,9 +45,9 @@ class CalibrationTest:
     --------
     >>> import caltest as ct
     >>> test = ct.CalibrationTest(ct.ECE(ct.UniformBinning(10)), ct.ConditionalMonteCarlo(n_resamples=199))
-    >>> result = test([0.1, 0.8, 0.6, 0.3], [0, 1, 1, 0], rng=1)
+    >>> result = test([0.1, 0.8, 0.6, 0.3], [1, 0, 0, 1], rng=1)
     >>> result.pvalue_kind, result.pvalue
-    ('exact', 0.85)
+    ('exact', 0.01)
     """
 
     estimator: Estimator
@@ -157,7 +157,7 @@ class DistributionFreeSKCETest(CalibrationTest):
     >>> p, y = ct.load_digits_predictions()["naive Bayes"]
     >>> result = ct.DistributionFreeSKCETest(ct.SKCE(p.default_kernel(), unbiased=False))(p, y)
     >>> round(result.pvalue, 6)
-    0.009391
+    0.560061
     """
 
     def __init__(self, estimator: Estimator) -> None:
@@ -187,8 +187,8 @@ class AsymptoticBlockSKCETest(CalibrationTest):
     >>> import caltest as ct
     >>> p, y = ct.load_digits_predictions()["naive Bayes"]
     >>> result = ct.AsymptoticBlockSKCETest(p.default_kernel(), block_size=30)(p, y)
-    >>> result.pvalue < 1e-10
-    True
+    >>> round(result.pvalue, 7)
+    4.69e-05
     """
 
     def __init__(self, kernel: ProductKernel, block_size: int = 2, *, population_variance: bool = False) -> None:
