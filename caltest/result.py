@@ -185,7 +185,9 @@ class CalibrationTestResult:
 
 def format_pvalue(pvalue: float) -> str:
     """Three significant digits, in scientific notation below 1e-4."""
-    return f"{pvalue:.3g}" if pvalue >= 1e-4 or pvalue == 0.0 else f"{pvalue:.2e}"
+    if pvalue < 1e-300:
+        return "below 1e-300"
+    return f"{pvalue:.3g}" if pvalue >= 1e-4 else f"{pvalue:.2e}"
 
 
 def _mean_and_sd(draws: FloatArray) -> str:

@@ -6,9 +6,10 @@ from typing import Self
 
 import numpy as np
 
+from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, whole_number
-from caltest.estimators.base import Estimator
+from caltest.estimators.base import OBSERVATIONS_AT_ONCE, Estimator, stacked
 from caltest.hstatistics import block_means, mean_of_pairs, redrawn_sums
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
@@ -157,6 +158,16 @@ class BlockSKCE(Estimator):
     def estimate(self, sample: Sample) -> float:
         """The estimate from a checked sample."""
         return float(np.mean(self.terms(sample)))
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Estimates for many targets (B, n), a few targets at a time."""
+        used = self.n_used(len(predictions))
+        kept = predictions.take(slice(0, used))
+        parts = [
+            self.terms(stacked(kept, targets[part, :used])).reshape(-1, self.n_terms(used)).mean(axis=1)
+            for part in ranges(targets.shape[0], max(1, OBSERVATIONS_AT_ONCE // used))
+        ]
+        return np.concatenate(parts)
 
     def n_used(self, n: int) -> int:
         """Observations in whole blocks."""

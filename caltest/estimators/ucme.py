@@ -5,9 +5,10 @@ from typing import Self
 
 import numpy as np
 
-from caltest._types import ArrayLike, FloatArray
+from caltest._numerics import ranges
+from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least
-from caltest.estimators.base import Estimator
+from caltest.estimators.base import OBSERVATIONS_AT_ONCE, Estimator, stacked
 from caltest.hstatistics import deviations
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
@@ -77,6 +78,16 @@ class UCME(Estimator):
     def estimate(self, sample: Sample) -> float:
         """The estimate from a checked sample."""
         return float(np.mean(self.deviations(sample).mean(axis=0) ** 2))
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Estimates for many targets (B, n), a few targets at a time."""
+        n = len(predictions)
+        parts = [
+            self.deviations(stacked(predictions, targets[part])).reshape(-1, n, self.dimension).mean(axis=1)
+            for part in ranges(targets.shape[0], max(1, OBSERVATIONS_AT_ONCE // n))
+        ]
+        estimates: FloatArray = np.mean(np.concatenate(parts) ** 2, axis=1)
+        return estimates
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -71,22 +71,25 @@ class HotellingNull(Null):
 
 
 def _t_squared(deviations: FloatArray) -> float:
-    """``n m' S**-1 m``, through the correlation matrix, whose rank does not depend on the size of the deviations."""
+    """``n m' S**-1 m`` from the singular values of the centred deviations, scaled to variance 1.
+
+    The covariance itself is not formed: its condition number is the square of that of the deviations, which is
+    large for smooth kernels.
+    """
     n, j = deviations.shape
     mean = deviations.mean(axis=0)
-    centred = deviations - mean
-    scale = np.sqrt(np.sum(centred**2, axis=0) / (n - 1))
-    largest = np.abs(deviations).max(axis=0)
-    if (scale <= 1e-14 * largest).any() or not (largest > 0.0).all():
-        which = int(np.argmax(scale <= 1e-14 * largest))
+    scale = deviations.std(axis=0, ddof=1)
+    constant = scale <= 1e-14 * np.abs(deviations).max(axis=0)
+    if constant.any():
         raise ValueError(
-            f"test_predictions: the deviations at location {which} do not vary (no prediction is close to it, or all "
-            "predictions are alike), so their covariance is singular; move it or use MonteCarloTest"
+            f"test_predictions: the deviations at location {int(np.argmax(constant))} do not vary (no prediction is "
+            "close to it, or all predictions are certain), so their covariance is singular; move it or use "
+            "MonteCarloTest"
         )
-    values, vectors = np.linalg.eigh(np.cov(centred / scale, rowvar=False).reshape(j, j))
-    if values[0] <= j * np.finfo(float).eps * values[-1]:
+    _, singular, axes = np.linalg.svd((deviations - mean) / scale, full_matrices=False)
+    if singular[-1] <= n * np.finfo(float).eps * singular[0]:
         raise ValueError(
             f"test_predictions: the covariance of the deviations at the {j} locations is singular: some locations "
             "are duplicates, or all predictions look alike from them; take fewer or other locations, or MonteCarloTest"
         )
-    return float(n * np.sum((vectors.T @ (mean / scale)) ** 2 / values))
+    return float(n * (n - 1) * np.sum((axes @ (mean / scale) / singular) ** 2))

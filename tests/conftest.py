@@ -1,0 +1,41 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--full", action="store_true", help="run the statistical tests at full replication")
+
+
+@pytest.fixture(scope="session")
+def replications(request):
+    """Number of simulated data sets: the first number, or the second with --full."""
+    return lambda reduced, full: full if request.config.getoption("--full") else reduced
+
+
+@pytest.fixture(scope="session")
+def cifar10():
+    """Folder with predictions of networks for CIFAR-10 and the published results."""
+    folder = SHARED / "cifar10"
+    if not folder.is_dir():
+        pytest.skip(f"no CIFAR-10 predictions: {folder} does not exist")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def ds1():
+    """100 predictions for 3 classes with labels that do not depend on them; anyone can draw them."""
+    rng = np.random.default_rng(1234)
+    probabilities = rng.dirichlet((3, 2, 5), 100)
+    return probabilities, rng.integers(1, 4, 100) - 1
+
+
+@pytest.fixture(scope="session")
+def normal30():
+    """30 normal predictions with targets that do not depend on them."""
+    rng = np.random.default_rng(1234)
+    mean, scale = rng.normal(size=30), rng.uniform(0.2, 1.5, 30)
+    return mean, scale, rng.normal(size=30)

@@ -1,0 +1,72 @@
+"""Samples of every family with kernels it knows: what every new family has to be added to."""
+
+import numpy as np
+
+import caltest as ct
+from caltest.predictions import Sample
+
+N = 23
+
+
+def metric_kernel(metric, bandwidth=0.4):
+    return ct.ExponentialKernel(metric, bandwidth=bandwidth)
+
+
+def categorical():
+    rng = np.random.default_rng(1)
+    predictions = ct.Categorical(rng.dirichlet(np.full(4, 0.5), N))
+    return Sample(predictions, rng.integers(0, 4, N))
+
+
+def bernoulli():
+    rng = np.random.default_rng(2)
+    return Sample(ct.Bernoulli(rng.random(N)), rng.integers(0, 2, N))
+
+
+def normal():
+    rng = np.random.default_rng(3)
+    scale = rng.uniform(0.0, 1.5, N)
+    scale[3] = 0.0
+    return Sample(ct.Normal(rng.normal(size=N), scale), rng.normal(size=N))
+
+
+FAMILIES = {ct.Categorical: categorical, ct.Bernoulli: bernoulli, ct.Normal: normal}
+
+KERNELS = {
+    ct.Categorical: [
+        ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
+        ct.ProductKernel(metric_kernel(ct.Cityblock()), ct.GaussianKernel(bandwidth=1.5)),
+        ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.ExponentialKernel(ct.Euclidean(), bandwidth=2.0)),
+    ],
+    ct.Bernoulli: [
+        ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
+        ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.GaussianKernel(bandwidth=1.0)),
+    ],
+    ct.Normal: [
+        ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7)),
+        ct.ProductKernel(metric_kernel(ct.Cityblock(), 1.0), ct.GaussianKernel(bandwidth=2.0)),
+        ct.ProductKernel(ct.GaussianKernel(bandwidth=1.0), ct.GaussianKernel(bandwidth=1.0)),
+    ],
+}
+
+CASES = [(family, kernel) for family, kernels in KERNELS.items() for kernel in kernels]
+
+
+def estimators(sample, kernel):
+    """One of every estimator that the family knows, by its class."""
+    made = [
+        ct.SKCE(kernel),
+        ct.SKCE(kernel, unbiased=False),
+        ct.BlockSKCE(kernel, block_size=3),
+        ct.BlockSKCE(kernel, block_size=3, unbiased=False),
+        ct.UCME(kernel, sample.predictions.take(slice(0, 3)), sample.targets[:3]),
+    ]
+    if not isinstance(sample.predictions, ct.Normal):
+        made += [
+            ct.ECE(ct.UniformBinning(4)),
+            ct.ECE(ct.MedianVarianceBinning(3), ct.SquaredEuclidean()),
+            ct.ECE(ct.QuantileBinning(3), ct.Cityblock()),
+            ct.MMCE(),
+            ct.MMCE(unbiased=False),
+        ]
+    return made

@@ -1,0 +1,80 @@
+"""Published results for neural networks on CIFAR-10 (Widmann et al. 2019, Figures 35 and 36)."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import caltest as ct
+
+MODELS = ["densenet121", "googlenet", "mobilenet_v2", "resnet18", "vgg16_bn"]
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request, cifar10):
+    probabilities = np.loadtxt(cifar10 / f"{request.param}.csv.gz", delimiter=",")
+    labels = np.loadtxt(cifar10 / "labels.csv.gz", dtype=int) - 1
+    predictions = ct.Categorical(probabilities)
+    # Renormalising the float32 rows would move the SKCE by 1.6e-8 of its value.
+    assert np.array_equal(predictions.probabilities, probabilities)
+    bandwidth = ct.median_bandwidth(predictions, ct.TotalVariation(), include_diagonal=True)
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), bandwidth), ct.DeltaKernel())
+    return request.param, predictions, labels, kernel
+
+
+def published(cifar10, table, model):
+    with open(cifar10 / table) as file:
+        row = next(row for row in csv.DictReader(file) if row["model"] == model)
+    return {name: float(value) for name, value in row.items() if name != "model"}
+
+
+def test_errors(model, cifar10):
+    name, predictions, labels, kernel = model
+    values = {
+        "ECE_uniform": ct.ECE(ct.UniformBinning(10)),
+        "ECE_dynamic": ct.ECE(ct.MedianVarianceBinning(100)),
+        "SKCEb_median": ct.SKCE(kernel, unbiased=False),
+        "SKCEuq_median": ct.SKCE(kernel),
+        "SKCEul_median": ct.BlockSKCE(kernel),
+    }
+    computed = {key: estimator(predictions, labels) for key, estimator in values.items()}
+    assert computed == pytest.approx(published(cifar10, "published_errors.csv", name), rel=1e-9)
+
+
+def test_pvalues(model, cifar10):
+    name, predictions, labels, kernel = model
+    paper = published(cifar10, "published_pvalues.csv", name)
+    linear = ct.AsymptoticBlockSKCETest(kernel, population_variance=True)(predictions, labels)
+    assert linear.pvalue == pytest.approx(paper["SKCEul_median_asymptotic"], rel=1e-9)
+    bounds = {
+        "SKCEb_median_distribution_free": ct.SKCE(kernel, unbiased=False),
+        "SKCEuq_median_distribution_free": ct.SKCE(kernel),
+        "SKCEul_median_distribution_free": ct.BlockSKCE(kernel),
+    }
+    for key, estimator in bounds.items():
+        result = ct.DistributionFreeSKCETest(estimator)(predictions, labels)
+        if result.estimate > 0:
+            assert result.pvalue == pytest.approx(paper[key], rel=1e-9)
+        else:
+            # The paper's software squares a negative estimate.
+            assert result.pvalue == 1.0
+            assert np.exp(-5000 * result.estimate**2 / 8) == pytest.approx(paper[key], rel=1e-9)
+
+
+def test_resampled_pvalues(cifar10):
+    """Published as 0; here the smallest possible value 1 / (B + 1)."""
+    probabilities = np.loadtxt(cifar10 / "densenet121.csv.gz", delimiter=",")
+    labels = np.loadtxt(cifar10 / "labels.csv.gz", dtype=int) - 1
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.997333388885), ct.DeltaKernel())
+    bootstrap = ct.AsymptoticSKCETest(kernel, n_resamples=99)(probabilities, labels, rng=1)
+    assert bootstrap.pvalue == 1 / 100
+    for binning in (ct.UniformBinning(10), ct.MedianVarianceBinning(100)):
+        assert ct.ConsistencyTest(ct.ECE(binning), n_resamples=49)(probabilities, labels, rng=1).pvalue == 1 / 50
+
+
+def test_median_bandwidths(cifar10):
+    """Bandwidths of the paper's software to 13 digits, with the diagonal, and without it."""
+    predictions = ct.Categorical(np.loadtxt(cifar10 / "densenet121.csv.gz", delimiter=","))
+    tv = ct.TotalVariation()
+    assert ct.median_bandwidth(predictions, tv, include_diagonal=True) == pytest.approx(0.997333388885, abs=5e-13)
+    assert ct.median_bandwidth(predictions, tv) == pytest.approx(0.9973336261085, abs=5e-14)

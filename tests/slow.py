@@ -1,0 +1,58 @@
+"""Slow, obvious versions of the formulas, to compare the package with."""
+
+import numpy as np
+
+
+def h_finite(k_p, gram, p, y, q, z):
+    """h of two observations by explicit sums over the outcomes of both."""
+    k = len(p)
+    first = sum(p[a] * gram[a, z] for a in range(k))
+    second = sum(q[b] * gram[y, b] for b in range(k))
+    both = sum(p[a] * q[b] * gram[a, b] for a in range(k) for b in range(k))
+    return k_p * (gram[y, z] - first - second + both)
+
+
+def h_matrix_finite(k_p, gram, probabilities, labels):
+    """All h; k_p(p, q) is the kernel of the predictions."""
+    n = len(labels)
+    return np.array(
+        [
+            [
+                h_finite(
+                    k_p(probabilities[i], probabilities[j]),
+                    gram,
+                    probabilities[i],
+                    labels[i],
+                    probabilities[j],
+                    labels[j],
+                )
+                for j in range(n)
+            ]
+            for i in range(n)
+        ]
+    )
+
+
+def h_matrix_normal(bandwidth, width, mean, scale, y, nodes=100):
+    """All h for normal predictions, exp(-W2 / bandwidth) x Gaussian(width), by Gauss-Hermite quadrature."""
+    points, weights = np.polynomial.hermite_e.hermegauss(nodes)
+    weights = weights / weights.sum()
+    z = mean[:, None] + scale[:, None] * points
+
+    def k(a, b):
+        return np.exp(-((a - b) ** 2) / (2 * width**2))
+
+    n = len(mean)
+    h = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            k_p = np.exp(-np.hypot(mean[i] - mean[j], scale[i] - scale[j]) / bandwidth)
+            one, two = weights @ k(z[i], y[j]), weights @ k(z[j], y[i])
+            both = weights @ k(z[i][:, None], z[j][None, :]) @ weights
+            h[i, j] = k_p * (k(y[i], y[j]) - one - two + both)
+    return h
+
+
+def mean_upper(h):
+    """Mean over the pairs i < j."""
+    return h[np.triu_indices(len(h), 1)].mean()

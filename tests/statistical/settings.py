@@ -1,0 +1,63 @@
+"""Settings and models of the simulations."""
+
+import numpy as np
+from scipy import stats
+
+import caltest as ct
+from caltest.predictions import Sample
+
+SIZES = [16, 50, 250]
+CLASSES = [2, 10]
+CONCENTRATIONS = [0.1, 1.0]
+
+
+def spawn(*key):
+    """An independent generator for each setting, whatever else is run."""
+    return np.random.default_rng(np.random.SeedSequence(20190, spawn_key=key))
+
+
+def dirichlet(rng, n, k, concentration):
+    """Predictions drawn from Dir(a, ..., a) in log space, so that small a gives no rows of zeros."""
+    logs = np.log(rng.gamma(concentration + 1.0, size=(n, k))) + np.log(rng.random((n, k))) / concentration
+    p = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return ct.Categorical(p / p.sum(axis=1, keepdims=True))
+
+
+def calibrated(rng, n, k, concentration):
+    """Model M1 of Widmann et al. 2019: labels drawn from the predictions."""
+    p = dirichlet(rng, n, k, concentration)
+    return Sample(p, p.sample(rng))
+
+
+def calibrated_normal(rng, n):
+    """Calibrated model of Widmann et al. 2021, section 5.2 in one dimension: N(c, 0.1**2), c uniform."""
+    p = ct.Normal(rng.random(n), 0.1)
+    return Sample(p, p.sample(rng))
+
+
+def band(n_simulations, alpha, confidence=0.99):
+    """Numbers of rejections between which a binomial count lies with the given probability."""
+    low, high = stats.binom.interval(confidence, n_simulations, alpha)
+    return int(low), int(high)
+
+
+def simulate(test, make, rng, n_simulations):
+    """Results of a test on simulated samples."""
+    for _ in range(n_simulations):
+        sample = make(rng)
+        yield test(sample.predictions, sample.targets, rng=rng)
+
+
+def rejections(test, make, rng, n_simulations, alphas=(0.05, 0.01)):
+    """How often the test rejects, at each level."""
+    pvalues = np.array([result.pvalue for result in simulate(test, make, rng, n_simulations)])
+    return [int(np.count_nonzero(pvalues <= alpha)) for alpha in alphas]
+
+
+def randomised_pvalue(result, rng):
+    """The rank of the estimate with ties broken at random: exactly uniform under the null hypothesis."""
+    draws, observed = result.null_distribution, result.statistic
+    tolerance = 1e-10 * max(abs(observed), np.abs(draws).mean())
+    above = np.count_nonzero(draws > observed + tolerance)
+    equal = np.count_nonzero(np.abs(draws - observed) <= tolerance)
+    return (above + rng.random() * (1 + equal)) / (1 + draws.size)

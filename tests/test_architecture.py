@@ -1,0 +1,71 @@
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import caltest
+
+PACKAGE = Path(caltest.__file__).parent
+LAYERS = [
+    ["_types", "_jit", "_numerics", "_validation"],
+    ["result"],
+    ["_loops"],
+    ["kernels"],
+    ["predictions"],
+    ["hstatistics", "binning", "datasets"],
+    ["estimators"],
+    ["nulls"],
+    ["calibration_test"],
+    ["plots"],
+    ["cli"],
+    ["__main__"],
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+
+
+def modules():
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if parts != ("__init__",):
+            yield parts[0], path
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_imports_go_downward_only():
+    for layer, path in modules():
+        assert layer in RANK, f"{path} has no layer"
+        for name in imports(path):
+            parts = name.split(".")
+            if parts[0] == "caltest" and len(parts) > 1 and parts[1] in RANK and parts[1] != layer:
+                assert RANK[parts[1]] <= RANK[layer], f"{path.name} imports {name}"
+
+
+def test_numba_and_matplotlib_have_one_home():
+    for _, path in modules():
+        roots = {name.split(".")[0] for name in imports(path)}
+        assert "numba" not in roots or path.name == "_jit.py"
+        assert "matplotlib" not in roots or path.name == "plots.py"
+
+
+def test_import_is_light():
+    """Nothing heavy is loaded, nothing is compiled, nothing is printed or warned about."""
+    code = (
+        "import sys, caltest; from caltest._loops import distances; "
+        "print([m for m in ('scipy.stats', 'statsmodels', 'matplotlib', 'pandas') if m in sys.modules], "
+        "len(distances.cityblock.signatures))"
+    )
+    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[] 0"
+    assert run.stderr == ""
+
+
+def test_public_names_are_documented_with_an_example():
+    for name in caltest.__all__:
+        assert getattr(caltest, name).__doc__, name

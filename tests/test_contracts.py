@@ -1,0 +1,203 @@
+"""What holds for every family of predictions, every kernel and every estimator."""
+
+import numpy as np
+import pytest
+from contracts import CASES, FAMILIES, N, estimators
+
+import caltest as ct
+from caltest import hstatistics
+from caltest.predictions import Predictions, Sample
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{case[0].__name__}-{case[1].describe()}")
+def case(request):
+    family, kernel = request.param
+    return FAMILIES[family](), kernel
+
+
+def full_h(kernel, sample):
+    return hstatistics.h_tile(kernel, sample, sample)
+
+
+def subclasses(base):
+    for child in base.__subclasses__():
+        yield from subclasses(child)
+        yield child
+
+
+def public(base):
+    return {child for child in subclasses(base) if getattr(ct, child.__name__, None) is child}
+
+
+def test_every_family_and_estimator_is_covered():
+    assert set(FAMILIES) == public(Predictions)
+    covered = {type(e) for family, kernel in CASES for e in estimators(FAMILIES[family](), kernel)}
+    assert covered == public(ct.Estimator)
+
+
+def test_h_is_symmetric_and_positive_semi_definite(case):
+    sample, kernel = case
+    h = full_h(kernel, sample)
+    assert h == pytest.approx(h.T, abs=1e-14)
+    assert np.linalg.eigvalsh(h).min() > -1e-12
+    tile = kernel.prediction_kernel.tile(sample.predictions, sample.predictions)
+    assert np.linalg.eigvalsh(tile).min() > -1e-12
+    assert tile.max() <= kernel.prediction_kernel.bound
+
+
+def test_h_is_bounded(case):
+    sample, kernel = case
+    assert np.abs(full_h(kernel, sample)).max() <= 2 * kernel.bound
+
+
+def test_centred_kernel_is_made_of_its_four_terms(case):
+    sample, kernel = case
+    p, y, target_kernel = sample.predictions, sample.targets, kernel.target_kernel
+    four = Predictions.centred_kernel(p, target_kernel, y, p, y)
+    assert p.centred_kernel(target_kernel, y, p, y) == pytest.approx(four, abs=1e-14)
+
+
+def test_expected_kernels_against_monte_carlo(case):
+    sample, kernel = case
+    p, y, target_kernel = sample.predictions, sample.targets, kernel.target_kernel
+    draws = 40_000
+    z, other = p.sample(11, draws), p.sample(12, draws)
+    expected, expected2 = p.expected_kernel(target_kernel, y), p.expected_kernel2(target_kernel, p)
+    for i in range(0, N, 7):
+        for j in range(1, N, 5):
+            one = target_kernel.target_tile(z[:, i], y[j : j + 1])[:, 0]
+            two = target_kernel.target_tile(z[:, i][:, None], other[:, j][:, None])[:, 0, 0]
+            for values, formula in ((one, expected[i, j]), (two, expected2[i, j])):
+                error = values.std() / np.sqrt(draws)
+                assert abs(values.mean() - formula) <= 4.5 * error + 1e-12
+
+
+def test_expectation_of_h_is_zero_given_one_side(case):
+    """E h((p, Z), (p', y')) = 0 for Z ~ p: what makes all the tests work."""
+    sample, kernel = case
+    redraws = sample.predictions.sample(13, 20_000)
+    one, other = sample.take(slice(0, 1)), sample.take(slice(5, 6))
+    h = [hstatistics.h_tile(kernel, Sample(one.predictions, z[:1]), other)[0, 0] for z in redraws]
+    assert abs(np.mean(h)) <= 4.5 * np.std(h) / np.sqrt(len(h)) + 1e-12
+
+
+@pytest.mark.parametrize("tile", [1, 3, 7, N, 512])
+def test_sums_do_not_depend_on_the_tiles(case, tile):
+    sample, kernel = case
+    h = full_h(kernel, sample)
+    pairs, diagonal = hstatistics.h_sums(kernel, sample, tile)
+    assert pairs == pytest.approx(np.triu(h, 1).sum(), rel=1e-12, abs=1e-13)
+    assert diagonal == pytest.approx(np.trace(h), rel=1e-12)
+
+
+def test_sums_of_all_kinds_against_the_full_matrix(case, monkeypatch):
+    sample, kernel = case
+    h = full_h(kernel, sample)
+    monkeypatch.setattr(hstatistics, "TILE", 6)
+    weights = np.random.default_rng(4).normal(size=(N, 5))
+    assert hstatistics.h_diagonal(kernel, sample) == pytest.approx(np.diag(h), abs=1e-14)
+    assert hstatistics.row_sums(kernel, sample) == pytest.approx(h.sum(axis=1), abs=1e-13)
+    forms = np.einsum("ib,ij,jb->b", weights, h, weights)
+    assert hstatistics.quadratic_forms(kernel, sample, weights) == pytest.approx(forms, rel=1e-11)
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("block_size", [2, 3, 5, N])
+@pytest.mark.parametrize("tile", [8, 512])
+def test_blocks_are_means_of_their_pairs(case, block_size, unbiased, tile, monkeypatch):
+    """With small tiles every block is summed by itself, with large ones blocks are stacked."""
+    sample, kernel = case
+    monkeypatch.setattr(hstatistics, "TILE", tile)
+    means = hstatistics.block_means(kernel, sample, block_size, unbiased)
+    assert means.shape == (N // block_size,)
+    for b, mean in enumerate(means):
+        block = sample.take(slice(b * block_size, (b + 1) * block_size))
+        assert mean == pytest.approx(ct.SKCE(kernel, unbiased)(block.predictions, block.targets), rel=1e-12, abs=1e-14)
+
+
+def test_deviations_against_pairs(case):
+    sample, kernel = case
+    locations = sample.take(slice(4, 9))
+    deviation = hstatistics.deviations(kernel, sample, locations)
+    for i in range(N):
+        for j in range(5):
+            one, place = sample.take(slice(i, i + 1)), locations.take(slice(j, j + 1))
+            k_p = kernel.prediction_kernel.tile(one.predictions, place.predictions)
+            k_y = kernel.target_kernel.target_tile(one.targets, place.targets)
+            mean = one.predictions.expected_kernel(kernel.target_kernel, place.targets)
+            assert deviation[i, j] == pytest.approx((k_p * (k_y - mean))[0, 0], abs=1e-15)
+
+
+def test_stacks_equal_their_members(case):
+    sample, kernel = case
+    index = np.array([[0, 4, 9], [3, 3, 1]])
+    stack = sample.take(index)
+    h = full_h(kernel, sample)
+    assert hstatistics.h_tile(kernel, stack, stack) == pytest.approx(h[index[:, :, None], index[:, None, :]], abs=1e-14)
+
+
+def test_redraws_equal_estimates_one_by_one(case):
+    sample, kernel = case
+    redraws = sample.predictions.sample(5, 6)
+    for estimator in estimators(sample, kernel):
+        one_by_one = [estimator.estimate(Sample(sample.predictions, y)) for y in redraws]
+        together = estimator.estimates(sample.predictions, redraws)
+        assert together == pytest.approx(one_by_one, rel=1e-11, abs=1e-14), estimator
+
+
+def test_redraws_do_not_depend_on_the_tiles(case, monkeypatch):
+    sample, kernel = case
+    redraws = sample.predictions.sample(5, 4)
+    whole = hstatistics.redrawn_sums(kernel, sample.predictions, redraws)
+    monkeypatch.setattr(hstatistics, "TILE", 10)
+    for parts, expected in zip(hstatistics.redrawn_sums(kernel, sample.predictions, redraws), whole, strict=True):
+        assert parts == pytest.approx(expected, rel=1e-11, abs=1e-13)
+
+
+def test_draws_do_not_depend_on_how_many_are_taken_at_once(case):
+    sample, _ = case
+    generator = np.random.default_rng(7)
+    parts = np.concatenate([sample.predictions.sample(generator, 3), sample.predictions.sample(generator, 4)])
+    assert np.array_equal(parts, sample.predictions.sample(7, 7))
+
+
+def test_order_matters_to_blocks_only(case):
+    sample, kernel = case
+    shuffled = sample.take(np.random.default_rng(6).permutation(N))
+    for estimator in estimators(sample, kernel):
+        same = estimator(shuffled.predictions, shuffled.targets)
+        if isinstance(estimator, ct.BlockSKCE):
+            assert same != pytest.approx(estimator(sample.predictions, sample.targets), rel=1e-6)
+        else:
+            assert same == pytest.approx(estimator(sample.predictions, sample.targets), rel=1e-11, abs=1e-14)
+
+
+def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
+    sample, kernel = case
+    unbiased, biased = (ct.SKCE(kernel, flag)(sample.predictions, sample.targets) for flag in (True, False))
+    diagonal = hstatistics.h_diagonal(kernel, sample).mean()
+    assert biased == pytest.approx((N - 1) / N * unbiased + diagonal / N, rel=1e-12)
+    assert biased >= 0
+
+
+def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(case):
+    sample, kernel = case
+    for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel)):
+        values = estimator.estimates(sample.predictions, sample.predictions.sample(8, 2000))
+        assert abs(values.mean()) <= 4.5 * values.std() / np.sqrt(2000)
+
+
+@pytest.mark.parametrize("test", ["MonteCarlo", "Consistency", "bootstrap"])
+def test_results_are_reproduced_by_their_seed(case, test):
+    sample, kernel = case
+    make = {
+        "MonteCarlo": lambda: ct.MonteCarloTest(ct.SKCE(kernel), n_resamples=19),
+        "Consistency": lambda: ct.ConsistencyTest(ct.SKCE(kernel), n_resamples=19),
+        "bootstrap": lambda: ct.AsymptoticSKCETest(kernel, n_resamples=19),
+    }[test]
+    first = make()(sample.predictions, sample.targets)
+    again = make()(sample.predictions, sample.targets, rng=first.seed)
+    assert first.to_dict() == again.to_dict()
+    assert np.array_equal(first.null_distribution, again.null_distribution)
+    from_generator = make()(sample.predictions, sample.targets, rng=np.random.default_rng(first.seed))
+    assert from_generator.seed != first.seed

@@ -1,0 +1,258 @@
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import caltest as ct
+from caltest import plots
+from caltest.plots import reliability_diagram
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+
+def new_axes():
+    return Figure().add_subplot()
+
+
+def points(ax, label):
+    """Positions of the points with a label."""
+    found = [np.asarray(c.get_offsets()) for c in ax.collections if c.get_label() == label]
+    return found[0] if found else np.empty((0, 2))
+
+
+def all_points(ax):
+    offsets = np.concatenate([points(ax, "bin"), points(ax, "bin outside its bar")])
+    return offsets[np.argsort(offsets[:, 0])]
+
+
+def bars(ax):
+    """Prediction, low end and high end of every bar."""
+    boxes = ax.containers[0].patches
+    return np.array([(b.get_x() + b.get_width() / 2, b.get_y(), b.get_y() + b.get_height()) for b in boxes])
+
+
+def means_by_hand(p, y, n_bins):
+    """Mean prediction and frequency of each bin (j/b, (j+1)/b], with 0 in the first."""
+    table = []
+    for j in range(n_bins):
+        members = [i for i, value in enumerate(p) if j / n_bins < value <= (j + 1) / n_bins or (j == 0 and value == 0)]
+        if members:
+            table.append((sum(p[i] for i in members) / len(members), sum(y[i] for i in members) / len(members)))
+    return np.array(table)
+
+
+@pytest.fixture
+def binary():
+    rng = np.random.default_rng(3)
+    p = np.concatenate([rng.random(200), [0.0, 0.0, 1.0]])
+    return p, (rng.random(203) < p**2).astype(int)
+
+
+@pytest.fixture(autouse=True)
+def no_open_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("n_bins", [1, 8, 15])
+def test_points_are_means_and_frequencies(binary, n_bins):
+    ax = reliability_diagram(*binary, binning=ct.UniformBinning(n_bins), rng=1, ax=new_axes())
+    expected = means_by_hand(*binary, n_bins)
+    np.testing.assert_allclose(all_points(ax), expected, rtol=1e-12)
+    np.testing.assert_allclose(bars(ax)[:, 0], expected[:, 0], rtol=1e-12)
+
+
+def test_fifteen_uniform_bins_by_default(binary):
+    ax = reliability_diagram(*binary, rng=1, ax=new_axes())
+    np.testing.assert_allclose(all_points(ax), means_by_hand(*binary, 15), rtol=1e-12)
+
+
+def test_other_binnings():
+    p, y = [0.1, 0.2, 0.3, 0.8, 0.9, 0.95], [0, 1, 0, 1, 1, 0]
+    ax = reliability_diagram(p, y, binning=ct.QuantileBinning(2), rng=1, ax=new_axes())
+    np.testing.assert_allclose(all_points(ax), [(0.2, 1 / 3), (2.65 / 3, 2 / 3)], rtol=1e-12)
+
+
+def test_colour_and_shape_follow_the_bars(binary):
+    ax = reliability_diagram(*binary, rng=1, ax=new_axes())
+    outside = [(x, f) for (x, f), (_, low, high) in zip(all_points(ax), bars(ax), strict=True) if f < low or f > high]
+    assert 0 < len(outside) < len(bars(ax))
+    np.testing.assert_array_equal(points(ax, "bin outside its bar"), outside)
+    colours = {c.get_label(): matplotlib.colors.to_hex(c.get_facecolor()[0]) for c in ax.collections}
+    assert colours["bin"].upper() == plots.INSIDE
+    assert colours["bin outside its bar"].upper() == plots.OUTSIDE
+
+
+def test_areas_are_proportional_to_counts():
+    p, y = [0.1] * 10 + [0.9] * 40, [1] + [0] * 9 + [1] * 36 + [0] * 4
+    ax = reliability_diagram(p, y, rng=1, ax=new_axes())
+    small, large = next(c for c in ax.collections if c.get_label() == "bin").get_sizes()
+    assert large == 4 * small
+
+
+def test_histogram_counts_the_predictions():
+    ax = reliability_diagram([0.0, 0.01, 0.5, 0.99, 1.0, 1.0], [0, 0, 1, 1, 1, 1], rng=1, ax=new_axes())
+    heights = [b.get_height() for b in ax.child_axes[0].patches]
+    assert heights == [2] + [0] * 14 + [1] + [0] * 13 + [3]
+    assert ax.child_axes[0].get_yticks().tolist() == [3]
+
+
+def test_certain_predictions_are_kept():
+    """Nothing is lost at 0 and 1, their bars are points, and an impossible outcome is outside."""
+    ax = reliability_diagram([0.0, 0.0, 1.0, 1.0], [0, 0, 1, 0], rng=1, ax=new_axes())
+    np.testing.assert_array_equal(bars(ax), [(0, 0, 0), (1, 1, 1)])
+    np.testing.assert_array_equal(points(ax, "bin"), [(0, 0)])
+    np.testing.assert_array_equal(points(ax, "bin outside its bar"), [(1, 0.5)])
+    assert not any(c.get_clip_on() for c in ax.collections)
+
+
+def test_single_observation_has_a_bar_from_0_to_1():
+    ax = reliability_diagram([0.4], [1], rng=1, ax=new_axes())
+    np.testing.assert_allclose(bars(ax), [(0.4, 0, 1)], rtol=1e-12)
+    np.testing.assert_array_equal(all_points(ax), [(0.4, 1)])
+
+
+def test_limits_and_diagonal(binary):
+    ax = reliability_diagram(*binary, rng=1, ax=new_axes())
+    assert ax.get_xlim() == ax.get_ylim() == ax.child_axes[0].get_xlim() == (0, 1)
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), [(0, 0), (1, 1)])
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_bars_are_binomial_quantiles_for_equal_predictions(level):
+    n, p = 400, 0.3
+    ax = reliability_diagram([p] * n, [0] * n, n_resamples=19_999, confidence_level=level, rng=1, ax=new_axes())
+    tails = (1 - level) / 2, (1 + level) / 2
+    # One step of the frequency is 1/400; the Monte Carlo error of these quantiles is below it.
+    np.testing.assert_allclose(bars(ax)[0, 1:], binom.ppf(tails, n, p) / n, atol=1.01 / n)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_bars_hold_the_points_of_calibrated_predictions(level):
+    """Bins are independent, so the numbers below and above are binomial; ties make them smaller than their level."""
+    below, above = [], []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        predictions = ct.Bernoulli(rng.uniform(0.1, 0.9, 1500))
+        rank = plots._rank_of_ends(199, level)
+        bins = plots._reliability(predictions, predictions.sample(rng), ct.UniformBinning(10), 199, rank, rng)
+        below.extend(bins.frequencies < bins.low)
+        above.extend(bins.frequencies > bins.high)
+    n, tail = 300 * 8, (1 - level) / 2
+    assert len(below) == n
+    for outside in (below, above):
+        assert binom.ppf(1e-3, n, 0.7 * tail) <= sum(outside) <= binom.isf(1e-3, n, tail)
+
+
+def test_bars_do_not_depend_on_the_memory_used(binary, monkeypatch):
+    expected = bars(reliability_diagram(*binary, rng=7, ax=new_axes()))
+    monkeypatch.setattr(plots, "REDRAWS_AT_ONCE", 1000)
+    np.testing.assert_array_equal(bars(reliability_diagram(*binary, rng=7, ax=new_axes())), expected)
+    assert not np.array_equal(bars(reliability_diagram(*binary, rng=8, ax=new_axes())), expected)
+
+
+def test_classes_are_reduced_to_the_top_label():
+    p, y = ct.load_digits_predictions()["random forest"]
+    confidence, correct = p.probabilities.max(axis=1), p.probabilities.argmax(axis=1) == y
+    for arguments in [(p, y), (p.probabilities, y), ct.top_label(p, y)]:
+        ax = reliability_diagram(*arguments, rng=1, ax=new_axes())
+        np.testing.assert_allclose(all_points(ax), means_by_hand(confidence, correct, 15), rtol=1e-12)
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("confidence of the top label", "accuracy")
+
+
+def test_labels_name_the_question():
+    p, y = [[0.2, 0.8], [0.7, 0.3]], [1, 0]
+    ax = reliability_diagram(*ct.classwise(p, y)[1], rng=1, ax=new_axes())
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (
+        "predicted probability, class 1 against the rest",
+        "observed frequency",
+    )
+    ax = reliability_diagram([0.2, 0.7], [0, 1], rng=1, ax=new_axes())
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("predicted probability of class 1", "observed frequency of class 1")
+    ax = reliability_diagram(ct.Bernoulli([0.2, 0.7], classes=["dry", "rain"]), ["dry", "rain"], rng=1, ax=new_axes())
+    assert ax.get_xlabel() == "predicted probability of class rain"
+
+
+def test_title_is_the_pvalue(binary):
+    exact = ct.MonteCarloTest(ct.ECE(), n_resamples=99)(*binary, rng=1)
+    assert exact.pvalue == 0.01
+    ax = reliability_diagram(*binary, rng=1, result=exact, ax=new_axes())
+    assert ax.get_title() == "p = 0.01 (MonteCarloTest)\nBernoulli, n = 203"
+    bound = ct.DistributionFreeSKCETest(ct.SKCE(ct.Bernoulli(binary[0]).default_kernel(), unbiased=False))(*binary)
+    ax = reliability_diagram(*binary, rng=1, result=bound, ax=new_axes())
+    assert ax.get_title().startswith("p ≤ ")
+    assert reliability_diagram(*binary, rng=1, ax=new_axes()).get_title() == ""
+
+
+def test_axes_are_used_or_made(binary):
+    ax = new_axes()
+    assert reliability_diagram(*binary, rng=1, ax=ax) is ax
+    assert plt.get_fignums() == []
+    made = reliability_diagram(*binary, rng=1)
+    assert made.figure is plt.gcf()
+    made.figure.savefig(io.BytesIO())
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"binning": 15}, TypeError, "binning: got 15"),
+        ({"n_resamples": 38}, ValueError, "n_resamples: got 38, wanted at least 39"),
+        ({"n_resamples": 18, "confidence_level": 0.9}, ValueError, "n_resamples: got 18, wanted at least 19"),
+        ({"n_resamples": 9.5}, ValueError, "n_resamples: got 9.5"),
+        ({"confidence_level": 95}, ValueError, "confidence_level: got 95"),
+        ({"rng": "one"}, ValueError, "rng: got 'one'"),
+        ({"ax": Figure()}, TypeError, "ax: got Figure"),
+        ({"result": 0.05}, TypeError, "result: got 0.05"),
+    ],
+)
+def test_bad_settings(binary, settings, error, message):
+    with pytest.raises(error, match=message):
+        reliability_diagram(*binary, **{"rng": 1, **settings})
+
+
+@pytest.mark.parametrize(
+    ("n_resamples", "level", "rank"), [(39, 0.95, 1), (19, 0.9, 1), (999, 0.95, 25), (998, 0.95, 24)]
+)
+def test_rank_of_the_ends(n_resamples, level, rank):
+    assert plots._rank_of_ends(n_resamples, level) == rank
+
+
+@pytest.mark.parametrize(
+    ("predictions", "targets", "error", "message"),
+    [
+        (ct.Normal([0.0, 1.0], 1.0), [0.1, 0.9], TypeError, "got Normal predictions"),
+        ([0.1, np.nan], [0, 1], ValueError, "predictions|probabilities: got nan"),
+        ([0.1, 1.5], [0, 1], ValueError, "got 1.5"),
+        ([0.1, 0.5], [0, 1, 1], ValueError, "got 3 values, wanted 2"),
+        ([0, 1], [0.1, 0.7], ValueError, "swapped"),
+        ([], [], ValueError, "no values"),
+    ],
+)
+def test_bad_data(predictions, targets, error, message):
+    with pytest.raises(error, match=message):
+        reliability_diagram(predictions, targets)
+
+
+def test_result_of_other_data_is_refused(binary):
+    other = ct.MonteCarloTest(ct.ECE(), n_resamples=9)([0.2, 0.7], [0, 1], rng=1)
+    with pytest.raises(ValueError, match="got a test of 2 observations, wanted one of the 203"):
+        reliability_diagram(*binary, result=other)
+
+
+def test_missing_matplotlib_is_named(binary, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
+    with pytest.raises(ImportError, match=r"pip install caltest\[plots\]"):
+        reliability_diagram(*binary)
+
+
+def test_import_does_not_load_matplotlib():
+    code = "import sys, caltest.plots; print('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

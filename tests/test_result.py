@@ -1,0 +1,100 @@
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest.result import format_pvalue
+
+
+@pytest.fixture(scope="module")
+def result():
+    p = np.random.default_rng(1).dirichlet(np.ones(3), 40)
+    return ct.calibration_test(p, ct.Categorical(p).sample(2), n_resamples=99, rng=3)
+
+
+def test_report(result):
+    assert str(result).splitlines() == [
+        "MonteCarloTest",
+        "--------------",
+        "Hypothesis     the predictions are calibrated: P(Y | P_X) = P_X",
+        "Predictions    Categorical, n = 40, 3 classes",
+        f"Estimator      {result.estimator}",
+        "Null           targets redrawn from the predictions (conditional Monte Carlo), 99 draws",
+        "",
+        f"Estimate       {result.estimate:.6g}",
+        f"If calibrated  mean {result.null_distribution.mean():.3g}, standard deviation "
+        f"{result.null_distribution.std(ddof=1):.3g}, 95 % quantile {np.quantile(result.null_distribution, 0.95):.3g}",
+        f"Statistic      {result.statistic:.6g} (the estimate)",
+        f"p-value        {result.pvalue:.3g} (exact: size at most alpha for every n)",
+        "",
+        "Verdict        no evidence against calibration at the 5 % level",
+        "Reproduce      rng=3",
+    ]
+
+
+def test_report_of_blocks_says_how_many_observations_were_used():
+    p, y = ct.load_digits_predictions()["random forest"]
+    text = str(ct.AsymptoticBlockSKCETest(p.default_kernel(), block_size=50)(p, y))
+    assert "n = 899, 10 classes (850 used)" in text
+    assert "standard error" in text
+    assert "reject calibration at the 5 % level" in text
+    assert "Reproduce" not in text
+
+
+def test_report_of_the_mean_embedding_test_names_its_degrees_of_freedom_and_warns(ds1):
+    p, y = ds1
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
+    text = str(ct.AsymptoticCMETest(ct.UCME(kernel, p[:3], [0, 1, 2]))(p, y))
+    assert "(Hotelling T^2, df = 3, 97)" in text
+    assert "Note: the limit law of this test is reached slowly" in text
+
+
+def test_dictionary_is_ready_for_json(result):
+    entries = json.loads(json.dumps(result.to_dict()))
+    assert set(entries) == {field.name for field in dataclasses.fields(result)}
+    assert entries["pvalue"] == result.pvalue
+    assert entries["seed"] == 3
+    assert entries["null_distribution"]["mean"] == pytest.approx(result.null_distribution.mean())
+    p, y = ct.load_digits_predictions()["random forest"]
+    other = ct.AsymptoticBlockSKCETest(p.default_kernel())(p, y).to_dict()
+    assert json.loads(json.dumps(other))["null_distribution"] is None
+
+
+def test_result_is_frozen(result):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.pvalue = 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        result.null_distribution[0] = 0.0
+
+
+def test_verdict_at_other_levels():
+    p, y = ct.load_digits_predictions()["naive Bayes"]
+    result = ct.calibration_test(p, y, n_resamples=99, rng=1)
+    assert result.verdict(0.01).startswith("reject calibration at the 1 % level")
+    assert result.verdict(0.001) == "no evidence against calibration at the 0.1 % level"
+    with pytest.raises(ValueError, match="alpha"):
+        result.verdict(1.5)
+
+
+@pytest.mark.parametrize(
+    ("pvalue", "text"), [(0.05, "0.05"), (1.0, "1"), (3.21e-7, "3.21e-07"), (0.0, "below 1e-300"), (0.00012, "0.00012")]
+)
+def test_pvalues_as_text(pvalue, text):
+    assert format_pvalue(pvalue) == text
+
+
+def test_seed_of_a_generator_differs_from_call_to_call():
+    p, y = [0.1, 0.9, 0.4, 0.6], [0, 1, 1, 0]
+    generator = np.random.default_rng(5)
+    seeds = {ct.calibration_test(p, y, n_resamples=9, rng=generator).seed for _ in range(3)}
+    assert len(seeds) == 3
+    assert ct.calibration_test(p, y, n_resamples=9).seed != ct.calibration_test(p, y, n_resamples=9).seed
+
+
+def test_interval_prints_its_level_and_method():
+    interval = ct.ConfidenceInterval(0.25, math.inf, 0.9, "some method")
+    assert str(interval) == "[0.25, inf] (90 %, some method)"
+    assert tuple(interval) == (0.25, math.inf)
