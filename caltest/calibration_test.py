@@ -84,9 +84,10 @@ class CalibrationTest:
         TypeError
             For predictions of a family that the estimator or its kernel does not know.
         """
-        return self._run(as_sample(predictions, targets), rng)
+        return self.on(as_sample(predictions, targets), rng=rng)
 
-    def _run(self, sample: Sample, rng: Any) -> CalibrationTestResult:
+    def on(self, sample: Sample, *, rng: Any = None) -> CalibrationTestResult:
+        """Test a sample that is already checked; raises what a call raises for too few observations."""
         estimator = self.estimator
         estimator.check(sample.predictions)
         self.null.check_sample(estimator, sample)
@@ -268,4 +269,4 @@ def calibration_test(
     """
     sample = as_sample(predictions, targets, classes)
     estimator = SKCE(kernel if kernel is not None else sample.predictions.default_kernel())
-    return MonteCarloTest(estimator, n_resamples)._run(sample, rng)
+    return MonteCarloTest(estimator, n_resamples).on(sample, rng=rng)

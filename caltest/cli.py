@@ -3,6 +3,7 @@
 import argparse
 import gzip
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ import numpy as np
 
 import caltest as ct
 from caltest._types import Array
-from caltest.predictions import Sample, as_sample
+from caltest.predictions import Sample, as_sample, reduce_to_top_label, top_label_outcomes
 from caltest.result import format_pvalue
 
 TestMaker = Callable[[Sample], ct.CalibrationTest]
@@ -51,7 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status: 0 if all went well, 2 for bad input."""
     options = _parser().parse_args(arguments)
     try:
-        return int(options.run(options))
+        status = int(options.run(options))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # The reader of the output has gone; the interpreter must not try to write what is left.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (OSError, ValueError, TypeError) as error:
         print(f"caltest: error: {error}", file=sys.stderr)
         return 2
@@ -92,8 +99,8 @@ def _parser() -> argparse.ArgumentParser:
 def _test(options: argparse.Namespace) -> int:
     sample = read_sample(options.predictions, options.outcomes, normal=options.normal)
     if options.test == "ece-top-label" and isinstance(sample.predictions, ct.Categorical):
-        sample = Sample(*ct.top_label(sample.predictions, sample.targets))
-    result = TESTS[options.test][1](sample)(sample.predictions, sample.targets, rng=options.seed)
+        sample = Sample(reduce_to_top_label(sample.predictions), top_label_outcomes(sample.predictions, sample.targets))
+    result = TESTS[options.test][1](sample).on(sample, rng=options.seed)
     print(json.dumps(result.to_dict(), indent=2) if options.json else result)
     return 0
 

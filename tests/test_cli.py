@@ -86,6 +86,12 @@ def test_header_of_numbers_and_compressed_files(tmp_path, capsys):
     assert results[0][0] == 0
 
 
+def test_every_test_knows_names(files, capsys):
+    paths = files(["cat,dog", *ROWS * 5], ["dog", "cat", "cat", "dog"] * 5)
+    for name in TESTS:
+        assert run(capsys, *paths, "--test", name, "--seed", "1")[0] == 0, name
+
+
 def test_normal_predictions(files, capsys):
     status, out, _ = run(capsys, *files(["mean,sd", "0,1", "1,2", "3,1"], ["0.5", "2", "2"]), "--normal", "--seed", "1")
     assert status == 0
