@@ -1,15 +1,16 @@
 """Calibration tests: pairs of an estimator of a calibration error and a null that turns it into a p-value."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from caltest._numerics import seed_of
 from caltest._types import ArrayLike
+from caltest._validation import at_least
 from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator
-from caltest.kernels import ProductKernel
+from caltest.kernels import ProductKernel, RadialKernel
 from caltest.nulls import (
     ArconesGineBootstrap,
     ConditionalMonteCarlo,
@@ -19,7 +20,7 @@ from caltest.nulls import (
     NormalNull,
     Null,
 )
-from caltest.predictions import Sample, as_sample
+from caltest.predictions import Predictions, Sample, ZeroBandwidth, as_sample
 from caltest.result import CalibrationTestResult
 
 
@@ -100,6 +101,7 @@ class CalibrationTest:
             draws.flags.writeable = False
         return CalibrationTestResult(
             test=type(self).__name__,
+            hypothesis=sample.predictions.hypothesis,
             predictions=sample.predictions.describe(),
             estimator=estimator.describe(sample.predictions),
             null=self.null.describe(),
@@ -115,7 +117,7 @@ class CalibrationTest:
             null_distribution=draws,
             n_resamples=None if draws is None else draws.size,
             seed=seed if self.null.uses_random_numbers else None,
-            notes=(*sample.predictions.notes, *((self.null.caution,) if self.null.caution else ())),
+            notes=(*sample.predictions.notes, *self.null.notes(estimator, n)),
         )
 
 
@@ -183,6 +185,9 @@ class AsymptoticSKCETest(CalibrationTest):
 class AsymptoticBlockSKCETest(CalibrationTest):
     """SKCE of blocks with its normal limit; ``block_size=2`` is the linear estimator. See ``NormalNull``.
 
+    Larger blocks find more, as long as there are many of them: sqrt(n) is a good size for thousands of
+    observations, 2 is the least powerful choice.
+
     Examples
     --------
     >>> import caltest as ct
@@ -234,7 +239,8 @@ def calibration_test(
         (n,) array-like of outcomes: labels 0..k-1, 0/1 or booleans, or real numbers for ``Normal`` predictions.
     kernel
         Default: that of the family, with the median bandwidth: ``exp(-TV / median) x [y = y']`` for classes,
-        ``exp(-W2 / median)`` times a Gaussian kernel of the targets for normal distributions.
+        ``exp(-W2 / median)`` times a Gaussian kernel of the targets for normal distributions. Where most
+        predictions are identical the median of the positive distances is used, and the result says so.
     n_resamples
         Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1).
     classes
@@ -268,5 +274,20 @@ def calibration_test(
     0.001
     """
     sample = as_sample(predictions, targets, classes)
-    estimator = SKCE(kernel if kernel is not None else sample.predictions.default_kernel())
-    return MonteCarloTest(estimator, n_resamples).on(sample, rng=rng)
+    at_least(len(sample), 2, "the unbiased SKCE")
+    chosen, notes = (kernel, ()) if kernel is not None else _default_kernel(sample.predictions)
+    result = MonteCarloTest(SKCE(chosen), n_resamples).on(sample, rng=rng)
+    return replace(result, notes=(*result.notes, *notes))
+
+
+def _default_kernel(predictions: Predictions) -> tuple[ProductKernel, tuple[str, ...]]:
+    """The kernel of the family, and a note where most predictions are identical so that the median distance is 0."""
+    kernel = predictions.default_kernel()
+    try:
+        return kernel.resolve(predictions), ()
+    except ZeroBandwidth:
+        metric_kernel = kernel.prediction_kernel
+        assert isinstance(metric_kernel, RadialKernel)
+        bandwidth = predictions.median_positive_distance(metric_kernel.metric)
+        note = "more than half of the pairs of predictions are identical; the bandwidth is the median of the others"
+        return ProductKernel(replace(metric_kernel, bandwidth=bandwidth), kernel.target_kernel), (note,)

@@ -53,6 +53,8 @@ class CalibrationTestResult:
     ----------
     test
         Name of the test.
+    hypothesis
+        The null hypothesis as a formula.
     predictions, estimator, null
         What was tested, what was estimated, and how the p-value was obtained, in words.
     n, n_used
@@ -80,6 +82,7 @@ class CalibrationTestResult:
     """
 
     test: str
+    hypothesis: str
     predictions: str
     estimator: str
     null: str
@@ -151,7 +154,7 @@ class CalibrationTestResult:
         """What the p-value says at a level, in words."""
         level = f"at the {100 * fraction('alpha', alpha):g} % level"
         if self.pvalue <= alpha:
-            return f"reject calibration {level}: the predicted probabilities cannot be taken at face value"
+            return f"reject calibration {level}: the predictions cannot be taken at face value"
         return f"no evidence against calibration {level}"
 
     def summary(self) -> str:
@@ -162,7 +165,7 @@ class CalibrationTestResult:
         lines = [self.test, "-" * len(self.test)]
         lines += _block(
             {
-                "Hypothesis": "the predictions are calibrated: P(Y | P_X) = P_X",
+                "Hypothesis": f"the predictions are calibrated: {self.hypothesis}",
                 "Predictions": self.predictions + ("" if self.n_used == self.n else f" ({self.n_used} used)"),
                 "Estimator": self.estimator,
                 "Null": self.null,

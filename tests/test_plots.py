@@ -229,7 +229,7 @@ def test_rank_of_the_ends(n_resamples, level, rank):
     ("predictions", "targets", "error", "message"),
     [
         (ct.Normal([0.0, 1.0], 1.0), [0.1, 0.9], TypeError, "got Normal predictions"),
-        ([0.1, np.nan], [0, 1], ValueError, "predictions|probabilities: got nan"),
+        ([0.1, np.nan], [0, 1], ValueError, "probabilities: got nan"),
         ([0.1, 1.5], [0, 1], ValueError, "got 1.5"),
         ([0.1, 0.5], [0, 1, 1], ValueError, "got 3 values, wanted 2"),
         ([0, 1], [0.1, 0.7], ValueError, "swapped"),

@@ -52,6 +52,31 @@ def test_report_of_the_mean_embedding_test_names_its_degrees_of_freedom_and_warn
     assert "Note: the limit law of this test is reached slowly" in text
 
 
+def test_report_names_the_question_of_reduced_predictions(ds1):
+    test = ct.MonteCarloTest(ct.ECE(), n_resamples=9)
+    p = ct.Categorical(ds1[0], classes=["ant", "bee", "cow"])
+    names = ["ant", "bee", "cow"] * 33 + ["ant"]
+    assert "P(top label is right | confidence) = confidence" in str(test(*ct.top_label(p, names), rng=1))
+    assert "P(Y = 1 | p) = p for class bee against the rest" in str(test(*ct.classwise(p, names)[1], rng=1))
+    assert "P(Y = 1 | p) = p\n" in str(test(ds1[0][:, 0], ds1[1] == 0, rng=1))
+
+
+def test_report_warns_of_few_blocks(ds1):
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
+    assert ct.AsymptoticBlockSKCETest(kernel, 2)(*ds1).notes == ()
+    assert ct.AsymptoticBlockSKCETest(kernel, 10)(*ds1).notes[0].startswith("only 10 independent blocks")
+
+
+def test_default_test_says_when_the_median_distance_is_zero():
+    p, y = np.array([1.0] * 15 + [0.8, 0.9, 0.7]), [1] * 15 + [0, 1, 1]
+    result = ct.calibration_test(p, y, n_resamples=9, rng=1)
+    # Of the distances that are not 0, three are among the last three and fifteen each are .2, .1, .3.
+    assert "exp(-TV / 0.2)" in result.estimator
+    assert "the bandwidth is the median of the others" in str(result)
+    with pytest.raises(ValueError, match="all 5 are identical"):
+        ct.calibration_test([0.3] * 5, [0, 1, 0, 0, 1])
+
+
 def test_dictionary_is_ready_for_json(result):
     entries = json.loads(json.dumps(result.to_dict()))
     assert set(entries) == {field.name for field in dataclasses.fields(result)}

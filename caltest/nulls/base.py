@@ -33,7 +33,6 @@ class Null(ABC):
     pvalue_kind: ClassVar[PValueKind]
     statistic_name: ClassVar[str]
     uses_random_numbers: ClassVar[bool] = False
-    caution: ClassVar[str] = ""
 
     @abstractmethod
     def check_estimator(self, estimator: Estimator) -> None:
@@ -50,6 +49,10 @@ class Null(ABC):
     @abstractmethod
     def describe(self) -> str:
         """The null in one line."""
+
+    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+        """What readers of the p-value should know."""
+        return ()
 
     def _illegal(self, estimator: Estimator, wanted: str) -> TypeError:
         return TypeError(f"estimator: got {type(estimator).__name__} for {type(self).__name__}, wanted {wanted}")

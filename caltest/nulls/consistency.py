@@ -31,10 +31,6 @@ class ConsistencyResampling(Null):
     pvalue_kind = "resampling"
     statistic_name = "the estimate"
     uses_random_numbers = True
-    caution = (
-        "resampled predictions repeat themselves, which lowers binned errors: the test can reject calibrated models "
-        "far too often; MonteCarloTest is exact"
-    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))
@@ -54,6 +50,13 @@ class ConsistencyResampling(Null):
             predictions = sample.predictions.take(rng.integers(n, size=n))
             draws[b] = estimator.estimate(Sample(predictions, predictions.sample(rng)))
         return Outcome(estimate, estimate, resampling_pvalue(estimate, draws), null_distribution=draws)
+
+    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+        """A caution that always applies."""
+        return (
+            "resampled predictions repeat themselves, which lowers binned errors: the test can reject calibrated "
+            "models far too often; MonteCarloTest is exact",
+        )
 
     def describe(self) -> str:
         """The null in one line."""

@@ -30,10 +30,6 @@ class HotellingNull(Null):
 
     pvalue_kind = "asymptotic"
     statistic_name = "Hotelling T^2"
-    caution = (
-        "the limit law of this test is reached slowly: with 10 random locations it rejects up to 9 of 10 "
-        "calibrated models at n = 16; confirm with MonteCarloTest"
-    )
 
     def __post_init__(self) -> None:
         if self.distribution not in ("F", "chi2"):
@@ -63,6 +59,13 @@ class HotellingNull(Null):
             return Outcome(estimate, t_squared, float(chdtrc(j, t_squared)), df=(float(j),))
         pvalue = float(fdtrc(j, n - j, (n - j) / (j * (n - 1)) * t_squared))
         return Outcome(estimate, t_squared, pvalue, df=(float(j), float(n - j)))
+
+    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+        """A caution that always applies."""
+        return (
+            "the limit law of this test is reached slowly: with 10 random locations it rejects up to 9 of 10 "
+            "calibrated models at n = 16; confirm with MonteCarloTest",
+        )
 
     def describe(self) -> str:
         """The null in one line."""

@@ -9,6 +9,9 @@ from caltest.estimators import Estimator, MeanOfTerms
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
 
+FEW_TERMS = 30
+"""Below this many terms the tails of a studentised mean are visibly heavier than normal ones."""
+
 
 @dataclass(frozen=True)
 class NormalNull(Null):
@@ -59,6 +62,14 @@ class NormalNull(Null):
         standard_error = sqrt(variance / terms.size)
         z = estimate / standard_error
         return Outcome(estimate, z, float(ndtr(-z)), standard_error=standard_error)
+
+    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+        """A caution where there are few terms."""
+        assert isinstance(estimator, MeanOfTerms)
+        terms = estimator.n_terms(n)
+        if terms >= FEW_TERMS:
+            return ()
+        return (f"only {terms} independent blocks: the normal limit is rough, small p-values are too small",)
 
     def describe(self) -> str:
         """The null in one line."""

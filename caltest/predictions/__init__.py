@@ -1,5 +1,6 @@
 """Families of predictive distributions, one per file, and the checked samples that tests work on."""
 
+from caltest.predictions.bandwidth import ZeroBandwidth
 from caltest.predictions.base import ClosedFormMissing, Predictions, Sample
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.categorical import Categorical
@@ -16,6 +17,7 @@ __all__ = [
     "Normal",
     "Predictions",
     "Sample",
+    "ZeroBandwidth",
     "as_predictions",
     "as_sample",
     "classwise",

@@ -25,6 +25,10 @@ class Distances(Protocol):
         """The predictions at an index."""
 
 
+class ZeroBandwidth(ValueError):
+    """More than half of the pairs of predictions are identical, so the median distance is 0."""
+
+
 def median_distance(predictions: Distances, metric: Metric, include_diagonal: bool) -> float:
     """Median of the n(n-1)/2 distances of different predictions, or of all n**2 with the zeros of the diagonal."""
     n = len(predictions)
@@ -39,11 +43,27 @@ def median_distance(predictions: Distances, metric: Metric, include_diagonal: bo
     values = [0.0 if rank < 0 else _order_statistic(predictions, metric, rank, pairs) for rank in sorted(set(ranks))]
     median = float(np.mean([values[sorted(set(ranks)).index(rank)] for rank in ranks]))
     if median == 0.0:
-        raise ValueError(
+        raise ZeroBandwidth(
             'bandwidth: got "median" but the median distance of the predictions is 0, because most of them are '
-            "identical; give the bandwidth as a number (if all are identical, every number gives the same test)"
+            "identical; give the bandwidth as a number (if all are identical, every number gives the same test), "
+            "e.g. kernel=ProductKernel(ExponentialKernel(TotalVariation(), 0.1), DeltaKernel()) for classes"
         )
     return median
+
+
+def median_positive_distance(predictions: Distances, metric: Metric) -> float:
+    """Median of the distances of the pairs that differ; ``ZeroBandwidth`` if none does."""
+    n = len(predictions)
+    pairs = n * (n - 1) // 2
+    equal = sum(int(np.count_nonzero(values == 0.0)) for values in _pair_distances(predictions, metric))
+    if equal == pairs:
+        raise ZeroBandwidth(
+            f"predictions: all {n} are identical, so their median distance gives no bandwidth; name a kernel with "
+            "a number (every number gives the same test), e.g. "
+            "kernel=ProductKernel(ExponentialKernel(TotalVariation(), 0.1), DeltaKernel()) for classes"
+        )
+    ranks = (equal + (pairs - equal - 1) // 2, equal + (pairs - equal) // 2)
+    return float(np.mean([_order_statistic(predictions, metric, rank, pairs) for rank in ranks]))
 
 
 def _order_statistic(predictions: Distances, metric: Metric, rank: int, pairs: int) -> float:

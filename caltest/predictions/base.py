@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest.kernels import Metric, ProductKernel, TargetKernel
-from caltest.predictions.bandwidth import median_distance
+from caltest.predictions.bandwidth import median_distance, median_positive_distance
 
 
 class ClosedFormMissing(TypeError):
@@ -33,6 +33,11 @@ class Predictions(ABC):
 
     def __len__(self) -> int:
         return self.shape[-1]
+
+    @property
+    def hypothesis(self) -> str:
+        """What calibration means for these predictions."""
+        return "P(Y | P_X) = P_X"
 
     def __repr__(self) -> str:
         return f"<{self.describe()}>"
@@ -92,6 +97,10 @@ class Predictions(ABC):
     def median_distance(self, metric: Metric, include_diagonal: bool = False) -> float:
         """Median distance of pairs; ``ValueError`` if it is 0, which makes it useless as a bandwidth."""
         return median_distance(self, metric, include_diagonal)
+
+    def median_positive_distance(self, metric: Metric) -> float:
+        """Median distance of the pairs that differ; ``ValueError`` if none does."""
+        return median_positive_distance(self, metric)
 
     def _no_closed_form(self, kernel: TargetKernel, known: str) -> ClosedFormMissing:
         return ClosedFormMissing(

@@ -92,6 +92,12 @@ class Bernoulli(FinitePredictions):
         return 2
 
     @property
+    def hypothesis(self) -> str:
+        """What calibration means for these predictions."""
+        question = {"binary": "P(Y = 1 | p) = p", "top label": "P(top label is right | confidence) = confidence"}
+        return question.get(self._notion, f"P(Y = 1 | p) = p for {self._notion}")
+
+    @property
     def notion(self) -> str:
         """``"binary"``, ``"top label"`` or ``"class c against the rest"``."""
         return self._notion

@@ -1,0 +1,246 @@
+"""Pictures of calibration. They need matplotlib: ``pip install caltest[plots]``."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from caltest._numerics import ranges, seed_of
+from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
+from caltest._validation import fraction, whole_number
+from caltest.binning import Binning, UniformBinning
+from caltest.predictions import Bernoulli, Categorical, Sample, as_sample, reduce_to_top_label, top_label_outcomes
+from caltest.result import CalibrationTestResult, format_pvalue
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Blue and vermillion of Okabe and Ito, which readers with any colour vision can tell apart.
+INSIDE, OUTSIDE, DARK, PALE = "#0072B2", "#D55E00", "#444444", "#D4D4D4"
+LARGEST, SMALLEST = 130.0, 14.0
+BAR_WIDTH = 0.02
+HISTOGRAM_BINS = 30
+REDRAWS_AT_ONCE = 2_000_000
+"""Outcomes drawn at a time, about 50 MB; the picture does not depend on it."""
+
+
+def reliability_diagram(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    binning: Binning | None = None,
+    n_resamples: int = 999,
+    confidence_level: float = 0.95,
+    result: CalibrationTestResult | None = None,
+    rng: Any = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Observed frequency against mean prediction, with bars that say how far chance alone moves the points.
+
+    A bin b with n_b observations is a point at ``(sum p_i / n_b, sum y_i / n_b)``, whose area grows with n_b. Its
+    consistency bar is the central part of the frequencies ``sum z_i / n_b`` for outcomes z_i drawn from the
+    predictions p_i. Bins whose point lies outside their bar are vermillion diamonds, the others blue circles. The
+    histogram above shows where the predictions are.
+
+    Parameters
+    ----------
+    predictions
+        Probabilities of class 1, (n,) or ``Bernoulli``; or of k classes, (n, k) or ``Categorical``, which are
+        reduced to the confidence of the top label. ``ct.classwise`` makes the ``Bernoulli`` of one class.
+    targets
+        (n,) array-like of outcomes, not yet reduced if the predictions are not.
+    binning
+        Default: ``UniformBinning(15)``, as in ``ECE``.
+    n_resamples
+        Number B of redraws of the outcomes.
+    confidence_level
+        Probability that a point is inside its bar if the predictions are calibrated.
+    result
+        A test of these data, whose p-value becomes the title.
+    rng
+        Seed or ``numpy.random.Generator`` of the redraws.
+    ax
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes of the diagram; the histogram is its inset ``ax.child_axes[0]``.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, or fewer redraws than the ends of the bars need.
+    TypeError
+        If the predictions are not of classes, or for a setting of another kind.
+    ImportError
+        If matplotlib is missing.
+
+    Notes
+    -----
+    With r = floor((B + 1) (1 - confidence_level) / 2) the ends of a bar are the r-th smallest and the r-th largest
+    redrawn frequency. If the predictions are calibrated, observed and redrawn frequencies are exchangeable, so a
+    point falls outside its bar with probability at most 1 - confidence_level, for every n_b, however small. This
+    holds for each bin on its own: of 20 bins of a calibrated model about one is outside a 95 % bar. The question
+    whether all points together speak against calibration is that of a test.
+
+    Assumes that the targets are independent given the predictions. Time O(n B), memory O(n + B).
+
+    Source: consistency bars of Broecker and Smith 2007. Differs from the paper in that the predictions are kept
+    and only the outcomes are redrawn, which makes the bars exact given the predictions.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from caltest.plots import reliability_diagram
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> ax = reliability_diagram(p, y, rng=1, ax=Figure().add_subplot())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('confidence of the top label', 'accuracy')
+    """
+    probabilities, outcomes = _binary(as_sample(predictions, targets))
+    binning = _checked_binning(binning)
+    rank = _rank_of_ends(n_resamples, confidence_level)
+    title = "" if result is None else _title(result, len(probabilities))
+    bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, np.random.default_rng(seed_of(rng)))
+    ax = _axes(ax)
+    _draw_bins(ax, bins, f"{100 * confidence_level:g} % range if calibrated")
+    _draw_histogram(ax, probabilities.probability)
+    _label(ax, probabilities, title)
+    return ax
+
+
+@dataclass(frozen=True)
+class _Reliability:
+    """Arrays with one value per occupied bin."""
+
+    sizes: IntArray
+    predictions: FloatArray
+    frequencies: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def outside(self) -> BoolArray:
+        return (self.frequencies < self.low) | (self.frequencies > self.high)
+
+
+def _binary(sample: Sample) -> tuple[Bernoulli, Array]:
+    predictions = sample.predictions
+    if isinstance(predictions, Bernoulli):
+        return predictions, sample.targets
+    if isinstance(predictions, Categorical):
+        return reduce_to_top_label(predictions), top_label_outcomes(predictions, sample.targets)
+    raise TypeError(
+        f"predictions: got {predictions.family} predictions, wanted Bernoulli or Categorical ones or an array of "
+        "probabilities, because a reliability diagram compares probabilities with frequencies"
+    )
+
+
+def _checked_binning(binning: Binning | None) -> Binning:
+    if binning is not None and not isinstance(binning, Binning):
+        raise TypeError(f"binning: got {binning!r}, wanted a binning such as UniformBinning(10)")
+    return UniformBinning() if binning is None else binning
+
+
+def _rank_of_ends(n_resamples: int, confidence_level: float) -> int:
+    """How many redrawn frequencies, from either side, the ends of the bars are."""
+    # The margin makes up for rounding: 1 - 0.9 is slightly less than 0.1.
+    tail = (1.0 - fraction("confidence_level", confidence_level)) / 2.0 * (1.0 + 1e-12)
+    whole_number("n_resamples", n_resamples, 1)
+    rank = int(tail * (n_resamples + 1))
+    if rank < 1:
+        raise ValueError(
+            f"n_resamples: got {n_resamples}, wanted at least {int(np.ceil((1.0 - 1e-9) / tail)) - 1} for bars with "
+            f"confidence level {confidence_level:g}"
+        )
+    return rank
+
+
+def _reliability(
+    predictions: Bernoulli, outcomes: Array, binning: Binning, n_resamples: int, rank: int, rng: np.random.Generator
+) -> _Reliability:
+    p = predictions.probability
+    bins = binning.assign(p[:, None])
+    sizes = np.bincount(bins)
+    redrawn = np.sort(_redrawn_frequencies(predictions, bins, n_resamples, rng), axis=0)
+    return _Reliability(
+        sizes=sizes,
+        predictions=np.bincount(bins, p) / sizes,
+        frequencies=np.bincount(bins, outcomes) / sizes,
+        low=redrawn[rank - 1],
+        high=redrawn[-rank],
+    )
+
+
+def _redrawn_frequencies(predictions: Bernoulli, bins: Array, n_resamples: int, rng: np.random.Generator) -> FloatArray:
+    """Frequencies (B, number of bins) of outcomes drawn from the predictions."""
+    sizes = np.bincount(bins)
+    frequencies = np.empty((n_resamples, sizes.size))
+    for rows in ranges(n_resamples, max(1, REDRAWS_AT_ONCE // bins.size)):
+        redraws = predictions.sample(rng, rows.stop - rows.start)
+        frequencies[rows] = [np.bincount(bins, redrawn) / sizes for redrawn in redraws]
+    return frequencies
+
+
+def _axes(ax: "Axes | None") -> "Axes":
+    try:
+        from matplotlib.axes import Axes
+    except ImportError as error:
+        raise ImportError("reliability_diagram needs matplotlib: pip install caltest[plots]") from error
+    if ax is None:
+        from matplotlib import pyplot as plt
+
+        return plt.subplots(figsize=(4.5, 5.0), layout="constrained")[1]
+    if not isinstance(ax, Axes):
+        raise TypeError(f"ax: got {type(ax).__name__}, wanted matplotlib Axes, such as those of plt.subplots()")
+    return ax
+
+
+def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str) -> None:
+    ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=2)
+    ax.bar(bins.predictions, bins.high - bins.low, BAR_WIDTH, bins.low, color=PALE, label=bar_label, zorder=1)
+    areas = np.maximum(LARGEST * bins.sizes / bins.sizes.max(), SMALLEST)
+    styles = ((~bins.outside, "bin", INSIDE, "o"), (bins.outside, "bin outside its bar", OUTSIDE, "D"))
+    for chosen, label, colour, marker in styles:
+        if chosen.any():
+            x, y = bins.predictions[chosen], bins.frequencies[chosen]
+            ax.scatter(x, y, areas[chosen], c=colour, marker=marker, alpha=0.8, label=label, clip_on=False, zorder=3)
+    # The ends of the bars are in front: the largest points belong to the shortest bars and would hide them.
+    for ends in (bins.low, bins.high):
+        ax.scatter(bins.predictions, ends, 40, c=DARK, marker="_", linewidths=1, clip_on=False, zorder=4)
+    ax.legend(fontsize="small", frameon=False)
+
+
+def _draw_histogram(ax: "Axes", probability: FloatArray) -> None:
+    above = ax.inset_axes((0.0, 1.04, 1.0, 0.14))
+    counts = above.hist(probability, bins=HISTOGRAM_BINS, range=(0.0, 1.0), color=PALE)[0]
+    above.set(xlim=(0.0, 1.0), xticks=[], yticks=[np.max(counts)])
+    above.tick_params(labelsize="small")
+    above.spines[["top", "right"]].set_visible(False)
+
+
+def _label(ax: "Axes", predictions: Bernoulli, title: str) -> None:
+    x_label, y_label = _axis_labels(predictions)
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), box_aspect=1.0, xlabel=x_label, ylabel=y_label)
+    if title:
+        ax.set_title(title, fontsize="medium")
+
+
+def _axis_labels(predictions: Bernoulli) -> tuple[str, str]:
+    if predictions.notion == "top label":
+        return "confidence of the top label", "accuracy"
+    if predictions.notion == "binary":
+        outcome = f"class {1 if predictions.classes is None else predictions.classes[1]}"
+        return f"predicted probability of {outcome}", f"observed frequency of {outcome}"
+    return f"predicted probability, {predictions.notion}", "observed frequency"
+
+
+def _title(result: CalibrationTestResult, n: int) -> str:
+    if not isinstance(result, CalibrationTestResult):
+        raise TypeError(f"result: got {result!r}, wanted the result of a calibration test")
+    if result.n != n:
+        raise ValueError(f"result: got a test of {result.n} observations, wanted one of the {n} that are drawn")
+    sign = "≤" if result.pvalue_kind == "bound" else "="
+    return f"p {sign} {format_pvalue(result.pvalue)} ({result.test})\n{result.predictions}"
