@@ -1,5 +1,6 @@
 """Unnormalised calibration mean embedding: the squared witness function at a few test locations."""
 
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -64,7 +65,9 @@ class UCME(Estimator):
 
     def resolve(self, predictions: Predictions) -> Self:
         """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
-        return type(self)(self.kernel.resolve(predictions), self.locations.predictions, self.test_targets)
+        resolved = copy(self)
+        object.__setattr__(resolved, "kernel", self.kernel.resolve(predictions))
+        return resolved
 
     @property
     def dimension(self) -> int:
