@@ -25,6 +25,15 @@ def resampling_pvalue(observed: float, draws: FloatArray) -> float:
     return float((1 + np.count_nonzero(draws >= observed - tolerance)) / (1 + draws.size))
 
 
+def check_finite(*values: float) -> None:
+    """Raise ``ValueError`` for a result that is not a finite number."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "the result is not a finite number, because the data or the bandwidth are too extreme for double "
+            "precision; rescale the targets and check the bandwidth"
+        )
+
+
 def seed_of(rng: Any) -> int:
     """An integer that reproduces the random numbers of one call.
 

@@ -11,25 +11,33 @@ from caltest._types import Array, ArrayLike, FloatArray, IntArray
 SUM_TOLERANCE = 1e-6
 """Rows that sum to 1 within this are taken as they are: float32 softmax outputs do."""
 
-RENORMALISED_TOLERANCE = 1e-2
-"""Rows that sum to 1 within this are renormalised: half-precision and rounded outputs do."""
+RENORMALISED_TOLERANCE = 1e-2 + 1e-9
+"""Rows that sum to 1 within this are renormalised: half-precision and rounded outputs do (0.33 + 0.33 + 0.33 too)."""
 
 
 def to_array(data: ArrayLike, name: str) -> Array:
     """Any array-like as a numpy array, by position: an index of a data frame is not looked at."""
-    if hasattr(data, "detach") and hasattr(data, "cpu"):
+    if _is_tensor(data):
         data = _from_tensor(data)
+    elif isinstance(data, (list, tuple)) and any(_is_tensor(value) for value in data):
+        data = [_from_tensor(value) if _is_tensor(value) else value for value in data]
     elif hasattr(data, "to_numpy"):
         data = data.to_numpy()
     if isinstance(data, np.ma.MaskedArray) and np.ma.getmaskarray(data).any():
         raise ValueError(f"{name}: got a masked array with masked values, wanted complete data; drop those rows first")
     try:
         array = np.asarray(data)
-    except ValueError as error:
-        raise ValueError(f"{name}: got rows of different lengths, wanted a rectangular array ({error})") from None
+    except ValueError:
+        raise ValueError(
+            f"{name}: got rows of different lengths, wanted a rectangular array (concatenate batches first)"
+        ) from None
     if array.dtype == object:
         array = _from_objects(array, name)
     return array
+
+
+def _is_tensor(data: Any) -> bool:
+    return hasattr(data, "detach") and hasattr(data, "cpu")
 
 
 def _from_tensor(tensor: Any) -> Any:
@@ -41,12 +49,16 @@ def _from_tensor(tensor: Any) -> Any:
 
 def _from_objects(array: Array, name: str) -> Array:
     flat = array.ravel()
+    if flat.size == 0:
+        return array.astype(float)
     missing = next((i for i, value in enumerate(flat) if _is_missing(value)), None)
     if missing is not None:
         raise ValueError(f"{name}: got a missing value at position {missing}, wanted complete data; drop those rows")
     if all(isinstance(value, str) for value in flat):
         return array.astype(str)
     try:
+        if any(isinstance(value, (str, bytes)) for value in flat):
+            raise TypeError
         converted = np.array([value if isinstance(value, (bool, int, float)) else float(value) for value in flat])
     except (TypeError, ValueError):
         kinds = sorted({type(value).__name__ for value in flat})
@@ -85,7 +97,10 @@ def _place(where: tuple[int, ...]) -> str:
 
 def probability_matrix(data: ArrayLike, name: str = "probabilities") -> tuple[FloatArray, str]:
     """An (n, k) array of probability vectors, and a note on what was done to it (empty if nothing was)."""
-    matrix = real_array(data, name, ndim=2)
+    array = to_array(data, name)
+    if array.ndim == 2 and array.size and array.dtype.kind == "f" and np.isneginf(array).any():
+        _refuse_log_probabilities(array, name)
+    matrix = real_array(array, name, ndim=2)
     if matrix.shape[1] == 1:
         raise ValueError(
             f"{name}: got shape {matrix.shape}, wanted one column per class; "
@@ -101,12 +116,16 @@ def probability_matrix(data: ArrayLike, name: str = "probabilities") -> tuple[Fl
     return matrix, f"rows of the probabilities summed to 1 only within {deviation.max():.1g}; they were renormalised"
 
 
-def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) -> None:
-    row = int(np.argmax(np.abs(sums - 1.0)))
+def _refuse_log_probabilities(matrix: FloatArray, name: str) -> None:
     if matrix.max() <= 1e-6 and np.allclose(np.exp(matrix).sum(axis=1), 1.0, atol=RENORMALISED_TOLERANCE):
         raise ValueError(
-            f"{name}: got log-probabilities (all values at most 0), wanted probabilities; pass np.exp of them"
+            f"{name}: got log-probabilities such as {matrix.min():.4g}, wanted probabilities; pass np.exp of them"
         )
+
+
+def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) -> None:
+    row = int(np.argmax(np.abs(sums - 1.0)))
+    _refuse_log_probabilities(matrix, name)
     if (matrix < 0.0).any() and np.mean(np.abs(sums - 1.0) > RENORMALISED_TOLERANCE) > 0.5:
         i, j = (int(v) for v in np.argwhere(matrix < 0.0)[0])
         raise ValueError(
@@ -115,7 +134,10 @@ def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) ->
         )
     if (matrix < 0.0).any():
         i, j = (int(v) for v in np.argwhere(matrix < 0.0)[0])
-        raise ValueError(f"{name}: got {matrix[i, j]:.6g} at row {i}, column {j}, wanted probabilities of at least 0")
+        hint = "; if this is a rounding error, clip it at 0" if matrix.min() > -1e-6 else ""
+        raise ValueError(
+            f"{name}: got {matrix[i, j]:.6g} at row {i}, column {j}, wanted probabilities of at least 0{hint}"
+        )
     if np.allclose(sums, 100.0, rtol=RENORMALISED_TOLERANCE):
         raise ValueError(f"{name}: got rows that sum to 100, wanted rows that sum to 1; divide the percentages by 100")
     if np.allclose(matrix.sum(axis=0), 1.0, atol=RENORMALISED_TOLERANCE):
@@ -129,15 +151,28 @@ def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) ->
     )
 
 
-def probability_vector(data: ArrayLike, name: str = "probabilities") -> FloatArray:
-    """An (n,) array of probabilities of class 1."""
+def probability_vector(data: ArrayLike, name: str = "probabilities") -> tuple[FloatArray, str]:
+    """An (n,) array of probabilities of class 1, and a note on what was done to it (empty if nothing was)."""
     vector = real_array(data, name, ndim=1)
-    outside = (vector < 0.0) | (vector > 1.0)
-    if outside.any():
-        i = int(np.argmax(outside))
-        hint = "; these look like logits: apply scipy.special.expit first" if outside.mean() > 0.2 else ""
-        raise ValueError(f"{name}: got {vector[i]:.6g} at row {i}, wanted probabilities between 0 and 1{hint}")
-    return vector
+    if vector.min() < 0.0 or vector.max() > 1.0 + SUM_TOLERANCE:
+        i = int(np.argmax((vector < 0.0) | (vector > 1.0 + SUM_TOLERANCE)))
+        raise ValueError(
+            f"{name}: got {vector[i]:.9g} at row {i}, wanted probabilities between 0 and 1{_advice(vector)}"
+        )
+    excess = float(vector.max()) - 1.0
+    if excess <= 0.0:
+        return vector, ""
+    return np.minimum(vector, 1.0), f"probabilities exceeded 1 by up to {excess:.1g}; they were taken as 1"
+
+
+def _advice(vector: FloatArray) -> str:
+    """How to make probabilities of numbers that are none."""
+    if vector.min() < -1e-6:
+        share = float(np.mean((vector < 0.0) | (vector > 1.0)))
+        return "; these look like logits: apply scipy.special.expit first" if share > 0.2 else ""
+    if vector.min() < 0.0:
+        return "; if this is a rounding error, pass numpy.clip(p, 0, 1)"
+    return "; if these are percentages, divide them by 100" if 2.0 < vector.max() <= 100.0 else ""
 
 
 def class_labels(data: ArrayLike, k: int, classes: Sequence[Any] | None, name: str = "targets") -> IntArray:
@@ -148,9 +183,8 @@ def class_labels(data: ArrayLike, k: int, classes: Sequence[Any] | None, name: s
     if array.ndim == 2 and array.shape[1] == k and array.dtype.kind in "buif" and set(np.unique(array)) <= {0, 1}:
         raise ValueError(f"{name}: got one-hot rows of shape {array.shape}, wanted labels; pass targets.argmax(axis=1)")
     if array.ndim != 1:
-        raise ValueError(
-            f"{name}: got shape {array.shape}, wanted one label per observation, 1-D; pass targets.ravel()"
-        )
+        advice = "; pass targets.ravel()" if array.ndim == 2 and 1 in array.shape else ""
+        raise ValueError(f"{name}: got shape {array.shape}, wanted one label per observation, 1-D{advice}")
     if classes is not None:
         return _labels_from_classes(array, list(classes), name)
     if array.dtype.kind in "US":
@@ -173,7 +207,11 @@ def _whole_labels(array: Array, k: int, name: str) -> IntArray:
         i = int(np.argmax(fractional))
         raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted whole-number labels 0..{k - 1}")
     if values.min() >= 1 and values.max() == k:
-        raise ValueError(f"{name}: got labels 1..{k}, wanted labels 0..{k - 1}; these look 1-based, subtract 1")
+        raise ValueError(
+            f"{name}: got labels {values.min():g}..{k}, wanted labels 0..{k - 1}; these look 1-based, subtract 1"
+        )
+    if k == 2 and set(np.unique(values)) == {-1.0, 1.0}:
+        raise ValueError(f"{name}: got labels -1 and 1, wanted labels 0 and 1; pass (targets + 1) // 2")
     outside = (values < 0) | (values >= k)
     if outside.any():
         i = int(np.argmax(outside))
@@ -195,7 +233,10 @@ def class_names(classes: Sequence[Any] | None, k: int) -> tuple[Any, ...] | None
     """Class names, one per class and all different."""
     if classes is None:
         return None
-    names = tuple(to_array(classes, "classes").tolist())
+    array = to_array(list(classes) if isinstance(classes, tuple) else classes, "classes")
+    if array.ndim != 1:
+        raise ValueError(f"classes: got {classes!r}, wanted a list of {k} names in the order of the columns")
+    names = tuple(array.tolist())
     if len(names) != k:
         raise ValueError(f"classes: got {len(names)} names, wanted {k}, one per class in the order of the columns")
     if len(set(names)) != len(names):
@@ -212,7 +253,7 @@ def same_length(n_predictions: int, n_targets: int, name: str = "targets") -> No
 def not_swapped(predictions: Array, targets: Array) -> None:
     """Raise ``ValueError`` if the first argument looks like the labels and the second like the predictions."""
     labels_first = predictions.ndim == 1 and _all_whole(predictions)
-    matrix_second = targets.ndim == 2 and targets.shape[1] > 1 and targets.dtype.kind == "f" and not _all_whole(targets)
+    matrix_second = targets.ndim == 2 and targets.shape[1] > 1 and targets.dtype.kind == "f"
     fractions_second = targets.ndim == 1 and targets.dtype.kind == "f" and not _all_whole(targets) and _in_unit(targets)
     if labels_first and (matrix_second or fractions_second):
         raise ValueError(
@@ -237,7 +278,7 @@ def positive_number(name: str, value: Any, also: str = "") -> float:
         number = float(value)
     except (TypeError, ValueError):
         number = float("nan")
-    if isinstance(value, (bool, str)) or not (0.0 < number < float("inf")):
+    if isinstance(value, (bool, np.bool_, str)) or not (0.0 < number < float("inf")):
         raise ValueError(f"{name}: got {value!r}, wanted a positive number{' ' + also if also else ''}")
     return number
 
@@ -263,7 +304,14 @@ def at_least(n: int, minimum: int, what: str) -> None:
 
 def fraction(name: str, value: Any) -> float:
     """A number strictly between 0 and 1."""
-    number = positive_number(name, value)
-    if number >= 1.0:
+    number = float(value) if isinstance(value, (float, np.floating)) else 0.0
+    if not 0.0 < number < 1.0:
         raise ValueError(f"{name}: got {value!r}, wanted a number between 0 and 1")
     return number
+
+
+def switch(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name}: got {value!r}, wanted True or False")
+    return bool(value)

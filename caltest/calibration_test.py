@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from caltest._numerics import seed_of
+from caltest._numerics import check_finite, seed_of
 from caltest._types import ArrayLike
 from caltest._validation import at_least
 from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator
@@ -95,6 +95,7 @@ class CalibrationTest:
         estimator = estimator.resolve(sample.predictions)
         seed = seed_of(rng)
         outcome = self.null.outcome(estimator, sample, np.random.default_rng(seed))
+        check_finite(outcome.estimate, outcome.statistic, outcome.pvalue)
         n = len(sample)
         draws = outcome.null_distribution
         if draws is not None:
@@ -117,7 +118,7 @@ class CalibrationTest:
             null_distribution=draws,
             n_resamples=None if draws is None else draws.size,
             seed=seed if self.null.uses_random_numbers else None,
-            notes=(*sample.predictions.notes, *self.null.notes(estimator, n)),
+            notes=(*sample.predictions.notes, *sample.notes, *self.null.notes(estimator, n)),
         )
 
 
@@ -287,7 +288,7 @@ def _default_kernel(predictions: Predictions) -> tuple[ProductKernel, tuple[str,
         return kernel.resolve(predictions), ()
     except ZeroBandwidth:
         metric_kernel = kernel.prediction_kernel
-        assert isinstance(metric_kernel, RadialKernel)
-        bandwidth = predictions.median_positive_distance(metric_kernel.metric)
-        note = "more than half of the pairs of predictions are identical; the bandwidth is the median of the others"
-        return ProductKernel(replace(metric_kernel, bandwidth=bandwidth), kernel.target_kernel), (note,)
+    assert isinstance(metric_kernel, RadialKernel)
+    bandwidth = predictions.median_positive_distance(metric_kernel.metric)
+    note = "more than half of the pairs of predictions are identical; the bandwidth is the median of the others"
+    return ProductKernel(metric_kernel.with_bandwidth(bandwidth), kernel.target_kernel), (note,)

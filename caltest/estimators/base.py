@@ -5,6 +5,7 @@ from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from caltest._numerics import check_finite
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions, Sample, as_sample
@@ -21,7 +22,9 @@ class Estimator(ABC):
         """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here."""
         sample = as_sample(predictions, targets)
         self.check(sample.predictions)
-        return self.resolve(sample.predictions).estimate(sample)
+        estimate = self.resolve(sample.predictions).estimate(sample)
+        check_finite(estimate)
+        return estimate
 
     @abstractmethod
     def check(self, predictions: Predictions) -> None:

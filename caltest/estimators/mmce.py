@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from caltest._types import Array, FloatArray
-from caltest._validation import at_least
+from caltest._validation import at_least, switch
 from caltest.estimators.base import Estimator
 from caltest.estimators.skce import SKCE
 from caltest.kernels import DeltaKernel, Euclidean, ExponentialKernel, PredictionKernel, ProductKernel
@@ -56,7 +56,12 @@ class MMCE(Estimator):
     unbiased: bool = True
 
     def __post_init__(self) -> None:
-        ProductKernel(self.kernel, DeltaKernel())
+        if not isinstance(self.kernel, PredictionKernel):
+            raise TypeError(
+                f"kernel: got {self.kernel!r}, wanted a kernel of predictions, "
+                "e.g. ExponentialKernel(Euclidean(), bandwidth=0.2)"
+            )
+        object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless the predictions are of classes and enough."""

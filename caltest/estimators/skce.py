@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
-from caltest._validation import at_least, whole_number
+from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.base import OBSERVATIONS_AT_ONCE, Estimator, stacked
 from caltest.hstatistics import block_means, mean_of_pairs, redrawn_sums
 from caltest.kernels import ProductKernel
@@ -51,6 +51,7 @@ class SKCE(Estimator):
 
     def __post_init__(self) -> None:
         check_product_kernel(self.kernel)
+        object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there are two observations, one if biased."""
@@ -137,6 +138,7 @@ class BlockSKCE(Estimator):
 
     def __post_init__(self) -> None:
         check_product_kernel(self.kernel)
+        object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
         object.__setattr__(self, "block_size", whole_number("block_size", self.block_size, 2 if self.unbiased else 1))
 
     def check(self, predictions: Predictions) -> None:

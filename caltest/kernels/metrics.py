@@ -140,6 +140,8 @@ class Wasserstein(Metric):
 
 
 def _tile(loop: distances.Loop, rows: FloatArray, columns: FloatArray) -> FloatArray:
+    if rows.shape[-1] != columns.shape[-1]:
+        raise ValueError(f"columns: got vectors of length {columns.shape[-1]}, wanted {rows.shape[-1]} as in the rows")
     batch = np.broadcast_shapes(rows.shape[:-2], columns.shape[:-2])
     r, c = rows.shape[-2], columns.shape[-2]
     out = np.empty((*batch, r, c))

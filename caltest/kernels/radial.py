@@ -2,7 +2,8 @@
 
 import warnings
 from abc import abstractmethod
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -13,6 +14,10 @@ from caltest.kernels.base import KernelWarning, PredictedDistributions, Predicti
 from caltest.kernels.metrics import Euclidean, Metric
 
 Bandwidth = float | Literal["median"]
+
+
+def _is_median(bandwidth: object) -> bool:
+    return isinstance(bandwidth, str) and bandwidth == "median"
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class RadialKernel(PredictionKernel, TargetKernel):
                 f"metric: got {self.metric!r}, wanted a metric such as caltest.TotalVariation() "
                 "(the bandwidth is given by name: bandwidth=0.5)"
             )
-        if self.bandwidth != "median":
+        if not _is_median(self.bandwidth):
             object.__setattr__(self, "bandwidth", positive_number("bandwidth", self.bandwidth, also='or "median"'))
         if not self._is_positive_definite():
             warnings.warn(
@@ -56,7 +61,7 @@ class RadialKernel(PredictionKernel, TargetKernel):
     @property
     def width(self) -> float:
         """The bandwidth as a number."""
-        if self.bandwidth == "median":
+        if isinstance(self.bandwidth, str):
             raise ValueError(
                 'bandwidth: got "median", wanted a number: call resolve(predictions) first, '
                 "or use an estimator or test, which does so"
@@ -74,15 +79,17 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     def resolve(self, predictions: PredictedDistributions) -> Self:
         """Replace ``"median"`` by the median distance of all pairs of different predictions."""
-        if self.bandwidth != "median":
-            return self
-        return replace(self, bandwidth=predictions.median_distance(self.metric))
+        return self.with_bandwidth(predictions.median_distance(self.metric)) if _is_median(self.bandwidth) else self
 
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
         """Replace ``"median"`` by the median standard deviation of the predicted distributions."""
-        if self.bandwidth != "median":
-            return self
-        return replace(self, bandwidth=predictions.target_scale())
+        return self.with_bandwidth(predictions.target_scale()) if _is_median(self.bandwidth) else self
+
+    def with_bandwidth(self, bandwidth: float) -> Self:
+        """The same kernel with another bandwidth, without a second warning if it is not positive definite."""
+        changed = copy(self)
+        object.__setattr__(changed, "bandwidth", positive_number("bandwidth", bandwidth))
+        return changed
 
     def describe(self) -> str:
         """Formula in one line, for kernels of predictions."""
@@ -93,7 +100,7 @@ class RadialKernel(PredictionKernel, TargetKernel):
         return self._describe("|y - y'|")
 
     def _describe(self, distance: str) -> str:
-        width = self.bandwidth if self.bandwidth == "median" else f"{self.bandwidth:.4g}"
+        width = self.bandwidth if isinstance(self.bandwidth, str) else f"{self.bandwidth:.4g}"
         return self.formula.format(d=distance, w=width)
 
 
@@ -131,8 +138,9 @@ class ExponentialKernel(RadialKernel):
         return self.metric.negative_definite
 
     def _of_distance(self, distance: FloatArray) -> FloatArray:
-        distance /= -self.width
-        return np.exp(distance, out=distance)
+        with np.errstate(over="ignore", under="ignore"):
+            distance /= -self.width
+            return np.exp(distance, out=distance)
 
 
 @dataclass(frozen=True)
@@ -178,7 +186,9 @@ class GaussianKernel(RadialKernel):
         return self.metric.squared_negative_definite
 
     def _of_distance(self, distance: FloatArray) -> FloatArray:
-        distance /= self.width
-        np.square(distance, out=distance)
-        distance *= -0.5
-        return np.exp(distance, out=distance)
+        # A square that overflows belongs to a kernel value of 0.
+        with np.errstate(over="ignore", under="ignore"):
+            distance /= self.width
+            np.square(distance, out=distance)
+            distance *= -0.5
+            return np.exp(distance, out=distance)

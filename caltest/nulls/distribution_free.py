@@ -24,7 +24,9 @@ class DistributionFreeBound(Null):
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise unless the estimator has a bound."""
         if not isinstance(estimator, BoundedEstimator) or not estimator.has_tail_bound:
-            raise self._illegal(estimator, "an estimator with a bound: SKCE(kernel) or BlockSKCE(kernel, block_size)")
+            raise self._illegal(
+                estimator, "an estimator with a bound: SKCE(kernel) or unbiased BlockSKCE(kernel, block_size)"
+            )
 
     def check_sample(self, estimator: Estimator, sample: Sample) -> None:
         """No further condition."""

@@ -5,6 +5,7 @@ from math import sqrt
 
 import numpy as np
 
+from caltest._validation import switch
 from caltest.estimators import Estimator, MeanOfTerms
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
@@ -30,6 +31,9 @@ class NormalNull(Null):
 
     pvalue_kind = "asymptotic"
     statistic_name = "z"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "population_variance", switch("population_variance", self.population_variance))
 
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise unless the estimator is a mean of unbiased terms."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from caltest._types import Array, ArrayLike, FloatArray
+from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import median_distance, median_positive_distance
 
@@ -51,8 +51,12 @@ class Predictions(ABC):
         """Targets drawn from the predictions: (n,), or (size, n) for ``size`` independent redraws."""
 
     @abstractmethod
-    def check_targets(self, targets: ArrayLike) -> Array:
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Observed targets as an (n,) array; ``ValueError`` if they are not possible outcomes of the family."""
+
+    @abstractmethod
+    def impossible(self, targets: Array) -> BoolArray:
+        """Which of the targets (n,) are outcomes that the predictions exclude."""
 
     @abstractmethod
     def check_compatible(self, other: "Predictions", name: str) -> None:
@@ -92,6 +96,7 @@ class Predictions(ABC):
 
     def distance(self, metric: Metric, other: Any) -> FloatArray:
         """Distances (..., r, c) of these predictions (..., r) to others (..., c) of the same family."""
+        self.check_compatible(other, "other")
         return metric.tile(self.embedding(metric), other.embedding(metric))
 
     def median_distance(self, metric: Metric, include_diagonal: bool = False) -> float:
@@ -122,6 +127,23 @@ class Sample:
     def __len__(self) -> int:
         return len(self.predictions)
 
+    @property
+    def impossible(self) -> IntArray:
+        """Rows with outcomes that their predictions exclude: under the null hypothesis there are none."""
+        return np.flatnonzero(self.predictions.impossible(self.targets))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What readers of a result should know about the outcomes."""
+        rows = self.impossible
+        if rows.size == 0:
+            return ()
+        which = ", ".join(str(row) for row in rows[:5]) + (", ..." if rows.size > 5 else "")
+        return (
+            f"{rows.size} of {len(self)} outcomes had predicted probability 0 (row {which}), "
+            "which never happens if the predictions are calibrated",
+        )
+
     def take(self, index: Any) -> "Sample":
         """The pairs at a slice or an integer array of any shape."""
         return Sample(self.predictions.take(index), self.targets[index])
@@ -131,6 +153,12 @@ def require_family(predictions: Predictions, family: type, name: str) -> None:
     """Raise ``TypeError`` unless predictions belong to a family."""
     if not isinstance(predictions, family):
         raise TypeError(f"{name}: got {predictions.family} predictions, wanted {family.__name__} predictions")
+
+
+def require_same_classes(classes: object, wanted: object, name: str) -> None:
+    """Raise ``ValueError`` if two families name their classes differently."""
+    if classes is not None and wanted is not None and classes != wanted:
+        raise ValueError(f"{name}: got classes {classes!r}, wanted {wanted!r} as in the predictions, in that order")
 
 
 def median_standard_deviation(standard_deviations: FloatArray) -> float:

@@ -17,7 +17,7 @@ from caltest.kernels import (
     SquaredEuclidean,
     TotalVariation,
 )
-from caltest.predictions.base import Predictions, require_family
+from caltest.predictions.base import Predictions, require_family, require_same_classes
 from caltest.predictions.finite import FinitePredictions
 
 
@@ -30,7 +30,8 @@ class Bernoulli(FinitePredictions):
     Parameters
     ----------
     probabilities
-        (n,) array-like with values in [0, 1].
+        (n,) array-like with values in [0, 1]. Values that exceed 1 by at most 1e-6, as maxima of float32 rows
+        can, are taken as 1 (``notes`` and the results say so).
     classes
         Names of the outcomes 0 and 1, if the targets are not 0/1 or booleans.
 
@@ -49,7 +50,8 @@ class Bernoulli(FinitePredictions):
     family = "Bernoulli"
 
     def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
-        vector = probability_vector(probabilities)
+        vector, note = probability_vector(probabilities)
+        self.notes = (note,) if note else ()
         vector.flags.writeable = False
         self._p = vector
         self.classes = class_names(classes, 2)
@@ -66,9 +68,9 @@ class Bernoulli(FinitePredictions):
     @classmethod
     def reduced(cls, p: FloatArray, notion: str, notes: tuple[str, ...]) -> Self:
         """Binary predictions made from those for k classes; ``notion`` says how."""
-        new = cls(np.clip(p, 0.0, 1.0))
+        new = cls(p)
         new._notion = notion
-        new.notes = notes
+        new.notes = (*notes, *new.notes)
         return new
 
     @property
@@ -106,15 +108,17 @@ class Bernoulli(FinitePredictions):
         """The predictions at a slice or an integer array of any shape."""
         return self._like(self._p[index])
 
-    def check_targets(self, targets: ArrayLike) -> Array:
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Outcomes 0/1, booleans, or names of ``classes``, as an (n,) integer array."""
-        labels = class_labels(targets, 2, self.classes)
-        same_length(len(self), labels.shape[0])
+        labels = class_labels(targets, 2, self.classes, name)
+        same_length(len(self), labels.shape[0], name)
         return labels
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         """Raise unless ``other`` is binary too."""
         require_family(other, Bernoulli, name)
+        if isinstance(other, Bernoulli):
+            require_same_classes(other.classes, self.classes, name)
 
     def embedding(self, metric: Metric) -> FloatArray:
         """Vectors (1 - p, p) for the total variation distance, the numbers p for the others."""

@@ -17,7 +17,7 @@ from caltest.kernels import (
     SquaredEuclidean,
     TotalVariation,
 )
-from caltest.predictions.base import Predictions, require_family
+from caltest.predictions.base import Predictions, require_family, require_same_classes
 from caltest.predictions.finite import FinitePredictions
 
 
@@ -84,10 +84,10 @@ class Categorical(FinitePredictions):
         """The predictions at a slice or an integer array of any shape."""
         return self._like(self._probabilities[index])
 
-    def check_targets(self, targets: ArrayLike) -> Array:
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Labels 0..k-1, or names of ``classes``, as an (n,) integer array."""
-        labels = class_labels(targets, self.n_classes, self.classes)
-        same_length(len(self), labels.shape[0])
+        labels = class_labels(targets, self.n_classes, self.classes, name)
+        same_length(len(self), labels.shape[0], name)
         return labels
 
     def check_compatible(self, other: Predictions, name: str) -> None:
@@ -95,6 +95,8 @@ class Categorical(FinitePredictions):
         require_family(other, Categorical, name)
         if isinstance(other, Categorical) and other.n_classes != self.n_classes:
             raise ValueError(f"{name}: got {other.n_classes} classes, wanted {self.n_classes} as in the predictions")
+        if isinstance(other, Categorical):
+            require_same_classes(other.classes, self.classes, name)
 
     def embedding(self, metric: Metric) -> FloatArray:
         """Probability vectors, for every metric of vectors."""

@@ -28,15 +28,17 @@ def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None) -> Pre
     )
 
 
-def as_sample(predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None = None) -> Sample:
-    """Predictions and targets, checked and matched by position."""
+def as_sample(
+    predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None = None, prefix: str = ""
+) -> Sample:
+    """Predictions and targets, checked and matched by position; ``prefix`` is that of the names in errors."""
     if isinstance(targets, Predictions):
         raise TypeError("targets: got predictions; the arguments are swapped, pass the predictions first")
     if not isinstance(predictions, Predictions):
-        predictions = to_array(predictions, "predictions")
-        not_swapped(predictions, to_array(targets, "targets"))
+        predictions = to_array(predictions, f"{prefix}predictions")
+        not_swapped(predictions, to_array(targets, f"{prefix}targets"))
     converted = as_predictions(predictions, classes)
-    return Sample(converted, converted.check_targets(targets))
+    return Sample(converted, converted.check_targets(targets, f"{prefix}targets"))
 
 
 def median_bandwidth(predictions: ArrayLike, metric: Metric, include_diagonal: bool = False) -> float:
@@ -73,4 +75,6 @@ def median_bandwidth(predictions: ArrayLike, metric: Metric, include_diagonal: b
     >>> round(ct.median_bandwidth(p, ct.TotalVariation()), 3)
     0.4
     """
+    if not isinstance(metric, Metric):
+        raise TypeError(f"metric: got {metric!r}, wanted a metric such as TotalVariation()")
     return as_predictions(predictions).median_distance(metric, include_diagonal)

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._loops.sampling import classes_from_uniforms
-from caltest._types import Array, FloatArray
+from caltest._types import Array, BoolArray, FloatArray
 from caltest.kernels import TargetKernel
 from caltest.predictions.base import Predictions, median_standard_deviation
 
@@ -47,6 +47,11 @@ class FinitePredictions(Predictions):
         y = targets[..., None]
         np.put_along_axis(residuals, y, np.take_along_axis(residuals, y, axis=-1) + 1.0, axis=-1)
         return residuals
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """Which of the labels have predicted probability 0."""
+        excluded: BoolArray = np.take_along_axis(self.probabilities, targets[:, None], axis=-1)[:, 0] == 0.0
+        return excluded
 
     def gram(self, kernel: TargetKernel) -> FloatArray:
         """Matrix (k, k) of the target kernel between outcomes."""

@@ -4,8 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._types import Array, ArrayLike, FloatArray
-from caltest._validation import real_array, same_length
+from caltest._types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._validation import real_array, same_length, to_array
 from caltest.kernels import (
     Cityblock,
     Euclidean,
@@ -50,10 +50,10 @@ class Normal(Predictions):
 
     def __init__(self, mean: ArrayLike, scale: ArrayLike) -> None:
         self._mean = real_array(mean, "mean", ndim=1)
-        if np.ndim(scale) == 0:
-            self._scale = np.full_like(self._mean, real_array([scale], "scale", ndim=1)[0])
-        else:
-            self._scale = real_array(scale, "scale", ndim=1)
+        scale = to_array(scale, "scale")
+        if scale.ndim == 0:
+            scale = np.full(self._mean.shape, scale)
+        self._scale = real_array(scale, "scale", ndim=1)
         same_length(self._mean.shape[0], self._scale.shape[0], "scale")
         if (self._scale < 0.0).any():
             i = int(np.argmax(self._scale < 0.0))
@@ -89,11 +89,16 @@ class Normal(Predictions):
         shape = self.shape if size is None else (size, *self.shape)
         return self._mean + self._scale * np.random.default_rng(rng).standard_normal(shape)
 
-    def check_targets(self, targets: ArrayLike) -> Array:
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Real targets as an (n,) float array."""
-        values = real_array(targets, "targets", ndim=1)
-        same_length(len(self), values.shape[0])
+        values = real_array(targets, name, ndim=1)
+        same_length(len(self), values.shape[0], name)
         return values
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """Which of the targets differ from a point prediction."""
+        missed: BoolArray = (self._scale == 0.0) & (targets != self._mean)
+        return missed
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         """Raise unless ``other`` is normal too."""
@@ -113,14 +118,14 @@ class Normal(Predictions):
         """``E k(Z, y)`` for Z from each prediction (..., r) and each target (..., c): (..., r, c)."""
         width = self._width(kernel)
         difference = self._mean[..., :, None] - targets[..., None, :]
-        return _smoothed_gaussian(difference, self._scale[..., :, None] ** 2, width)
+        return _smoothed_gaussian(difference, np.hypot(self._scale[..., :, None], width), width)
 
     def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``E k(Z, Z')`` for Z from each prediction (..., r), Z' from each other one (..., c): (..., r, c)."""
         width = self._width(kernel)
         difference = self._mean[..., :, None] - other._mean[..., None, :]
-        variance = self._scale[..., :, None] ** 2 + other._scale[..., None, :] ** 2
-        return _smoothed_gaussian(difference, variance, width)
+        spread = np.hypot(np.hypot(self._scale[..., :, None], other._scale[..., None, :]), width)
+        return _smoothed_gaussian(difference, spread, width)
 
     def _width(self, kernel: TargetKernel) -> float:
         if isinstance(kernel, GaussianKernel):
@@ -136,11 +141,16 @@ class Normal(Predictions):
         return f"Normal, n = {len(self)}"
 
 
-def _smoothed_gaussian(difference: FloatArray, variance: FloatArray, width: float) -> FloatArray:
-    """Gaussian kernel of bandwidth ``width``, averaged over normal noise of the given variance."""
-    total = width**2 + variance
-    tile = np.square(difference, out=difference)
-    tile /= -2.0 * total
-    np.exp(tile, out=tile)
-    tile *= width / np.sqrt(total)
+def _smoothed_gaussian(difference: FloatArray, spread: FloatArray, width: float) -> FloatArray:
+    """``width / spread exp(-difference**2 / (2 spread**2))``, written over the differences.
+
+    A Gaussian kernel of bandwidth ``width``, averaged over normal noise that widens it to ``spread``.
+    """
+    # A square that overflows belongs to a kernel value of 0.
+    with np.errstate(over="ignore", under="ignore"):
+        tile = np.divide(difference, spread, out=difference)
+        np.square(tile, out=tile)
+        tile *= -0.5
+        np.exp(tile, out=tile)
+    tile *= width / spread
     return tile
