@@ -28,7 +28,9 @@ def main(arguments: list[str]) -> int:
     for path in paths:
         notebook = nbformat.read(path, as_version=4)
         stored = texts(notebook)
-        NotebookClient(notebook, timeout=600, kernel_name="python3", record_timing=False, coalesce_streams=True).execute()
+        NotebookClient(
+            notebook, timeout=600, kernel_name="python3", record_timing=False, coalesce_streams=True
+        ).execute()
         notebook.metadata["language_info"] = {"name": "python"}
         same = texts(notebook) == stored
         changed += not same
