@@ -164,7 +164,7 @@ def _redrawn_finite(
 
     With A the matrix of the target kernel, K that of the predictions and R = K P A over the pairs i != j::
 
-    sum_{i<j} h_ij = sum_{i<j} K_ij A[y_i, y_j] - sum_i R[i, y_i] + sum_i R[i] . p_i / 2
+        sum_{i<j} h_ij = sum_{i<j} K_ij A[y_i, y_j] - sum_i R[i, y_i] + sum_i R[i] . p_i / 2
     """
     n, k = len(predictions), predictions.n_classes
     gram, probabilities = predictions.gram(kernel.target_kernel), predictions.probabilities
@@ -184,11 +184,16 @@ def _redrawn_finite(
             smoothed[columns] += tile.T @ probabilities[rows]
         smoothed[rows] += tile @ probabilities[columns]
     smoothed = smoothed @ gram
-    observations = np.arange(n)
-    pairs -= smoothed[observations, targets].sum(axis=1)
-    pairs += np.vdot(smoothed, probabilities) / 2.0
     means = probabilities @ gram
     centred = np.diag(gram) - 2.0 * means + np.einsum("ik,ik->i", means, probabilities)[:, None]
-    itself = predictions.take(observations[:, None])
-    scale = kernel.prediction_kernel.tile(itself, itself)[:, 0, 0]
-    return pairs, (scale[:, None] * centred)[observations, targets].sum(axis=1)
+    itself = predictions.take(np.arange(n)[:, None])
+    centred *= kernel.prediction_kernel.tile(itself, itself)[:, 0]
+    pairs += np.vdot(smoothed, probabilities) / 2.0 - _gathered_sums(smoothed, targets)
+    return pairs, _gathered_sums(centred, targets)
+
+
+def _gathered_sums(values: FloatArray, targets: Array) -> FloatArray:
+    """``sum_i values[i, targets[b, i]]`` for each b, without a float for every target."""
+    rows = np.arange(values.shape[0])
+    parts = ranges(targets.shape[0], max(1, TILE * TILE // rows.size))
+    return np.concatenate([values[rows, targets[part]].sum(axis=1) for part in parts])

@@ -6,9 +6,13 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._loops.sampling import classes_from_uniforms
+from caltest._numerics import ranges
 from caltest._types import Array, BoolArray, FloatArray
 from caltest.kernels import TargetKernel
 from caltest.predictions.base import Predictions, median_standard_deviation
+
+UNIFORMS_AT_ONCE = 1_000_000
+"""Random numbers drawn together; the draws do not depend on it."""
 
 
 class FinitePredictions(Predictions):
@@ -77,9 +81,10 @@ class FinitePredictions(Predictions):
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Labels (n,), or (size, n), drawn by inversion; probabilities are used in proportion to their sum."""
         generator = np.random.default_rng(rng)
-        uniforms = generator.random((1 if size is None else size, len(self)))
-        out = np.empty(uniforms.shape, dtype=np.intp)
-        classes_from_uniforms(np.cumsum(self.probabilities, axis=-1), uniforms, out)
+        out = np.empty((1 if size is None else size, len(self)), dtype=np.intp)
+        cumulative = np.cumsum(self.probabilities, axis=-1)
+        for rows in ranges(out.shape[0], max(1, UNIFORMS_AT_ONCE // len(self))):
+            classes_from_uniforms(cumulative, generator.random(out[rows].shape), out[rows])
         return out[0] if size is None else out
 
     def target_scale(self) -> float:
