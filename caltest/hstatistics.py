@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from caltest._loops.redraws import add_gram, add_where_equal
+from caltest._loops.redraws import equal_sums, gram_sums
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
 from caltest.kernels import DeltaKernel, ProductKernel
@@ -175,9 +175,9 @@ def _redrawn_finite(
         tile = kernel.prediction_kernel.tile(predictions.take(rows), predictions.take(columns))
         on_diagonal = rows == columns
         if isinstance(kernel.target_kernel, DeltaKernel):
-            add_where_equal(tile, labels[rows], labels[columns], on_diagonal, pairs)
+            pairs += equal_sums(tile, labels[rows], labels[columns], on_diagonal)
         else:
-            add_gram(tile, gram, labels[rows], labels[columns], on_diagonal, pairs)
+            pairs += gram_sums(tile, gram, labels[rows], labels[columns], on_diagonal)
         if on_diagonal:
             np.fill_diagonal(tile, 0.0)
         else:
