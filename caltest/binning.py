@@ -27,7 +27,8 @@ class UniformBinning(Binning):
     """Bins of equal width: (0, 1/b], (1/b, 2/b], ..., with 0 in the first and 1 in the last.
 
     The bin of a vector is the tuple of the bins of all its coordinates, so the whole simplex is partitioned, into
-    up to b**k cells of which few are occupied. Reduce to ``top_label`` for confidence bins.
+    up to b**k cells of which few are occupied. Reduce to ``top_label`` for confidence bins. The edges are the numbers
+    j/b; the Julia reference takes ceil(b p), which rounds some p = j/b into the next bin (0.28 for b = 25).
 
     Parameters
     ----------
@@ -54,9 +55,7 @@ class UniformBinning(Binning):
 
     def assign(self, points: FloatArray) -> IntArray:
         """Number of the bin of each point. Time O(n d log n)."""
-        # Rows of probabilities may exceed 1 by the rounding of their sum; the last bin holds them.
-        cells = np.clip(np.ceil(self.n_bins * points), 1, self.n_bins)
-        return _number_rows(cells)
+        return _number_rows(np.searchsorted(np.arange(1, self.n_bins) / self.n_bins, points, side="left"))
 
     def describe(self) -> str:
         """The rule in a few words."""

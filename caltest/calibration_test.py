@@ -10,6 +10,7 @@ from caltest._numerics import check_finite, seed_of
 from caltest._types import ArrayLike
 from caltest._validation import at_least
 from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator
+from caltest.estimators.base import median_notes
 from caltest.kernels import ProductKernel, RadialKernel
 from caltest.nulls import (
     ArconesGineBootstrap,
@@ -24,7 +25,7 @@ from caltest.predictions import Predictions, Sample, ZeroBandwidth, as_sample
 from caltest.result import CalibrationTestResult
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class CalibrationTest:
     """A test of the null hypothesis that predictions are calibrated, P(Y | P_X) = P_X.
 
@@ -102,7 +103,7 @@ class CalibrationTest:
             draws.flags.writeable = False
         return CalibrationTestResult(
             test=type(self).__name__,
-            hypothesis=sample.predictions.hypothesis,
+            hypothesis=estimator.hypothesis(sample.predictions),
             predictions=sample.predictions.describe(),
             estimator=estimator.describe(sample.predictions),
             null=self.null.describe(),
@@ -118,7 +119,12 @@ class CalibrationTest:
             null_distribution=draws,
             n_resamples=None if draws is None else draws.size,
             seed=seed if self.null.uses_random_numbers else None,
-            notes=(*sample.predictions.notes, *sample.notes, *self.null.notes(estimator, n)),
+            notes=(
+                *sample.predictions.notes,
+                *sample.notes,
+                *self.estimator.notes(sample.predictions),
+                *self.null.notes(estimator, n),
+            ),
         )
 
 
@@ -276,16 +282,16 @@ def calibration_test(
     """
     sample = as_sample(predictions, targets, classes)
     at_least(len(sample), 2, "the unbiased SKCE")
-    chosen, notes = (kernel, ()) if kernel is not None else _default_kernel(sample.predictions)
+    chosen, notes = (kernel, ()) if kernel is not None else default_kernel(sample.predictions)
     result = MonteCarloTest(SKCE(chosen), n_resamples).on(sample, rng=rng)
     return replace(result, notes=(*result.notes, *notes))
 
 
-def _default_kernel(predictions: Predictions) -> tuple[ProductKernel, tuple[str, ...]]:
+def default_kernel(predictions: Predictions) -> tuple[ProductKernel, tuple[str, ...]]:
     """The kernel of the family, and a note where most predictions are identical so that the median distance is 0."""
     kernel = predictions.default_kernel()
     try:
-        return kernel.resolve(predictions), ()
+        return kernel.resolve(predictions), median_notes(kernel.prediction_kernel, predictions)
     except ZeroBandwidth:
         metric_kernel = kernel.prediction_kernel
     assert isinstance(metric_kernel, RadialKernel)

@@ -1,49 +1,43 @@
 """The command line: ``caltest test PREDICTIONS OUTCOMES`` and ``caltest demo``."""
 
 import argparse
-import gzip
 import json
 import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 import caltest as ct
-from caltest._types import Array
-from caltest.predictions import Sample, as_sample, reduce_to_top_label, top_label_outcomes
+from caltest._tables import read_sample
+from caltest.calibration_test import default_kernel
+from caltest.kernels import RadialKernel
+from caltest.predictions import Sample, reduce_to_top_label, top_label_outcomes
 from caltest.result import format_pvalue
 
-TestMaker = Callable[[Sample], ct.CalibrationTest]
+TestMaker = Callable[[ct.ProductKernel], ct.CalibrationTest]
 
 TESTS: dict[str, tuple[str, TestMaker]] = {
-    "skce": (
-        "kernel error, exact Monte Carlo (default)",
-        lambda s: ct.MonteCarloTest(ct.SKCE(s.predictions.default_kernel())),
-    ),
-    "skce-bootstrap": ("kernel error, bootstrap", lambda s: ct.AsymptoticSKCETest(s.predictions.default_kernel())),
-    "skce-blocks": (
-        "kernel error of pairs, normal limit; fast for millions of rows",
-        lambda s: ct.AsymptoticBlockSKCETest(s.predictions.default_kernel()),
-    ),
+    "skce": ("kernel error, exact Monte Carlo (default)", lambda kernel: ct.MonteCarloTest(ct.SKCE(kernel))),
+    "skce-bootstrap": ("kernel error, bootstrap", ct.AsymptoticSKCETest),
+    "skce-blocks": ("kernel error of pairs, normal limit; for millions of rows", ct.AsymptoticBlockSKCETest),
     "skce-bound": (
         "kernel error, distribution-free bound",
-        lambda s: ct.DistributionFreeSKCETest(ct.SKCE(s.predictions.default_kernel())),
+        lambda kernel: ct.DistributionFreeSKCETest(ct.SKCE(kernel)),
     ),
-    "mmce": ("kernel error of the top label, exact Monte Carlo", lambda s: ct.MonteCarloTest(ct.MMCE())),
+    "mmce": ("kernel error of the top label, exact Monte Carlo", lambda _: ct.MonteCarloTest(ct.MMCE())),
     "ece": (
         "binned error of the whole simplex, 10 bins a class, exact Monte Carlo",
-        lambda s: ct.MonteCarloTest(ct.ECE(ct.UniformBinning(10))),
+        lambda _: ct.MonteCarloTest(ct.ECE(ct.UniformBinning(10))),
     ),
     "ece-top-label": (
         "binned error of the top label, 15 bins, exact Monte Carlo",
-        lambda s: ct.MonteCarloTest(ct.ECE()),
+        lambda _: ct.MonteCarloTest(ct.ECE()),
     ),
     "ece-consistency": (
         "binned error of the whole simplex, consistency resampling (to reproduce papers)",
-        lambda s: ct.ConsistencyTest(ct.ECE(ct.UniformBinning(10))),
+        lambda _: ct.ConsistencyTest(ct.ECE(ct.UniformBinning(10))),
     ),
 }
 
@@ -86,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         "outcomes", type=Path, help="CSV (also .gz) or .npy, one column: labels 0..k-1, or names as in the header"
     )
     test.add_argument("--test", choices=TESTS, default="skce", metavar="NAME", help="one of those below")
+    test.add_argument("--bandwidth", type=float, help="of the kernel; default: the median distance of predictions")
     test.add_argument("--normal", action="store_true", help="the two columns are mean and standard deviation")
     test.add_argument("--json", action="store_true", help="print the result as JSON")
     test.add_argument("--seed", type=int, help="seed of the random numbers, to reproduce a result")
@@ -100,97 +95,23 @@ def _test(options: argparse.Namespace) -> int:
     sample = read_sample(options.predictions, options.outcomes, normal=options.normal)
     if options.test == "ece-top-label" and isinstance(sample.predictions, ct.Categorical):
         sample = Sample(reduce_to_top_label(sample.predictions), top_label_outcomes(sample.predictions, sample.targets))
-    result = TESTS[options.test][1](sample).on(sample, rng=options.seed)
+    kernel, notes = _kernel(options, sample)
+    result = TESTS[options.test][1](kernel).on(sample, rng=options.seed)
+    result = replace(result, notes=(*result.notes, *notes))
     print(json.dumps(result.to_dict(), indent=2) if options.json else result)
     return 0
 
 
-def read_sample(predictions: Path, outcomes: Path, normal: bool = False) -> Sample:
-    """Predictions and outcomes from files."""
-    columns, table = _read_numbers(predictions)
-    targets = _read_outcomes(outcomes, columns)
-    if table.shape[0] != targets.shape[0]:
-        raise ValueError(
-            f"{outcomes}: got {targets.shape[0]} outcomes, wanted {table.shape[0]}, one per row of {predictions}; "
-            "a header must not be a number"
-        )
-    if normal:
-        if table.shape[1] != 2:
-            raise ValueError(f"{predictions}: got {table.shape[1]} columns, wanted 2: mean and standard deviation")
-        return as_sample(ct.Normal(table[:, 0], table[:, 1]), targets)
-    names = columns if targets.dtype.kind == "U" else None
-    return as_sample(table[:, 0] if table.shape[1] == 1 else table, targets, names)
-
-
-def _read_numbers(path: Path) -> tuple[list[str] | None, Array]:
-    """Column names, if there are any, and the table of numbers."""
-    if path.suffix == ".npy":
-        array = np.load(path, allow_pickle=False)
-        return None, array[:, None] if array.ndim == 1 else array
-    lines, delimiter = _lines(path)
-    first = _cells(lines[0], delimiter)
-    header = not all(_is_number(cell) for cell in first) or _counts_up(first)
-    if header and first[0] == "":
-        raise ValueError(f"{path}: the first column has no name and looks like row numbers; save without the index")
-    body = lines[1:] if header else lines
-    if not body:
-        raise ValueError(f"{path}: got no rows after the header, wanted one per observation")
-    try:
-        return first if header else None, np.loadtxt(body, delimiter=delimiter, ndmin=2, quotechar='"', comments=None)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error} (rows are counted without the header)") from None
-
-
-def _read_outcomes(path: Path, columns: list[str] | None) -> Array:
-    """Outcomes as numbers, or as text where they are names."""
-    if path.suffix == ".npy":
-        return np.asarray(np.load(path, allow_pickle=False))
-    lines, delimiter = _lines(path)
-    rows = [_cells(line, delimiter) for line in lines]
-    if any(len(row) != 1 for row in rows):
-        raise ValueError(f"{path}: got {len(rows[0])} columns, wanted 1: the outcome (save without the index)")
-    values = [row[0] for row in rows]
-    if not _is_number(values[0]) and values[0] not in (columns or []) and values[0].lower() not in ("true", "false"):
-        values = values[1:]
-    if not values:
-        raise ValueError(f"{path}: got no outcomes")
-    if all(_is_number(value) for value in values):
-        return np.array(values, dtype=float)
-    if all(value.lower() in ("true", "false") for value in values):
-        return np.array([value.lower() == "true" for value in values])
-    if columns is None:
-        raise ValueError(
-            f"{path}: got names such as {values[-1]!r}, wanted labels 0..k-1, or a header with the names in the "
-            "file of predictions"
-        )
-    return np.array(values)
-
-
-def _lines(path: Path) -> tuple[list[str], str]:
-    """Lines that are not empty, and the delimiter of their cells."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8-sig") as file:
-        lines = [line.rstrip("\r\n") for line in file if line.strip()]
-    if not lines:
-        raise ValueError(f"{path}: got an empty file")
-    return lines, max(",;\t", key=lines[0].count)
-
-
-def _cells(line: str, delimiter: str) -> list[str]:
-    return [cell.strip().strip('"') for cell in line.split(delimiter)]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _counts_up(cells: list[str]) -> bool:
-    """Whether a row of at least three columns is 0, 1, 2, ..., the header of unnamed columns."""
-    return len(cells) > 2 and cells == [str(i) for i in range(len(cells))]
+def _kernel(options: argparse.Namespace, sample: Sample) -> tuple[ct.ProductKernel, tuple[str, ...]]:
+    """The kernel of the family, with the bandwidth that was asked for or its default."""
+    kernel = sample.predictions.default_kernel()
+    if not options.test.startswith("skce"):
+        return kernel, ()
+    if options.bandwidth is None:
+        return default_kernel(sample.predictions)
+    assert isinstance(kernel.prediction_kernel, RadialKernel)
+    metric_kernel = kernel.prediction_kernel.with_bandwidth(options.bandwidth)
+    return ct.ProductKernel(metric_kernel, kernel.target_kernel), ()
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -168,7 +168,7 @@ def _redrawn_finite(
     """
     n, k = len(predictions), predictions.n_classes
     gram, probabilities = predictions.gram(kernel.target_kernel), predictions.probabilities
-    labels = np.ascontiguousarray(targets.T, dtype=np.uint8 if k <= 256 else np.int32)
+    labels = np.ascontiguousarray(targets.T, dtype=predictions.label_type)
     pairs = np.zeros(targets.shape[0])
     smoothed = np.zeros((n, k))
     for rows, columns in upper_tiles(n):

@@ -16,7 +16,7 @@ LAYERS = [
     ["estimators"],
     ["nulls"],
     ["calibration_test"],
-    ["plots"],
+    ["plots", "_tables"],
     ["cli"],
     ["__main__"],
 ]
@@ -67,5 +67,8 @@ def test_import_is_light():
 
 
 def test_public_names_are_documented_with_an_example():
+    without_example = {"Predictions", "Estimator", "Null", "Binning", "KernelWarning", "ClosedFormMissing"}
     for name in caltest.__all__:
-        assert getattr(caltest, name).__doc__, name
+        text = getattr(caltest, name).__doc__
+        assert text, name
+        assert ">>>" in text or name in without_example, name

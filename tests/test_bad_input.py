@@ -565,7 +565,7 @@ def test_vectors_of_different_lengths(metric):
         metric.tile(P, np.full((2, 4), 0.25))
 
 
-@pytest.mark.parametrize("metric", [ct.TotalVariation(), ct.Cityblock()], ids=repr)
+@pytest.mark.parametrize("metric", [ct.TotalVariation(), ct.Cityblock(), ct.SquaredEuclidean()], ids=repr)
 def test_kernels_that_are_not_positive_definite_warn_once(metric):
     with pytest.warns(ct.KernelWarning, match=r"not positive definite in general.*Use ExponentialKernel") as caught:
         kernel = ct.ProductKernel(ct.GaussianKernel(metric), DELTA)
@@ -681,7 +681,10 @@ IMPOSSIBLE = {
 @exact
 @table(("p", "y"), IMPOSSIBLE)
 def test_label_that_got_probability_0(estimator, p, y):
-    assert ct.MonteCarloTest(estimator, n_resamples=19)(p, y, rng=0).pvalue == 0.05
+    """The p-value is the rank of the estimate; the note says what no calibrated prediction allows."""
+    result = ct.MonteCarloTest(estimator, n_resamples=19)(p, y, rng=0)
+    assert result.pvalue == (1 + np.sum(result.null_distribution >= result.estimate - 1e-12)) / 20
+    assert "outcomes had predicted probability 0 (row " in result.notes[0]
 
 
 EXTREME = {

@@ -19,6 +19,15 @@ def test_uniform_bins_of_vectors_are_tuples():
     assert ct.UniformBinning(10).assign(p).tolist() == [0, 1, 1]
 
 
+@pytest.mark.parametrize("b", [7, 25, 50, 100])
+def test_edges_belong_to_the_bin_on_their_left(b):
+    edges = np.arange(1, b) / b
+    assert ct.UniformBinning(b).assign(edges[:, None]).tolist() == list(range(b - 1))
+    assert ct.UniformBinning(b).assign(np.nextafter(edges, 1.0)[:, None]).tolist() == list(range(b - 1))
+    both = ct.UniformBinning(b).assign(np.stack([edges, np.nextafter(edges, 1.0)], axis=1).ravel()[:, None])
+    assert both.tolist() == [0, *np.repeat(np.arange(1, b - 1), 2).tolist(), b - 1]
+
+
 def test_values_that_exceed_one_by_rounding_stay_in_the_last_bin():
     assert ct.UniformBinning(10).assign(column(1.0 + 1e-7, 0.95)).tolist() == [0, 0]
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import caltest as ct
@@ -90,6 +91,70 @@ def test_every_test_knows_names(files, capsys):
     paths = files(["cat,dog", *ROWS * 5], ["dog", "cat", "cat", "dog"] * 5)
     for name in TESTS:
         assert run(capsys, *paths, "--test", name, "--seed", "1")[0] == 0, name
+
+
+def as_pandas_saves(frame, name, tmp_path):
+    frame.to_csv(tmp_path / name, index=False)
+    return str(tmp_path / name)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_headers_that_pandas_writes_for_unnamed_columns(columns, tmp_path, capsys):
+    """0,1,... over the predictions and 0 over the outcomes are names of columns and no observations."""
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(max(columns, 2)), 30)
+    p = p[:, 1] if columns == 1 else p
+    y = rng.integers(0, max(columns, 2), 30)
+    paths = as_pandas_saves(pd.DataFrame(p), "p.csv", tmp_path), as_pandas_saves(pd.Series(y), "y.csv", tmp_path)
+    status, out, _ = run(capsys, *paths, "--seed", "1", "--json")
+    assert status == 0
+    assert json.loads(out)["n"] == 30
+    assert json.loads(out)["pvalue"] == ct.calibration_test(p, y, rng=1).pvalue
+
+
+def test_pandas_header_of_means_and_scales(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({0: rng.normal(size=20), 1: np.ones(20)})
+    paths = (
+        as_pandas_saves(frame, "p.csv", tmp_path),
+        as_pandas_saves(pd.Series(rng.normal(size=20)), "y.csv", tmp_path),
+    )
+    _, out, _ = run(capsys, *paths, "--normal", "--seed", "1", "--json")
+    assert json.loads(out)["n"] == 20
+
+
+def test_certain_predictions_without_a_header_keep_their_first_row(files, capsys):
+    _, out, _ = run(capsys, *files(["0,1", "1,0", "0,1"], ["1", "0", "1"]), "--bandwidth", "1", "--json")
+    assert json.loads(out)["n"] == 3
+
+
+def test_columns_separated_by_blanks(tmp_path, capsys):
+    p, y = np.random.default_rng(1).dirichlet(np.ones(3), 9), np.arange(9) % 3
+    np.savetxt(tmp_path / "p.csv", p)
+    np.savetxt(tmp_path / "y.csv", y)
+    _, out, _ = run(capsys, str(tmp_path / "p.csv"), str(tmp_path / "y.csv"), "--seed", "1", "--json")
+    assert json.loads(out)["pvalue"] == ct.calibration_test(p, y, rng=1).pvalue
+
+
+def test_bandwidth(files, capsys):
+    _, out, _ = run(capsys, *files(ROWS, ["1", "0", "0", "1"]), "--bandwidth", "0.125", "--seed", "1")
+    assert "exp(-TV / 0.125)" in out
+
+
+def test_default_test_is_that_of_the_library(files, capsys):
+    """Also where most rows are identical, so that the median distance is 0."""
+    rows, labels = ["0.2,0.8"] * 15 + ROWS, ["1", "0", "1"] * 5 + ["1", "0", "0", "1"]
+    _, out, _ = run(capsys, *files(rows, labels), "--seed", "1")
+    p = [[float(cell) for cell in row.split(",")] for row in rows]
+    assert out == f"{ct.calibration_test(p, [int(label) for label in labels], rng=1)}\n"
+
+
+def test_files_in_other_encodings(files, tmp_path, capsys):
+    paths = files(ROWS, ["1", "0", "0", "1"])
+    (tmp_path / "outcomes.csv").write_bytes("é".encode("utf-16"))
+    status, _, err = run(capsys, *paths)
+    assert status == 2
+    assert "outcomes.csv: got bytes that are not UTF-8" in err
 
 
 def test_normal_predictions(files, capsys):

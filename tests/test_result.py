@@ -61,6 +61,15 @@ def test_report_names_the_question_of_reduced_predictions(ds1):
     assert "P(Y = 1 | p) = p\n" in str(test(ds1[0][:, 0], ds1[1] == 0, rng=1))
 
 
+def test_report_names_the_question_of_the_top_label_error(ds1):
+    three = ct.MonteCarloTest(ct.MMCE(), n_resamples=9)(*ds1, rng=1)
+    assert three.hypothesis == "P(top label is right | confidence) = confidence"
+    assert three.estimator.startswith("MMCE^2 (top label, unbiased)")
+    two = ct.MonteCarloTest(ct.MMCE(), n_resamples=9)(ds1[0][:, 0], ds1[1] == 0, rng=1)
+    assert two.hypothesis == "P(Y = 1 | p) = p"
+    assert two.estimator.startswith("MMCE^2 (binary, unbiased)")
+
+
 def test_report_warns_of_few_blocks(ds1):
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
     assert ct.AsymptoticBlockSKCETest(kernel, 2)(*ds1).notes == ()

@@ -7,8 +7,8 @@ import numpy as np
 
 from caltest._numerics import check_finite
 from caltest._types import Array, ArrayLike, FloatArray
-from caltest.kernels import ProductKernel
-from caltest.predictions import Predictions, Sample, as_sample
+from caltest.kernels import PredictionKernel, ProductKernel
+from caltest.predictions import MEDIAN_OF, Predictions, Sample, as_sample
 
 
 class Estimator(ABC):
@@ -46,9 +46,24 @@ class Estimator(ABC):
         """How many of n observations enter the estimate."""
         return n
 
+    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+        """What readers of the estimate should know, before the settings are resolved."""
+        return ()
+
+    def hypothesis(self, predictions: Predictions) -> str:
+        """What is tested, as a formula."""
+        return predictions.hypothesis
+
     @abstractmethod
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
+
+
+def median_notes(kernel: PredictionKernel, predictions: Predictions) -> tuple[str, ...]:
+    """A note where the median bandwidth is not that of all pairs."""
+    if not kernel.uses_median or len(predictions) <= MEDIAN_OF:
+        return ()
+    return (f"the median bandwidth is that of {MEDIAN_OF} evenly spaced predictions",)
 
 
 OBSERVATIONS_AT_ONCE = 50_000

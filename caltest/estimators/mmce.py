@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field, replace
 from typing import Self
 
+import numpy as np
+
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch
-from caltest.estimators.base import Estimator
+from caltest.estimators.base import Estimator, median_notes
 from caltest.estimators.skce import SKCE
 from caltest.kernels import DeltaKernel, Euclidean, ExponentialKernel, PredictionKernel, ProductKernel
 from caltest.predictions import (
@@ -23,13 +25,12 @@ class MMCE(Estimator):
     """Estimate of MMCE**2 = E[(a - c)(a' - c') k(c, c')] with confidence c = max_j p_j and a = [label is the top one].
 
     Like ``SKCE`` this is the squared error, so that it can be estimated without bias. It is half the SKCE of the
-    reduced problem (c, a) with the kernel k x [a = a'] (Widmann et al. 2019, Example I.1). Kumar et al. (2018)
-    average over pairs with other weights.
+    reduced problem (c, a) with the kernel k x [a = a'] (Widmann et al. 2019, Example I.1, after Kumar et al. 2018).
 
     Parameters
     ----------
     kernel
-        Kernel of two confidences; the default exp(-|c - c'| / 0.2) is that of Kumar et al. (2018).
+        Kernel of two confidences; default: exp(-|c - c'| / 0.2).
     unbiased
         Average over the pairs i < j; otherwise over all n**2 pairs.
 
@@ -85,10 +86,19 @@ class MMCE(Estimator):
     def _skce(self) -> SKCE:
         return SKCE(ProductKernel(self.kernel, DeltaKernel()), self.unbiased)
 
+    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+        """A note where the median bandwidth is not that of all pairs."""
+        return median_notes(self.kernel, predictions)
+
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
         bias = "unbiased" if self.unbiased else "biased"
-        return f"MMCE^2 of the top label ({bias}), k = {self.kernel.describe()}"
+        notion = reduced.notion if isinstance(reduced := _confidences(predictions), Bernoulli) else ""
+        return f"MMCE^2 ({notion}, {bias}), k = {self.kernel.describe()}"
+
+    def hypothesis(self, predictions: Predictions) -> str:
+        """Calibration of the top label."""
+        return _confidences(predictions).hypothesis
 
 
 def _confidences(predictions: Predictions) -> Predictions:
@@ -96,4 +106,6 @@ def _confidences(predictions: Predictions) -> Predictions:
 
 
 def _outcomes(predictions: Predictions, targets: Array) -> Array:
-    return top_label_outcomes(predictions, targets) if isinstance(predictions, Categorical) else targets
+    if not isinstance(predictions, Categorical):
+        return targets
+    return top_label_outcomes(predictions, targets, np.uint8)

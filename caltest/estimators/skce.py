@@ -9,7 +9,7 @@ import numpy as np
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
-from caltest.estimators.base import OBSERVATIONS_AT_ONCE, Estimator, stacked
+from caltest.estimators.base import OBSERVATIONS_AT_ONCE, Estimator, median_notes, stacked
 from caltest.hstatistics import block_means, mean_of_pairs, redrawn_sums
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
@@ -91,6 +91,10 @@ class SKCE(Estimator):
         if self.unbiased:
             return hoeffding_bound(estimate, bound, n // 2)
         return exp(-(max(0.0, sqrt(max(0.0, n * estimate / bound)) - 1.0) ** 2) / 2.0)
+
+    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+        """A note where the median bandwidth is not that of all pairs."""
+        return median_notes(self.kernel.prediction_kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
@@ -188,6 +192,10 @@ class BlockSKCE(Estimator):
         for every b, which is too many when b is odd or does not divide n.
         """
         return hoeffding_bound(estimate, h_bound(self.kernel), n // self.block_size * (self.block_size // 2))
+
+    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+        """A note where the median bandwidth is not that of all pairs."""
+        return median_notes(self.kernel.prediction_kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

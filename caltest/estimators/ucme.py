@@ -9,7 +9,7 @@ import numpy as np
 from caltest._numerics import ranges
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least
-from caltest.estimators.base import OBSERVATIONS_AT_ONCE, Estimator, stacked
+from caltest.estimators.base import OBSERVATIONS_AT_ONCE, Estimator, median_notes, stacked
 from caltest.hstatistics import deviations
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
@@ -91,6 +91,10 @@ class UCME(Estimator):
         ]
         estimates: FloatArray = np.mean(np.concatenate(parts) ** 2, axis=1)
         return estimates
+
+    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+        """A note where the median bandwidth is not that of all pairs."""
+        return median_notes(self.kernel.prediction_kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -17,7 +17,7 @@ class PredictedDistributions(Protocol):
     def distance(self, metric: Metric, other: Any) -> FloatArray:
         """Distances (..., r, c) to other predictions of the same family."""
 
-    def median_distance(self, metric: Metric, include_diagonal: bool = False) -> float:
+    def median_distance(self, metric: Metric) -> float:
         """Median distance of pairs of predictions."""
 
     def target_scale(self) -> float:
@@ -35,6 +35,11 @@ class TargetKernel(ABC):
     @abstractmethod
     def bound(self) -> float:
         """Supremum of ``k``; the kernel does not take negative values."""
+
+    @property
+    def uses_median(self) -> bool:
+        """Whether a setting is computed from all pairs of predictions."""
+        return False
 
     @abstractmethod
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
@@ -56,6 +61,11 @@ class PredictionKernel(ABC):
     @abstractmethod
     def bound(self) -> float:
         """Supremum of ``k``; the kernel does not take negative values."""
+
+    @property
+    def uses_median(self) -> bool:
+        """Whether a setting is computed from all pairs of predictions."""
+        return False
 
     @abstractmethod
     def resolve(self, predictions: PredictedDistributions) -> Self:

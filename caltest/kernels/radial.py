@@ -59,6 +59,11 @@ class RadialKernel(PredictionKernel, TargetKernel):
         return 1.0
 
     @property
+    def uses_median(self) -> bool:
+        """Whether the bandwidth is the median distance."""
+        return _is_median(self.bandwidth)
+
+    @property
     def width(self) -> float:
         """The bandwidth as a number."""
         if isinstance(self.bandwidth, str):
@@ -114,7 +119,8 @@ class ExponentialKernel(RadialKernel):
         Distance of two predicted distributions, e.g. ``TotalVariation()``.
     bandwidth
         Positive number in units of the distance, or ``"median"``: the median distance of all pairs of different
-        predictions in the data. It never depends on the targets, which keeps the tests valid.
+        predictions in the data, of 10 000 evenly spaced ones if there are more (results say so). It never depends
+        on the targets, which keeps the tests valid. The median takes O(min(n, 10 000)**2 k) time.
 
     Raises
     ------

@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._numerics import resampling_pvalue
 from caltest._validation import whole_number
-from caltest.estimators import Estimator
+from caltest.estimators import ECE, Estimator
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
 
@@ -52,7 +52,9 @@ class ConsistencyResampling(Null):
         return Outcome(estimate, estimate, resampling_pvalue(estimate, draws), null_distribution=draws)
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
-        """A caution that always applies."""
+        """A caution for binned errors; for kernel errors repeated predictions do no harm."""
+        if not isinstance(estimator, ECE):
+            return ()
         return (
             "resampled predictions repeat themselves, which lowers binned errors: the test can reject calibrated "
             "models far too often; MonteCarloTest is exact",

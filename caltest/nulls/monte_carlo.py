@@ -20,13 +20,12 @@ class ConditionalMonteCarlo(Null):
     exchangeable under the null hypothesis, so P(p <= alpha) <= alpha for every n, every B and every estimator
     (Dwass 1957; Barnard 1963). Ties count against rejection.
 
-    Samples are ranked by the number of outcomes that had predicted probability 0, then by the estimate. Redraws have
-    none, so a sample with such an outcome gets the smallest p-value, 1 / (1 + B), whatever its estimate.
-
     Assumes that the targets are independent given the predictions, that kernel, bins and test locations do not
     depend on the targets, and that the data were not used to fit the model.
 
-    Time for the SKCE with finitely many outcomes: O(n**2 (k + B)), one comparison per pair and draw. Memory O(n B).
+    Time for the SKCE: O(n**2 (k + B)) with finitely many outcomes, one comparison per pair and draw; O(n**2 B) with
+    real targets, three exponentials per pair and draw. Memory: n B labels, of one byte for up to 256 classes, and a
+    copy of them for the SKCE; n B numbers for real targets.
     """
 
     n_resamples: int = 999
@@ -46,13 +45,10 @@ class ConditionalMonteCarlo(Null):
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate and its rank among the redraws."""
-        redraws = sample.predictions.sample(rng, self.n_resamples)
-        values = estimator.estimates(sample.predictions, np.concatenate([sample.targets[None], redraws]))
+        targets = sample.predictions.with_redraws(sample.targets, rng, self.n_resamples)
+        values = estimator.estimates(sample.predictions, targets)
         estimate, draws = float(values[0]), values[1:]
-        # No redraw contains an outcome of probability 0, so a sample that does is more extreme than all of them.
-        certain = sample.impossible.size > 0
-        pvalue = 1.0 / (1 + draws.size) if certain else resampling_pvalue(estimate, draws)
-        return Outcome(estimate, estimate, pvalue, null_distribution=draws)
+        return Outcome(estimate, estimate, resampling_pvalue(estimate, draws), null_distribution=draws)
 
     def describe(self) -> str:
         """The null in one line."""

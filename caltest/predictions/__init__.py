@@ -1,6 +1,6 @@
 """Families of predictive distributions, one per file, and the checked samples that tests work on."""
 
-from caltest.predictions.bandwidth import ZeroBandwidth
+from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth
 from caltest.predictions.base import ClosedFormMissing, Predictions, Sample
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.categorical import Categorical
@@ -10,6 +10,7 @@ from caltest.predictions.normal import Normal
 from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label, top_label_outcomes
 
 __all__ = [
+    "MEDIAN_OF",
     "Bernoulli",
     "Categorical",
     "ClosedFormMissing",

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest.kernels import Metric, ProductKernel, TargetKernel
-from caltest.predictions.bandwidth import median_distance, median_positive_distance
+from caltest.predictions.bandwidth import MEDIAN_OF, median_distance, median_positive_distance
 
 
 class ClosedFormMissing(TypeError):
@@ -49,6 +49,10 @@ class Predictions(ABC):
     @abstractmethod
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets drawn from the predictions: (n,), or (size, n) for ``size`` independent redraws."""
+
+    def with_redraws(self, targets: Array, rng: Any, size: int) -> Array:
+        """Observed targets (n,) followed by ``size`` redraws, (size + 1, n), in as little memory as they need."""
+        return np.concatenate([targets[None], self.sample(rng, size)])
 
     @abstractmethod
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
@@ -99,13 +103,17 @@ class Predictions(ABC):
         self.check_compatible(other, "other")
         return metric.tile(self.embedding(metric), other.embedding(metric))
 
-    def median_distance(self, metric: Metric, include_diagonal: bool = False) -> float:
-        """Median distance of pairs; ``ValueError`` if it is 0, which makes it useless as a bandwidth."""
-        return median_distance(self, metric, include_diagonal)
+    def median_distance(self, metric: Metric) -> float:
+        """Median distance of pairs of at most 10 000 predictions; ``ValueError`` if it is 0, useless as a bandwidth."""
+        return median_distance(self.evenly_spaced(MEDIAN_OF), metric)
 
     def median_positive_distance(self, metric: Metric) -> float:
         """Median distance of the pairs that differ; ``ValueError`` if none does."""
-        return median_positive_distance(self, metric)
+        return median_positive_distance(self.evenly_spaced(MEDIAN_OF), metric)
+
+    def evenly_spaced(self, n: int) -> Self:
+        """The predictions themselves, or n of them at equal distances in their order if there are more."""
+        return self if len(self) <= n else self.take(np.arange(n) * len(self) // n)
 
     def _no_closed_form(self, kernel: TargetKernel, known: str) -> ClosedFormMissing:
         return ClosedFormMissing(
@@ -140,8 +148,8 @@ class Sample:
             return ()
         which = ", ".join(str(row) for row in rows[:5]) + (", ..." if rows.size > 5 else "")
         return (
-            f"{rows.size} of {len(self)} outcomes had predicted probability 0 (row {which}), "
-            "which never happens if the predictions are calibrated",
+            f"{rows.size} of {len(self)} outcomes had predicted probability 0 (row {which}); calibrated predictions "
+            "that are not rounded exclude that, whatever the p-value says",
         )
 
     def take(self, index: Any) -> "Sample":

@@ -6,6 +6,7 @@ from typing import Any
 from caltest._types import ArrayLike
 from caltest._validation import not_swapped, to_array
 from caltest.kernels import Metric
+from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions, Sample
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.categorical import Categorical
@@ -51,7 +52,8 @@ def median_bandwidth(predictions: ArrayLike, metric: Metric, include_diagonal: b
     metric
         Distance of two predictions, e.g. ``TotalVariation()``.
     include_diagonal
-        False: median over the n(n-1)/2 pairs of different predictions, what ``bandwidth="median"`` uses.
+        False: median over the n(n-1)/2 pairs of different predictions, what ``bandwidth="median"`` uses (of 10 000
+        evenly spaced predictions if there are more).
         True: over all n**2 entries of the distance matrix with its n zeros, as in the experiments of
         Widmann et al. 2019. The two differ by O(1/n) in the rank.
 
@@ -77,4 +79,4 @@ def median_bandwidth(predictions: ArrayLike, metric: Metric, include_diagonal: b
     """
     if not isinstance(metric, Metric):
         raise TypeError(f"metric: got {metric!r}, wanted a metric such as TotalVariation()")
-    return as_predictions(predictions).median_distance(metric, include_diagonal)
+    return median_distance(as_predictions(predictions), metric, include_diagonal)

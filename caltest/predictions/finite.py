@@ -8,7 +8,7 @@ import numpy as np
 from caltest._loops.sampling import classes_from_uniforms
 from caltest._numerics import ranges
 from caltest._types import Array, BoolArray, FloatArray
-from caltest.kernels import TargetKernel
+from caltest.kernels import DeltaKernel, TargetKernel
 from caltest.predictions.base import Predictions, median_standard_deviation
 
 UNIFORMS_AT_ONCE = 1_000_000
@@ -62,30 +62,46 @@ class FinitePredictions(Predictions):
         outcomes = np.arange(self.n_classes)
         return kernel.target_tile(outcomes, outcomes)
 
+    def _times_gram(self, vectors: FloatArray, kernel: TargetKernel) -> FloatArray:
+        return vectors if isinstance(kernel, DeltaKernel) else vectors @ self.gram(kernel)
+
     def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
         """``(e_y - p)' A (e_y' - p')``, of shape (..., r, c)."""
-        left = self.residuals(targets) @ self.gram(kernel)
-        return left @ other.residuals(other_targets).swapaxes(-1, -2)
+        return self._times_gram(self.residuals(targets), kernel) @ other.residuals(other_targets).swapaxes(-1, -2)
 
     def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         """``(p' A)_y``, of shape (..., r, c)."""
-        means = self.probabilities @ self.gram(kernel)
+        means = self._times_gram(self.probabilities, kernel)
         shape = (*np.broadcast_shapes(means.shape[:-2], targets.shape[:-1]), means.shape[-2], targets.shape[-1])
         y = np.broadcast_to(targets[..., None, :], shape)
         return np.take_along_axis(np.broadcast_to(means, (*shape[:-1], means.shape[-1])), y, axis=-1)
 
     def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``p' A p'``, of shape (..., r, c)."""
-        return self.probabilities @ self.gram(kernel) @ other.probabilities.swapaxes(-1, -2)
+        return self._times_gram(self.probabilities, kernel) @ other.probabilities.swapaxes(-1, -2)
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Labels (n,), or (size, n), drawn by inversion; probabilities are used in proportion to their sum."""
-        generator = np.random.default_rng(rng)
         out = np.empty((1 if size is None else size, len(self)), dtype=np.intp)
+        self._draw(np.random.default_rng(rng), out)
+        return out[0] if size is None else out
+
+    def with_redraws(self, targets: Array, rng: Any, size: int) -> Array:
+        """Observed labels (n,) followed by ``size`` redraws, (size + 1, n), one byte each for up to 256 classes."""
+        out = np.empty((size + 1, len(self)), dtype=self.label_type)
+        out[0] = targets
+        self._draw(np.random.default_rng(rng), out[1:])
+        return out
+
+    @property
+    def label_type(self) -> type[np.integer[Any]]:
+        """The smallest type that holds all labels."""
+        return np.uint8 if self.n_classes <= 256 else np.int32
+
+    def _draw(self, generator: np.random.Generator, out: Array) -> None:
         cumulative = np.cumsum(self.probabilities, axis=-1)
         for rows in ranges(out.shape[0], max(1, UNIFORMS_AT_ONCE // len(self))):
             classes_from_uniforms(cumulative, generator.random(out[rows].shape), out[rows])
-        return out[0] if size is None else out
 
     def target_scale(self) -> float:
         """Median standard deviation of the label, with classes as the points 0..k-1."""

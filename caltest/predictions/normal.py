@@ -96,8 +96,8 @@ class Normal(Predictions):
         return values
 
     def impossible(self, targets: Array) -> BoolArray:
-        """Which of the targets differ from a point prediction."""
-        missed: BoolArray = (self._scale == 0.0) & (targets != self._mean)
+        """Which of the targets differ from a point prediction by more than rounding."""
+        missed: BoolArray = (self._scale == 0.0) & ~np.isclose(targets, self._mean, rtol=1e-9, atol=0.0)
         return missed
 
     def check_compatible(self, other: Predictions, name: str) -> None:

@@ -1,5 +1,7 @@
 """Binary problems inside a k-class problem: the top label, and every class against the rest."""
 
+from typing import Any
+
 import numpy as np
 
 from caltest._types import Array, ArrayLike, FloatArray
@@ -89,9 +91,9 @@ def reduce_to_top_label(categorical: Categorical) -> Bernoulli:
     return Bernoulli.reduced(confidence, "top label", categorical.notes)
 
 
-def top_label_outcomes(categorical: Categorical, labels: Array) -> Array:
+def top_label_outcomes(categorical: Categorical, labels: Array, dtype: type[np.integer[Any]] = np.intp) -> Array:
     """1 where the label, of shape (..., n), is the most probable class."""
-    correct: Array = (categorical.probabilities.argmax(axis=-1) == labels).astype(np.intp)
+    correct: Array = (categorical.probabilities.argmax(axis=-1) == labels).astype(dtype)
     return correct
 
 

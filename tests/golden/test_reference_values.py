@@ -161,3 +161,5 @@ def test_tests_of_pycalibration():
         assert math.exp(-250 * result.estimate**2 / 8) == pytest.approx(reference, abs=1e-10)
     assert ct.AsymptoticBlockSKCETest(kernel, 2)(p, y).pvalue == pytest.approx(0.9562732276, abs=1e-10)
     assert ct.AsymptoticBlockSKCETest(kernel, 10)(p, y).pvalue == pytest.approx(0.9852419908, abs=1e-10)
+    ucme = ct.UCME(kernel, rng.dirichlet((1, 1), 5), rng.integers(1, 3, 5) - 1)
+    assert ct.AsymptoticCMETest(ucme, "chi2")(p, y).pvalue == pytest.approx(0.9542243374, abs=1e-10)

@@ -210,6 +210,50 @@ def test_consistency_resampling_by_hand():
     assert any("MonteCarloTest is exact" in note for note in result.notes)
 
 
+@pytest.mark.parametrize("n", [1000, 4000])
+def test_redrawn_estimates_are_accurate_and_tie_where_they_must(n):
+    """Few distinct predictions: exact sums over groups, and labels moved within groups of equal predictions."""
+    rng = np.random.default_rng(1)
+    levels = np.arange(1, 10) / 10
+    p = rng.choice(levels, n)
+    y = (rng.random(n) < p).astype(int)
+    moved = y.copy()
+    for level in levels:
+        group = np.flatnonzero(p == level)
+        moved[group] = rng.permutation(y[group])
+    residual = y - p
+    sums = np.array([residual[p == level].sum() for level in levels])
+    kernel = np.exp(-np.abs(levels[:, None] - levels) / 0.4)
+    exact = 2 * (sums @ kernel @ sums - np.sum(residual**2)) / (n * (n - 1))
+    values = ct.SKCE(TV).estimates(ct.Bernoulli(p), np.stack([y, moved]))
+    assert values[0] == pytest.approx(exact, rel=1e-9)
+    assert abs(values[0] - values[1]) <= 1e-11 * abs(exact)
+
+
+def test_ties_are_equal_to_ten_digits_and_no_further():
+    draws = np.array([1.0 - 1e-9, 1.0 - 1e-11, 0.5])
+    assert resampling_pvalue(1.0, draws) == 2 / 4
+    assert resampling_pvalue(0.0, np.array([-1e-12, -1e-9, 1.0, -1.0])) == 3 / 5
+
+
+def test_consistency_resampling_keeps_the_bandwidth_of_the_observed_predictions():
+    p, y = data(20)
+    median = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), "median"), ct.DeltaKernel())
+    fixed = ct.ProductKernel(
+        ct.ExponentialKernel(ct.TotalVariation(), ct.median_bandwidth(p, ct.TotalVariation())), ct.DeltaKernel()
+    )
+    results = [ct.ConsistencyTest(ct.SKCE(k), n_resamples=9)(p, y, rng=1) for k in (median, fixed)]
+    assert np.array_equal(results[0].null_distribution, results[1].null_distribution)
+    assert results[0].notes == ()
+
+
+def test_interval_does_not_start_below_zero():
+    p, y = data(40, seed=5)
+    result = ct.AsymptoticBlockSKCETest(TV)(p, y)
+    assert result.estimate - 3 * result.standard_error < 0
+    assert result.confidence_interval(0.999).low == 0.0
+
+
 def test_default_test_is_the_exact_one_with_the_median_bandwidth(ds1):
     p, y = ds1
     result = ct.calibration_test(p, y, n_resamples=99, rng=7)

@@ -49,3 +49,47 @@ def test_median_of_targets_is_the_median_predicted_scale(normal30):
     assert ct.SKCE(automatic)(predictions, y) == ct.SKCE(by_hand)(predictions, y)
     with pytest.raises(ValueError, match="predicted with certainty"):
         ct.SKCE(automatic)(ct.Normal(mean, 0.0), y)
+
+
+def test_renormalised_copies_count_as_identical():
+    """Differences of rounding are no distances: neither for the error nor for the bandwidth of the others."""
+    rng = np.random.default_rng(1)
+    row = np.array([0.3, 0.3, 0.401])
+    copies = np.stack([row * rng.uniform(0.995, 1.005) for _ in range(30)])
+    with pytest.raises(ValueError, match="all 30 are identical"):
+        ct.calibration_test(copies, np.arange(30) % 3)
+    others = rng.dirichlet(np.ones(3), 8)
+    result = ct.calibration_test(np.r_[copies, others], np.arange(38) % 3, n_resamples=9, rng=1)
+    assert any("the median of the others" in note for note in result.notes)
+    exact = np.r_[np.tile(row / row.sum(), (30, 1)), others]
+    distances = cdist(exact, exact, "cityblock")[np.triu_indices(38, 1)] / 2
+    expected = np.median(distances[distances > 0])
+    assert ct.Categorical(exact).median_positive_distance(ct.TotalVariation()) == pytest.approx(expected, rel=1e-12)
+    assert f"exp(-TV / {expected:.4g})" in result.estimator
+
+
+@pytest.mark.parametrize("equal", [30, 31])
+def test_median_of_positive_distances(equal):
+    p = np.r_[np.full(equal, 0.5), 0.1, 0.2, 0.9]
+    distances = pdist(p[:, None])
+    expected = np.median(distances[distances > 1e-12])
+    assert ct.Bernoulli(p).median_positive_distance(ct.Euclidean()) == pytest.approx(expected, rel=1e-14)
+
+
+def test_median_bandwidth_of_many_predictions_is_that_of_some(monkeypatch):
+    monkeypatch.setattr("caltest.predictions.base.MEDIAN_OF", 100)
+    monkeypatch.setattr("caltest.estimators.base.MEDIAN_OF", 100)
+    p = np.random.default_rng(1).random(1001)
+    kernel = ct.Bernoulli(p).default_kernel()
+    few = p[np.arange(100) * 1001 // 100]
+    assert kernel.resolve(ct.Bernoulli(p)).prediction_kernel.width == ct.median_bandwidth(few, ct.TotalVariation())
+    assert ct.median_bandwidth(p, ct.Euclidean()) == pytest.approx(np.median(pdist(p[:, None])), rel=1e-14)
+    for test in (ct.AsymptoticBlockSKCETest(kernel), ct.MonteCarloTest(ct.MMCE(kernel.prediction_kernel), 9)):
+        notes = test(p, p > 0.5, rng=1).notes
+        assert notes == ("the median bandwidth is that of 100 evenly spaced predictions",)
+
+
+def test_median_standard_deviation_of_labels():
+    """GaussianKernel("median") on classes takes them as the points 0..k-1."""
+    p = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.25, 0.5, 0.25]])
+    assert ct.Categorical(p).target_scale() == pytest.approx(0.5, rel=1e-14)

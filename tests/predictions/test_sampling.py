@@ -32,6 +32,29 @@ def test_rows_are_used_in_proportion_to_their_sum():
     assert out.tolist() == [[1, 1]]
 
 
+def test_probabilities_are_divided_by_their_sum():
+    from caltest._loops.sampling import classes_from_uniforms
+
+    out = np.empty((1, 1), dtype=np.intp)
+    for uniform, label in ((0.4999, 0), (0.5001, 1)):
+        classes_from_uniforms(np.array([[0.4, 0.8]]), np.array([[uniform]]), out)
+        assert out[0, 0] == label
+
+
+def test_more_than_256_classes():
+    """Labels 0 and 256 are different classes in redraws too."""
+    k = 300
+    p = np.full((40, k), 0.5 / (k - 2))
+    p[:, [0, 256]] = 0.25
+    predictions, targets = ct.Categorical(p), np.arange(40) % 2 * 256
+    redraws = predictions.with_redraws(targets, 1, 5)
+    assert redraws.max() > 255
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
+    one_by_one = [ct.SKCE(kernel)(predictions, y) for y in redraws]
+    assert ct.SKCE(kernel).estimates(predictions, redraws) == pytest.approx(one_by_one, rel=1e-11)
+    assert np.array_equal(redraws[1:], predictions.sample(1, 5))
+
+
 def test_normal_draws():
     draws = ct.Normal([1.0, -2.0], [0.5, 0.0]).sample(1, 20_000)
     assert stats.kstest(draws[:, 0], stats.norm(1.0, 0.5).cdf).pvalue > 1e-3
