@@ -30,6 +30,15 @@ class ConfidenceInterval:
         Nominal coverage.
     method
         How it was computed.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> interval = ct.AsymptoticBlockSKCETest(p.default_kernel(), block_size=20)(p, y).confidence_interval()
+    >>> low, high = interval
+    >>> round(low, 6), high
+    (0.001215, inf)
     """
 
     low: float
@@ -79,6 +88,16 @@ class CalibrationTestResult:
         Integer that reproduces the result as ``rng=seed``, or None if no random numbers were used.
     notes
         What the reader should know: renormalised rows, known weaknesses of the method.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> result = ct.calibration_test(p, y, rng=1)
+    >>> result.pvalue, result.pvalue_kind, result.seed
+    (0.001, 'exact', 1)
+    >>> result.verdict(0.01)
+    'reject calibration at the 1 % level: the predictions cannot be taken at face value'
     """
 
     test: str

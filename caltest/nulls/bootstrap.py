@@ -24,13 +24,35 @@ class ArconesGineBootstrap(Null):
 
         (C' H C - sum_i C_i h_ii - 2 (n - 1) sum_i C_i r_i + n (n - 1) m) / n
 
-    computed by matrix products tile by tile. The p-value is (1 + #{draw >= n U}) / (1 + B); the reference
+    computed by matrix products tile by tile.
+
+    Parameters
+    ----------
+    n_resamples
+        Number B of resamples; the smallest p-value is 1 / (B + 1).
+
+    Raises
+    ------
+    ValueError
+        If ``n_resamples`` is not a positive whole number.
+
+    Notes
+    -----
+    The p-value is (1 + #{draw >= n U}) / (1 + B); the reference
     divides #{...} by B, which can give 0. Its statistic n/(n-1) U - V, with the biased estimate V, gives the same
     counts. Asymptotic: too conservative for many classes and n of a hundred or less.
 
-    Time O(n**2 (k + B)), memory O(n B).
+    Time O(n**2 (k + B)), in passes of 256 resamples; memory O(n) and that of 256 resamples.
 
     Sources: Widmann et al. 2019, section 6; Widmann et al. 2021, Remark B.2; Arcones and Gine (1992).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.ArconesGineBootstrap(n_resamples=99))
+    >>> test(p, y, rng=1).pvalue
+    0.01
     """
 
     n_resamples: int = 1000

@@ -19,11 +19,31 @@ class ConsistencyResampling(Null):
     (1 + #{draw >= estimate}) / (1 + B) instead of #{...} / B. Settings that depend on the predictions, such as
     a median bandwidth, are computed once, from the observed predictions; bins are formed anew.
 
+    Parameters
+    ----------
+    n_resamples
+        Number B of resamples; the smallest p-value is 1 / (B + 1).
+
+    Raises
+    ------
+    ValueError
+        If ``n_resamples`` is not a positive whole number.
+
+    Notes
+    -----
     Not a valid test of binned errors: resampling leaves only 63 % of the predictions distinct, which fills fewer
     bins and lowers the estimate, so that calibrated models are rejected (always, for 10 classes at n = 250 with
     bins of the whole simplex). ``ConditionalMonteCarlo`` keeps the predictions and is exact.
 
     Time: B estimates. Memory: that of one.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.ECE(), ct.ConsistencyResampling(n_resamples=99))
+    >>> test(*ct.top_label(p, y), rng=1).pvalue
+    0.01
     """
 
     n_resamples: int = 1000

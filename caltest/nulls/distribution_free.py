@@ -16,6 +16,14 @@ class DistributionFreeBound(Null):
     The bounds are those of Lemma 2 of Widmann et al. 2019 (Theorems H.2 to H.4), see ``SKCE.tail_bound`` and
     ``BlockSKCE.tail_bound``. Valid always, with little power. The Julia reference squares negative estimates and so
     returns values below 1 for them. Cost: that of the estimate.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.SKCE(p.default_kernel(), unbiased=False), ct.DistributionFreeBound())
+    >>> test(p, y).pvalue_kind
+    'bound'
     """
 
     pvalue_kind = "bound"

@@ -16,14 +16,31 @@ from caltest.predictions import Sample
 class HotellingNull(Null):
     """``T**2 = n m' S**-1 m`` of the mean m and the covariance S of n deviations in J dimensions.
 
-    ``"F"``: ``(n - J) / (J (n - 1)) T**2`` is compared with F(J, n - J), exact for normal deviations.
-    ``"chi2"``: T**2 is compared with chi-squared with J degrees of freedom, as in the 2021 paper.
+    Parameters
+    ----------
+    distribution
+        ``"F"``: ``(n - J) / (J (n - 1)) T**2`` is compared with F(J, n - J), exact for normal deviations.
+        ``"chi2"``: T**2 is compared with chi-squared with J degrees of freedom, as in the 2021 paper.
 
+    Raises
+    ------
+    ValueError
+        For another distribution; in a test, for n <= J and for a singular covariance.
+
+    Notes
+    -----
     Asymptotic, and far too liberal for small n, with both: deviations are far from normal at test locations that
-    few predictions are close to. Raises ``ValueError`` for n <= J and for a singular covariance. Time
-    O(n J k + n J**2).
+    few predictions are close to. Time O(n J k + n J**2), memory O(n J).
 
     Source: Widmann et al. 2021, appendix C.3, who use the chi-squared limit.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> ucme = ct.UCME(p.default_kernel(), test_predictions=p.take(slice(0, 2)), test_targets=[6, 3])
+    >>> ct.CalibrationTest(ucme, ct.HotellingNull("chi2"))(p, y).df
+    (2.0,)
     """
 
     distribution: Literal["F", "chi2"] = "F"

@@ -20,12 +20,32 @@ class ConditionalMonteCarlo(Null):
     exchangeable under the null hypothesis, so P(p <= alpha) <= alpha for every n, every B and every estimator
     (Dwass 1957; Barnard 1963). Ties count against rejection.
 
+    Parameters
+    ----------
+    n_resamples
+        Number B of redraws; the smallest p-value is 1 / (B + 1).
+
+    Raises
+    ------
+    ValueError
+        If ``n_resamples`` is not a positive whole number.
+
+    Notes
+    -----
     Assumes that the targets are independent given the predictions, that kernel, bins and test locations do not
     depend on the targets, and that the data were not used to fit the model.
 
     Time for the SKCE: O(n**2 (k + B)) with finitely many outcomes, one comparison per pair and draw; O(n**2 B) with
     real targets, three exponentials per pair and draw. Memory: n B labels, of one byte for up to 256 classes, and a
     copy of them for the SKCE; n B numbers for real targets.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.ConditionalMonteCarlo(n_resamples=99))
+    >>> test(p, y, rng=1).pvalue
+    0.01
     """
 
     n_resamples: int = 999

@@ -18,13 +18,30 @@ FEW_TERMS = 30
 class NormalNull(Null):
     """``z = mean / sqrt(S / N)`` of N independent terms, with p-value ``Phi(-z)``.
 
-    S is the sample variance with divisor N - 1. ``population_variance=True`` takes divisor N, as the software of
-    the 2019 paper did.
+    Parameters
+    ----------
+    population_variance
+        Divide by N in the sample variance S, as the software of the 2019 paper did, instead of N - 1.
 
-    Raises ``ValueError`` for fewer than 2 terms, and where all terms are equal, so that the normal limit has no
-    scale. Asymptotic in N, unreliable for rare classes. Cost: that of the terms.
+    Raises
+    ------
+    ValueError
+        In a test of fewer than 2 terms, or of terms that are all equal, so that the normal limit has no scale.
+
+    Notes
+    -----
+    Asymptotic in N: too liberal for few terms (the result says so below 30) and unreliable for rare classes.
+    Cost: that of the terms.
 
     Sources: Widmann et al. 2019, Lemma 3 and Corollary G.1; Widmann et al. 2021, Remark B.1.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.BlockSKCE(p.default_kernel(), block_size=20), ct.NormalNull())
+    >>> round(test(p, y).statistic, 3)
+    5.283
     """
 
     population_variance: bool = False
