@@ -11,11 +11,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from caltest._loops.redraws import equal_sums, gram_sums
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
-from caltest.kernels import DeltaKernel, ProductKernel
-from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.kernels import ProductKernel
+from caltest.predictions import Sample
 
 TILE = 512
 """Rows and columns of a tile: 2 MB of float64, and a few tiles at a time."""
@@ -122,78 +121,3 @@ def deviations(kernel: ProductKernel, sample: Sample, locations: Sample) -> Floa
     deviation -= predictions.expected_kernel(kernel.target_kernel, locations.targets)
     deviation *= kernel.prediction_kernel.tile(predictions, locations.predictions)
     return deviation
-
-
-def redrawn_sums(kernel: ProductKernel, predictions: Predictions, targets: Array) -> tuple[FloatArray, FloatArray]:
-    """``h_sums`` for many targets of the same predictions: targets (B, n) give pair sums (B,), diagonals (B,).
-
-    Kernel tiles of the predictions are computed once for all B. With finitely many outcomes a redraw costs one
-    comparison per pair; otherwise it costs the target kernel and its expectations per pair.
-    """
-    if isinstance(predictions, FinitePredictions):
-        return _redrawn_finite(kernel, predictions, targets)
-    return _redrawn(kernel, predictions, targets)
-
-
-def _redrawn(kernel: ProductKernel, predictions: Predictions, targets: Array) -> tuple[FloatArray, FloatArray]:
-    pairs, diagonals = np.zeros(targets.shape[0]), np.zeros(targets.shape[0])
-    for rows, columns in upper_tiles(len(predictions), TILE // 2):
-        left, right = predictions.take(rows), predictions.take(columns)
-        weights = kernel.prediction_kernel.tile(left, right)
-        constants = left.expected_kernel2(kernel.target_kernel, right)
-        constant = float(np.vdot(weights, constants))
-        on_diagonal = rows == columns
-        for b, y in enumerate(targets):
-            tile = kernel.target_kernel.target_tile(y[rows], y[columns])
-            tile -= left.expected_kernel(kernel.target_kernel, y[columns])
-            tile -= right.expected_kernel(kernel.target_kernel, y[rows]).T
-            total = float(np.vdot(weights, tile)) + constant
-            if on_diagonal:
-                trace = float(np.vdot(np.diagonal(weights), np.diagonal(tile) + np.diagonal(constants)))
-                pairs[b] += (total - trace) / 2.0
-                diagonals[b] += trace
-            else:
-                pairs[b] += total
-    return pairs, diagonals
-
-
-def _redrawn_finite(
-    kernel: ProductKernel, predictions: FinitePredictions, targets: Array
-) -> tuple[FloatArray, FloatArray]:
-    """The sums by one comparison per pair and redraw.
-
-    With A the matrix of the target kernel, K that of the predictions and R = K P A over the pairs i != j::
-
-        sum_{i<j} h_ij = sum_{i<j} K_ij A[y_i, y_j] - sum_i R[i, y_i] + sum_i R[i] . p_i / 2
-    """
-    n, k = len(predictions), predictions.n_classes
-    gram, probabilities = predictions.gram(kernel.target_kernel), predictions.probabilities
-    labels = np.ascontiguousarray(targets.T, dtype=predictions.label_type)
-    pairs = np.zeros(targets.shape[0])
-    smoothed = np.zeros((n, k))
-    for rows, columns in upper_tiles(n):
-        tile = kernel.prediction_kernel.tile(predictions.take(rows), predictions.take(columns))
-        on_diagonal = rows == columns
-        if isinstance(kernel.target_kernel, DeltaKernel):
-            pairs += equal_sums(tile, labels[rows], labels[columns], on_diagonal)
-        else:
-            pairs += gram_sums(tile, gram, labels[rows], labels[columns], on_diagonal)
-        if on_diagonal:
-            np.fill_diagonal(tile, 0.0)
-        else:
-            smoothed[columns] += tile.T @ probabilities[rows]
-        smoothed[rows] += tile @ probabilities[columns]
-    smoothed = smoothed @ gram
-    means = probabilities @ gram
-    centred = np.diag(gram) - 2.0 * means + np.einsum("ik,ik->i", means, probabilities)[:, None]
-    itself = predictions.take(np.arange(n)[:, None])
-    centred *= kernel.prediction_kernel.tile(itself, itself)[:, 0]
-    pairs += np.vdot(smoothed, probabilities) / 2.0 - _gathered_sums(smoothed, targets)
-    return pairs, _gathered_sums(centred, targets)
-
-
-def _gathered_sums(values: FloatArray, targets: Array) -> FloatArray:
-    """``sum_i values[i, targets[b, i]]`` for each b, without a float for every target."""
-    rows = np.arange(values.shape[0])
-    parts = ranges(targets.shape[0], max(1, TILE * TILE // rows.size))
-    return np.concatenate([values[rows, targets[part]].sum(axis=1) for part in parts])

@@ -12,7 +12,7 @@ LAYERS = [
     ["_loops"],
     ["kernels"],
     ["predictions"],
-    ["hstatistics", "binning", "datasets"],
+    ["hstatistics", "hredraws", "binning", "datasets"],
     ["estimators"],
     ["nulls"],
     ["calibration_test"],

@@ -5,7 +5,7 @@ import pytest
 from contracts import CASES, FAMILIES, N, estimators
 
 import caltest as ct
-from caltest import hstatistics
+from caltest import hredraws, hstatistics
 from caltest.predictions import Predictions, Sample
 
 
@@ -148,10 +148,15 @@ def test_redraws_equal_estimates_one_by_one(case):
 def test_redraws_do_not_depend_on_the_tiles(case, monkeypatch):
     sample, kernel = case
     redraws = sample.predictions.sample(5, 4)
-    whole = hstatistics.redrawn_sums(kernel, sample.predictions, redraws)
-    monkeypatch.setattr(hstatistics, "TILE", 10)
-    for parts, expected in zip(hstatistics.redrawn_sums(kernel, sample.predictions, redraws), whole, strict=True):
-        assert parts == pytest.approx(expected, rel=1e-11, abs=1e-13)
+
+    def values():
+        blocks = ct.BlockSKCE(kernel, block_size=7).estimates(sample.predictions, redraws)
+        return np.concatenate([*hredraws.redrawn_sums(kernel, sample.predictions, redraws), blocks])
+
+    whole = values()
+    monkeypatch.setattr(hstatistics, "TILE", 4)
+    monkeypatch.setattr(hredraws, "OBSERVATIONS_AT_ONCE", 40)
+    assert values() == pytest.approx(whole, rel=1e-11, abs=1e-13)
 
 
 def test_draws_do_not_depend_on_how_many_are_taken_at_once(case):

@@ -66,16 +66,6 @@ def median_notes(kernel: PredictionKernel, predictions: Predictions) -> tuple[st
     return (f"the median bandwidth is that of {MEDIAN_OF} evenly spaced predictions",)
 
 
-OBSERVATIONS_AT_ONCE = 50_000
-"""How many observations of several redraws are worked on together."""
-
-
-def stacked(predictions: Predictions, targets: Array) -> Sample:
-    """Many targets (B, n) of the same predictions as one sample of B n observations."""
-    index = np.tile(np.arange(targets.shape[1]), targets.shape[0])
-    return Sample(predictions.take(index), targets.ravel())
-
-
 @runtime_checkable
 class MeanOfTerms(Protocol):
     """The estimate is a mean of independent, identically distributed terms."""

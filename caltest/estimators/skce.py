@@ -6,11 +6,11 @@ from typing import Self
 
 import numpy as np
 
-from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
-from caltest.estimators.base import OBSERVATIONS_AT_ONCE, Estimator, median_notes, stacked
-from caltest.hstatistics import block_means, mean_of_pairs, redrawn_sums
+from caltest.estimators.base import Estimator, median_notes
+from caltest.hredraws import redrawn_block_means, redrawn_sums
+from caltest.hstatistics import block_means, mean_of_pairs
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
@@ -166,14 +166,8 @@ class BlockSKCE(Estimator):
         return float(np.mean(self.terms(sample)))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n), a few targets at a time."""
-        used = self.n_used(len(predictions))
-        kept = predictions.take(slice(0, used))
-        parts = [
-            self.terms(stacked(kept, targets[part, :used])).reshape(-1, self.n_terms(used)).mean(axis=1)
-            for part in ranges(targets.shape[0], max(1, OBSERVATIONS_AT_ONCE // used))
-        ]
-        return np.concatenate(parts)
+        """Estimates for many targets (B, n); with classes the kernel is computed once for all."""
+        return redrawn_block_means(self.kernel, predictions, targets, self.block_size, self.unbiased)
 
     def n_used(self, n: int) -> int:
         """Observations in whole blocks."""

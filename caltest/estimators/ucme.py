@@ -6,10 +6,10 @@ from typing import Self
 
 import numpy as np
 
-from caltest._numerics import ranges
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least
-from caltest.estimators.base import OBSERVATIONS_AT_ONCE, Estimator, median_notes, stacked
+from caltest.estimators.base import Estimator, median_notes
+from caltest.hredraws import redrawn_deviation_means
 from caltest.hstatistics import deviations
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
@@ -83,13 +83,9 @@ class UCME(Estimator):
         return float(np.mean(self.deviations(sample).mean(axis=0) ** 2))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n), a few targets at a time."""
-        n = len(predictions)
-        parts = [
-            self.deviations(stacked(predictions, targets[part])).reshape(-1, n, self.dimension).mean(axis=1)
-            for part in ranges(targets.shape[0], max(1, OBSERVATIONS_AT_ONCE // n))
-        ]
-        estimates: FloatArray = np.mean(np.concatenate(parts) ** 2, axis=1)
+        """Estimates for many targets (B, n); the kernel of the predictions is computed once for all."""
+        means = redrawn_deviation_means(self.kernel, predictions, targets, self.locations)
+        estimates: FloatArray = np.mean(means**2, axis=1)
         return estimates
 
     def notes(self, predictions: Predictions) -> tuple[str, ...]:
