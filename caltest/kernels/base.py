@@ -24,12 +24,8 @@ class PredictedDistributions(Protocol):
         """Typical width of the predicted distributions, in units of the targets."""
 
 
-class TargetKernel(ABC):
-    """A positive semi-definite function k(y, y') of two targets."""
-
-    @abstractmethod
-    def target_tile(self, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
+class Kernel(ABC):
+    """What kernels of targets and of predictions have in common."""
 
     @property
     @abstractmethod
@@ -40,6 +36,14 @@ class TargetKernel(ABC):
     def uses_median(self) -> bool:
         """Whether a setting is computed from all pairs of predictions."""
         return False
+
+
+class TargetKernel(Kernel):
+    """A positive semi-definite function k(y, y') of two targets."""
+
+    @abstractmethod
+    def target_tile(self, rows: Array, columns: Array) -> FloatArray:
+        """``k(y, y')`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
 
     @abstractmethod
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
@@ -50,22 +54,12 @@ class TargetKernel(ABC):
         """Formula in one line."""
 
 
-class PredictionKernel(ABC):
+class PredictionKernel(Kernel):
     """A positive semi-definite function k(p, p') of two predicted distributions."""
 
     @abstractmethod
     def tile(self, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
         """``k(p, p')`` for all rows and columns, of shape (..., r, c)."""
-
-    @property
-    @abstractmethod
-    def bound(self) -> float:
-        """Supremum of ``k``; the kernel does not take negative values."""
-
-    @property
-    def uses_median(self) -> bool:
-        """Whether a setting is computed from all pairs of predictions."""
-        return False
 
     @abstractmethod
     def resolve(self, predictions: PredictedDistributions) -> Self:

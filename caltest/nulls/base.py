@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from caltest._types import FloatArray
+from caltest._validation import whole_number
 from caltest.estimators import Estimator
 from caltest.predictions import Sample
 from caltest.result import PValueKind
@@ -34,13 +35,11 @@ class Null(ABC):
     statistic_name: ClassVar[str]
     uses_random_numbers: ClassVar[bool] = False
 
-    @abstractmethod
     def check_estimator(self, estimator: Estimator) -> None:
-        """Raise ``TypeError`` unless the null applies to the estimator."""
+        """Raise ``TypeError`` unless the null applies to the estimator; by default it applies to all."""
 
-    @abstractmethod
     def check_sample(self, estimator: Estimator, sample: Sample) -> None:
-        """Raise ``ValueError`` unless the sample is large enough."""
+        """Raise ``ValueError`` unless the sample is large enough; the estimator checks what it needs itself."""
 
     @abstractmethod
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
@@ -56,3 +55,15 @@ class Null(ABC):
 
     def _illegal(self, estimator: Estimator, wanted: str) -> TypeError:
         return TypeError(f"estimator: got {type(estimator).__name__} for {type(self).__name__}, wanted {wanted}")
+
+
+@dataclass(frozen=True)
+class ResamplingNull(Null):
+    """A null that compares the statistic with ``n_resamples`` values of it."""
+
+    n_resamples: int
+
+    uses_random_numbers = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))

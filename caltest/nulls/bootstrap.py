@@ -6,17 +6,16 @@ import numpy as np
 
 from caltest._numerics import ranges, resampling_pvalue
 from caltest._types import FloatArray
-from caltest._validation import whole_number
 from caltest.estimators import Estimator, UStatistic
 from caltest.hstatistics import h_diagonal, quadratic_forms, row_sums
-from caltest.nulls.base import Null, Outcome
+from caltest.nulls.base import Outcome, ResamplingNull
 from caltest.predictions import Sample
 
 DRAWS_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
-class ArconesGineBootstrap(Null):
+class ArconesGineBootstrap(ResamplingNull):
     """Null distribution of ``n U`` for the unbiased SKCE U from bootstrap counts C ~ Multinomial(n, 1/n).
 
     With the doubly centred matrix ``G_ij = h_ij - r_i - r_j + m`` of row means r and overall mean m of h,
@@ -59,18 +58,11 @@ class ArconesGineBootstrap(Null):
 
     pvalue_kind = "resampling"
     statistic_name = "n SKCE"
-    uses_random_numbers = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))
 
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise unless the estimator is the unbiased SKCE."""
         if not isinstance(estimator, UStatistic) or not estimator.is_u_statistic:
             raise self._illegal(estimator, "the unbiased estimator SKCE(kernel)")
-
-    def check_sample(self, estimator: Estimator, sample: Sample) -> None:
-        """No further condition."""
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate, n times the estimate, and its bootstrap p-value."""

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._numerics import resampling_pvalue
-from caltest._validation import whole_number
 from caltest.estimators import ECE, Estimator
-from caltest.nulls.base import Null, Outcome
+from caltest.nulls.base import Outcome, ResamplingNull
 from caltest.predictions import Sample
 
 
 @dataclass(frozen=True)
-class ConsistencyResampling(Null):
+class ConsistencyResampling(ResamplingNull):
     """The estimate against its values for resampled predictions with targets drawn from them.
 
     As published by Broecker and Smith (2007) and Vaicenavicius et al. (2019), except for the p-value, which is
@@ -50,16 +49,6 @@ class ConsistencyResampling(Null):
 
     pvalue_kind = "resampling"
     statistic_name = "the estimate"
-    uses_random_numbers = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Every estimator will do."""
-
-    def check_sample(self, estimator: Estimator, sample: Sample) -> None:
-        """No further condition."""
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate and its rank among the resamples."""

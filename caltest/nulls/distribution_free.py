@@ -36,9 +36,6 @@ class DistributionFreeBound(Null):
                 estimator, "an estimator with a bound: SKCE(kernel) or unbiased BlockSKCE(kernel, block_size)"
             )
 
-    def check_sample(self, estimator: Estimator, sample: Sample) -> None:
-        """No further condition."""
-
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate and bound."""
         assert isinstance(estimator, BoundedEstimator)

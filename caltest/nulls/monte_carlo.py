@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._numerics import resampling_pvalue
-from caltest._validation import whole_number
 from caltest.estimators import Estimator
-from caltest.nulls.base import Null, Outcome
+from caltest.nulls.base import Outcome, ResamplingNull
 from caltest.predictions import Sample
 
 
 @dataclass(frozen=True)
-class ConditionalMonteCarlo(Null):
+class ConditionalMonteCarlo(ResamplingNull):
     """The estimate against its values for B redraws of the targets from the predictions.
 
     Given all predictions, calibration says that the targets are independent draws from them: a simple hypothesis
@@ -52,16 +51,6 @@ class ConditionalMonteCarlo(Null):
 
     pvalue_kind = "exact"
     statistic_name = "the estimate"
-    uses_random_numbers = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Every estimator will do."""
-
-    def check_sample(self, estimator: Estimator, sample: Sample) -> None:
-        """No further condition."""
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate and its rank among the redraws."""
