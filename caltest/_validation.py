@@ -86,7 +86,7 @@ def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~finite)[0])
         raise ValueError(
-            f"{name}: got {array[where]} at {_place(where)} ({int((~finite).sum())} such values), wanted finite numbers"
+            f"{name}: got {array[where]} at {_place(where)} ({int((~finite).sum())} in all), wanted finite numbers"
         )
     return array
 

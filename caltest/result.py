@@ -1,6 +1,6 @@
 """Results of tests: frozen, complete, computed once."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -54,7 +54,7 @@ class ConfidenceInterval:
         return f"[{self.low:.4g}, {self.high:.4g}] ({100 * self.confidence_level:g} %, {self.method})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CalibrationTestResult:
     """What a calibration test found. Printing it gives a report; ``to_dict()`` is ready for JSON.
 
@@ -94,8 +94,8 @@ class CalibrationTestResult:
     >>> import caltest as ct
     >>> p, y = ct.load_digits_predictions()["random forest"]
     >>> result = ct.calibration_test(p, y, rng=1)
-    >>> result.pvalue, result.pvalue_kind, result.seed
-    (0.001, 'exact', 1)
+    >>> result
+    <MonteCarloTest: p = 0.001 (exact), n = 899>
     >>> result.verdict(0.01)
     'reject calibration at the 1 % level: the predictions cannot be taken at face value'
     """
@@ -114,7 +114,7 @@ class CalibrationTestResult:
     pvalue_kind: PValueKind
     standard_error: float | None = None
     df: tuple[float, ...] | None = None
-    null_distribution: FloatArray | None = field(default=None, repr=False)
+    null_distribution: FloatArray | None = None
     n_resamples: int | None = None
     seed: int | None = None
     notes: tuple[str, ...] = ()
@@ -179,6 +179,9 @@ class CalibrationTestResult:
     def summary(self) -> str:
         """The report that ``print`` shows."""
         return str(self)
+
+    def __repr__(self) -> str:
+        return f"<{self.test}: p = {format_pvalue(self.pvalue)} ({self.pvalue_kind}), n = {self.n}>"
 
     def __str__(self) -> str:
         lines = [self.test, "-" * len(self.test)]

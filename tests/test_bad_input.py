@@ -102,8 +102,8 @@ def test_bad_probabilities_of_classes(entry, p, message):
 
 
 BAD_VECTORS = {
-    "nan": (put(P1, np.nan), "got nan at row 4 (1 such values), wanted finite numbers"),
-    "inf": (put(P1, -np.inf), "got -inf at row 4 (1 such values), wanted finite numbers"),
+    "nan": (put(P1, np.nan), "got nan at row 4 (1 in all), wanted finite numbers"),
+    "inf": (put(P1, -np.inf), "got -inf at row 4 (1 in all), wanted finite numbers"),
     "None": (put(P1, None), "got a missing value at position 4 ... drop those rows"),
     "rounding error": (put(P1, -1e-17), "got -1e-17 at row 4 ... pass numpy.clip(p, 0, 1)"),
     "negative": (put(P1, -0.1), "got -0.1 at row 4, wanted probabilities between 0 and 1"),
@@ -142,7 +142,7 @@ BAD_LABELS = {
     "-1": (put(Y, -1), "got label -1 at row 4, wanted labels 0..2"),
     "1-based": (Y + 1, "got labels 1..3, wanted labels 0..2; these look 1-based, subtract 1"),
     "fractional": (put(Y, 1.5), "got 1.5 at row 4, wanted whole-number labels 0..2"),
-    "nan": (put(Y, np.nan), "got nan at row 4 (1 such values), wanted finite numbers"),
+    "nan": (put(Y, np.nan), "got nan at row 4 (1 in all), wanted finite numbers"),
     "None": (put(Y, None), "got a missing value at position 4 ... drop those rows"),
     "nullable": (pd.Series(Y).astype("Int64").where(Y > 0), "got ... row 0 ... wanted"),
     "one-hot": (EYE[Y], "got one-hot rows of shape (40, 3) ... pass targets.argmax(axis=1)"),
@@ -180,7 +180,7 @@ BAD_OUTCOMES = {
     "1-based": (Y1 + 1, "got labels 1..2, wanted labels 0..1; these look 1-based, subtract 1"),
     "fractional": (put(Y1, 0.5), "got 0.5 at row 4, wanted whole-number labels 0..1"),
     "probabilities again": (P1, "wanted whole-number labels 0..1"),
-    "nan": (put(Y1, np.nan), "got nan at row 4 (1 such values), wanted finite numbers"),
+    "nan": (put(Y1, np.nan), "got nan at row 4 (1 in all), wanted finite numbers"),
     "None": (put(Y1, None), "got a missing value at position 4 ... drop those rows"),
     "one-hot": (np.eye(2)[Y1], "got one-hot rows of shape (40, 2) ... pass targets.argmax(axis=1)"),
     "column": (Y1[:, None], "got shape (40, 1), wanted one label per observation, 1-D; pass targets.ravel()"),

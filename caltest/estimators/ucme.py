@@ -50,9 +50,9 @@ class UCME(Estimator):
     """
 
     kernel: ProductKernel
-    test_predictions: ArrayLike
-    test_targets: ArrayLike
-    locations: Sample = field(init=False, repr=False)
+    test_predictions: ArrayLike = field(repr=False)
+    test_targets: ArrayLike = field(repr=False)
+    locations: Sample = field(init=False)
 
     def __post_init__(self) -> None:
         check_product_kernel(self.kernel)

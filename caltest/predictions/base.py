@@ -1,7 +1,7 @@
 """What a family of predictive distributions has to know, and the samples that tests work on."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -130,7 +130,7 @@ class Sample:
     """Predictions and the targets observed for them, both checked."""
 
     predictions: Predictions
-    targets: Array
+    targets: Array = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.predictions)
