@@ -37,7 +37,7 @@ def _diagonal(kernel: ProductKernel, sample: Sample) -> FloatArray:
     return h_tile(kernel, single, single)[:, 0, 0]
 
 
-def upper_tiles(n: int, tile: int = TILE) -> Iterator[tuple[slice, slice]]:
+def upper_tiles(n: int, tile: int) -> Iterator[tuple[slice, slice]]:
     """Row and column ranges that cover the pairs i <= j: tiles on the diagonal come whole, none lies below it."""
     for rows in ranges(n, tile):
         for columns in ranges(n, tile):
@@ -96,7 +96,7 @@ def _stacked_means(kernel: ProductKernel, sample: Sample, index: Array, unbiased
 def quadratic_forms(kernel: ProductKernel, sample: Sample, weights: FloatArray) -> FloatArray:
     """``w' H w`` for each column w of the weights (n, B). Time O(n**2 B) by matrix products, memory O(n B)."""
     forms = np.zeros(weights.shape[1])
-    for rows, columns in upper_tiles(len(sample)):
+    for rows, columns in upper_tiles(len(sample), TILE):
         h = h_tile(kernel, sample.take(rows), sample.take(columns))
         part = np.einsum("ib,ib->b", h @ weights[columns], weights[rows])
         forms += part if rows == columns else 2.0 * part
@@ -106,7 +106,7 @@ def quadratic_forms(kernel: ProductKernel, sample: Sample, weights: FloatArray) 
 def row_sums(kernel: ProductKernel, sample: Sample) -> FloatArray:
     """``sum_j h_ij``, (n,)."""
     sums = np.zeros(len(sample))
-    for rows, columns in upper_tiles(len(sample)):
+    for rows, columns in upper_tiles(len(sample), TILE):
         h = h_tile(kernel, sample.take(rows), sample.take(columns))
         sums[rows] += h.sum(axis=1)
         if rows != columns:

@@ -150,13 +150,20 @@ def test_redraws_do_not_depend_on_the_tiles(case, monkeypatch):
     redraws = sample.predictions.sample(5, 4)
 
     def values():
-        blocks = ct.BlockSKCE(kernel, block_size=7).estimates(sample.predictions, redraws)
-        return np.concatenate([*hredraws.redrawn_sums(kernel, sample.predictions, redraws), blocks])
+        makers = ct.SKCE(kernel), ct.SKCE(kernel, unbiased=False), ct.BlockSKCE(kernel, block_size=7)
+        return np.concatenate([estimator.estimates(sample.predictions, redraws) for estimator in makers])
 
     whole = values()
     monkeypatch.setattr(hstatistics, "TILE", 4)
-    monkeypatch.setattr(hredraws, "OBSERVATIONS_AT_ONCE", 40)
     assert values() == pytest.approx(whole, rel=1e-11, abs=1e-13)
+
+
+def test_fast_redraws_equal_those_of_families_without_a_faster_way(case):
+    sample, kernel = case
+    redraws = sample.predictions.sample(5, 4)
+    tiles = list(hstatistics.upper_tiles(N, 6))
+    slow = hredraws._pair_sums_one_by_one(kernel, sample.predictions, redraws, tiles)
+    assert hredraws._pair_sums(kernel, sample.predictions, redraws, tiles) == pytest.approx(slow, rel=1e-11, abs=1e-13)
 
 
 def test_draws_do_not_depend_on_how_many_are_taken_at_once(case):

@@ -9,7 +9,7 @@ import numpy as np
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.base import Estimator, median_notes
-from caltest.hredraws import redrawn_block_means, redrawn_sums
+from caltest.hredraws import redrawn_block_means, redrawn_means
 from caltest.hstatistics import block_means, mean_of_pairs
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
@@ -67,9 +67,7 @@ class SKCE(Estimator):
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n); the kernel of the predictions is computed once for all."""
-        n = len(predictions)
-        pairs, diagonal = redrawn_sums(self.kernel, predictions, targets)
-        return 2.0 * pairs / (n * (n - 1)) if self.unbiased else (2.0 * pairs + diagonal) / n**2
+        return redrawn_means(self.kernel, predictions, targets, self.unbiased)
 
     @property
     def is_u_statistic(self) -> bool:
