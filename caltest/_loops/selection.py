@@ -22,11 +22,11 @@ def count_cells(values: FloatArray, low: float, high: float, counts: IntArray) -
 
 @jit
 def keep_between(values: FloatArray, low: float, high: float) -> FloatArray:
-    """The values in [low, high]."""
+    """The values in [low, high], in an array of their own that does not keep the others in memory."""
     kept = np.empty(values.shape[0])
     n = 0
     for value in values:
         if low <= value <= high:
             kept[n] = value
             n += 1
-    return kept[:n]
+    return kept[:n].copy()

@@ -79,7 +79,7 @@ class HotellingNull(Null):
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
         """A caution that always applies."""
-        rates = "89 % and 16 %" if self.distribution == "chi2" else "24 % and 14 %"
+        rates = "88 % and 17 %" if self.distribution == "chi2" else "23 % and 14 %"
         return (
             "the limit law of this test is reached slowly: at the 5 % level, with 10 random locations and normal "
             f"predictions, it rejects {rates} of calibrated models at n = 16 and 256; confirm with MonteCarloTest",
