@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from caltest._numerics import resampling_pvalue
 from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import Estimator
@@ -64,6 +65,18 @@ class ResamplingNull(Null):
     n_resamples: int
 
     uses_random_numbers = True
+    statistic_name = "the estimate"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))
+
+    @abstractmethod
+    def resample(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator
+    ) -> tuple[float, float, FloatArray]:
+        """The estimate, the statistic, and its resampled values."""
+
+    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
+        """Estimate, statistic, and its rank among the resampled values."""
+        estimate, statistic, draws = self.resample(estimator, sample, rng)
+        return Outcome(estimate, statistic, resampling_pvalue(statistic, draws), null_distribution=draws)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._numerics import ranges, resampling_pvalue
+from caltest._numerics import ranges
 from caltest._types import FloatArray
 from caltest.estimators import Estimator, UStatistic
 from caltest.hstatistics import h_diagonal, quadratic_forms, row_sums
-from caltest.nulls.base import Outcome, ResamplingNull
+from caltest.nulls.base import ResamplingNull
 from caltest.predictions import Sample
 
 DRAWS_AT_ONCE = 256
@@ -28,12 +28,7 @@ class ArconesGineBootstrap(ResamplingNull):
     Parameters
     ----------
     n_resamples
-        Number B of resamples; the smallest p-value is 1 / (B + 1).
-
-    Raises
-    ------
-    ValueError
-        If ``n_resamples`` is not a positive whole number.
+        Number B >= 1 of resamples (``ValueError`` otherwise); the smallest p-value is 1 / (B + 1).
 
     Notes
     -----
@@ -64,8 +59,10 @@ class ArconesGineBootstrap(ResamplingNull):
         if not isinstance(estimator, UStatistic) or not estimator.is_u_statistic:
             raise self._illegal(estimator, "the unbiased estimator SKCE(kernel)")
 
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, n times the estimate, and its bootstrap p-value."""
+    def resample(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator
+    ) -> tuple[float, float, FloatArray]:
+        """The estimate, n times the estimate, and its bootstrap draws."""
         assert isinstance(estimator, UStatistic)
         n = len(sample)
         diagonal, rows = h_diagonal(estimator.kernel, sample), row_sums(estimator.kernel, sample)
@@ -77,7 +74,7 @@ class ArconesGineBootstrap(ResamplingNull):
             forms = quadratic_forms(estimator.kernel, sample, counts)
             linear = counts.T @ (diagonal + 2.0 * (n - 1) / n * rows)
             draws[part] = (forms - linear + (n - 1) / n * total) / n
-        return Outcome(estimate, n * estimate, resampling_pvalue(n * estimate, draws), null_distribution=draws)
+        return estimate, n * estimate, draws
 
     def describe(self) -> str:
         """The null in one line."""

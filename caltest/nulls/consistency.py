@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._numerics import resampling_pvalue
+from caltest._types import FloatArray
 from caltest.estimators import ECE, Estimator
-from caltest.nulls.base import Outcome, ResamplingNull
+from caltest.nulls.base import ResamplingNull
 from caltest.predictions import Sample
 
 
@@ -21,12 +21,7 @@ class ConsistencyResampling(ResamplingNull):
     Parameters
     ----------
     n_resamples
-        Number B of resamples; the smallest p-value is 1 / (B + 1).
-
-    Raises
-    ------
-    ValueError
-        If ``n_resamples`` is not a positive whole number.
+        Number B >= 1 of resamples (``ValueError`` otherwise); the smallest p-value is 1 / (B + 1).
 
     Notes
     -----
@@ -48,17 +43,18 @@ class ConsistencyResampling(ResamplingNull):
     n_resamples: int = 1000
 
     pvalue_kind = "resampling"
-    statistic_name = "the estimate"
 
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate and its rank among the resamples."""
+    def resample(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator
+    ) -> tuple[float, float, FloatArray]:
+        """The estimate and its values for resampled predictions."""
         n = len(sample)
         estimate = estimator.estimate(sample)
         draws = np.empty(self.n_resamples)
         for b in range(self.n_resamples):
             predictions = sample.predictions.take(rng.integers(n, size=n))
             draws[b] = estimator.estimate(Sample(predictions, predictions.sample(rng)))
-        return Outcome(estimate, estimate, resampling_pvalue(estimate, draws), null_distribution=draws)
+        return estimate, estimate, draws
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
         """A caution for binned errors; for kernel errors repeated predictions do no harm."""

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._numerics import resampling_pvalue
+from caltest._types import FloatArray
 from caltest.estimators import Estimator
-from caltest.nulls.base import Outcome, ResamplingNull
+from caltest.nulls.base import ResamplingNull
 from caltest.predictions import Sample
 
 
@@ -22,12 +22,7 @@ class ConditionalMonteCarlo(ResamplingNull):
     Parameters
     ----------
     n_resamples
-        Number B of redraws; the smallest p-value is 1 / (B + 1).
-
-    Raises
-    ------
-    ValueError
-        If ``n_resamples`` is not a positive whole number.
+        Number B >= 1 of redraws (``ValueError`` otherwise); the smallest p-value is 1 / (B + 1).
 
     Notes
     -----
@@ -50,14 +45,14 @@ class ConditionalMonteCarlo(ResamplingNull):
     n_resamples: int = 999
 
     pvalue_kind = "exact"
-    statistic_name = "the estimate"
 
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate and its rank among the redraws."""
+    def resample(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator
+    ) -> tuple[float, float, FloatArray]:
+        """The estimate and its values for redraws of the targets."""
         targets = sample.predictions.with_redraws(sample.targets, rng, self.n_resamples)
         values = estimator.estimates(sample.predictions, targets)
-        estimate, draws = float(values[0]), values[1:]
-        return Outcome(estimate, estimate, resampling_pvalue(estimate, draws), null_distribution=draws)
+        return float(values[0]), float(values[0]), values[1:]
 
     def describe(self) -> str:
         """The null in one line."""

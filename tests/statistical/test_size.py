@@ -32,8 +32,8 @@ KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), "median"), c
 def test_monte_carlo_test_has_its_size(n, k, concentration, replications):
     """Within the 99 % band at 5 % and at 1 %.
 
-    Near the corners of the simplex few labels are uncertain and estimates tie, which makes the test conservative;
-    there the p-value with ties broken at random has to lie within the band, and the test itself below its end.
+    Sixteen predictions near the two corners leave few labels uncertain, so estimates tie and the test is conservative;
+    there only the p-value with ties broken at random lies within the band, and the test itself below its end.
     """
     simulations = replications(1000, 10_000)
     test = ct.MonteCarloTest(ct.SKCE(KERNEL), n_resamples=199)
@@ -45,7 +45,7 @@ def test_monte_carlo_test_has_its_size(n, k, concentration, replications):
         low, high = band(simulations, alpha)
         assert low <= np.count_nonzero(randomised <= alpha) <= high
         assert np.count_nonzero(pvalues <= alpha) <= high
-        if concentration == 1.0 or k == 10:
+        if (n, k, concentration) != (16, 2, 0.1):
             assert low <= np.count_nonzero(pvalues <= alpha)
 
 
