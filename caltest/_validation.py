@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from caltest._arrays import to_array
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 
 SUM_TOLERANCE = 1e-6
@@ -13,63 +14,6 @@ SUM_TOLERANCE = 1e-6
 
 RENORMALISED_TOLERANCE = 1e-2 + 1e-9
 """Rows that sum to 1 within this are renormalised: half-precision and rounded outputs do (0.33 + 0.33 + 0.33 too)."""
-
-
-def to_array(data: ArrayLike, name: str) -> Array:
-    """Any array-like as a numpy array, by position: an index of a data frame is not looked at."""
-    if _is_tensor(data):
-        data = _from_tensor(data)
-    elif isinstance(data, (list, tuple)) and any(_is_tensor(value) for value in data):
-        data = [_from_tensor(value) if _is_tensor(value) else value for value in data]
-    elif hasattr(data, "to_numpy"):
-        data = data.to_numpy()
-    if isinstance(data, np.ma.MaskedArray) and np.ma.getmaskarray(data).any():
-        raise ValueError(f"{name}: got a masked array with masked values, wanted complete data; drop those rows first")
-    try:
-        array = np.asarray(data)
-    except ValueError:
-        raise ValueError(
-            f"{name}: got rows of different lengths, wanted a rectangular array (concatenate batches first)"
-        ) from None
-    if array.dtype == object:
-        array = _from_objects(array, name)
-    return array
-
-
-def _is_tensor(data: Any) -> bool:
-    return hasattr(data, "detach") and hasattr(data, "cpu")
-
-
-def _from_tensor(tensor: Any) -> Any:
-    tensor = tensor.detach().cpu()
-    if tensor.is_floating_point():
-        tensor = tensor.double()
-    return tensor.numpy()
-
-
-def _from_objects(array: Array, name: str) -> Array:
-    flat = array.ravel()
-    if flat.size == 0:
-        return array.astype(float)
-    missing = next((i for i, value in enumerate(flat) if _is_missing(value)), None)
-    if missing is not None:
-        raise ValueError(f"{name}: got a missing value at position {missing}, wanted complete data; drop those rows")
-    if all(isinstance(value, str) for value in flat):
-        return array.astype(str)
-    try:
-        if any(isinstance(value, (str, bytes)) for value in flat):
-            raise TypeError
-        converted = np.array([value if isinstance(value, (bool, int, float)) else float(value) for value in flat])
-    except (TypeError, ValueError):
-        kinds = sorted({type(value).__name__ for value in flat})
-        raise ValueError(f"{name}: got values of type {', '.join(kinds)}, wanted numbers") from None
-    return converted.reshape(array.shape)
-
-
-def _is_missing(value: Any) -> bool:
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    )
 
 
 def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:

@@ -7,7 +7,7 @@ import caltest
 
 PACKAGE = Path(caltest.__file__).parent
 LAYERS = [
-    ["_types", "_jit", "_numerics", "_validation"],
+    ["_types", "_arrays", "_jit", "_numerics", "_validation"],
     ["result"],
     ["_loops"],
     ["kernels"],

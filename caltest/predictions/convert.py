@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from caltest._arrays import to_array
 from caltest._types import ArrayLike
-from caltest._validation import not_swapped, to_array
+from caltest._validation import not_swapped
 from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions, Sample

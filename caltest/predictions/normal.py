@@ -4,8 +4,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from caltest._arrays import to_array
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import real_array, same_length, to_array
+from caltest._validation import real_array, same_length
 from caltest.kernels import (
     Cityblock,
     Euclidean,

@@ -64,36 +64,3 @@ def test_normal_draws():
 def test_one_draw_has_one_dimension():
     assert ct.Bernoulli([0.5, 0.2]).sample(1).shape == (2,)
     assert ct.Normal([0.5, 0.2], 1.0).sample(1, 3).shape == (3, 2)
-
-
-@pytest.mark.parametrize("metric", [ct.TotalVariation(), ct.Cityblock(), ct.Euclidean()])
-def test_distances_of_classes(metric):
-    from scipy.spatial.distance import cdist
-
-    p, q = np.random.default_rng(1).dirichlet(np.ones(4), (2, 5))
-    names = {"TV": "cityblock", "L1": "cityblock", "L2": "euclidean"}
-    expected = cdist(p, q, names[metric.symbol]) * (0.5 if metric.symbol == "TV" else 1.0)
-    assert ct.Categorical(p).distance(metric, ct.Categorical(q)) == pytest.approx(expected, rel=1e-14)
-
-
-def test_distances_of_binary_predictions_are_those_of_numbers():
-    p, q = ct.Bernoulli([0.2]), ct.Bernoulli([0.7])
-    for metric in (ct.TotalVariation(), ct.Cityblock(), ct.Euclidean()):
-        assert p.distance(metric, q) == pytest.approx(0.5)
-    assert p.distance(ct.SquaredEuclidean(), q) == pytest.approx(0.25)
-
-
-def test_reductions():
-    p = [[0.2, 0.8], [0.7, 0.3], [0.5, 0.5]]
-    confidence, correct = ct.top_label(p, [1, 1, 0])
-    assert confidence.probability.tolist() == [0.8, 0.7, 0.5]
-    assert correct.tolist() == [1, 0, 1]
-    assert "top label" in repr(confidence)
-    named = ct.Categorical(p, classes=["cat", "dog"])
-    pairs = ct.classwise(named, ["dog", "dog", "cat"])
-    assert [pair[1].tolist() for pair in pairs] == [[0, 0, 1], [1, 1, 0]]
-    assert "class dog against the rest" in repr(pairs[1][0])
-    with pytest.raises(TypeError, match="binary predictions need no reduction"):
-        ct.top_label([0.2, 0.8], [0, 1])
-    result = ct.MonteCarloTest(ct.ECE(), n_resamples=9)(*ct.top_label(p, [1, 1, 0]), rng=1)
-    assert result.estimator == "ECE (top label), 15 uniform bins, total variation distance"

@@ -1,0 +1,21 @@
+import numpy as np
+import pytest
+
+import caltest as ct
+
+
+@pytest.mark.parametrize("metric", [ct.TotalVariation(), ct.Cityblock(), ct.Euclidean()])
+def test_distances_of_classes(metric):
+    from scipy.spatial.distance import cdist
+
+    p, q = np.random.default_rng(1).dirichlet(np.ones(4), (2, 5))
+    names = {"TV": "cityblock", "L1": "cityblock", "L2": "euclidean"}
+    expected = cdist(p, q, names[metric.symbol]) * (0.5 if metric.symbol == "TV" else 1.0)
+    assert ct.Categorical(p).distance(metric, ct.Categorical(q)) == pytest.approx(expected, rel=1e-14)
+
+
+def test_distances_of_binary_predictions_are_those_of_numbers():
+    p, q = ct.Bernoulli([0.2]), ct.Bernoulli([0.7])
+    for metric in (ct.TotalVariation(), ct.Cityblock(), ct.Euclidean()):
+        assert p.distance(metric, q) == pytest.approx(0.5)
+    assert p.distance(ct.SquaredEuclidean(), q) == pytest.approx(0.25)
