@@ -270,7 +270,8 @@ def calibration_test(
     Notes
     -----
     Assumes that the targets are independent given the predictions and were not used to fit the model. Time
-    O(n**2 (k + n_resamples)) for classes, memory O(n n_resamples).
+    O(n**2 (k + n_resamples)) for classes, the same with exponentials for real targets; memory O(n n_resamples). See
+    ``ConditionalMonteCarlo``.
 
     Examples
     --------

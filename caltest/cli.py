@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -106,6 +105,8 @@ def _kernel(options: argparse.Namespace, sample: Sample) -> tuple[ct.ProductKern
     """The kernel of the family, with the bandwidth that was asked for or its default."""
     kernel = sample.predictions.default_kernel()
     if not options.test.startswith("skce"):
+        if options.bandwidth is not None:
+            raise ValueError(f"--bandwidth: got {options.bandwidth:g} for the test {options.test}, which takes none")
         return kernel, ()
     if options.bandwidth is None:
         return default_kernel(sample.predictions)
@@ -134,9 +135,7 @@ def _demo(options: argparse.Namespace) -> int:
         pvalues.append(exact.pvalue)
         gaps.append(claimed - accuracy)
     print("\nVerdict at the 5 % level (exact test, p-values adjusted for three models by Holm's method):")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        reject, adjusted, _, _ = multipletests(pvalues, alpha=0.05, method="holm")
+    reject, adjusted, _, _ = multipletests(pvalues, alpha=0.05, method="holm")
     for name, rejected, pvalue, gap in zip(models, reject, adjusted, gaps, strict=True):
         print(f"  {name:<16}{_verdict(bool(rejected), gap)} (p = {format_pvalue(pvalue)})")
     print("\nYour own model: caltest test PREDICTIONS.csv OUTCOMES.csv")

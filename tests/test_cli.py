@@ -178,6 +178,7 @@ def test_normal_predictions(files, capsys):
         (ROWS, ["1", "0", "0", "1"], ["--normal", "--test", "mmce"], "Categorical or Bernoulli"),
         (["1", "2"], ["1", "2"], ["--normal"], "wanted 2: mean and standard deviation"),
         ([""], ["1"], [], "empty file"),
+        (ROWS, ["1", "0", "0", "1"], ["--test", "ece", "--bandwidth", "1"], "the test ece, which takes none"),
     ],
 )
 def test_errors_are_one_line(predictions, outcomes, arguments, message, files, capsys):
