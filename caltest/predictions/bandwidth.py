@@ -14,8 +14,8 @@ TILE = 512
 CELLS = 4096
 MEDIAN_OF = 10_000
 """A median bandwidth of more predictions than this is that of so many evenly spaced ones."""
-KEPT = 2_000_000
-"""The most distances kept in memory, 16 MB; above it the interval of the median is narrowed first."""
+KEPT = 500_000
+"""The most distances kept in memory, 4 MB; above it the interval of the median is narrowed first."""
 
 
 class Distances(Protocol):
@@ -115,7 +115,8 @@ def _order_statistic(predictions: Distances, metric: Metric, rank: int, pairs: i
         below += int(np.count_nonzero(values < low))
         kept.append(keep_between(values, low, high))
     inner = np.concatenate(kept)
-    return float(np.partition(inner, rank - below)[rank - below])
+    inner.partition(rank - below)
+    return float(inner[rank - below])
 
 
 def _pair_distances(predictions: Distances, metric: Metric) -> Iterator[FloatArray]:

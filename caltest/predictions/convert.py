@@ -62,7 +62,7 @@ def median_bandwidth(predictions: ArrayLike, metric: Metric, include_diagonal: b
     -------
     float
         The exact median; even numbers of distances give the mean of the middle two. Time O(n**2 k) a pass, with
-        few passes; memory O(n k) and about 20 MB.
+        few passes; memory O(n k) and about 12 MB.
 
     Raises
     ------
