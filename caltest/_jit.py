@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import config, njit
 
 F = TypeVar("F", bound=Callable[..., object])
 
-SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+"""A product and a sum may be rounded once instead of twice; nothing else that is fast and inexact is allowed."""
 
 
 def jit(function: F) -> F:
@@ -20,3 +21,8 @@ def jit(function: F) -> F:
         return cast("F", njit(cache=True, **SETTINGS)(function))
     except RuntimeError:
         return cast("F", njit(**SETTINGS)(function))
+
+
+def n_processors() -> int:
+    """Processors this process may use, or less if the environment variable NUMBA_NUM_THREADS says so."""
+    return int(config.NUMBA_NUM_THREADS)

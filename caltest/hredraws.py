@@ -1,31 +1,62 @@
 """Sums of h for many targets of the same predictions: what Monte Carlo needs.
 
-The kernel of the predictions is computed once for all targets, which come as an array (B, n).
+The kernel of the predictions is computed once for all targets, which come as an array (B, n), and several kernels that
+differ in their predictions' part are summed in the same pass.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from caltest import hstatistics
+from caltest._loops import redraws
 from caltest._loops.gaussian import smoothed_gaussian_sums
-from caltest._loops.redraws import equal_sums, gram_sums
 from caltest._numerics import ranges
+from caltest._threads import threaded
 from caltest._types import Array, FloatArray
-from caltest.hstatistics import h_diagonal, upper_tiles
-from caltest.kernels import DeltaKernel, GaussianKernel, ProductKernel
+from caltest.hlines import Line, on_a_line
+from caltest.hstatistics import block_tiles, h_diagonal, n_upper_tiles, upper_tiles
+from caltest.kernels import (
+    DeltaKernel,
+    GaussianKernel,
+    Metric,
+    PredictionKernel,
+    ProductKernel,
+    RadialKernel,
+    TargetKernel,
+)
 from caltest.predictions import FinitePredictions, Normal, Predictions, Sample
 
-Tiles = Iterable[tuple[slice, slice]]
+Tiles = tuple[Iterable[tuple[slice, slice]], int]
+"""Places of tiles, and how many there are."""
+
+LABELS_AT_ONCE = 1_000_000
+"""Labels turned into numbers together."""
 
 
-def redrawn_means(kernel: ProductKernel, predictions: Predictions, targets: Array, unbiased: bool) -> FloatArray:
-    """``mean_of_pairs`` for each of the targets (B, n), (B,)."""
+def redrawn_means(
+    kernels: Sequence[ProductKernel], predictions: Predictions, targets: Array, unbiased: bool
+) -> FloatArray:
+    """``mean_of_pairs`` for each of the kernels and each of the targets (B, n): (L, B).
+
+    All kernels have the same target kernel. Time O(n**2) for the kernels and, with classes, O(n**2) for the pairs of
+    redrawn labels that differ from the most probable class and agree with each other; O(n B) for binary predictions
+    with an exponential kernel. Memory O(n B) labels of one byte.
+    """
     n = len(predictions)
-    pairs = _pair_sums(kernel, predictions, targets, upper_tiles(n, hstatistics.TILE))
+    lines = [on_a_line(kernel, predictions) for kernel in kernels]
+    pairs = np.empty((len(kernels), targets.shape[0]))
+    rest = [one for one, line in enumerate(lines) if line is None]
+    for one, line in enumerate(lines):
+        if line is not None:
+            pairs[one] = _pair_sums_on_a_line(line, targets)
+    if rest:
+        tiles = upper_tiles(n, hstatistics.TILE), n_upper_tiles(n, hstatistics.TILE)
+        pairs[rest] = pair_sums([kernels[one] for one in rest], predictions, targets, tiles)
     if unbiased:
         return 2.0 * pairs / (n * (n - 1))
-    return (2.0 * pairs + _diagonal_sums(kernel, predictions, targets)) / n**2
+    diagonals = np.stack([_diagonal_sums(kernel, predictions, targets) for kernel in kernels])
+    return (2.0 * pairs + diagonals) / n**2
 
 
 def redrawn_block_means(
@@ -35,20 +66,11 @@ def redrawn_block_means(
     n_blocks = len(predictions) // block_size
     used = n_blocks * block_size
     kept, targets = predictions.take(slice(0, used)), targets[:, :used]
-    pairs = _pair_sums(kernel, kept, targets, block_tiles(used, block_size))
+    tiles = block_tiles(used, block_size), n_blocks * n_upper_tiles(block_size, hstatistics.TILE)
+    pairs = pair_sums([kernel], kept, targets, tiles)[0]
     if unbiased:
         return 2.0 * pairs / (n_blocks * block_size * (block_size - 1))
     return (2.0 * pairs + _diagonal_sums(kernel, kept, targets)) / (n_blocks * block_size**2)
-
-
-def block_tiles(n: int, block_size: int) -> Iterator[tuple[slice, slice]]:
-    """Tiles that cover the pairs i <= j within blocks."""
-    for block in ranges(n, block_size):
-        for rows, columns in upper_tiles(block_size, hstatistics.TILE):
-            yield (
-                slice(block.start + rows.start, block.start + rows.stop),
-                slice(block.start + columns.start, block.start + columns.stop),
-            )
 
 
 def redrawn_deviation_means(
@@ -63,77 +85,150 @@ def redrawn_deviation_means(
     return means
 
 
-def _pair_sums(kernel: ProductKernel, predictions: Predictions, targets: Array, tiles: Tiles) -> FloatArray:
-    """``sum_{i<j} h_ij`` over some tiles, for each of the targets."""
+def _pair_sums_on_a_line(line: Line, targets: Array) -> FloatArray:
+    """``sum_{i<j} h_ij`` for each of the targets in time O(n B)."""
+    n_redraws, n = targets.shape
+    parts = list(ranges(n_redraws, max(1, LABELS_AT_ONCE // n)))
+    sums = threaded(lambda part: line.pair_sums(line.residuals(targets[part])), parts, len(parts), "redraws")
+    return np.concatenate(list(sums))
+
+
+def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, targets: Array, tiles: Tiles) -> FloatArray:
+    """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and targets, (L, B)."""
+    target_kernel = kernels[0].target_kernel
+    prediction_kernels = [kernel.prediction_kernel for kernel in kernels]
     if isinstance(predictions, FinitePredictions):
-        return _pair_sums_finite(kernel, predictions, targets, tiles)
-    if isinstance(predictions, Normal) and isinstance(kernel.target_kernel, GaussianKernel):
-        return _pair_sums_normal(kernel, kernel.target_kernel, predictions, targets, tiles)
-    return _pair_sums_one_by_one(kernel, predictions, targets, tiles)
+        return _pair_sums_finite(prediction_kernels, target_kernel, predictions, targets, tiles)
+    if isinstance(predictions, Normal) and isinstance(target_kernel, GaussianKernel):
+        return _pair_sums_normal(prediction_kernels, target_kernel, predictions, targets, tiles)
+    return _pair_sums_one_by_one(prediction_kernels, target_kernel, predictions, targets, tiles)
+
+
+def _kernel_tiles(kernels: Sequence[PredictionKernel], left: Predictions, right: Predictions) -> FloatArray:
+    """Tiles of the kernels of predictions, (L, r, c); each metric is computed once."""
+    distances: dict[Metric, FloatArray] = {}
+    tiles = np.empty((len(kernels), len(left), len(right)))
+    for one, kernel in enumerate(kernels):
+        if isinstance(kernel, RadialKernel):
+            if kernel.metric not in distances:
+                distances[kernel.metric] = left.distance(kernel.metric, right)
+            tiles[one] = distances[kernel.metric]
+            kernel.of_distance(tiles[one])
+        else:
+            tiles[one] = kernel.tile(left, right)
+    return tiles
 
 
 def _pair_sums_finite(
-    kernel: ProductKernel, predictions: FinitePredictions, targets: Array, tiles: Tiles
+    kernels: Sequence[PredictionKernel],
+    target_kernel: TargetKernel,
+    predictions: FinitePredictions,
+    targets: Array,
+    tiles: Tiles,
 ) -> FloatArray:
-    """One comparison per pair and redraw.
+    """One addition for each pair of redrawn labels that differ from their bases and agree.
 
-    With A the matrix of the target kernel, K that of the predictions and R = K P A over the pairs i != j of the tiles::
+    The residual of a redraw is e_y - p = q + d with q = e_m - p, where m is the base: the most probable class if its
+    probability exceeds 1/2, else none (e_m = 0). With A the matrix of the target kernel, K that of the predictions
+    and R = K q A over the pairs i != j of the tiles::
 
-        sum_{i<j} h_ij = sum_{i<j} K_ij A[y_i, y_j] - sum_i R[i, y_i] + sum_i R[i] . p_i / 2
+        sum_{i<j} h_ij = sum_i R_i . q_i / 2 + sum_i R_i . d_i + sum_{i<j} K_ij d_i' A d_j
     """
-    gram, probabilities = predictions.gram(kernel.target_kernel), predictions.probabilities
-    labels = np.ascontiguousarray(targets.T, dtype=predictions.label_type)
-    pairs, smoothed = np.zeros(targets.shape[0]), np.zeros(probabilities.shape)
-    for rows, columns in tiles:
-        tile = kernel.prediction_kernel.tile(predictions.take(rows), predictions.take(columns))
-        on_diagonal = rows == columns
-        if isinstance(kernel.target_kernel, DeltaKernel):
-            pairs += equal_sums(tile, labels[rows], labels[columns], on_diagonal)
+    labels = np.ascontiguousarray(targets, dtype=predictions.label_type)
+    base = predictions.bases
+    anchors = -predictions.probabilities
+    rows = np.flatnonzero(base >= 0)
+    anchors[rows, base[rows]] += 1.0
+    gram = predictions.gram(target_kernel)
+    is_delta = isinstance(target_kernel, DeltaKernel)
+
+    def tile_sums(place: tuple[slice, slice]) -> tuple[slice, slice, FloatArray, FloatArray, FloatArray]:
+        rows, columns = place
+        values = _kernel_tiles(kernels, predictions.take(rows), predictions.take(columns))
+        if rows == columns:
+            values[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = 0.0
+        across, down = values @ anchors[columns], values.swapaxes(1, 2) @ anchors[rows]
+        if rows == columns:
+            values = np.triu(values)
+        begin = rows.start, columns.start
+        if not is_delta:
+            pairs = np.stack([redraws.gram_sums(tile, gram, base, labels, *begin) for tile in values])
+        elif len(kernels) == 1:
+            pairs = redraws.equal_sums(values[0], base, labels, *begin, gram.shape[0])[None]
         else:
-            pairs += gram_sums(tile, gram, labels[rows], labels[columns], on_diagonal)
-        if on_diagonal:
-            np.fill_diagonal(tile, 0.0)
-        else:
-            smoothed[columns] += tile.T @ probabilities[rows]
-        smoothed[rows] += tile @ probabilities[columns]
+            parts = ranges(len(kernels), redraws.LANES)
+            sums = [redraws.equal_sums_of_kernels(values[p], base, labels, *begin, gram.shape[0]) for p in parts]
+            pairs = np.concatenate(sums, axis=1)[:, : len(kernels)].T
+        return rows, columns, pairs, across, down
+
+    pairs = np.zeros((len(kernels), labels.shape[0]))
+    smoothed = np.zeros((len(kernels), *anchors.shape))
+    for rows_, columns, sums, across, down in threaded(tile_sums, *tiles, "redraws"):
+        pairs += sums
+        smoothed[:, rows_] += across
+        if rows_ != columns:
+            smoothed[:, columns] += down
     smoothed = smoothed @ gram
-    pairs += np.vdot(smoothed, probabilities) / 2.0 - _gathered_sums(smoothed, targets)
+    constants = np.einsum("lik,ik->l", smoothed, anchors) / 2.0
+    for one, values in enumerate(smoothed):
+        values[rows] -= values[rows, base[rows]][:, None]
+        pairs[one] += constants[one] + redraws.gathered_sums(values, labels)
     return pairs
 
 
 def _pair_sums_normal(
-    kernel: ProductKernel, gaussian: GaussianKernel, predictions: Normal, targets: Array, tiles: Tiles
+    kernels: Sequence[PredictionKernel], gaussian: GaussianKernel, predictions: Normal, targets: Array, tiles: Tiles
 ) -> FloatArray:
-    """Three Gaussians per pair and redraw, fused into one pass."""
+    """Three Gaussians per pair and redraw, fused into one pass for all kernels."""
     means, precision = predictions.mean, 1.0 / gaussian.width
     precisions = 1.0 / np.hypot(predictions.scale, gaussian.width)
     y = np.ascontiguousarray(targets.T, dtype=np.float64)
-    pairs = np.zeros(targets.shape[0])
-    for rows, columns in tiles:
+
+    def tile_sums(place: tuple[slice, slice]) -> FloatArray:
+        rows, columns = place
         left, right = predictions.take(rows), predictions.take(columns)
-        tile = kernel.prediction_kernel.tile(left, right)
-        on_diagonal = rows == columns
+        values = _kernel_tiles(kernels, left, right)
+        if rows == columns:
+            values = np.triu(values, k=1)
         one, two = (means[rows], precisions[rows]), (means[columns], precisions[columns])
-        pairs += smoothed_gaussian_sums(tile, precision, y[rows], y[columns], *one, *two, on_diagonal)
-        constants = tile * left.expected_kernel2(gaussian, right)
-        pairs += np.triu(constants, k=1).sum() if on_diagonal else constants.sum()
+        sums = smoothed_gaussian_sums(values, precision, y[rows], y[columns], *one, *two, rows == columns)
+        constants: FloatArray = np.einsum("lij,ij->l", values, left.expected_kernel2(gaussian, right))
+        return sums + constants[:, None]
+
+    pairs = np.zeros((len(kernels), targets.shape[0]))
+    for sums in threaded(tile_sums, *tiles, "redraws"):
+        pairs += sums
     return pairs
 
 
-def _pair_sums_one_by_one(kernel: ProductKernel, predictions: Predictions, targets: Array, tiles: Tiles) -> FloatArray:
+def _pair_sums_one_by_one(
+    kernels: Sequence[PredictionKernel],
+    target_kernel: TargetKernel,
+    predictions: Predictions,
+    targets: Array,
+    tiles: Tiles,
+) -> FloatArray:
     """Redraw by redraw, for families without a faster way."""
-    pairs = np.zeros(targets.shape[0])
-    for rows, columns in tiles:
+
+    def tile_sums(place: tuple[slice, slice]) -> FloatArray:
+        rows, columns = place
         left, right = predictions.take(rows), predictions.take(columns)
-        weights = kernel.prediction_kernel.tile(left, right)
+        weights = _kernel_tiles(kernels, left, right)
         if rows == columns:
             weights = np.triu(weights, k=1)
-        constant = float(np.vdot(weights, left.expected_kernel2(kernel.target_kernel, right)))
+        constant = left.expected_kernel2(target_kernel, right)
+        sums = np.empty((len(kernels), targets.shape[0]))
         for b, y in enumerate(targets):
-            tile = kernel.target_kernel.target_tile(y[rows], y[columns])
-            tile -= left.expected_kernel(kernel.target_kernel, y[columns])
-            tile -= right.expected_kernel(kernel.target_kernel, y[rows]).T
-            pairs[b] += float(np.vdot(weights, tile)) + constant
+            tile = target_kernel.target_tile(y[rows], y[columns])
+            tile -= left.expected_kernel(target_kernel, y[columns])
+            tile -= right.expected_kernel(target_kernel, y[rows]).T
+            tile += constant
+            sums[:, b] = np.einsum("lij,ij->l", weights, tile)
+        return sums
+
+    pairs = np.zeros((len(kernels), targets.shape[0]))
+    for sums in threaded(tile_sums, *tiles, "redraws"):
+        pairs += sums
     return pairs
 
 
@@ -146,11 +241,4 @@ def _diagonal_sums(kernel: ProductKernel, predictions: Predictions, targets: Arr
     centred = np.diag(gram) - 2.0 * means + np.einsum("ik,ik->i", means, probabilities)[:, None]
     itself = predictions.take(np.arange(len(predictions))[:, None])
     centred *= kernel.prediction_kernel.tile(itself, itself)[:, 0]
-    return _gathered_sums(centred, targets)
-
-
-def _gathered_sums(values: FloatArray, targets: Array) -> FloatArray:
-    """``sum_i values[i, targets[b, i]]`` for each b, without a float for every target."""
-    rows = np.arange(values.shape[0])
-    parts = ranges(targets.shape[0], max(1, hstatistics.TILE**2 // rows.size))
-    return np.concatenate([values[rows, targets[part]].sum(axis=1) for part in parts])
+    return redraws.gathered_sums(centred, np.ascontiguousarray(targets, dtype=predictions.label_type))

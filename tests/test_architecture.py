@@ -7,12 +7,12 @@ import caltest
 
 PACKAGE = Path(caltest.__file__).parent
 LAYERS = [
-    ["_types", "_arrays", "_jit", "_numerics", "_validation"],
+    ["_types", "_arrays", "_jit", "_numerics", "_validation", "_progress", "_threads"],
     ["result"],
     ["_loops"],
     ["kernels"],
     ["predictions"],
-    ["hstatistics", "hredraws", "binning", "datasets"],
+    ["hlines", "hstatistics", "hredraws", "binning", "datasets"],
     ["estimators"],
     ["nulls"],
     ["calibration_test"],
@@ -57,9 +57,9 @@ def test_numba_and_matplotlib_have_one_home():
 def test_import_is_light():
     """Nothing heavy is loaded, nothing is compiled, nothing is printed or warned about."""
     code = (
-        "import sys, caltest; from caltest._loops import distances; "
+        "import sys, caltest; from caltest._loops import tiles; "
         "print([m for m in ('scipy.stats', 'statsmodels', 'matplotlib', 'pandas') if m in sys.modules], "
-        "len(distances.cityblock.signatures))"
+        "len(tiles._add_coordinates.signatures))"
     )
     run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[] 0"

@@ -19,6 +19,10 @@ def full_h(kernel, sample):
     return hstatistics.h_tile(kernel, sample, sample)
 
 
+def with_other_bandwidth(kernel):
+    return ct.ProductKernel(kernel.prediction_kernel.with_bandwidth(0.17), kernel.target_kernel)
+
+
 def subclasses(base):
     for child in base.__subclasses__():
         yield from subclasses(child)
@@ -162,8 +166,13 @@ def test_fast_redraws_equal_those_of_families_without_a_faster_way(case):
     sample, kernel = case
     redraws = sample.predictions.sample(5, 4)
     tiles = list(hstatistics.upper_tiles(N, 6))
-    slow = hredraws._pair_sums_one_by_one(kernel, sample.predictions, redraws, tiles)
-    assert hredraws._pair_sums(kernel, sample.predictions, redraws, tiles) == pytest.approx(slow, rel=1e-11, abs=1e-13)
+    kernels = [kernel, with_other_bandwidth(kernel)]
+    parts = [k.prediction_kernel for k in kernels], kernel.target_kernel
+    slow = hredraws._pair_sums_one_by_one(*parts, sample.predictions, redraws, (tiles, len(tiles)))
+    fast = hredraws.pair_sums(kernels, sample.predictions, redraws, (tiles, len(tiles)))
+    assert fast == pytest.approx(slow, rel=1e-11, abs=1e-13)
+    alone = hredraws.pair_sums(kernels[1:], sample.predictions, redraws, (tiles, len(tiles)))
+    assert alone == pytest.approx(slow[1:], rel=1e-11, abs=1e-13)
 
 
 def test_draws_do_not_depend_on_how_many_are_taken_at_once(case):

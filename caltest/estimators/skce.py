@@ -67,7 +67,7 @@ class SKCE(Estimator):
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n); the kernel of the predictions is computed once for all."""
-        return redrawn_means(self.kernel, predictions, targets, self.unbiased)
+        return redrawn_means([self.kernel], predictions, targets, self.unbiased)[0]
 
     @property
     def is_u_statistic(self) -> bool:

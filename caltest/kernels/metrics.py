@@ -1,12 +1,12 @@
 """Metrics between predicted distributions, computed from vectors that represent them."""
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from caltest._loops import distances
+from caltest._loops.tiles import CITYBLOCK, SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._types import FloatArray
 
 
@@ -20,12 +20,27 @@ class Metric(ABC):
 
     symbol: ClassVar[str]
     label: ClassVar[str]
+    kind: ClassVar[int]
+    """What is summed over the coordinates."""
+    scale: ClassVar[float] = 1.0
+    """Factor of the sum."""
+    root: ClassVar[bool] = False
+    """Whether the distance is the square root of the sum."""
     negative_definite: ClassVar[bool] = True
     squared_negative_definite: ClassVar[bool] = False
 
-    @abstractmethod
     def tile(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
         """Distances between all rows (..., r, d) and columns (..., c, d), of shape (..., r, c). Cost O(r c d)."""
+        if rows.shape[-1] != columns.shape[-1]:
+            raise ValueError(
+                f"columns: got vectors of length {columns.shape[-1]}, wanted {rows.shape[-1]} as in the rows"
+            )
+        tile = sum_over_coordinates(self.kind, rows, columns)
+        if self.root:
+            return np.sqrt(tile, out=tile)
+        if self.scale != 1.0:
+            tile *= self.scale
+        return tile
 
 
 @dataclass(frozen=True)
@@ -42,10 +57,7 @@ class Cityblock(Metric):
 
     symbol = "L1"
     label = "cityblock"
-
-    def tile(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
-        """Distances between all rows (..., r, d) and columns (..., c, d), of shape (..., r, c)."""
-        return _tile(distances.cityblock, rows, columns)
+    kind = CITYBLOCK
 
 
 @dataclass(frozen=True)
@@ -65,12 +77,8 @@ class TotalVariation(Metric):
 
     symbol = "TV"
     label = "total variation"
-
-    def tile(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
-        """Distances between all rows (..., r, d) and columns (..., c, d), of shape (..., r, c)."""
-        tile = _tile(distances.cityblock, rows, columns)
-        tile *= 0.5
-        return tile
+    kind = CITYBLOCK
+    scale = 0.5
 
 
 @dataclass(frozen=True)
@@ -89,11 +97,9 @@ class Euclidean(Metric):
 
     symbol = "L2"
     label = "Euclidean"
+    kind = SQUARED_EUCLIDEAN
+    root = True
     squared_negative_definite = True
-
-    def tile(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
-        """Distances between all rows (..., r, d) and columns (..., c, d), of shape (..., r, c)."""
-        return _tile(distances.euclidean, rows, columns)
 
 
 @dataclass(frozen=True)
@@ -110,10 +116,7 @@ class SquaredEuclidean(Metric):
 
     symbol = "L2^2"
     label = "squared Euclidean"
-
-    def tile(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
-        """Squared distances between all rows (..., r, d) and columns (..., c, d), of shape (..., r, c)."""
-        return _tile(distances.squared_euclidean, rows, columns)
+    kind = SQUARED_EUCLIDEAN
 
 
 @dataclass(frozen=True)
@@ -132,24 +135,6 @@ class Wasserstein(Metric):
 
     symbol = "W2"
     label = "2-Wasserstein"
+    kind = SQUARED_EUCLIDEAN
+    root = True
     squared_negative_definite = True
-
-    def tile(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
-        """Distances between all rows (..., r, d) and columns (..., c, d), of shape (..., r, c)."""
-        return _tile(distances.euclidean, rows, columns)
-
-
-def _tile(loop: distances.Loop, rows: FloatArray, columns: FloatArray) -> FloatArray:
-    if rows.shape[-1] != columns.shape[-1]:
-        raise ValueError(f"columns: got vectors of length {columns.shape[-1]}, wanted {rows.shape[-1]} as in the rows")
-    batch = np.broadcast_shapes(rows.shape[:-2], columns.shape[:-2])
-    r, c = rows.shape[-2], columns.shape[-2]
-    out = np.empty((*batch, r, c))
-    loop(
-        np.ascontiguousarray(np.broadcast_to(rows, (*batch, *rows.shape[-2:]))).reshape(-1, *rows.shape[-2:]),
-        np.ascontiguousarray(
-            np.broadcast_to(columns, (*batch, *columns.shape[-2:])).reshape(-1, *columns.shape[-2:]).swapaxes(1, 2)
-        ),
-        out.reshape(-1, r, c),
-    )
-    return out

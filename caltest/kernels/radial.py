@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from caltest._loops.exponential import exponential, gaussian
 from caltest._types import Array, FloatArray
 from caltest._validation import positive_number
 from caltest.kernels.base import KernelWarning, PredictedDistributions, PredictionKernel, TargetKernel
@@ -28,6 +29,8 @@ class RadialKernel(PredictionKernel, TargetKernel):
     bandwidth: Bandwidth = "median"
 
     formula: ClassVar[str]
+    power: ClassVar[int]
+    """1 for exp(-x), 2 for exp(-x**2 / 2), with x = d / bandwidth."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.metric, Metric):
@@ -49,9 +52,14 @@ class RadialKernel(PredictionKernel, TargetKernel):
     @abstractmethod
     def _is_positive_definite(self) -> bool: ...
 
+    @property
+    def inverse_width(self) -> float:
+        """1 / bandwidth, finite so that its product with the distance 0 is 0."""
+        return min(1.0 / self.width, 1e300)
+
     @abstractmethod
-    def _of_distance(self, distance: FloatArray) -> FloatArray:
-        """Kernel values, written over the distances."""
+    def of_distance(self, distance: FloatArray) -> FloatArray:
+        """Kernel values, written over the contiguous distances."""
 
     @property
     def bound(self) -> float:
@@ -75,12 +83,12 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     def tile(self, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
         """``k(p, p')`` for all rows and columns, of shape (..., r, c). Cost: that of the distances."""
-        return self._of_distance(rows.distance(self.metric, columns))
+        return self.of_distance(rows.distance(self.metric, columns))
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
         difference = np.subtract(rows[..., :, None], columns[..., None, :], dtype=np.float64)
-        return self._of_distance(np.abs(difference))
+        return self.of_distance(np.abs(difference))
 
     def resolve(self, predictions: PredictedDistributions) -> Self:
         """Replace ``"median"`` by the median distance of all pairs of different predictions."""
@@ -139,14 +147,15 @@ class ExponentialKernel(RadialKernel):
     """
 
     formula = "exp(-{d} / {w})"
+    power = 1
 
     def _is_positive_definite(self) -> bool:
         return self.metric.negative_definite
 
-    def _of_distance(self, distance: FloatArray) -> FloatArray:
-        with np.errstate(over="ignore", under="ignore"):
-            distance /= -self.width
-            return np.exp(distance, out=distance)
+    def of_distance(self, distance: FloatArray) -> FloatArray:
+        """Kernel values, written over the contiguous distances."""
+        exponential(distance.reshape(-1), self.inverse_width)
+        return distance
 
 
 @dataclass(frozen=True)
@@ -187,14 +196,12 @@ class GaussianKernel(RadialKernel):
     metric: Metric = field(default_factory=Euclidean)
 
     formula = "exp(-{d}^2 / (2 {w}^2))"
+    power = 2
 
     def _is_positive_definite(self) -> bool:
         return self.metric.squared_negative_definite
 
-    def _of_distance(self, distance: FloatArray) -> FloatArray:
-        # A square that overflows belongs to a kernel value of 0.
-        with np.errstate(over="ignore", under="ignore"):
-            distance /= self.width
-            np.square(distance, out=distance)
-            distance *= -0.5
-            return np.exp(distance, out=distance)
+    def of_distance(self, distance: FloatArray) -> FloatArray:
+        """Kernel values, written over the contiguous distances."""
+        gaussian(distance.reshape(-1), self.inverse_width)
+        return distance

@@ -6,8 +6,9 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._loops.sampling import classes_from_uniforms
+from caltest._loops.tiles import PRODUCT, sum_over_coordinates
 from caltest._numerics import ranges
-from caltest._types import Array, BoolArray, FloatArray
+from caltest._types import Array, BoolArray, FloatArray, IntArray
 from caltest.kernels import DeltaKernel, TargetKernel
 from caltest.predictions.base import Predictions, median_standard_deviation
 
@@ -45,6 +46,13 @@ class FinitePredictions(Predictions):
     def averages(self, groups: Array, n_groups: int) -> Self:
         """Mean prediction of each group, where ``groups`` (n,) numbers them."""
 
+    @property
+    def bases(self) -> IntArray:
+        """The class that most redraws of an observation have, (n,): of probability above 1/2, or -1 for none."""
+        likely = self.probabilities.argmax(axis=-1)
+        highest = np.take_along_axis(self.probabilities, likely[..., None], axis=-1)[..., 0]
+        return np.where(highest > 0.5, likely, -1)
+
     def residuals(self, targets: Array) -> FloatArray:
         """``e_y - p``, of shape (..., n, k)."""
         residuals = -self.probabilities
@@ -62,23 +70,25 @@ class FinitePredictions(Predictions):
         outcomes = np.arange(self.n_classes)
         return kernel.target_tile(outcomes, outcomes)
 
-    def _times_gram(self, vectors: FloatArray, kernel: TargetKernel) -> FloatArray:
+    def times_gram(self, vectors: FloatArray, kernel: TargetKernel) -> FloatArray:
+        """Vectors (..., k) times the matrix of the target kernel."""
         return vectors if isinstance(kernel, DeltaKernel) else vectors @ self.gram(kernel)
 
     def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
         """``(e_y - p)' A (e_y' - p')``, of shape (..., r, c)."""
-        return self._times_gram(self.residuals(targets), kernel) @ other.residuals(other_targets).swapaxes(-1, -2)
+        left = self.times_gram(self.residuals(targets), kernel)
+        return sum_over_coordinates(PRODUCT, left, other.residuals(other_targets))
 
     def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         """``(p' A)_y``, of shape (..., r, c)."""
-        means = self._times_gram(self.probabilities, kernel)
+        means = self.times_gram(self.probabilities, kernel)
         shape = (*np.broadcast_shapes(means.shape[:-2], targets.shape[:-1]), means.shape[-2], targets.shape[-1])
         y = np.broadcast_to(targets[..., None, :], shape)
         return np.take_along_axis(np.broadcast_to(means, (*shape[:-1], means.shape[-1])), y, axis=-1)
 
     def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``p' A p'``, of shape (..., r, c)."""
-        return self._times_gram(self.probabilities, kernel) @ other.probabilities.swapaxes(-1, -2)
+        return self.times_gram(self.probabilities, kernel) @ other.probabilities.swapaxes(-1, -2)
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Labels (n,), or (size, n), drawn by inversion; probabilities are used in proportion to their sum."""

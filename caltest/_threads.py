@@ -1,0 +1,43 @@
+"""Parts of a computation on all processors: threads, because compiled loops and numpy run without the interpreter lock."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import TypeVar
+
+from caltest._jit import n_processors
+from caltest._progress import tracked
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+AHEAD = 4
+"""Parts that wait for each thread: enough to keep it busy, few enough to keep their results small."""
+
+
+def n_threads() -> int:
+    """Number of processors, or less if the environment variable NUMBA_NUM_THREADS or OMP_NUM_THREADS says so.
+
+    Programs that start several worker processes set these variables to share the processors among them.
+    """
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(n_processors(), int(limit) if limit.isdecimal() else n_processors()))
+
+
+def threaded(function: Callable[[T], R], items: Iterable[T], total: int, what: str) -> Iterator[R]:
+    """``function`` of each of ``total`` items, in their order: sums of the results do not depend on the threads."""
+    if total == 1 or n_threads() == 1:
+        yield from tracked(map(function, items), total, what)
+        return
+    with ThreadPoolExecutor(min(n_threads(), total)) as pool:
+        yield from tracked(_in_order(pool, function, iter(items)), total, what)
+
+
+def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:
+    waiting: deque[Future[R]] = deque(pool.submit(function, item) for item in islice(items, AHEAD * n_threads()))
+    while waiting:
+        result = waiting.popleft().result()
+        waiting.extend(pool.submit(function, item) for item in islice(items, 1))
+        yield result

@@ -1,0 +1,69 @@
+"""Sums of h where predictions are points on a line and their kernel is exp(-|x - x'|): linear time after sorting.
+
+Binary predictions p with the residual r = y - p have ``h = a exp(-|p - p'| / bandwidth) r r'``, with the number
+``a = (-1, 1) A (-1, 1)'`` for the matrix A of the target kernel (2 for the Delta kernel). A kernel of this form is a
+product along the sorted line, so that sums over all pairs need one pass instead of n**2 kernel values.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest._loops.lines import sums_to_the_left
+from caltest._types import Array, FloatArray, IntArray
+from caltest.kernels import Cityblock, Euclidean, ExponentialKernel, ProductKernel, TotalVariation
+from caltest.predictions import FinitePredictions, Predictions
+
+
+NORMS = (TotalVariation, Cityblock, Euclidean)
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Binary predictions in ascending order, and what h is made of there."""
+
+    order: IntArray
+    decays: FloatArray
+    probabilities: FloatArray
+    factor: float
+
+    def residuals(self, targets: Array) -> FloatArray:
+        """``y - p`` in ascending order, (n, m) for targets (m, n)."""
+        return np.asarray(targets[:, self.order].T - self.probabilities[:, None], dtype=np.float64)
+
+    def pair_sums(self, weights: FloatArray) -> FloatArray:
+        """``sum_{i<j} K_ij w_i w_j`` times the factor for each column w of the weights (n, m)."""
+        sums: FloatArray = np.einsum("ib,ib->b", weights, sums_to_the_left(self.decays, weights))
+        return self.factor * sums
+
+    def row_sums(self, weights: FloatArray) -> FloatArray:
+        """``w_i sum_j K_ij w_j`` times the factor, (n,) in the order of the observations, for weights (n,)."""
+        w = weights[:, None]
+        decays = np.append(0.0, self.decays[:0:-1])
+        smoothed = sums_to_the_left(self.decays, w) + sums_to_the_left(decays, np.ascontiguousarray(w[::-1]))[::-1] + w
+        sums = np.empty(weights.size)
+        sums[self.order] = self.factor * weights * smoothed[:, 0]
+        return sums
+
+
+def on_a_line(kernel: ProductKernel, predictions: Predictions) -> Line | None:
+    """The line, or None if predictions or kernel are not of that kind."""
+    metric_kernel = kernel.prediction_kernel
+    if not (isinstance(predictions, FinitePredictions) and predictions.n_classes == 2):
+        return None
+    if not isinstance(metric_kernel, ExponentialKernel) or not isinstance(metric_kernel.metric, NORMS):
+        return None
+    vectors = predictions.probabilities
+    if np.abs(vectors.sum(axis=1) - 1.0).max() > 1e-15:
+        return None
+    p = vectors[:, 1]
+    # A norm of the difference of two-class vectors is proportional to |p - q|; the ends of the line tell the factor.
+    order = np.argsort(p, kind="stable")
+    ends = predictions.take(order[[0, -1]])
+    farthest = float(ends.distance(metric_kernel.metric, ends)[0, 1])
+    spread = float(p[order[-1]] - p[order[0]])
+    scale = farthest / spread / metric_kernel.width if spread > 0.0 else 0.0
+    gaps = np.diff(p[order], prepend=p[order[0]])
+    gram = predictions.gram(kernel.target_kernel)
+    factor = float(gram[0, 0] - gram[0, 1] - gram[1, 0] + gram[1, 1])
+    return Line(order, np.exp(-scale * gaps), p[order], factor)
