@@ -8,7 +8,7 @@ Y: target, label                      ``targets``                   ``caltest.pr
 Z_X, drawn from P_X                   ``Predictions.sample``        ``caltest.predictions.base``
 k_P, k_Y, k = k_P x k_Y               ``ProductKernel``             ``caltest.kernels.product``
 nu, lambda: bandwidth                 ``bandwidth``                 ``caltest.kernels.radial``
-h((p, y), (p', y'))                   ``h_tile``                    ``caltest.hstatistics``
+h((p, y), (p', y'))                   ``h_tile``                    ``caltest.htiles``
 SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.estimators.skce``
 SKCE_ul, SKCE_{k,B}: blocks           ``BlockSKCE``                 ``caltest.estimators.skce``
 UCME, test locations T_j              ``UCME``                      ``caltest.estimators.ucme``

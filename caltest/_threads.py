@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
+from threading import Lock
 from typing import TypeVar
 
 from caltest._jit import n_processors
@@ -26,12 +27,41 @@ def n_threads() -> int:
     return max(1, min(n_processors(), int(limit) if limit.isdecimal() else n_processors()))
 
 
+class _OneBlasThread:
+    """Keeps matrix products to one thread each while threads are at work: several pools slow each other down.
+
+    The setting is that of the whole process, so the first user makes it and the last one undoes it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._undo: Callable[[], None] = lambda: None
+
+    def __enter__(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            if self._users == 0:
+                self._undo = threadpool_limits(1, user_api="blas").restore_original_limits
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._undo()
+
+
+_one_blas_thread = _OneBlasThread()
+
+
 def threaded(function: Callable[[T], R], items: Iterable[T], total: int, what: str) -> Iterator[R]:
     """``function`` of each of ``total`` items, in their order: sums of the results do not depend on the threads."""
     if total == 1 or n_threads() == 1:
         yield from tracked(map(function, items), total, what)
         return
-    with ThreadPoolExecutor(min(n_threads(), total)) as pool:
+    with _one_blas_thread, ThreadPoolExecutor(min(n_threads(), total)) as pool:
         yield from tracked(_in_order(pool, function, iter(items)), total, what)
 
 

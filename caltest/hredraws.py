@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from caltest import hstatistics
 from caltest._loops import redraws
 from caltest._loops.gaussian import smoothed_gaussian_sums
 from caltest._numerics import ranges
@@ -16,6 +15,7 @@ from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest.hlines import Line, on_a_line
 from caltest.hstatistics import block_tiles, h_diagonal, n_upper_tiles, upper_tiles
+from caltest.htiles import Place
 from caltest.kernels import (
     DeltaKernel,
     GaussianKernel,
@@ -27,8 +27,11 @@ from caltest.kernels import (
 )
 from caltest.predictions import FinitePredictions, Normal, Predictions, Sample
 
-Tiles = tuple[Iterable[tuple[slice, slice]], int]
+Places = tuple[Iterable[Place], int]
 """Places of tiles, and how many there are."""
+
+TILE = 512
+"""Rows and columns of a tile: 2 MB of float64 for each kernel, and a few tiles at a time for each thread."""
 
 LABELS_AT_ONCE = 1_000_000
 """Labels turned into numbers together."""
@@ -51,8 +54,8 @@ def redrawn_means(
         if line is not None:
             pairs[one] = _pair_sums_on_a_line(line, targets)
     if rest:
-        tiles = upper_tiles(n, hstatistics.TILE), n_upper_tiles(n, hstatistics.TILE)
-        pairs[rest] = pair_sums([kernels[one] for one in rest], predictions, targets, tiles)
+        places = upper_tiles(n, TILE), n_upper_tiles(n, TILE)
+        pairs[rest] = pair_sums([kernels[one] for one in rest], predictions, targets, places)
     if unbiased:
         return 2.0 * pairs / (n * (n - 1))
     diagonals = np.stack([_diagonal_sums(kernel, predictions, targets) for kernel in kernels])
@@ -66,8 +69,8 @@ def redrawn_block_means(
     n_blocks = len(predictions) // block_size
     used = n_blocks * block_size
     kept, targets = predictions.take(slice(0, used)), targets[:, :used]
-    tiles = block_tiles(used, block_size), n_blocks * n_upper_tiles(block_size, hstatistics.TILE)
-    pairs = pair_sums([kernel], kept, targets, tiles)[0]
+    places = block_tiles(used, block_size, TILE), n_blocks * n_upper_tiles(block_size, TILE)
+    pairs = pair_sums([kernel], kept, targets, places)[0]
     if unbiased:
         return 2.0 * pairs / (n_blocks * block_size * (block_size - 1))
     return (2.0 * pairs + _diagonal_sums(kernel, kept, targets)) / (n_blocks * block_size**2)
@@ -93,15 +96,15 @@ def _pair_sums_on_a_line(line: Line, targets: Array) -> FloatArray:
     return np.concatenate(list(sums))
 
 
-def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, targets: Array, tiles: Tiles) -> FloatArray:
+def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, targets: Array, places: Places) -> FloatArray:
     """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and targets, (L, B)."""
     target_kernel = kernels[0].target_kernel
     prediction_kernels = [kernel.prediction_kernel for kernel in kernels]
     if isinstance(predictions, FinitePredictions):
-        return _pair_sums_finite(prediction_kernels, target_kernel, predictions, targets, tiles)
+        return _pair_sums_finite(prediction_kernels, target_kernel, predictions, targets, places)
     if isinstance(predictions, Normal) and isinstance(target_kernel, GaussianKernel):
-        return _pair_sums_normal(prediction_kernels, target_kernel, predictions, targets, tiles)
-    return _pair_sums_one_by_one(prediction_kernels, target_kernel, predictions, targets, tiles)
+        return _pair_sums_normal(prediction_kernels, target_kernel, predictions, targets, places)
+    return _pair_sums_one_by_one(prediction_kernels, target_kernel, predictions, targets, places)
 
 
 def _kernel_tiles(kernels: Sequence[PredictionKernel], left: Predictions, right: Predictions) -> FloatArray:
@@ -124,7 +127,7 @@ def _pair_sums_finite(
     target_kernel: TargetKernel,
     predictions: FinitePredictions,
     targets: Array,
-    tiles: Tiles,
+    places: Places,
 ) -> FloatArray:
     """One addition for each pair of redrawn labels that differ from their bases and agree.
 
@@ -142,7 +145,7 @@ def _pair_sums_finite(
     gram = predictions.gram(target_kernel)
     is_delta = isinstance(target_kernel, DeltaKernel)
 
-    def tile_sums(place: tuple[slice, slice]) -> tuple[slice, slice, FloatArray, FloatArray, FloatArray]:
+    def tile_sums(place: Place) -> tuple[slice, slice, FloatArray, FloatArray, FloatArray]:
         rows, columns = place
         values = _kernel_tiles(kernels, predictions.take(rows), predictions.take(columns))
         if rows == columns:
@@ -163,7 +166,7 @@ def _pair_sums_finite(
 
     pairs = np.zeros((len(kernels), labels.shape[0]))
     smoothed = np.zeros((len(kernels), *anchors.shape))
-    for rows_, columns, sums, across, down in threaded(tile_sums, *tiles, "redraws"):
+    for rows_, columns, sums, across, down in threaded(tile_sums, *places, "redraws"):
         pairs += sums
         smoothed[:, rows_] += across
         if rows_ != columns:
@@ -177,14 +180,14 @@ def _pair_sums_finite(
 
 
 def _pair_sums_normal(
-    kernels: Sequence[PredictionKernel], gaussian: GaussianKernel, predictions: Normal, targets: Array, tiles: Tiles
+    kernels: Sequence[PredictionKernel], gaussian: GaussianKernel, predictions: Normal, targets: Array, places: Places
 ) -> FloatArray:
     """Three Gaussians per pair and redraw, fused into one pass for all kernels."""
     means, precision = predictions.mean, 1.0 / gaussian.width
     precisions = 1.0 / np.hypot(predictions.scale, gaussian.width)
     y = np.ascontiguousarray(targets.T, dtype=np.float64)
 
-    def tile_sums(place: tuple[slice, slice]) -> FloatArray:
+    def tile_sums(place: Place) -> FloatArray:
         rows, columns = place
         left, right = predictions.take(rows), predictions.take(columns)
         values = _kernel_tiles(kernels, left, right)
@@ -196,7 +199,7 @@ def _pair_sums_normal(
         return sums + constants[:, None]
 
     pairs = np.zeros((len(kernels), targets.shape[0]))
-    for sums in threaded(tile_sums, *tiles, "redraws"):
+    for sums in threaded(tile_sums, *places, "redraws"):
         pairs += sums
     return pairs
 
@@ -206,11 +209,11 @@ def _pair_sums_one_by_one(
     target_kernel: TargetKernel,
     predictions: Predictions,
     targets: Array,
-    tiles: Tiles,
+    places: Places,
 ) -> FloatArray:
     """Redraw by redraw, for families without a faster way."""
 
-    def tile_sums(place: tuple[slice, slice]) -> FloatArray:
+    def tile_sums(place: Place) -> FloatArray:
         rows, columns = place
         left, right = predictions.take(rows), predictions.take(columns)
         weights = _kernel_tiles(kernels, left, right)
@@ -227,7 +230,7 @@ def _pair_sums_one_by_one(
         return sums
 
     pairs = np.zeros((len(kernels), targets.shape[0]))
-    for sums in threaded(tile_sums, *tiles, "redraws"):
+    for sums in threaded(tile_sums, *places, "redraws"):
         pairs += sums
     return pairs
 

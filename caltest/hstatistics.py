@@ -1,4 +1,4 @@
-"""The centred kernel h and its sums: the only place where h is formed, tile by tile, never as an n x n array.
+"""Sums of the centred kernel h over pairs of observations, tile by tile, never as an n x n array.
 
 For a product kernel and observations (p, y), (p', y') (Widmann et al. 2021, section 3.2)::
 
@@ -8,37 +8,32 @@ If the predictions are calibrated, E[h | p, p', y] = 0.
 """
 
 from collections.abc import Iterator
+from threading import local
 
 import numpy as np
 
-from caltest._loops.blocks import block_sums
 from caltest._numerics import ranges
 from caltest._threads import threaded
-from caltest._types import Array, FloatArray
+from caltest._types import FloatArray
 from caltest.hlines import on_a_line
-from caltest.kernels import ProductKernel, RadialKernel
+from caltest.htiles import Place, h_tile, tiles_of
+from caltest.kernels import ProductKernel
 from caltest.predictions import FinitePredictions, Sample
 
-TILE = 512
-"""Rows and columns of a tile: 2 MB of float64, and a few tiles at a time for each thread."""
+TILE = 256
+"""Rows and columns of a tile: 0.5 MB of float64 for each thread, more only for families without compiled loops."""
 
 SMALL_BLOCK = 128
 """Blocks up to this size are summed many at once."""
 
-PART = TILE * TILE
+PART = 2**18
 """Probabilities in the small blocks that are summed together."""
-
-
-def h_tile(kernel: ProductKernel, rows: Sample, columns: Sample) -> FloatArray:
-    """``h`` between all rows (..., r) and columns (..., c), of shape (..., r, c)."""
-    tile = rows.predictions.centred_kernel(kernel.target_kernel, rows.targets, columns.predictions, columns.targets)
-    tile *= kernel.prediction_kernel.tile(rows.predictions, columns.predictions)
-    return tile
 
 
 def h_diagonal(kernel: ProductKernel, sample: Sample) -> FloatArray:
     """``h`` of every observation with itself, (n,)."""
-    return np.concatenate([_diagonal(kernel, sample.take(part)) for part in ranges(len(sample), TILE * TILE)])
+    parts = ranges(len(sample), PART)
+    return np.concatenate([_diagonal(kernel, sample.take(part)) for part in parts])
 
 
 def _diagonal(kernel: ProductKernel, sample: Sample) -> FloatArray:
@@ -46,7 +41,7 @@ def _diagonal(kernel: ProductKernel, sample: Sample) -> FloatArray:
     return h_tile(kernel, single, single)[:, 0, 0]
 
 
-def upper_tiles(n: int, tile: int) -> Iterator[tuple[slice, slice]]:
+def upper_tiles(n: int, tile: int) -> Iterator[Place]:
     """Row and column ranges that cover the pairs i <= j: tiles on the diagonal come whole, none lies below it."""
     for rows in ranges(n, tile):
         for columns in ranges(n, tile):
@@ -62,23 +57,12 @@ def n_upper_tiles(n: int, tile: int) -> int:
 
 def h_sums(kernel: ProductKernel, sample: Sample, tile: int = TILE) -> tuple[float, float]:
     """Sum of ``h`` over the pairs i < j, and over the diagonal. Time O(n**2), memory O(tile**2) for each thread."""
-
-    n = len(sample)
-    tiles = upper_tiles(n, tile), n_upper_tiles(n, tile)
+    places = upper_tiles(len(sample), tile), n_upper_tiles(len(sample), tile)
     pairs, diagonal = 0.0, 0.0
-    for one, trace in threaded(lambda place: _tile_sums(kernel, sample, *place), *tiles, "kernel of all pairs"):
+    for one, trace in threaded(tiles_of(kernel, sample).sums, *places, "kernel of all pairs"):
         pairs += one
         diagonal += trace
     return pairs, diagonal
-
-
-def _tile_sums(kernel: ProductKernel, sample: Sample, rows: slice, columns: slice) -> tuple[float, float]:
-    """Sums of ``h`` in a tile over the pairs i < j, and over the diagonal."""
-    h = h_tile(kernel, sample.take(rows), sample.take(columns))
-    if rows != columns:
-        return float(h.sum()), 0.0
-    trace = float(np.trace(h))
-    return (float(h.sum()) - trace) / 2.0, trace
 
 
 def mean_of_pairs(kernel: ProductKernel, sample: Sample, unbiased: bool) -> float:
@@ -111,89 +95,58 @@ def _sums_of_blocks(kernel: ProductKernel, sample: Sample, block_size: int) -> F
     n_blocks = len(sample) // block_size
     if block_size > SMALL_BLOCK:
         n_tiles = n_upper_tiles(block_size, TILE)
-        tiles = block_tiles(n_blocks * block_size, block_size)
-        sums = threaded(lambda place: _tile_sums(kernel, sample, *place)[0], tiles, n_blocks * n_tiles, "blocks")
-        return np.fromiter(sums, float).reshape(n_blocks, n_tiles).sum(axis=1)
+        tiles = tiles_of(kernel, sample)
+        places = block_tiles(n_blocks * block_size, block_size, TILE)
+        sums = [pairs for pairs, _ in threaded(tiles.sums, places, n_blocks * n_tiles, "blocks")]
+        return np.array(sums).reshape(n_blocks, n_tiles).sum(axis=1)
     width = sample.predictions.n_classes if isinstance(sample.predictions, FinitePredictions) else 8
     size = max(1, PART // (width * block_size))
     parts = (sample.take(slice(b.start * block_size, b.stop * block_size)) for b in ranges(n_blocks, size))
-    sums = threaded(lambda part: _small_blocks(kernel, part, block_size), parts, -(-n_blocks // size), "blocks")
-    return np.concatenate(list(sums))
+    blocks = threaded(lambda part: tiles_of(kernel, part).block_sums(block_size), parts, -(-n_blocks // size), "blocks")
+    return np.concatenate(list(blocks))
 
 
-def _small_blocks(kernel: ProductKernel, sample: Sample, block_size: int) -> FloatArray:
-    predictions, metric_kernel = sample.predictions, kernel.prediction_kernel
-    if isinstance(predictions, FinitePredictions) and isinstance(metric_kernel, RadialKernel):
-        metric = metric_kernel.metric
-        residuals = predictions.residuals(sample.targets)
-        return block_sums(
-            np.ascontiguousarray(predictions.embedding(metric)),
-            metric.kind,
-            metric.scale,
-            metric.root,
-            metric_kernel.power,
-            metric_kernel.inverse_width,
-            predictions.times_gram(residuals, kernel.target_kernel),
-            residuals,
-            block_size,
-        )
-    index = np.arange(len(sample)).reshape(-1, block_size)
-    pairs = np.zeros(index.shape[0])
-    for first in range(block_size - 1):
-        rows, columns = sample.take(index[:, first : first + 1]), sample.take(index[:, first + 1 :])
-        pairs += h_tile(kernel, rows, columns).sum(axis=(1, 2))
-    return pairs
-
-
-def block_tiles(n: int, block_size: int) -> Iterator[tuple[slice, slice]]:
+def block_tiles(n: int, block_size: int, tile: int) -> Iterator[Place]:
     """Tiles that cover the pairs i <= j within blocks."""
     for block in ranges(n, block_size):
-        for rows, columns in upper_tiles(block_size, TILE):
+        for rows, columns in upper_tiles(block_size, tile):
             yield (
                 slice(block.start + rows.start, block.start + rows.stop),
                 slice(block.start + columns.start, block.start + columns.stop),
             )
 
 
-def quadratic_forms(kernel: ProductKernel, sample: Sample, weights: FloatArray) -> FloatArray:
-    """``w' H w`` for each column w of the weights (n, B). Time O(n**2 B) by matrix products, memory O(n B)."""
-    n = len(sample)
+def weighted_sums(kernel: ProductKernel, sample: Sample, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``w' H w`` for each column w of the weights (n, B), and ``sum_j h_ij`` for each i: (B,) and (n,).
+
+    Time O(n**2 B) by matrix products, O(n B) for binary predictions with an exponential kernel; memory O(n B).
+    """
+    n, size = weights.shape
     line = on_a_line(kernel, sample.predictions)
     if line is not None:
-        residuals = line.residuals(sample.targets[None]) * weights[line.order]
-        return 2.0 * line.pair_sums(residuals) + line.factor * np.einsum("ib,ib->b", residuals, residuals)
-    forms = np.zeros(weights.shape[1])
+        residuals = line.residuals(sample.targets[None])
+        weighted = residuals * weights[line.order]
+        diagonal: FloatArray = np.einsum("ib,ib->b", weighted, weighted)
+        return 2.0 * line.pair_sums(weighted) + line.factor * diagonal, line.row_sums(residuals[:, 0])
+    tiles, buffers = tiles_of(kernel, sample), local()
 
-    def tile(place: tuple[slice, slice]) -> tuple[slice, slice, FloatArray]:
+    def tile_sums(place: Place) -> tuple[Place, FloatArray, FloatArray, FloatArray]:
         rows, columns = place
-        return rows, columns, h_tile(kernel, sample.take(rows), sample.take(columns))
+        h = tiles.tile(place)
+        if not hasattr(buffers, "product"):
+            buffers.product = np.empty((TILE, size))
+        product = np.matmul(h, weights[columns], out=buffers.product[: h.shape[0]])
+        return place, np.einsum("ib,ib->b", product, weights[rows]), h.sum(axis=1), h.sum(axis=0)
 
-    tiles = threaded(tile, upper_tiles(n, TILE), n_upper_tiles(n, TILE), "bootstrap")
-    for rows, columns, h in tiles:
-        part = np.einsum("ib,ib->b", h @ weights[columns], weights[rows])
-        forms += part if rows == columns else 2.0 * part
-    return forms
-
-
-def row_sums(kernel: ProductKernel, sample: Sample) -> FloatArray:
-    """``sum_j h_ij``, (n,)."""
-    n = len(sample)
-    line = on_a_line(kernel, sample.predictions)
-    if line is not None:
-        return line.row_sums(line.residuals(sample.targets[None])[:, 0])
-    sums = np.zeros(n)
-
-    def tile_sums(place: tuple[slice, slice]) -> tuple[slice, FloatArray, slice, FloatArray]:
-        rows, columns = place
-        h = h_tile(kernel, sample.take(rows), sample.take(columns))
-        return rows, h.sum(axis=1), columns, h.sum(axis=0)
-
-    tiles = threaded(tile_sums, upper_tiles(n, TILE), n_upper_tiles(n, TILE), "kernel of all pairs")
-    for rows, across, columns, down in tiles:
+    forms, sums = np.zeros(size), np.zeros(n)
+    for (rows, columns), part, across, down in threaded(
+        tile_sums, upper_tiles(n, TILE), n_upper_tiles(n, TILE), "bootstrap"
+    ):
         sums[rows] += across
+        forms += part if rows == columns else 2.0 * part
         if rows != columns:
             sums[columns] += down
-    return sums
+    return forms, sums
 
 
 def deviations(kernel: ProductKernel, sample: Sample, locations: Sample) -> FloatArray:

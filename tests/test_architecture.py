@@ -12,7 +12,7 @@ LAYERS = [
     ["_loops"],
     ["kernels"],
     ["predictions"],
-    ["hlines", "hstatistics", "hredraws", "binning", "datasets"],
+    ["hlines", "htiles", "hstatistics", "hredraws", "binning", "datasets"],
     ["estimators"],
     ["nulls"],
     ["calibration_test"],

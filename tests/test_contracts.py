@@ -5,7 +5,7 @@ import pytest
 from contracts import CASES, FAMILIES, N, estimators
 
 import caltest as ct
-from caltest import hredraws, hstatistics
+from caltest import hredraws, hstatistics, htiles
 from caltest.predictions import Predictions, Sample
 
 
@@ -16,7 +16,7 @@ def case(request):
 
 
 def full_h(kernel, sample):
-    return hstatistics.h_tile(kernel, sample, sample)
+    return htiles.h_tile(kernel, sample, sample)
 
 
 def with_other_bandwidth(kernel):
@@ -81,7 +81,7 @@ def test_expectation_of_h_is_zero_given_one_side(case):
     sample, kernel = case
     redraws = sample.predictions.sample(13, 20_000)
     one, other = sample.take(slice(0, 1)), sample.take(slice(5, 6))
-    h = [hstatistics.h_tile(kernel, Sample(one.predictions, z[:1]), other)[0, 0] for z in redraws]
+    h = [htiles.h_tile(kernel, Sample(one.predictions, z[:1]), other)[0, 0] for z in redraws]
     assert abs(np.mean(h)) <= 4.5 * np.std(h) / np.sqrt(len(h)) + 1e-12
 
 
@@ -100,9 +100,21 @@ def test_sums_of_all_kinds_against_the_full_matrix(case, monkeypatch):
     monkeypatch.setattr(hstatistics, "TILE", 6)
     weights = np.random.default_rng(4).normal(size=(N, 5))
     assert hstatistics.h_diagonal(kernel, sample) == pytest.approx(np.diag(h), abs=1e-14)
-    assert hstatistics.row_sums(kernel, sample) == pytest.approx(h.sum(axis=1), abs=1e-13)
-    forms = np.einsum("ib,ij,jb->b", weights, h, weights)
-    assert hstatistics.quadratic_forms(kernel, sample, weights) == pytest.approx(forms, rel=1e-11)
+    forms, rows = hstatistics.weighted_sums(kernel, sample, weights)
+    assert rows == pytest.approx(h.sum(axis=1), abs=1e-13)
+    assert forms == pytest.approx(np.einsum("ib,ij,jb->b", weights, h, weights), rel=1e-11)
+
+
+def test_every_way_to_h_agrees_with_the_definition(case):
+    sample, kernel = case
+    h = full_h(kernel, sample)
+    tiles = htiles.tiles_of(kernel, sample)
+    for rows, columns in ((slice(0, 7), slice(0, 7)), (slice(3, 8), slice(9, N)), (slice(5, 6), slice(6, 9))):
+        part = h[rows, columns]
+        assert tiles.tile((rows, columns)) == pytest.approx(part, rel=1e-13, abs=1e-15)
+        pairs, diagonal = tiles.sums((rows, columns))
+        assert pairs == pytest.approx(np.triu(part, 1).sum() if rows == columns else part.sum(), rel=1e-12, abs=1e-14)
+        assert diagonal == pytest.approx(np.trace(part) if rows == columns else 0.0, rel=1e-12)
 
 
 @pytest.mark.parametrize("unbiased", [True, False])
@@ -112,6 +124,7 @@ def test_blocks_are_means_of_their_pairs(case, block_size, unbiased, tile, monke
     """With small tiles every block is summed by itself, with large ones blocks are stacked."""
     sample, kernel = case
     monkeypatch.setattr(hstatistics, "TILE", tile)
+    monkeypatch.setattr(hstatistics, "SMALL_BLOCK", tile // 8)
     means = hstatistics.block_means(kernel, sample, block_size, unbiased)
     assert means.shape == (N // block_size,)
     for b, mean in enumerate(means):
@@ -137,7 +150,7 @@ def test_stacks_equal_their_members(case):
     index = np.array([[0, 4, 9], [3, 3, 1]])
     stack = sample.take(index)
     h = full_h(kernel, sample)
-    assert hstatistics.h_tile(kernel, stack, stack) == pytest.approx(h[index[:, :, None], index[:, None, :]], abs=1e-14)
+    assert htiles.h_tile(kernel, stack, stack) == pytest.approx(h[index[:, :, None], index[:, None, :]], abs=1e-14)
 
 
 def test_redraws_equal_estimates_one_by_one(case):
@@ -158,7 +171,7 @@ def test_redraws_do_not_depend_on_the_tiles(case, monkeypatch):
         return np.concatenate([estimator.estimates(sample.predictions, redraws) for estimator in makers])
 
     whole = values()
-    monkeypatch.setattr(hstatistics, "TILE", 4)
+    monkeypatch.setattr(hredraws, "TILE", 4)
     assert values() == pytest.approx(whole, rel=1e-11, abs=1e-13)
 
 

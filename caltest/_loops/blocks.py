@@ -11,13 +11,13 @@ from caltest._types import FloatArray
 @jit
 def block_sums(
     points: FloatArray,
+    left: FloatArray,
+    right: FloatArray,
     kind: int,
     scale: float,
     root: bool,
     power: int,
     factor: float,
-    left: FloatArray,
-    right: FloatArray,
     block_size: int,
 ) -> FloatArray:
     """``sum_{i<j} f(factor d_ij) left_i . right_j`` of each block, with distances d_ij of the points (n, d).

@@ -52,3 +52,36 @@ def smoothed_gaussian_sums(
                     line[b] += weight * values[b]
         sums += lines
     return sums
+
+
+@jit
+def gaussian_tile(
+    means: FloatArray,
+    scales: FloatArray,
+    targets: FloatArray,
+    precision: float,
+    rows: tuple[int, int],
+    columns: tuple[int, int],
+    out: FloatArray,
+) -> None:
+    """Multiply ``out`` (r, c) by the target part of h for normal predictions and a Gaussian kernel of the targets.
+
+    With scales in units of the kernel's width 1 / precision, and g(x) = exp(-x**2 / 2), it is::
+
+        g(y - y') - g((m - y') / c) / c - g((m' - y) / c') / c' + g((m - m') / c'') / c''
+
+    where differences are multiplied by the precision and c**2 = 1 + s**2, c'**2 = 1 + s'**2, c''**2 = 1 + s**2 + s'**2.
+    """
+    for i in range(rows[1] - rows[0]):
+        m, y, s2 = means[rows[0] + i], targets[rows[0] + i], 1.0 + scales[rows[0] + i] ** 2
+        one = 1.0 / np.sqrt(s2)
+        n, z, t = means[columns[0] : columns[1]], targets[columns[0] : columns[1]], scales[columns[0] : columns[1]]
+        line = out[i]
+        for j in range(line.shape[0]):
+            t2 = t[j] * t[j]
+            two, both = 1.0 / np.sqrt(1.0 + t2), 1.0 / np.sqrt(s2 + t2)
+            d, e = precision * (y - z[j]), precision * (m - z[j]) * one
+            f, g = precision * (n[j] - y) * two, precision * (m - n[j]) * both
+            line[j] *= (exp_of_negative(-0.5 * d * d) - one * exp_of_negative(-0.5 * e * e)) - (
+                two * exp_of_negative(-0.5 * f * f) - both * exp_of_negative(-0.5 * g * g)
+            )

@@ -45,9 +45,7 @@ def _add_coordinates(kind: int, rows: FloatArray, columns: FloatArray, out: Floa
 
 
 @jit
-def _add_four(
-    kind: int, a: FloatArray, b: FloatArray, columns: FloatArray, one: FloatArray, two: FloatArray
-) -> None:
+def _add_four(kind: int, a: FloatArray, b: FloatArray, columns: FloatArray, one: FloatArray, two: FloatArray) -> None:
     """Four coordinates of two rows a and b."""
     a0, a1, a2, a3 = a[0], a[1], a[2], a[3]
     b0, b1, b2, b3 = b[0], b[1], b[2], b[3]

@@ -9,7 +9,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest._numerics import resampling_pvalue
-from caltest.hstatistics import h_tile
+from caltest.htiles import h_tile
 from caltest.predictions import Sample
 
 TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
@@ -134,7 +134,8 @@ def test_bootstrap_against_the_two_published_forms():
 def test_bootstrap_does_not_depend_on_how_many_draws_are_taken_at_once(monkeypatch):
     p, y = data(15)
     whole = ct.AsymptoticSKCETest(TV, n_resamples=50)(p, y, rng=3).null_distribution
-    monkeypatch.setattr("caltest.nulls.bootstrap.DRAWS_AT_ONCE", 7)
+    monkeypatch.setattr("caltest.nulls.bootstrap.COUNTS_AT_ONCE", 7 * 15)
+    monkeypatch.setattr("caltest.nulls.bootstrap.LEAST_DRAWS", 7)
     assert ct.AsymptoticSKCETest(TV, n_resamples=50)(p, y, rng=3).null_distribution == pytest.approx(whole, rel=1e-12)
 
 

@@ -1,0 +1,140 @@
+"""h between ranges of a sample, in the fastest way there is for the family of predictions and the kernel.
+
+Any family and kernel: from tiles of the kernel, its expectations and the kernel of predictions. Finitely many outcomes
+and a function of a distance: compiled, without temporaries. Normal predictions with a Gaussian kernel of targets:
+compiled. All agree to rounding.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from caltest._loops.blocks import block_sums
+from caltest._loops.gaussian import gaussian_tile
+from caltest._loops.pairs import finite_sums, finite_tile
+from caltest._types import FloatArray
+from caltest.kernels import GaussianKernel, ProductKernel, RadialKernel
+from caltest.predictions import FinitePredictions, Normal, Sample
+
+Place = tuple[slice, slice]
+"""Ranges of rows and of columns that are equal or do not overlap."""
+
+
+def h_tile(kernel: ProductKernel, rows: Sample, columns: Sample) -> FloatArray:
+    """``h`` between all rows (..., r) and columns (..., c), of shape (..., r, c): the definition."""
+    tile = rows.predictions.centred_kernel(kernel.target_kernel, rows.targets, columns.predictions, columns.targets)
+    tile *= kernel.prediction_kernel.tile(rows.predictions, columns.predictions)
+    return tile
+
+
+class Tiles(ABC):
+    """h of one sample and kernel, range by range."""
+
+    @abstractmethod
+    def tile(self, place: Place) -> FloatArray:
+        """``h`` between the rows and the columns, (r, c)."""
+
+    @abstractmethod
+    def block_sums(self, block_size: int) -> FloatArray:
+        """Sum of ``h`` over the pairs i < j of each block of consecutive observations, which fill the sample."""
+
+    def sums(self, place: Place) -> tuple[float, float]:
+        """Sums of ``h`` over the pairs i < j of the place, and over its diagonal."""
+        h = self.tile(place)
+        if place[0] != place[1]:
+            return float(h.sum()), 0.0
+        trace = float(np.trace(h))
+        return (float(h.sum()) - trace) / 2.0, trace
+
+
+@dataclass(frozen=True, eq=False)
+class AnyTiles(Tiles):
+    """From the definition."""
+
+    kernel: ProductKernel
+    sample: Sample
+
+    def tile(self, place: Place) -> FloatArray:
+        """``h`` between the rows and the columns, (r, c)."""
+        rows, columns = place
+        return h_tile(self.kernel, self.sample.take(rows), self.sample.take(columns))
+
+    def block_sums(self, block_size: int) -> FloatArray:
+        """One stack of tiles for each first partner of a pair."""
+        index = np.arange(len(self.sample)).reshape(-1, block_size)
+        pairs = np.zeros(index.shape[0])
+        for first in range(block_size - 1):
+            rows, columns = self.sample.take(index[:, first : first + 1]), self.sample.take(index[:, first + 1 :])
+            pairs += h_tile(self.kernel, rows, columns).sum(axis=(1, 2))
+        return pairs
+
+
+class FiniteTiles(Tiles):
+    """``f(d / bandwidth) (e_y - p)' A (e_y' - p')`` for finitely many outcomes."""
+
+    def __init__(self, kernel: ProductKernel, metric_kernel: RadialKernel, sample: Sample) -> None:
+        predictions = sample.predictions
+        assert isinstance(predictions, FinitePredictions)
+        metric = metric_kernel.metric
+        residuals = predictions.residuals(sample.targets)
+        self._vectors = (
+            np.ascontiguousarray(predictions.embedding(metric)),
+            predictions.times_gram(residuals, kernel.target_kernel),
+            residuals,
+        )
+        self._settings: tuple[Any, ...] = (
+            metric.kind,
+            metric.scale,
+            metric.root,
+            metric_kernel.power,
+            metric_kernel.inverse_width,
+        )
+
+    def tile(self, place: Place) -> FloatArray:
+        """``h`` between the rows and the columns, (r, c)."""
+        rows, columns = (_ends(part) for part in place)
+        out = np.empty((rows[1] - rows[0], columns[1] - columns[0]))
+        finite_tile(*self._vectors, rows, columns, *self._settings, out)
+        return out
+
+    def sums(self, place: Place) -> tuple[float, float]:
+        """Sums of ``h`` over the pairs i < j of the place, and over its diagonal."""
+        rows, columns = (_ends(part) for part in place)
+        return finite_sums(*self._vectors, rows, columns, *self._settings)
+
+    def block_sums(self, block_size: int) -> FloatArray:
+        """Pair by pair."""
+        return block_sums(*self._vectors, *self._settings, block_size)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalTiles(AnyTiles):
+    """Normal predictions with a Gaussian kernel of targets."""
+
+    def tile(self, place: Place) -> FloatArray:
+        """``h`` between the rows and the columns, (r, c)."""
+        predictions, gaussian = self.sample.predictions, self.kernel.target_kernel
+        assert isinstance(predictions, Normal)
+        assert isinstance(gaussian, GaussianKernel)
+        rows, columns = place
+        tile = self.kernel.prediction_kernel.tile(predictions.take(rows), predictions.take(columns))
+        precision = 1.0 / gaussian.width
+        vectors = predictions.mean, predictions.scale * precision, self.sample.targets
+        gaussian_tile(*vectors, precision, _ends(rows), _ends(columns), tile)
+        return tile
+
+
+def tiles_of(kernel: ProductKernel, sample: Sample) -> Tiles:
+    """The fastest way to h of a sample."""
+    predictions, metric_kernel = sample.predictions, kernel.prediction_kernel
+    if isinstance(predictions, FinitePredictions) and isinstance(metric_kernel, RadialKernel):
+        return FiniteTiles(kernel, metric_kernel, sample)
+    if isinstance(predictions, Normal) and isinstance(kernel.target_kernel, GaussianKernel):
+        return NormalTiles(kernel, sample)
+    return AnyTiles(kernel, sample)
+
+
+def _ends(part: slice) -> tuple[int, int]:
+    return part.start, part.stop
