@@ -7,9 +7,10 @@ import caltest
 
 PACKAGE = Path(caltest.__file__).parent
 LAYERS = [
-    ["_types", "_arrays", "_jit", "_numerics", "_validation"],
-    ["result"],
+    ["_types", "_arrays", "_jit", "_numerics"],
     ["_loops"],
+    ["_validation"],
+    ["result"],
     ["kernels"],
     ["predictions"],
     ["hstatistics", "hredraws", "binning", "datasets"],

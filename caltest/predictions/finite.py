@@ -37,14 +37,6 @@ class FinitePredictions(Predictions):
     def notion(self) -> str:
         """Which calibration these predictions are about: canonical, binary, top label, one class."""
 
-    @abstractmethod
-    def point_masses(self, targets: Array) -> Self:
-        """Predictions of the same family that are certain of the targets."""
-
-    @abstractmethod
-    def averages(self, groups: Array, n_groups: int) -> Self:
-        """Mean prediction of each group, where ``groups`` (n,) numbers them."""
-
     def residuals(self, targets: Array) -> FloatArray:
         """``e_y - p``, of shape (..., n, k)."""
         residuals = -self.probabilities
