@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from caltest._types import Array, ArrayLike
 
@@ -26,6 +27,16 @@ def to_array(data: ArrayLike, name: str) -> Array:
     if array.dtype == object:
         array = _from_objects(array, name)
     return array
+
+
+def read_only(array: Array, dtype: DTypeLike) -> Array:
+    """A read-only, C-contiguous view of an array, or of a converted copy where type or layout differ.
+
+    Loops that are given such views see one type of array and are compiled once.
+    """
+    view = np.require(array, dtype, ["C", "A"]).view()
+    view.flags.writeable = False
+    return view
 
 
 def _is_tensor(data: Any) -> bool:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._arrays import to_array
+from caltest._arrays import read_only, to_array
+from caltest._loops.rows import are_distributions
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 
 SUM_TOLERANCE = 1e-6
@@ -39,9 +40,25 @@ def _place(where: tuple[int, ...]) -> str:
     return f"row {where[0]}" if len(where) == 1 else f"row {where[0]}, column {where[1]}"
 
 
-def probability_matrix(data: ArrayLike, name: str = "probabilities") -> tuple[FloatArray, str]:
-    """An (n, k) array of probability vectors, and a note on what was done to it (empty if nothing was)."""
+def probability_matrix(data: ArrayLike, name: str = "probabilities", *, copy: bool = True) -> tuple[FloatArray, str]:
+    """A read-only (n, k) array of probability vectors, and a note on what was done to it (empty if nothing was).
+
+    Without ``copy`` it can be a view of the data. Time: one pass over data that need no mending.
+    """
     array = to_array(data, name)
+    if array.ndim == 2 and array.size > 0 and array.shape[1] > 1 and array.dtype.kind in "buif":
+        matrix = _floats(array, copy)
+        if are_distributions(matrix, SUM_TOLERANCE):
+            return matrix, ""
+    matrix, note = _mended_matrix(array, name)
+    return read_only(matrix, np.float64), note
+
+
+def _floats(array: Array, copy: bool) -> FloatArray:
+    return read_only(np.array(array, dtype=np.float64, order="C") if copy else array, np.float64)
+
+
+def _mended_matrix(array: Array, name: str) -> tuple[FloatArray, str]:
     if array.ndim == 2 and array.size and array.dtype.kind == "f" and np.isneginf(array).any():
         _refuse_log_probabilities(array, name)
     matrix = real_array(array, name, ndim=2)
@@ -95,9 +112,22 @@ def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) ->
     )
 
 
-def probability_vector(data: ArrayLike, name: str = "probabilities") -> tuple[FloatArray, str]:
-    """An (n,) array of probabilities of class 1, and a note on what was done to it (empty if nothing was)."""
-    vector = real_array(data, name, ndim=1)
+def probability_vector(data: ArrayLike, name: str = "probabilities", *, copy: bool = True) -> tuple[FloatArray, str]:
+    """A read-only (n,) array of probabilities of class 1, and a note on what was done to it (empty if nothing was).
+
+    Without ``copy`` it can be a view of the data.
+    """
+    array = to_array(data, name)
+    if array.ndim == 1 and array.size > 0 and array.dtype.kind in "buif":
+        vector = _floats(array, copy)
+        if vector.min() >= 0.0 and vector.max() <= 1.0:
+            return vector, ""
+    vector, note = _mended_vector(array, name)
+    return read_only(vector, np.float64), note
+
+
+def _mended_vector(array: Array, name: str) -> tuple[FloatArray, str]:
+    vector = real_array(array, name, ndim=1)
     if vector.min() < 0.0 or vector.max() > 1.0 + SUM_TOLERANCE:
         i = int(np.argmax((vector < 0.0) | (vector > 1.0 + SUM_TOLERANCE)))
         raise ValueError(
@@ -120,7 +150,7 @@ def _advice(vector: FloatArray) -> str:
 
 
 def class_labels(data: ArrayLike, k: int, classes: Sequence[Any] | None, name: str = "targets") -> IntArray:
-    """Labels 0..k-1 as an (n,) integer array; with ``classes`` the labels are looked up there."""
+    """Labels 0..k-1 as an (n,) integer array, which can be the data; with ``classes`` they are looked up there."""
     array = to_array(data, name)
     if array.size == 0:
         raise ValueError(f"{name}: got no values (shape {array.shape}), wanted at least one observation")
@@ -145,6 +175,8 @@ def class_labels(data: ArrayLike, k: int, classes: Sequence[Any] | None, name: s
 
 
 def _whole_labels(array: Array, k: int, name: str) -> IntArray:
+    if array.dtype.kind in "bui" and array.min() >= 0 and array.max() < k:
+        return np.require(array, np.intp, ["C", "A"])
     values = real_array(array, name, ndim=1)
     fractional = values != np.floor(values)
     if fractional.any():
@@ -196,9 +228,11 @@ def same_length(n_predictions: int, n_targets: int, name: str = "targets") -> No
 
 def not_swapped(predictions: Array, targets: Array) -> None:
     """Raise ``ValueError`` if the first argument looks like the labels and the second like the predictions."""
+    if targets.dtype.kind != "f":
+        return
     labels_first = predictions.ndim == 1 and _all_whole(predictions)
-    matrix_second = targets.ndim == 2 and targets.shape[1] > 1 and targets.dtype.kind == "f"
-    fractions_second = targets.ndim == 1 and targets.dtype.kind == "f" and not _all_whole(targets) and _in_unit(targets)
+    matrix_second = targets.ndim == 2 and targets.shape[1] > 1
+    fractions_second = targets.ndim == 1 and not _all_whole(targets) and _in_unit(targets)
     if labels_first and (matrix_second or fractions_second):
         raise ValueError(
             f"predictions: got labels (shape {predictions.shape}) and targets: got probabilities (shape "

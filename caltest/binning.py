@@ -6,8 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from caltest._arrays import read_only
+from caltest._loops.uniform import uniform_cells
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import whole_number
+
+LARGEST = 2**62
+"""Whole numbers up to this are safe to add."""
 
 
 class Binning(ABC):
@@ -54,8 +59,10 @@ class UniformBinning(Binning):
         object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
 
     def assign(self, points: FloatArray) -> IntArray:
-        """Number of the bin of each point. Time O(n d log n)."""
-        return _number_rows(np.searchsorted(np.arange(1, self.n_bins) / self.n_bins, points, side="left"))
+        """Number of the bin of each point. Time O(n d), and O(n log n) for d > 1."""
+        cells = np.empty(points.shape, dtype=np.intp)
+        uniform_cells(read_only(points, np.float64), self.n_bins, cells)
+        return _number_rows(cells, self.n_bins)
 
     def describe(self) -> str:
         """The rule in a few words."""
@@ -99,7 +106,7 @@ class QuantileBinning(Binning):
         last = -(-n * np.arange(1, self.n_bins) // self.n_bins) - 1
         edges = np.sort(points, axis=0)[last]
         cells = [np.searchsorted(edges[:, j], points[:, j], side="left") for j in range(points.shape[1])]
-        return _number_rows(np.stack(cells, axis=1))
+        return _number_rows(np.stack(cells, axis=1), self.n_bins)
 
     def describe(self) -> str:
         """The rule in a few words."""
@@ -202,8 +209,20 @@ class MedianVarianceBinning(Binning):
         return f"median-variance bins of at least {self.min_size}{most}"
 
 
-def _number_rows(cells: Array) -> IntArray:
-    """Number the distinct rows."""
-    if cells.shape[1] == 1:
-        return np.unique(cells[:, 0], return_inverse=True)[1]
-    return np.unique(cells, axis=0, return_inverse=True)[1].reshape(-1)
+def _number_rows(cells: IntArray, n_cells: int) -> IntArray:
+    """Number the distinct rows of numbers below ``n_cells`` in their lexicographic order."""
+    rows, n_rows = cells[:, 0], n_cells
+    for column in cells.T[1:]:
+        if n_rows > LARGEST // n_cells:
+            rows = np.unique(rows, return_inverse=True)[1]
+            n_rows = rows.size
+        rows = rows * n_cells + column
+        n_rows *= n_cells
+    return _number(rows) if n_rows <= 4 * rows.size else np.unique(rows, return_inverse=True)[1]
+
+
+def _number(values: IntArray) -> IntArray:
+    """Replace values by the numbers of the distinct ones, counting: time and memory O(n + largest value)."""
+    numbers = np.cumsum(np.bincount(values) > 0) - 1
+    # The mode "raise" would work on a copy; nothing is clipped.
+    return np.take(numbers, values, out=values, mode="clip")

@@ -12,7 +12,7 @@ import caltest as ct
 from caltest._tables import read_sample
 from caltest.calibration_test import default_kernel
 from caltest.kernels import RadialKernel
-from caltest.predictions import Sample, reduce_to_top_label, top_label_outcomes
+from caltest.predictions import Sample, reduce_to_top_label
 from caltest.result import format_pvalue
 
 TestMaker = Callable[[ct.ProductKernel], ct.CalibrationTest]
@@ -93,7 +93,8 @@ def _parser() -> argparse.ArgumentParser:
 def _test(options: argparse.Namespace) -> int:
     sample = read_sample(options.predictions, options.outcomes, normal=options.normal)
     if options.test == "ece-top-label" and isinstance(sample.predictions, ct.Categorical):
-        sample = Sample(reduce_to_top_label(sample.predictions), top_label_outcomes(sample.predictions, sample.targets))
+        confidence, top = reduce_to_top_label(sample.predictions)
+        sample = Sample(confidence, (top == sample.targets).astype(int))
     kernel, notes = _kernel(options, sample)
     result = TESTS[options.test][1](kernel).on(sample, rng=options.seed)
     result = replace(result, notes=(*result.notes, *notes))

@@ -14,7 +14,6 @@ from caltest._types import Array, FloatArray, IntArray
 from caltest.kernels import Cityblock, Euclidean, ExponentialKernel, ProductKernel, TotalVariation
 from caltest.predictions import FinitePredictions, Predictions
 
-
 NORMS = (TotalVariation, Cityblock, Euclidean)
 
 

@@ -9,7 +9,7 @@ from caltest._numerics import ranges, seed_of
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning, UniformBinning
-from caltest.predictions import Bernoulli, Categorical, Sample, as_sample, reduce_to_top_label, top_label_outcomes
+from caltest.predictions import Bernoulli, Categorical, Sample, as_sample, reduce_to_top_label
 from caltest.result import CalibrationTestResult, format_pvalue
 
 if TYPE_CHECKING:
@@ -131,7 +131,8 @@ def _binary(sample: Sample) -> tuple[Bernoulli, Array]:
     if isinstance(predictions, Bernoulli):
         return predictions, sample.targets
     if isinstance(predictions, Categorical):
-        return reduce_to_top_label(predictions), top_label_outcomes(predictions, sample.targets)
+        confidence, top = reduce_to_top_label(predictions)
+        return confidence, (top == sample.targets).astype(np.intp)
     raise TypeError(
         f"predictions: got {predictions.family} predictions, wanted Bernoulli or Categorical ones or an array of "
         "probabilities, because a reliability diagram compares probabilities with frequencies"

@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 import caltest as ct
+from caltest._loops import binned, rows, uniform
+from caltest.predictions import as_predictions
 
 N, K = 40, 3
 RNG = np.random.default_rng(0)
@@ -372,6 +374,30 @@ def test_predictions_keep_their_values(make, data):
     given[:] = given[::-1].copy()
     assert np.array_equal(predictions.sample(0), before)
     assert np.array_equal(make(data).sample(0), before)
+
+
+@pytest.mark.parametrize("dtype", ["<f8", ">f8", np.float32])
+@pytest.mark.parametrize("taken", [slice(None), slice(None, None, 2)], ids=["all", "every other"])
+def test_arrays_are_read_in_place_only_within_a_call(dtype, taken):
+    """Where they are contiguous doubles, and through views that cannot be written to."""
+    p = np.repeat(P, 2, axis=0).astype(dtype)[taken]
+    for given in (p, p[:, 0]):
+        in_place = given.dtype == np.float64 and given.flags.c_contiguous
+        for copy in (False, True):
+            read = as_predictions(given, copy=copy).embedding(ct.Euclidean())
+            assert np.shares_memory(read, given) == (in_place and not copy)
+            assert not read.flags.writeable
+            assert np.array_equal(read.reshape(given.shape), given)
+        assert given.flags.writeable
+
+
+def test_layouts_share_their_compiled_loops():
+    for form in FORMS.values():
+        ct.ECE()(*ct.top_label(form(P), form(Y.astype(float))))
+        ct.ECE()(form(P1), form(Y1.astype(float)))
+        ct.ECE()(ct.Categorical(P).take(slice(None, None, 2)), Y[::2])
+    for loop in (rows.are_distributions, rows.maxima, uniform.uniform_cells, binned.sums_of_bins, binned.error):
+        assert len(loop.signatures) == 1
 
 
 @pytest.mark.parametrize("change", ["test_predictions", "test_targets"])

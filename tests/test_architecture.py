@@ -7,9 +7,10 @@ import caltest
 
 PACKAGE = Path(caltest.__file__).parent
 LAYERS = [
-    ["_types", "_arrays", "_jit", "_numerics", "_validation", "_progress", "_threads"],
-    ["result"],
+    ["_types", "_arrays", "_jit", "_numerics", "_progress", "_threads"],
     ["_loops"],
+    ["_validation"],
+    ["result"],
     ["kernels"],
     ["predictions"],
     ["hlines", "htiles", "hstatistics", "hredraws", "binning", "datasets"],

@@ -32,6 +32,20 @@ def test_values_that_exceed_one_by_rounding_stay_in_the_last_bin():
     assert ct.UniformBinning(10).assign(column(1.0 + 1e-7, 0.95)).tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("d", [1, 2, 3, 40])
+@pytest.mark.parametrize("b", [1, 2, 3, 15, 100_000])
+def test_bins_are_numbered_in_the_order_of_their_cells(b, d):
+    """40 columns of 15 cells make more rows than there are 64-bit integers."""
+    rng = np.random.default_rng(4)
+    p = np.round(rng.random((60, d)), 1)[rng.integers(0, 60, 200)]
+    cells = np.searchsorted(np.arange(1, b) / b, p, side="left")
+    slow = {row: number for number, row in enumerate(sorted(set(map(tuple, cells.tolist()))))}
+    expected = [slow[tuple(row)] for row in cells.tolist()]
+    assert ct.UniformBinning(b).assign(p).tolist() == expected
+    assert ct.UniformBinning(b).assign(np.asfortranarray(p)).tolist() == expected
+    assert ct.UniformBinning(b).assign(np.repeat(p, 2, axis=0)[::2]).tolist() == expected
+
+
 def test_quantile_bins_hold_equal_numbers():
     values = np.random.default_rng(1).random(100)
     for n_bins in (1, 3, 7, 15):

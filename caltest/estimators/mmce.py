@@ -16,7 +16,6 @@ from caltest.predictions import (
     Predictions,
     Sample,
     reduce_to_top_label,
-    top_label_outcomes,
 )
 
 
@@ -102,10 +101,11 @@ class MMCE(Estimator):
 
 
 def _confidences(predictions: Predictions) -> Predictions:
-    return reduce_to_top_label(predictions) if isinstance(predictions, Categorical) else predictions
+    return reduce_to_top_label(predictions)[0] if isinstance(predictions, Categorical) else predictions
 
 
 def _outcomes(predictions: Predictions, targets: Array) -> Array:
     if not isinstance(predictions, Categorical):
         return targets
-    return top_label_outcomes(predictions, targets, np.uint8)
+    outcomes: Array = (reduce_to_top_label(predictions)[1] == targets).astype(np.uint8)
+    return outcomes

@@ -56,7 +56,8 @@ class UCME(Estimator):
 
     def __post_init__(self) -> None:
         check_product_kernel(self.kernel)
-        object.__setattr__(self, "locations", as_sample(self.test_predictions, self.test_targets, prefix="test_"))
+        locations = as_sample(self.test_predictions, self.test_targets, prefix="test_", copy=True)
+        object.__setattr__(self, "locations", locations)
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless the test locations are predictions of the same kind."""

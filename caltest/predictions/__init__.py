@@ -7,7 +7,7 @@ from caltest.predictions.categorical import Categorical
 from caltest.predictions.convert import as_predictions, as_sample, median_bandwidth
 from caltest.predictions.finite import FinitePredictions
 from caltest.predictions.normal import Normal
-from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label, top_label_outcomes
+from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label
 
 __all__ = [
     "MEDIAN_OF",
@@ -25,5 +25,4 @@ __all__ = [
     "median_bandwidth",
     "reduce_to_top_label",
     "top_label",
-    "top_label_outcomes",
 ]

@@ -50,11 +50,19 @@ class Bernoulli(FinitePredictions):
     family = "Bernoulli"
 
     def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
-        vector, note = probability_vector(probabilities)
-        self.notes = (note,) if note else ()
-        vector.flags.writeable = False
-        self._p = vector
+        self._fill(probabilities, classes, copy=True)
+
+    @classmethod
+    def borrowed(cls, probabilities: ArrayLike, classes: Sequence[Any] | None) -> Self:
+        """The same for the duration of a call: the array is not copied where its values can be read as they are."""
+        new = object.__new__(cls)
+        new._fill(probabilities, classes, copy=False)
+        return new
+
+    def _fill(self, probabilities: ArrayLike, classes: Sequence[Any] | None, copy: bool) -> None:
+        self._p, note = probability_vector(probabilities, copy=copy)
         self.classes = class_names(classes, 2)
+        self.notes = (note,) if note else ()
         self._notion = "binary"
 
     def _like(self, p: FloatArray) -> Self:
@@ -67,8 +75,8 @@ class Bernoulli(FinitePredictions):
 
     @classmethod
     def reduced(cls, p: FloatArray, notion: str, notes: tuple[str, ...]) -> Self:
-        """Binary predictions made from those for k classes; ``notion`` says how."""
-        new = cls(p)
+        """Binary predictions that keep an array made from those for k classes; ``notion`` says how."""
+        new = cls.borrowed(p, None)
         new._notion = notion
         new.notes = (*notes, *new.notes)
         return new
@@ -127,14 +135,6 @@ class Bernoulli(FinitePredictions):
         if isinstance(metric, (Cityblock, Euclidean, SquaredEuclidean)):
             return self._p[..., None]
         raise self._no_metric(metric, "TotalVariation(), Cityblock(), Euclidean()")
-
-    def point_masses(self, targets: Array) -> Self:
-        """Predictions 0 or 1."""
-        return self._like(targets.astype(np.float64))
-
-    def averages(self, groups: Array, n_groups: int) -> Self:
-        """Mean probability of each group."""
-        return self._like(np.bincount(groups, self._p, n_groups) / np.bincount(groups, minlength=n_groups))
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-|p - q| / median) x [y = y']``."""

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
-
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import class_labels, class_names, probability_matrix, same_length
 from caltest.kernels import (
@@ -47,10 +45,18 @@ class Categorical(FinitePredictions):
     family = "Categorical"
 
     def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
-        matrix, note = probability_matrix(probabilities)
-        matrix.flags.writeable = False
-        self._probabilities = matrix
-        self.classes = class_names(classes, matrix.shape[1])
+        self._fill(probabilities, classes, copy=True)
+
+    @classmethod
+    def borrowed(cls, probabilities: ArrayLike, classes: Sequence[Any] | None) -> Self:
+        """The same for the duration of a call: the array is not copied where its values can be read as they are."""
+        new = object.__new__(cls)
+        new._fill(probabilities, classes, copy=False)
+        return new
+
+    def _fill(self, probabilities: ArrayLike, classes: Sequence[Any] | None, copy: bool) -> None:
+        self._probabilities, note = probability_matrix(probabilities, copy=copy)
+        self.classes = class_names(classes, self.n_classes)
         self.notes = (note,) if note else ()
 
     def _like(self, probabilities: FloatArray) -> Self:
@@ -103,16 +109,6 @@ class Categorical(FinitePredictions):
         if isinstance(metric, (TotalVariation, Cityblock, Euclidean, SquaredEuclidean)):
             return self._probabilities
         raise self._no_metric(metric, "TotalVariation(), Cityblock(), Euclidean(), because classes have no order")
-
-    def point_masses(self, targets: Array) -> Self:
-        """Unit vectors of the labels."""
-        return self._like(np.eye(self.n_classes)[targets])
-
-    def averages(self, groups: Array, n_groups: int) -> Self:
-        """Mean probability vector of each group."""
-        sums = np.zeros((n_groups, self.n_classes))
-        np.add.at(sums, groups, self._probabilities)
-        return self._like(sums / np.bincount(groups, minlength=n_groups)[:, None])
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-TV / median) x [y = y']``, the kernel of the 2019 paper."""

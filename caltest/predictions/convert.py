@@ -13,17 +13,20 @@ from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.categorical import Categorical
 
 
-def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None) -> Predictions:
-    """``Predictions`` as they are, an (n, k) array-like as ``Categorical``, an (n,) array-like as ``Bernoulli``."""
+def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, copy: bool = True) -> Predictions:
+    """``Predictions`` as they are, an (n, k) array-like as ``Categorical``, an (n,) array-like as ``Bernoulli``.
+
+    Without ``copy`` they can read the caller's array, and then last no longer than the call.
+    """
     if isinstance(data, Predictions):
         if classes is not None:
             raise TypeError(f"classes: pass them to {data.family}(...), these predictions are already made")
         return data
     array = to_array(data, "predictions")
     if array.ndim == 2:
-        return Categorical(array, classes=classes)
+        return Categorical(array, classes=classes) if copy else Categorical.borrowed(array, classes)
     if array.ndim == 1:
-        return Bernoulli(array, classes=classes)
+        return Bernoulli(array, classes=classes) if copy else Bernoulli.borrowed(array, classes)
     raise ValueError(
         f"predictions: got shape {array.shape}, wanted (n, k) probabilities of k classes "
         "or (n,) probabilities of class 1"
@@ -31,16 +34,26 @@ def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None) -> Pre
 
 
 def as_sample(
-    predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None = None, prefix: str = ""
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    classes: Sequence[Any] | None = None,
+    *,
+    prefix: str = "",
+    copy: bool = False,
 ) -> Sample:
-    """Predictions and targets, checked and matched by position; ``prefix`` is that of the names in errors."""
+    """Predictions and targets, checked and matched by position; ``prefix`` is that of the names in errors.
+
+    Without ``copy`` the sample can read the caller's arrays, and then lasts no longer than the call.
+    """
     if isinstance(targets, Predictions):
         raise TypeError("targets: got predictions; the arguments are swapped, pass the predictions first")
     if not isinstance(predictions, Predictions):
         predictions = to_array(predictions, f"{prefix}predictions")
-        not_swapped(predictions, to_array(targets, f"{prefix}targets"))
-    converted = as_predictions(predictions, classes)
-    return Sample(converted, converted.check_targets(targets, f"{prefix}targets"))
+        targets = to_array(targets, f"{prefix}targets")
+        not_swapped(predictions, targets)
+    converted = as_predictions(predictions, classes, copy=copy)
+    checked = converted.check_targets(targets, f"{prefix}targets")
+    return Sample(converted, checked.copy() if copy else checked)
 
 
 def median_bandwidth(predictions: ArrayLike, metric: Metric, include_diagonal: bool = False) -> float:
@@ -80,4 +93,4 @@ def median_bandwidth(predictions: ArrayLike, metric: Metric, include_diagonal: b
     """
     if not isinstance(metric, Metric):
         raise TypeError(f"metric: got {metric!r}, wanted a metric such as TotalVariation()")
-    return median_distance(as_predictions(predictions), metric, include_diagonal)
+    return median_distance(as_predictions(predictions, copy=False), metric, include_diagonal)

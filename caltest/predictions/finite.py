@@ -38,14 +38,6 @@ class FinitePredictions(Predictions):
     def notion(self) -> str:
         """Which calibration these predictions are about: canonical, binary, top label, one class."""
 
-    @abstractmethod
-    def point_masses(self, targets: Array) -> Self:
-        """Predictions of the same family that are certain of the targets."""
-
-    @abstractmethod
-    def averages(self, groups: Array, n_groups: int) -> Self:
-        """Mean prediction of each group, where ``groups`` (n,) numbers them."""
-
     @property
     def bases(self) -> IntArray:
         """The class that most redraws of an observation have, (n,): of probability above 1/2, or -1 for none."""

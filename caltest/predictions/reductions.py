@@ -1,10 +1,10 @@
 """Binary problems inside a k-class problem: the top label, and every class against the rest."""
 
-from typing import Any
-
 import numpy as np
 
-from caltest._types import Array, ArrayLike, FloatArray
+from caltest._arrays import read_only
+from caltest._loops.rows import maxima
+from caltest._types import Array, ArrayLike, IntArray
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.categorical import Categorical
 from caltest.predictions.convert import as_sample
@@ -43,7 +43,8 @@ def top_label(predictions: ArrayLike, labels: ArrayLike) -> tuple[Bernoulli, Arr
     ([0.8, 0.7], [1, 0])
     """
     categorical, y = _categorical_sample(predictions, labels)
-    return reduce_to_top_label(categorical), top_label_outcomes(categorical, y)
+    confidence, top = reduce_to_top_label(categorical)
+    return confidence, np.equal(top, y, out=top)
 
 
 def classwise(predictions: ArrayLike, labels: ArrayLike) -> list[tuple[Bernoulli, Array]]:
@@ -76,25 +77,22 @@ def classwise(predictions: ArrayLike, labels: ArrayLike) -> list[tuple[Bernoulli
     """
     categorical, y = _categorical_sample(predictions, labels)
     names = categorical.classes or range(categorical.n_classes)
+    # Copies, since what is returned must not read the caller's array.
+    columns = [column.copy() for column in categorical.probabilities.T]
     return [
         (
-            Bernoulli.reduced(categorical.probabilities[:, c], f"class {name} against the rest", categorical.notes),
+            Bernoulli.reduced(columns[c], f"class {name} against the rest", categorical.notes),
             (y == c).astype(np.intp),
         )
         for c, name in enumerate(names)
     ]
 
 
-def reduce_to_top_label(categorical: Categorical) -> Bernoulli:
-    """Confidences of the most probable classes."""
-    confidence: FloatArray = categorical.probabilities.max(axis=-1)
-    return Bernoulli.reduced(confidence, "top label", categorical.notes)
-
-
-def top_label_outcomes(categorical: Categorical, labels: Array, dtype: type[np.integer[Any]] = np.intp) -> Array:
-    """1 where the label, of shape (..., n), is the most probable class."""
-    correct: Array = (categorical.probabilities.argmax(axis=-1) == labels).astype(dtype)
-    return correct
+def reduce_to_top_label(categorical: Categorical) -> tuple[Bernoulli, IntArray]:
+    """Confidences of the most probable classes, and these classes, the first one among equals."""
+    confidence, top = np.empty(len(categorical)), np.empty(len(categorical), dtype=np.intp)
+    maxima(read_only(categorical.probabilities, np.float64), confidence, top)
+    return Bernoulli.reduced(confidence, "top label", categorical.notes), top
 
 
 def _categorical_sample(predictions: ArrayLike, labels: ArrayLike) -> tuple[Categorical, Array]:

@@ -1,0 +1,88 @@
+"""Binned errors: the norms of the deviations of all bins.
+
+The deviation of a bin is the sum of its vectors (n, d), one coordinate a class, minus the numbers of its labels.
+Vectors of fewer coordinates than there are classes leave out the ``first`` classes.
+"""
+
+import numpy as np
+
+from caltest._jit import jit
+from caltest._types import Array, FloatArray, IntArray
+
+
+@jit
+def sums_of_bins(vectors: FloatArray, bins: IntArray, n_bins: int) -> FloatArray:
+    """Sums (n_bins, d) of the vectors, as exact as if added up in twice the precision.
+
+    What rounding takes off each addition is summed by itself (Ogita, Rump and Oishi 2005, Sum2), since the counts
+    subtracted later nearly cancel the sums.
+    """
+    sums = np.zeros((n_bins, vectors.shape[1]))
+    lost = np.zeros_like(sums)
+    for i in range(vectors.shape[0]):
+        for j in range(vectors.shape[1]):
+            value, before = vectors[i, j], sums[bins[i], j]
+            after = before + value
+            added = after - before
+            sums[bins[i], j] = after
+            lost[bins[i], j] += (before - (after - added)) + (value - added)
+    return sums + lost
+
+
+@jit
+def add_norms(
+    deviations: FloatArray, first: int, squared: bool, root: bool, weight: float, norms: FloatArray, out: FloatArray
+) -> None:
+    """``out[b] += weight sum_c |deviations[c, b]|``, or of their squares, or the root of that; norms is overwritten."""
+    norms[:] = 0.0
+    for c in range(first, deviations.shape[0]):
+        line = deviations[c]
+        for b in range(norms.shape[0]):
+            norms[b] += line[b] * line[b] if squared else abs(line[b])
+    for b in range(norms.shape[0]):
+        out[b] += weight * (np.sqrt(norms[b]) if root else norms[b])
+
+
+@jit
+def error(
+    sums: FloatArray, weights: FloatArray, bins: IntArray, labels: IntArray, first: int, squared: bool, root: bool
+) -> float:
+    """Sum over the bins of the weighted norm of the deviation, for labels (n,)."""
+    deviations = np.zeros((sums.shape[0], first + sums.shape[1], 1))
+    for m in range(sums.shape[0]):
+        for c in range(sums.shape[1]):
+            deviations[m, first + c, 0] = sums[m, c]
+    for i in range(bins.shape[0]):
+        deviations[bins[i], labels[i], 0] -= 1.0
+    norm, total = np.empty(1), np.zeros(1)
+    for m in range(sums.shape[0]):
+        add_norms(deviations[m], first, squared, root, weights[m], norm, total)
+    return float(total[0])
+
+
+@jit
+def errors(
+    sums: FloatArray,
+    weights: FloatArray,
+    bounds: IntArray,
+    order: IntArray,
+    labels: Array,
+    first: int,
+    squared: bool,
+    root: bool,
+) -> FloatArray:
+    """The same for labels (n, B), one column a redraw, where bin m has the rows ``order[bounds[m]:bounds[m + 1]]``.
+
+    The innermost loops run over the redraws: they write to different places, so none waits for another.
+    """
+    deviations = np.zeros((first + sums.shape[1], labels.shape[1]))
+    norms, totals = np.empty(labels.shape[1]), np.zeros(labels.shape[1])
+    for m in range(sums.shape[0]):
+        for c in range(sums.shape[1]):
+            deviations[first + c] = sums[m, c]
+        for i in order[bounds[m] : bounds[m + 1]]:
+            row = labels[i]
+            for b in range(row.shape[0]):
+                deviations[row[b], b] -= 1.0
+        add_norms(deviations, first, squared, root, weights[m], norms, totals)
+    return totals
