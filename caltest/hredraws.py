@@ -4,7 +4,7 @@ The kernel of the predictions is computed once for all targets, which come as an
 differ in their predictions' part are summed in the same pass.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest.hlines import Line, on_a_line
-from caltest.hstatistics import block_tiles, h_diagonal, n_upper_tiles, upper_tiles
+from caltest.hstatistics import h_diagonal, n_upper_tiles, upper_tiles
 from caltest.htiles import Place
 from caltest.kernels import (
     DeltaKernel,
@@ -69,11 +69,21 @@ def redrawn_block_means(
     n_blocks = len(predictions) // block_size
     used = n_blocks * block_size
     kept, targets = predictions.take(slice(0, used)), targets[:, :used]
-    places = block_tiles(used, block_size, TILE), n_blocks * n_upper_tiles(block_size, TILE)
+    places = block_tiles(used, block_size), n_blocks * n_upper_tiles(block_size, TILE)
     pairs = pair_sums([kernel], kept, targets, places)[0]
     if unbiased:
         return 2.0 * pairs / (n_blocks * block_size * (block_size - 1))
     return (2.0 * pairs + _diagonal_sums(kernel, kept, targets)) / (n_blocks * block_size**2)
+
+
+def block_tiles(n: int, block_size: int) -> Iterator[Place]:
+    """Tiles that cover the pairs i <= j within blocks."""
+    for block in ranges(n, block_size):
+        for rows, columns in upper_tiles(block_size, TILE):
+            yield (
+                slice(block.start + rows.start, block.start + rows.stop),
+                slice(block.start + columns.start, block.start + columns.stop),
+            )
 
 
 def redrawn_deviation_means(

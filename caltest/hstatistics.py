@@ -20,8 +20,11 @@ from caltest.htiles import Place, h_tile, tiles_of
 from caltest.kernels import ProductKernel
 from caltest.predictions import FinitePredictions, Sample
 
-TILE = 256
-"""Rows and columns of a tile: 0.5 MB of float64 for each thread, more only for families without compiled loops."""
+TILE = 512
+"""Rows and columns of a tile: 2 MB of float64 for each thread."""
+
+STRIP = 128
+"""Rows whose h is summed together."""
 
 SMALL_BLOCK = 128
 """Blocks up to this size are summed many at once."""
@@ -55,11 +58,18 @@ def n_upper_tiles(n: int, tile: int) -> int:
     return strips * (strips + 1) // 2
 
 
-def h_sums(kernel: ProductKernel, sample: Sample, tile: int = TILE) -> tuple[float, float]:
-    """Sum of ``h`` over the pairs i < j, and over the diagonal. Time O(n**2), memory O(tile**2) for each thread."""
-    places = upper_tiles(len(sample), tile), n_upper_tiles(len(sample), tile)
+def strips(start: int, stop: int, size: int) -> Iterator[Place]:
+    """Rows start..stop-1 in ranges, each with the columns from its first row on: all pairs i <= j, and a few others."""
+    for rows in ranges(stop - start, size):
+        yield slice(start + rows.start, start + rows.stop), slice(start + rows.start, stop)
+
+
+def h_sums(kernel: ProductKernel, sample: Sample, size: int = STRIP) -> tuple[float, float]:
+    """Sum of ``h`` over the pairs i < j, and over the diagonal. Time O(n**2), memory O(n k)."""
+    n = len(sample)
     pairs, diagonal = 0.0, 0.0
-    for one, trace in threaded(tiles_of(kernel, sample).sums, *places, "kernel of all pairs"):
+    parts = threaded(tiles_of(kernel, sample).sums, strips(0, n, size), -(-n // size), "kernel of all pairs")
+    for one, trace in parts:
         pairs += one
         diagonal += trace
     return pairs, diagonal
@@ -94,26 +104,16 @@ def _sums_of_blocks(kernel: ProductKernel, sample: Sample, block_size: int) -> F
     """Sum of ``h`` over the pairs i < j of each block: tile by tile for large blocks, many small blocks at once."""
     n_blocks = len(sample) // block_size
     if block_size > SMALL_BLOCK:
-        n_tiles = n_upper_tiles(block_size, TILE)
-        tiles = tiles_of(kernel, sample)
-        places = block_tiles(n_blocks * block_size, block_size, TILE)
-        sums = [pairs for pairs, _ in threaded(tiles.sums, places, n_blocks * n_tiles, "blocks")]
-        return np.array(sums).reshape(n_blocks, n_tiles).sum(axis=1)
+        each = -(-block_size // STRIP)
+        starts = range(0, n_blocks * block_size, block_size)
+        places = (place for start in starts for place in strips(start, start + block_size, STRIP))
+        sums = [pairs for pairs, _ in threaded(tiles_of(kernel, sample).sums, places, n_blocks * each, "blocks")]
+        return np.array(sums).reshape(n_blocks, each).sum(axis=1)
     width = sample.predictions.n_classes if isinstance(sample.predictions, FinitePredictions) else 8
     size = max(1, PART // (width * block_size))
     parts = (sample.take(slice(b.start * block_size, b.stop * block_size)) for b in ranges(n_blocks, size))
     blocks = threaded(lambda part: tiles_of(kernel, part).block_sums(block_size), parts, -(-n_blocks // size), "blocks")
     return np.concatenate(list(blocks))
-
-
-def block_tiles(n: int, block_size: int, tile: int) -> Iterator[Place]:
-    """Tiles that cover the pairs i <= j within blocks."""
-    for block in ranges(n, block_size):
-        for rows, columns in upper_tiles(block_size, tile):
-            yield (
-                slice(block.start + rows.start, block.start + rows.stop),
-                slice(block.start + columns.start, block.start + columns.stop),
-            )
 
 
 def weighted_sums(kernel: ProductKernel, sample: Sample, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -14,12 +14,13 @@ import numpy as np
 from caltest._loops.blocks import block_sums
 from caltest._loops.gaussian import gaussian_tile
 from caltest._loops.pairs import finite_sums, finite_tile
+from caltest._numerics import ranges
 from caltest._types import FloatArray
 from caltest.kernels import GaussianKernel, ProductKernel, RadialKernel
 from caltest.predictions import FinitePredictions, Normal, Sample
 
 Place = tuple[slice, slice]
-"""Ranges of rows and of columns that are equal or do not overlap."""
+"""Ranges of rows and of columns."""
 
 
 def h_tile(kernel: ProductKernel, rows: Sample, columns: Sample) -> FloatArray:
@@ -40,13 +41,22 @@ class Tiles(ABC):
     def block_sums(self, block_size: int) -> FloatArray:
         """Sum of ``h`` over the pairs i < j of each block of consecutive observations, which fill the sample."""
 
-    def sums(self, place: Place) -> tuple[float, float]:
-        """Sums of ``h`` over the pairs i < j of the place, and over its diagonal."""
-        h = self.tile(place)
-        if place[0] != place[1]:
-            return float(h.sum()), 0.0
-        trace = float(np.trace(h))
-        return (float(h.sum()) - trace) / 2.0, trace
+    def sums(self, strip: Place) -> tuple[float, float]:
+        """Sums of ``h`` over the pairs i < j of a strip, and over its diagonal.
+
+        The columns of a strip begin where its rows begin and go on beyond them.
+        """
+        rows, columns = strip
+        size = rows.stop - rows.start
+        pairs, diagonal = 0.0, 0.0
+        for part in ranges(columns.stop - columns.start, size):
+            h = self.tile((rows, slice(columns.start + part.start, columns.start + part.stop)))
+            if part.start == 0:
+                diagonal = float(np.trace(h))
+                pairs = (float(h.sum()) - diagonal) / 2.0
+            else:
+                pairs += float(h.sum())
+        return pairs, diagonal
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +109,10 @@ class FiniteTiles(Tiles):
         finite_tile(*self._vectors, rows, columns, *self._settings, out)
         return out
 
-    def sums(self, place: Place) -> tuple[float, float]:
-        """Sums of ``h`` over the pairs i < j of the place, and over its diagonal."""
-        rows, columns = (_ends(part) for part in place)
-        return finite_sums(*self._vectors, rows, columns, *self._settings)
+    def sums(self, strip: Place) -> tuple[float, float]:
+        """Sums of ``h`` over the pairs i < j of a strip, and over its diagonal."""
+        rows, columns = strip
+        return finite_sums(*self._vectors, _ends(rows), columns.stop, *self._settings)
 
     def block_sums(self, block_size: int) -> FloatArray:
         """Pair by pair."""

@@ -1,7 +1,7 @@
 """h of predictions with finitely many outcomes between rows and columns of a sample, without large temporaries.
 
-``h_ij = f(factor d_ij) left_i . right_j`` with the distance d of the points, a decreasing function f and, for the target
-part, residuals: all for two rows at a time, whose lines of distances and products stay in the cache.
+``h_ij = f(factor d_ij) left_i . right_j`` with the distance d of the points, a decreasing function f and, for the
+target part, residuals: all for two rows at a time, whose lines of distances and products stay in the cache.
 """
 
 import numpy as np
@@ -10,6 +10,9 @@ from caltest._jit import jit
 from caltest._loops.exponential import exp_of_negative
 from caltest._loops.tiles import PRODUCT, _add_four
 from caltest._types import FloatArray
+
+CACHED = 2**15
+"""Numbers in the columns of a tile, which stay in the cache."""
 
 
 @jit
@@ -85,36 +88,43 @@ def finite_sums(
     left: FloatArray,
     right: FloatArray,
     rows: tuple[int, int],
-    columns: tuple[int, int],
+    stop: int,
     kind: int,
     scale: float,
     root: bool,
     power: int,
     factor: float,
 ) -> tuple[float, float]:
-    """Sums of h over the pairs i < j of a tile, and over its diagonal.
+    """Sums of h over the pairs i < j with i in a range of rows and j < stop, and over h_ii for these rows.
 
-    ``rows`` and ``columns`` are where the tile begins and ends; they are equal or do not overlap. The other arguments
-    are those of ``blocks.block_sums``.
+    ``rows`` is where the range begins and ends; the other arguments are those of ``blocks.block_sums``.
     """
-    on_diagonal = rows[0] == columns[0]
     row_points, row_vectors = _padded(points, *rows), _padded(left, *rows)
-    column_points, column_vectors = _transposed(points, *columns), _transposed(right, *columns)
-    size, last = columns[1] - columns[0], rows[1] - rows[0] - 1
-    distances, products = np.empty((2, size)), np.empty((2, size))
+    last = rows[1] - rows[0] - 1
+    width = max(64, min(512, CACHED // points.shape[1]))
     pairs = diagonal = 0.0
-    d, e, g, h = distances[0], distances[1], products[0], products[1]
-    for i in range(0, last + 1, 2):
-        second = min(i + 1, last)
-        _add_coordinates_of_two(kind, row_points[i], row_points[second], column_points, d, e)
-        _add_coordinates_of_two(PRODUCT, row_vectors[i], row_vectors[second], column_vectors, g, h)
-        _times_kernel(d, scale, root, power, factor, g)
-        _times_kernel(e, scale, root, power, factor, h)
-        if on_diagonal:
-            diagonal += g[i] + (h[second] if i < last else 0.0)
-        pairs += _sum(g, i + 1 if on_diagonal else 0)
-        if i < last:
-            pairs += _sum(h, i + 2 if on_diagonal else 0)
+    for start in range(rows[0], stop, width):
+        end = min(start + width, stop)
+        column_points, column_vectors = _transposed(points, start, end), _transposed(right, start, end)
+        distances, products = np.empty((2, end - start)), np.empty((2, end - start))
+        d, e, g, h = distances[0], distances[1], products[0], products[1]
+        for i in range(0, last + 1, 2):
+            second = min(i + 1, last)
+            if rows[0] + i >= end:
+                break
+            _add_coordinates_of_two(kind, row_points[i], row_points[second], column_points, d, e)
+            _add_coordinates_of_two(PRODUCT, row_vectors[i], row_vectors[second], column_vectors, g, h)
+            _times_kernel(d, scale, root, power, factor, g)
+            _times_kernel(e, scale, root, power, factor, h)
+            # Where the row itself is among the columns, and from where on its partners are.
+            itself = rows[0] + i - start
+            if itself >= 0:
+                diagonal += g[itself]
+            pairs += _sum(g, max(0, itself + 1))
+            if i < last:
+                if 0 <= itself + 1 < end - start:
+                    diagonal += h[itself + 1]
+                pairs += _sum(h, max(0, itself + 2))
     return pairs, diagonal
 
 
@@ -132,7 +142,7 @@ def finite_tile(
     factor: float,
     out: FloatArray,
 ) -> None:
-    """Write h between the rows and the columns to ``out``; the arguments are those of ``finite_sums``."""
+    """Write h between rows and columns, given by where they begin and end, to ``out`` (r, c)."""
     row_points, row_vectors = _padded(points, *rows), _padded(left, *rows)
     column_points, column_vectors = _transposed(points, *columns), _transposed(right, *columns)
     last = rows[1] - rows[0] - 1
