@@ -1,4 +1,4 @@
-"""Parts of a computation on all processors: threads, because compiled loops and numpy run without the interpreter lock."""
+"""Parts of a computation in threads on all processors: compiled loops and numpy run without the interpreter lock."""
 
 import os
 from collections import deque

@@ -1,4 +1,4 @@
-"""Sums over pairs of points on a line whose kernel is exp(-|x - x'|): a product along the line, so one pass is enough."""
+"""Sums over pairs of points on a line with the kernel exp(-|x - x'|), a product along the line: one pass is enough."""
 
 import numpy as np
 

@@ -3,6 +3,9 @@
 from caltest._jit import jit
 from caltest._types import Array, FloatArray
 
+FEW_CLASSES = 32
+"""Up to so many cumulative probabilities it is faster to compare with all of them than to halve an interval."""
+
 
 @jit
 def classes_from_uniforms(cumulative: FloatArray, uniforms: FloatArray, out: Array) -> None:
@@ -15,8 +18,18 @@ def classes_from_uniforms(cumulative: FloatArray, uniforms: FloatArray, out: Arr
     for b in range(uniforms.shape[0]):
         for i in range(n):
             line = cumulative[i]
-            threshold = uniforms[b, i] * line[k - 1]
-            label = 0
-            while label < k - 1 and line[label] <= threshold and line[label] < line[k - 1]:
-                label += 1
+            total = line[k - 1]
+            threshold = uniforms[b, i] * total
+            if k <= FEW_CLASSES:
+                label = 0
+                for c in range(k - 1):
+                    label += 1 if line[c] <= threshold and line[c] < total else 0
+            else:
+                label, above = 0, k - 1
+                while label < above:
+                    middle = (label + above) // 2
+                    if line[middle] <= threshold and line[middle] < total:
+                        label = middle + 1
+                    else:
+                        above = middle
             out[b, i] = label

@@ -1,19 +1,21 @@
 """Bootstrap of the limit distribution of a degenerate U-statistic."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._numerics import ranges
+from caltest._jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
 from caltest._types import FloatArray
 from caltest.estimators import Estimator, UStatistic
 from caltest.hstatistics import h_diagonal, weighted_sums
+from caltest.kernels import ProductKernel
 from caltest.nulls.base import ResamplingNull
 from caltest.predictions import Sample
 
 COUNTS_AT_ONCE = 2**23
-LEAST_DRAWS = 128
-"""Resamples are made in passes of 64 MB of counts, or of this many resamples where there are more observations."""
+LEAST_STREAMS = 4
+"""Resamples are made in passes of 64 MB of counts, or of so many streams where there are more observations."""
 
 
 @dataclass(frozen=True)
@@ -67,21 +69,29 @@ class ArconesGineBootstrap(ResamplingNull):
     ) -> tuple[float, float, FloatArray]:
         """The estimate, n times the estimate, and its bootstrap draws."""
         assert isinstance(estimator, UStatistic)
-        n = len(sample)
-        diagonal = h_diagonal(estimator.kernel, sample)
-        draws, total = np.empty(self.n_resamples), 0.0
-        for part in ranges(self.n_resamples, max(LEAST_DRAWS, COUNTS_AT_ONCE // n)):
-            counts = _multinomial_counts(rng, n, part.stop - part.start)
-            forms, rows = weighted_sums(estimator.kernel, sample, counts)
-            total = float(rows.sum())
-            linear = (diagonal + 2.0 * (n - 1) / n * rows) @ counts
-            draws[part] = (forms - linear + (n - 1) / n * total) / n
-        estimate = (total - float(diagonal.sum())) / (n * (n - 1))
-        return estimate, n * estimate, draws
+        n, kernel = len(sample), estimator.kernel
+        diagonal = h_diagonal(kernel, sample)
+        at_once = max(LEAST_STREAMS, COUNTS_AT_ONCE // (n * RESAMPLES_OF_A_STREAM))
+        parts = in_parts(streams(rng, self.n_resamples), at_once)
+        results = run(_bootstrap, [(kernel, sample, diagonal, part) for part in parts], "bootstrap")
+        estimate = (results[0][1] - float(diagonal.sum())) / (n * (n - 1))
+        return estimate, n * estimate, np.concatenate([draws for draws, _ in results])
 
     def describe(self) -> str:
         """The null in one line."""
         return f"Arcones-Gine bootstrap, {self.n_resamples} resamples"
+
+
+def _bootstrap(
+    kernel: ProductKernel, sample: Sample, diagonal: FloatArray, part: Sequence[Stream]
+) -> tuple[FloatArray, float]:
+    """Draws of the statistic, and the sum of h over all pairs."""
+    n = len(sample)
+    counts = np.concatenate([_multinomial_counts(generator, n, size) for generator, size in part], axis=1)
+    forms, rows = weighted_sums(kernel, sample, counts)
+    total = float(rows.sum())
+    linear = (diagonal + 2.0 * (n - 1) / n * rows) @ counts
+    return (forms - linear + (n - 1) / n * total) / n, total
 
 
 def _multinomial_counts(rng: np.random.Generator, n: int, size: int) -> FloatArray:

@@ -1,13 +1,18 @@
 """Consistency resampling: redraw the predictions with replacement and the targets from them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from caltest._jobs import Stream, in_parts, run, streams
 from caltest._types import FloatArray
 from caltest.estimators import ECE, Estimator
 from caltest.nulls.base import ResamplingNull
-from caltest.predictions import Sample
+from caltest.predictions import Predictions, Sample
+
+PART = 4
+"""Streams of random numbers whose resamples are made together, so that progress is seen between them."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +53,10 @@ class ConsistencyResampling(ResamplingNull):
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator
     ) -> tuple[float, float, FloatArray]:
         """The estimate and its values for resampled predictions."""
-        n = len(sample)
         estimate = estimator.estimate(sample)
-        draws = np.empty(self.n_resamples)
-        for b in range(self.n_resamples):
-            predictions = sample.predictions.take(rng.integers(n, size=n))
-            draws[b] = estimator.estimate(Sample(predictions, predictions.sample(rng)))
-        return estimate, estimate, draws
+        parts = in_parts(streams(rng, self.n_resamples), PART)
+        draws = run(_resampled_estimates, [(estimator, sample.predictions, part) for part in parts], "resamples")
+        return estimate, estimate, np.concatenate(draws)
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
         """A caution for binned errors; for kernel errors repeated predictions do no harm."""
@@ -68,3 +70,14 @@ class ConsistencyResampling(ResamplingNull):
     def describe(self) -> str:
         """The null in one line."""
         return f"consistency resampling, {self.n_resamples} resamples"
+
+
+def _resampled_estimates(estimator: Estimator, predictions: Predictions, part: Sequence[Stream]) -> FloatArray:
+    """Estimates for predictions drawn with replacement and targets drawn from them."""
+    n = len(predictions)
+    draws = []
+    for generator, size in part:
+        for _ in range(size):
+            resampled = predictions.take(generator.integers(n, size=n))
+            draws.append(estimator.estimate(Sample(resampled, resampled.sample(generator))))
+    return np.array(draws)

@@ -1,13 +1,18 @@
 """Exact conditional Monte Carlo: keep the predictions, redraw the targets."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._types import FloatArray
+from caltest._jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
+from caltest._types import Array, FloatArray
 from caltest.estimators import Estimator
 from caltest.nulls.base import ResamplingNull
-from caltest.predictions import Sample
+from caltest.predictions import Predictions, Sample
+
+LARGEST = 2**30
+"""Bytes of redrawn targets kept at a time; with more, the kernel is computed again for each part of them."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +55,20 @@ class ConditionalMonteCarlo(ResamplingNull):
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator
     ) -> tuple[float, float, FloatArray]:
         """The estimate and its values for redraws of the targets."""
-        targets = sample.predictions.with_redraws(sample.targets, rng, self.n_resamples)
-        values = estimator.estimates(sample.predictions, targets)
+        predictions = sample.predictions
+        labels = max(1, LARGEST // (len(sample) * predictions.target_bytes * RESAMPLES_OF_A_STREAM))
+        parts = in_parts(streams(rng, self.n_resamples), labels)
+        calls = [(estimator, predictions, None if i else sample.targets, part) for i, part in enumerate(parts)]
+        values = np.concatenate(run(_estimates, calls, "redraws"))
         return float(values[0]), float(values[0]), values[1:]
 
     def describe(self) -> str:
         """The null in one line."""
         return f"targets redrawn from the predictions (conditional Monte Carlo), {self.n_resamples} draws"
+
+
+def _estimates(
+    estimator: Estimator, predictions: Predictions, observed: Array | None, part: Sequence[Stream]
+) -> FloatArray:
+    """Estimates for the observed targets, if they are given, and for redraws."""
+    return estimator.estimates(predictions, predictions.with_redraws(observed, part))

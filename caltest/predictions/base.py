@@ -1,11 +1,13 @@
 """What a family of predictive distributions has to know, and the samples that tests work on."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from caltest._jobs import Stream
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, median_distance, median_positive_distance
@@ -50,9 +52,15 @@ class Predictions(ABC):
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets drawn from the predictions: (n,), or (size, n) for ``size`` independent redraws."""
 
-    def with_redraws(self, targets: Array, rng: Any, size: int) -> Array:
-        """Observed targets (n,) followed by ``size`` redraws, (size + 1, n), in as little memory as they need."""
-        return np.concatenate([targets[None], self.sample(rng, size)])
+    @property
+    def target_bytes(self) -> int:
+        """Bytes of a redrawn target."""
+        return 8
+
+    def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:
+        """Observed targets (n,), if given, and those drawn by each of the streams: (B + 1, n) or (B, n)."""
+        redraws = [self.sample(generator, size) for generator, size in streams]
+        return np.concatenate(redraws if targets is None else [targets[None], *redraws])
 
     @abstractmethod
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
@@ -79,8 +87,12 @@ class Predictions(ABC):
         """The kernel used when none is named."""
 
     @abstractmethod
-    def describe(self) -> str:
-        """Family and dimensions in a few words."""
+    def describe(self, n: int | None = None) -> str:
+        """Family and dimensions in a few words, for n such predictions if there are more than these."""
+
+    @abstractmethod
+    def followed_by(self, other: Self) -> Self:
+        """These predictions and others of the same kind, in this order."""
 
     @abstractmethod
     def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
@@ -144,17 +156,24 @@ class Sample:
     def notes(self) -> tuple[str, ...]:
         """What readers of a result should know about the outcomes."""
         rows = self.impossible
-        if rows.size == 0:
-            return ()
-        which = ", ".join(str(row) for row in rows[:5]) + (", ..." if rows.size > 5 else "")
-        return (
-            f"{rows.size} of {len(self)} outcomes had predicted probability 0 (row {which}); calibrated predictions "
-            "that are not rounded exclude that, whatever the p-value says",
-        )
+        return impossible_note(rows.size, len(self), rows[:6].tolist()) if rows.size else ()
+
+    def followed_by(self, other: "Sample") -> "Sample":
+        """These pairs and others of the same kind, in this order."""
+        return Sample(self.predictions.followed_by(other.predictions), np.concatenate([self.targets, other.targets]))
 
     def take(self, index: Any) -> "Sample":
         """The pairs at a slice or an integer array of any shape."""
         return Sample(self.predictions.take(index), self.targets[index])
+
+
+def impossible_note(count: int, n: int, rows: Sequence[int]) -> tuple[str]:
+    """What to say about outcomes of predicted probability 0; of the rows only the first five are named."""
+    which = ", ".join(str(row) for row in rows[:5]) + (", ..." if count > 5 else "")
+    return (
+        f"{count} of {n} outcomes had predicted probability 0 (row {which}); calibrated predictions "
+        "that are not rounded exclude that, whatever the p-value says",
+    )
 
 
 def require_family(predictions: Predictions, family: type, name: str) -> None:

@@ -140,7 +140,14 @@ class Bernoulli(FinitePredictions):
         """``exp(-|p - q| / median) x [y = y']``."""
         return ProductKernel(ExponentialKernel(TotalVariation(), "median"), DeltaKernel())
 
-    def describe(self) -> str:
+    def describe(self, n: int | None = None) -> str:
         """Family and dimensions in a few words."""
         reduction = "" if self._notion == "binary" else f" ({self._notion})"
-        return f"Bernoulli{reduction}, n = {len(self)}"
+        return f"Bernoulli{reduction}, n = {len(self) if n is None else n}"
+
+    def followed_by(self, other: Self) -> Self:
+        """These predictions and others of the same kind, in this order."""
+        self.check_compatible(other, "predictions")
+        joined = self._like(np.concatenate([self._p, other._p]))
+        joined.notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
+        return joined

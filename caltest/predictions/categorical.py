@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
+import numpy as np
+
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import class_labels, class_names, probability_matrix, same_length
 from caltest.kernels import (
@@ -114,6 +116,13 @@ class Categorical(FinitePredictions):
         """``exp(-TV / median) x [y = y']``, the kernel of the 2019 paper."""
         return ProductKernel(ExponentialKernel(TotalVariation(), "median"), DeltaKernel())
 
-    def describe(self) -> str:
+    def describe(self, n: int | None = None) -> str:
         """Family and dimensions in a few words."""
-        return f"Categorical, n = {len(self)}, {self.n_classes} classes"
+        return f"Categorical, n = {len(self) if n is None else n}, {self.n_classes} classes"
+
+    def followed_by(self, other: Self) -> Self:
+        """These predictions and others with the same classes, in this order."""
+        self.check_compatible(other, "predictions")
+        joined = self._like(np.concatenate([self._probabilities, other._probabilities]))
+        joined.notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
+        return joined

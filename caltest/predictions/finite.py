@@ -1,19 +1,22 @@
 """Predictions with finitely many outcomes: every expectation is a finite sum, so every target kernel works."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from caltest._jobs import Stream
 from caltest._loops.sampling import classes_from_uniforms
 from caltest._loops.tiles import PRODUCT, sum_over_coordinates
 from caltest._numerics import ranges
+from caltest._threads import threaded
 from caltest._types import Array, BoolArray, FloatArray, IntArray
 from caltest.kernels import DeltaKernel, TargetKernel
 from caltest.predictions.base import Predictions, median_standard_deviation
 
-UNIFORMS_AT_ONCE = 1_000_000
-"""Random numbers drawn together; the draws do not depend on it."""
+UNIFORMS_AT_ONCE = 2**18
+"""Random numbers drawn together by each thread; the draws do not depend on it."""
 
 
 class FinitePredictions(Predictions):
@@ -85,25 +88,36 @@ class FinitePredictions(Predictions):
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Labels (n,), or (size, n), drawn by inversion; probabilities are used in proportion to their sum."""
         out = np.empty((1 if size is None else size, len(self)), dtype=np.intp)
-        self._draw(np.random.default_rng(rng), out)
+        _draw(np.cumsum(self.probabilities, axis=-1), np.random.default_rng(rng), out)
         return out[0] if size is None else out
 
-    def with_redraws(self, targets: Array, rng: Any, size: int) -> Array:
-        """Observed labels (n,) followed by ``size`` redraws, (size + 1, n), one byte each for up to 256 classes."""
-        out = np.empty((size + 1, len(self)), dtype=self.label_type)
-        out[0] = targets
-        self._draw(np.random.default_rng(rng), out[1:])
+    def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:
+        """Observed labels (n,), if given, and those drawn by each stream, of one byte each for up to 256 classes."""
+        ends = np.cumsum([size for _, size in streams]) + (0 if targets is None else 1)
+        out = np.empty((ends[-1], len(self)), dtype=self.label_type)
+        if targets is not None:
+            out[0] = targets
+        cumulative = np.cumsum(self.probabilities, axis=-1)
+
+        def draw(stream: int) -> None:
+            generator, size = streams[stream]
+            _draw(cumulative, generator, out[ends[stream] - size : ends[stream]])
+
+        together = len(streams) if out.size < UNIFORMS_AT_ONCE else 1
+        parts = [range(i, min(i + together, len(streams))) for i in range(0, len(streams), together)]
+        for _ in threaded(lambda part: [draw(stream) for stream in part], parts, len(parts), "labels"):
+            pass
         return out
+
+    @property
+    def target_bytes(self) -> int:
+        """Bytes of a redrawn label."""
+        return np.dtype(self.label_type).itemsize
 
     @property
     def label_type(self) -> type[np.integer[Any]]:
         """The smallest type that holds all labels."""
         return np.uint8 if self.n_classes <= 256 else np.int32
-
-    def _draw(self, generator: np.random.Generator, out: Array) -> None:
-        cumulative = np.cumsum(self.probabilities, axis=-1)
-        for rows in ranges(out.shape[0], max(1, UNIFORMS_AT_ONCE // len(self))):
-            classes_from_uniforms(cumulative, generator.random(out[rows].shape), out[rows])
 
     def target_scale(self) -> float:
         """Median standard deviation of the label, with classes as the points 0..k-1."""
@@ -111,3 +125,8 @@ class FinitePredictions(Predictions):
         mean = self.probabilities @ labels
         variance = np.maximum(self.probabilities @ labels**2 - mean**2, 0.0)
         return median_standard_deviation(np.sqrt(variance))
+
+
+def _draw(cumulative: FloatArray, generator: np.random.Generator, out: Array) -> None:
+    for rows in ranges(out.shape[0], max(1, UNIFORMS_AT_ONCE // out.shape[1])):
+        classes_from_uniforms(cumulative, generator.random(out[rows].shape), out[rows])

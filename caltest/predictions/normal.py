@@ -137,9 +137,14 @@ class Normal(Predictions):
         """``exp(-W2 / median) x Gaussian`` with the median predicted scale as the bandwidth of the targets."""
         return ProductKernel(ExponentialKernel(Wasserstein(), "median"), GaussianKernel(bandwidth="median"))
 
-    def describe(self) -> str:
+    def describe(self, n: int | None = None) -> str:
         """Family and dimensions in a few words."""
-        return f"Normal, n = {len(self)}"
+        return f"Normal, n = {len(self) if n is None else n}"
+
+    def followed_by(self, other: Self) -> Self:
+        """These predictions and others, in this order."""
+        self.check_compatible(other, "predictions")
+        return self._like(np.concatenate([self._mean, other._mean]), np.concatenate([self._scale, other._scale]))
 
 
 def _smoothed_gaussian(difference: FloatArray, spread: FloatArray, width: float) -> FloatArray:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
+from caltest._jobs import streams
 from caltest.estimators import ece as ece_module
 from caltest.predictions import Sample
 
@@ -74,7 +75,7 @@ def test_many_targets_against_the_definition(binning, distance, k, monkeypatch):
     rng = np.random.default_rng(6)
     p = rng.dirichlet(np.ones(k), 40)
     predictions, ece = ct.Categorical(p), ct.ECE(binning, distance())
-    y = predictions.with_redraws(rng.integers(0, k, 40), rng, 8)
+    y = predictions.with_redraws(rng.integers(0, k, 40), streams(rng, 8))
     slow = [slow_ece(p, p, np.eye(k)[one], binning.assign, DISTANCES[distance]) for one in y]
     assert ece.estimates(predictions, y) == pytest.approx(slow, rel=1e-12)
     assert ece.estimates(predictions, y.astype(np.intp)).tolist() == ece.estimates(predictions, y).tolist()

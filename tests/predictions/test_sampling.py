@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
+from caltest._jobs import streams
 
 
 def test_class_frequencies():
@@ -47,12 +48,13 @@ def test_more_than_256_classes():
     p = np.full((40, k), 0.5 / (k - 2))
     p[:, [0, 256]] = 0.25
     predictions, targets = ct.Categorical(p), np.arange(40) % 2 * 256
-    redraws = predictions.with_redraws(targets, 1, 5)
+    redraws = predictions.with_redraws(targets, streams(np.random.default_rng(1), 5))
     assert redraws.max() > 255
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
     one_by_one = [ct.SKCE(kernel)(predictions, y) for y in redraws]
     assert ct.SKCE(kernel).estimates(predictions, redraws) == pytest.approx(one_by_one, rel=1e-11)
-    assert np.array_equal(redraws[1:], predictions.sample(1, 5))
+    (stream,) = np.random.default_rng(1).spawn(1)
+    assert np.array_equal(redraws[1:], predictions.sample(stream, 5))
 
 
 def test_normal_draws():
