@@ -11,6 +11,7 @@ nu, lambda: bandwidth                 ``bandwidth``                 ``caltest.ke
 h((p, y), (p', y'))                   ``h_tile``                    ``caltest.htiles``
 SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.estimators.skce``
 SKCE_ul, SKCE_{k,B}: blocks           ``BlockSKCE``                 ``caltest.estimators.skce``
+SKCE with landmarks, for large n      ``LowRankSKCE``               ``caltest.estimators.low_rank``
 UCME, test locations T_j              ``UCME``                      ``caltest.estimators.ucme``
 ECE                                   ``ECE``                       ``caltest.estimators.ece``
 MMCE                                  ``MMCE``                      ``caltest.estimators.mmce``
@@ -34,7 +35,7 @@ from caltest.calibration_test import (
     calibration_test,
 )
 from caltest.datasets import load_digits_predictions
-from caltest.estimators import ECE, MMCE, SKCE, UCME, BlockSKCE, Estimator
+from caltest.estimators import ECE, MMCE, SKCE, UCME, BlockSKCE, Estimator, LowRankSKCE
 from caltest.kernels import (
     Cityblock,
     DeltaKernel,
@@ -100,6 +101,7 @@ __all__ = [
     "GaussianKernel",
     "HotellingNull",
     "KernelWarning",
+    "LowRankSKCE",
     "MedianVarianceBinning",
     "MonteCarloTest",
     "Normal",

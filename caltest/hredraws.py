@@ -148,10 +148,7 @@ def _pair_sums_finite(
         sum_{i<j} h_ij = sum_i R_i . q_i / 2 + sum_i R_i . d_i + sum_{i<j} K_ij d_i' A d_j
     """
     labels = np.ascontiguousarray(targets, dtype=predictions.label_type)
-    base = predictions.bases
-    anchors = -predictions.probabilities
-    rows = np.flatnonzero(base >= 0)
-    anchors[rows, base[rows]] += 1.0
+    base, anchors = predictions.bases, predictions.anchors
     gram = predictions.gram(target_kernel)
     is_delta = isinstance(target_kernel, DeltaKernel)
 
@@ -183,6 +180,7 @@ def _pair_sums_finite(
             smoothed[:, columns] += down
     smoothed = smoothed @ gram
     constants = np.einsum("lik,ik->l", smoothed, anchors) / 2.0
+    rows = np.flatnonzero(base >= 0)
     for one, values in enumerate(smoothed):
         values[rows] -= values[rows, base[rows]][:, None]
         pairs[one] += constants[one] + redraws.gathered_sums(values, labels)

@@ -59,6 +59,7 @@ def estimators(sample, kernel):
         ct.SKCE(kernel, unbiased=False),
         ct.BlockSKCE(kernel, block_size=3),
         ct.BlockSKCE(kernel, block_size=3, unbiased=False),
+        ct.LowRankSKCE(kernel, rank=5, rng=1).resolve(sample.predictions),
         ct.UCME(kernel, sample.predictions.take(slice(0, 3)), sample.targets[:3]),
     ]
     if not isinstance(sample.predictions, ct.Normal):

@@ -13,7 +13,7 @@ LAYERS = [
     ["result"],
     ["kernels"],
     ["predictions"],
-    ["hlines", "htiles", "hstatistics", "hredraws", "binning", "datasets"],
+    ["hlines", "htiles", "hstatistics", "hredraws", "hfeatures", "binning", "datasets"],
     ["estimators"],
     ["nulls"],
     ["calibration_test"],

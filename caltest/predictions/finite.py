@@ -48,6 +48,14 @@ class FinitePredictions(Predictions):
         highest = np.take_along_axis(self.probabilities, likely[..., None], axis=-1)[..., 0]
         return np.where(highest > 0.5, likely, -1)
 
+    @property
+    def anchors(self) -> FloatArray:
+        """``e_base - p``, (n, k), and ``-p`` where there is no base."""
+        anchors, base = -self.probabilities, self.bases
+        rows = np.flatnonzero(base >= 0)
+        anchors[rows, base[rows]] += 1.0
+        return anchors
+
     def residuals(self, targets: Array) -> FloatArray:
         """``e_y - p``, of shape (..., n, k)."""
         residuals = -self.probabilities

@@ -1,0 +1,135 @@
+"""h as a scalar product of features of finite length: sums over pairs in time proportional to n.
+
+With r landmarks among the predictions and W the matrix of their kernel, ``psi(p) = W**-1/2 k_P(landmarks, p)`` has
+``psi(p) . psi(p') = k_P(p, p')`` for landmarks and approximates it elsewhere (Williams and Seeger 2001). In the same
+way ``phi(y)`` stands for ``k_Y(y, .) - E k_Y(Z, .)``: exactly for finitely many outcomes, from landmarks among the
+targets otherwise. Then, with the matrix ``M = sum_i phi_i psi_i'``::
+
+    sum_{i != j} h_ij = |M|**2 - sum_i |psi_i|**2 |phi_i|**2
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from caltest._loops.redraws import gathered_sums
+from caltest._loops.scatter import changes_by_class
+from caltest._numerics import ranges
+from caltest._threads import threaded
+from caltest._types import Array, FloatArray
+from caltest.kernels import ProductKernel
+from caltest.predictions import MEDIAN_OF, FinitePredictions, Predictions
+
+ROWS = 8192
+"""Observations whose features are computed together."""
+
+SUMS = 2**22
+"""Numbers in the matrices M of the redraws that are summed together, 32 MB for each thread."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSums:
+    """What the pairs of n observations need: M, (B, t, s), and ``sum_i |psi_i|**2 |phi_i|**2``, (B,), for B targets."""
+
+    n: int
+    matrices: FloatArray
+    diagonal: FloatArray
+
+    def __add__(self, other: "FeatureSums") -> "FeatureSums":
+        """The sums of both sets of observations."""
+        return FeatureSums(self.n + other.n, self.matrices + other.matrices, self.diagonal + other.diagonal)
+
+    def means(self, gram: FloatArray | None, unbiased: bool) -> FloatArray:
+        """Mean of h over the pairs i != j, or over all pairs, for each of the targets, (B,)."""
+        transformed = self.matrices if gram is None else gram @ self.matrices
+        squares: FloatArray = np.einsum("bts,bts->b", self.matrices, transformed)
+        return (squares - self.diagonal) / (self.n * (self.n - 1)) if unbiased else squares / self.n**2
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The maps psi and phi, from landmarks."""
+
+    kernel: ProductKernel
+    landmarks: Predictions
+    prediction_map: FloatArray
+    targets: Array
+    target_map: FloatArray
+
+    @classmethod
+    def at_landmarks(cls, kernel: ProductKernel, predictions: Predictions, rank: int, seed: int) -> Self:
+        """Features from at most ``rank`` of the predictions, chosen at random, and one target drawn from each."""
+        rng = np.random.default_rng(seed)
+        among = predictions.evenly_spaced(MEDIAN_OF)
+        index = np.sort(rng.choice(len(among), min(rank, len(among)), replace=False))
+        landmarks = among.take(index)
+        targets = landmarks.sample(rng)
+        prediction_map = inverse_root(kernel.prediction_kernel.tile(landmarks, landmarks))
+        if isinstance(predictions, FinitePredictions):
+            return cls(kernel, landmarks, prediction_map, targets, predictions.gram(kernel.target_kernel))
+        target_map = inverse_root(kernel.target_kernel.target_tile(targets, targets))
+        return cls(kernel, landmarks, prediction_map, targets, target_map)
+
+    def means(self, sums: FeatureSums, unbiased: bool) -> FloatArray:
+        """Mean of h over the pairs i != j, or over all pairs, for each of the targets, (B,)."""
+        return sums.means(self.target_map if isinstance(self.landmarks, FinitePredictions) else None, unbiased)
+
+    def sums(self, predictions: Predictions, targets: Array) -> FeatureSums:
+        """Sums for many targets (B, n). Time O(n r (d + r + B)), memory O(B t r) and a few MB for each thread."""
+        n_redraws, size = targets.shape[0], self.prediction_map.shape[1]
+        if isinstance(predictions, FinitePredictions):
+            targets = np.ascontiguousarray(targets, dtype=predictions.label_type)
+            matrix = predictions.n_classes * size
+        else:
+            matrix = self.target_map.shape[1] * size
+        groups = [self._sums(predictions, targets, g) for g in ranges(n_redraws, max(1, SUMS // matrix))]
+        diagonal = np.concatenate([group.diagonal for group in groups])
+        return FeatureSums(len(predictions), np.concatenate([group.matrices for group in groups]), diagonal)
+
+    def _sums(self, predictions: Predictions, targets: Array, redraws: slice) -> FeatureSums:
+        parts = list(ranges(len(predictions), ROWS))
+        part_sums = self._finite_sums if isinstance(predictions, FinitePredictions) else self._real_sums
+        sums = threaded(lambda part: part_sums(predictions, targets, redraws, part), parts, len(parts), "features")
+        total = next(sums)
+        for one in sums:
+            total = total + one
+        return total
+
+    def _prediction_features(self, predictions: Predictions) -> FloatArray:
+        """``psi``, (n, s)."""
+        return self.kernel.prediction_kernel.tile(predictions, self.landmarks) @ self.prediction_map
+
+    def _finite_sums(self, predictions: Predictions, targets: Array, redraws: slice, part: slice) -> FeatureSums:
+        """M with phi = e_y - p: that of the most probable labels, and of the changes from them."""
+        here = predictions.take(part)
+        assert isinstance(here, FinitePredictions)
+        features, base = self._prediction_features(here), here.bases
+        labels = np.ascontiguousarray(targets[redraws, part])
+        matrices = changes_by_class(features, base, labels, here.n_classes)
+        matrices += here.anchors.T @ features
+        means = here.probabilities @ self.target_map
+        norms = np.diag(self.target_map) - 2.0 * means + np.einsum("ik,ik->i", means, here.probabilities)[:, None]
+        norms *= np.einsum("is,is->i", features, features)[:, None]
+        return FeatureSums(len(here), matrices, gathered_sums(norms, labels))
+
+    def _real_sums(self, predictions: Predictions, targets: Array, redraws: slice, part: slice) -> FeatureSums:
+        """M with phi from landmarks among the targets, redraw by redraw."""
+        here = predictions.take(part)
+        features = self._prediction_features(here)
+        lengths = np.einsum("is,is->i", features, features)
+        expected = here.expected_kernel(self.kernel.target_kernel, self.targets)
+        matrices, diagonal = [], []
+        for y in targets[redraws, part]:
+            phi = (self.kernel.target_kernel.target_tile(y, self.targets) - expected) @ self.target_map
+            matrices.append(phi.T @ features)
+            diagonal.append(float(np.einsum("it,it,i->", phi, phi, lengths)))
+        return FeatureSums(len(here), np.stack(matrices), np.array(diagonal))
+
+
+def inverse_root(matrix: FloatArray) -> FloatArray:
+    """``V diag(w)**-1/2`` for the eigenvectors V with eigenvalues w above rounding of a symmetric matrix, (r, s)."""
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > 1e-10 * values[-1]
+    root: FloatArray = vectors[:, kept] / np.sqrt(values[kept])
+    return root
