@@ -29,13 +29,14 @@ from caltest.calibration_test import (
     AsymptoticCMETest,
     AsymptoticSKCETest,
     CalibrationTest,
+    CalibrationTestAccumulator,
     ConsistencyTest,
     DistributionFreeSKCETest,
     MonteCarloTest,
     calibration_test,
 )
 from caltest.datasets import load_digits_predictions
-from caltest.estimators import ECE, MMCE, SKCE, UCME, BlockSKCE, Estimator, LowRankSKCE
+from caltest.estimators import ECE, MMCE, SKCE, UCME, BlockSKCE, EstimateAccumulator, Estimator, LowRankSKCE
 from caltest.kernels import (
     Cityblock,
     DeltaKernel,
@@ -84,6 +85,7 @@ __all__ = [
     "Binning",
     "BlockSKCE",
     "CalibrationTest",
+    "CalibrationTestAccumulator",
     "CalibrationTestResult",
     "Categorical",
     "Cityblock",
@@ -95,6 +97,7 @@ __all__ = [
     "DeltaKernel",
     "DistributionFreeBound",
     "DistributionFreeSKCETest",
+    "EstimateAccumulator",
     "Estimator",
     "Euclidean",
     "ExponentialKernel",

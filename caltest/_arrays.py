@@ -5,11 +5,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from caltest._chunks import are_chunks
 from caltest._types import Array, ArrayLike
 
 
 def to_array(data: ArrayLike, name: str) -> Array:
     """Any array-like as a numpy array, by position: an index of a data frame is not looked at."""
+    if are_chunks(data):
+        raise TypeError(
+            f"{name}: got a dask {type(data).__name__}, which may not fit into memory; pass the result of compute(), "
+            "or use AsymptoticBlockSKCETest(kernel) or MonteCarloTest(LowRankSKCE(kernel)), which take its chunks"
+        )
     if _is_tensor(data):
         data = _from_tensor(data)
     elif isinstance(data, (list, tuple)) and any(_is_tensor(value) for value in data):

@@ -25,4 +25,5 @@ def jit(function: F) -> F:
 
 def n_processors() -> int:
     """Processors this process may use, or less if the environment variable NUMBA_NUM_THREADS says so."""
-    return int(config.NUMBA_NUM_THREADS)
+    settings: Any = config
+    return int(settings.NUMBA_NUM_THREADS)

@@ -6,10 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from caltest._chunks import accumulate, are_chunks, evenly_spaced_rows
 from caltest._numerics import check_finite, seed_of
+from caltest._progress import progress_bars
 from caltest._types import ArrayLike
-from caltest._validation import at_least
-from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator
+from caltest._validation import at_least, switch
+from caltest.estimators import SKCE, UCME, Accumulator, BlockSKCE, Estimator
 from caltest.estimators.base import median_notes
 from caltest.kernels import ProductKernel, RadialKernel
 from caltest.nulls import (
@@ -20,8 +22,10 @@ from caltest.nulls import (
     HotellingNull,
     NormalNull,
     Null,
+    Outcome,
+    SummableNull,
 )
-from caltest.predictions import Predictions, Sample, ZeroBandwidth, as_sample
+from caltest.predictions import MEDIAN_OF, Predictions, Sample, ZeroBandwidth, as_predictions, as_sample
 from caltest.result import CalibrationTestResult
 
 
@@ -62,17 +66,22 @@ class CalibrationTest:
             raise TypeError(f"null: got {self.null!r}, wanted a null such as ConditionalMonteCarlo()")
         self.null.check_estimator(self.estimator)
 
-    def __call__(self, predictions: ArrayLike, targets: ArrayLike, *, rng: Any = None) -> CalibrationTestResult:
+    def __call__(
+        self, predictions: ArrayLike, targets: ArrayLike, *, rng: Any = None, progress: bool = False
+    ) -> CalibrationTestResult:
         """Test predictions against observed targets.
 
         Parameters
         ----------
         predictions
-            ``Predictions``, or an array-like: (n, k) probabilities of k classes, (n,) probabilities of class 1.
+            ``Predictions``, or an array-like: (n, k) probabilities of k classes, (n,) probabilities of class 1. Dask
+            arrays are taken chunk by chunk, on dask's workers, by tests that have an ``accumulator``.
         targets
             (n,) array-like of outcomes.
         rng
             Seed or ``numpy.random.Generator``; the result keeps the seed that reproduces it.
+        progress
+            Show a progress bar on standard error for what takes more than a second.
 
         Returns
         -------
@@ -86,26 +95,60 @@ class CalibrationTest:
         TypeError
             For predictions of a family that the estimator or its kernel does not know.
         """
-        return self.on(as_sample(predictions, targets), rng=rng)
+        if are_chunks(predictions) or are_chunks(targets):
+            return self._on_chunks(predictions, targets, rng)
+        return self.on(as_sample(predictions, targets), rng=rng, progress=progress)
 
-    def on(self, sample: Sample, *, rng: Any = None) -> CalibrationTestResult:
+    def on(self, sample: Sample, *, rng: Any = None, progress: bool = False) -> CalibrationTestResult:
         """Test a sample that is already checked; raises what a call raises for too few observations."""
-        estimator = self.estimator
-        estimator.check(sample.predictions)
-        self.null.check_sample(estimator, sample)
-        estimator = estimator.resolve(sample.predictions)
+        self.estimator.check(sample.predictions)
+        self.null.check_size(self.estimator, len(sample))
+        with progress_bars(switch("progress", progress)):
+            estimator = self.estimator.resolve(sample.predictions)
+            seed = seed_of(rng)
+            outcome = self.null.outcome(estimator, sample, np.random.default_rng(seed))
+        notes = (*sample.predictions.notes, *sample.notes, *self.estimator.notes(len(sample)))
+        return self._result(estimator, sample.predictions, len(sample), outcome, seed, notes)
+
+    def accumulator(self, *, rng: Any = None) -> "CalibrationTestAccumulator":
+        """The test for data that come in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``.
+
+        For blocks with the normal limit, and for Monte Carlo with ``LowRankSKCE``; ``TypeError`` for others.
+        """
+        return CalibrationTestAccumulator(self, rng=rng)
+
+    def _on_chunks(self, predictions: Any, targets: Any, rng: Any) -> CalibrationTestResult:
         seed = seed_of(rng)
-        outcome = self.null.outcome(estimator, sample, np.random.default_rng(seed))
+        some = as_predictions(evenly_spaced_rows(predictions, MEDIAN_OF))
+        resolved = CalibrationTest(self.estimator.resolve(some), self.null)
+        granularity = resolved.accumulator().estimator.granularity
+
+        def accumulators(n_chunks: int) -> list[CalibrationTestAccumulator]:
+            return [resolved.accumulator(rng=child) for child in np.random.SeedSequence(seed).spawn(n_chunks)]
+
+        total = accumulate(accumulators, predictions, targets, granularity)
+        result: CalibrationTestResult = total.result()
+        notes = (*result.notes, *self.estimator.notes(result.n))
+        return replace(result, test=type(self).__name__, seed=None if result.seed is None else seed, notes=notes)
+
+    def _result(
+        self,
+        estimator: Estimator,
+        predictions: Predictions,
+        n: int,
+        outcome: Outcome,
+        seed: int,
+        notes: tuple[str, ...],
+    ) -> CalibrationTestResult:
         check_finite(outcome.estimate, outcome.statistic, outcome.pvalue)
-        n = len(sample)
         draws = outcome.null_distribution
         if draws is not None:
             draws.flags.writeable = False
         return CalibrationTestResult(
             test=type(self).__name__,
-            hypothesis=estimator.hypothesis(sample.predictions),
-            predictions=sample.predictions.describe(),
-            estimator=estimator.describe(sample.predictions),
+            hypothesis=estimator.hypothesis(predictions),
+            predictions=predictions.describe(n),
+            estimator=estimator.describe(predictions),
             null=self.null.describe(),
             n=n,
             n_used=estimator.n_used(n),
@@ -119,13 +162,69 @@ class CalibrationTest:
             null_distribution=draws,
             n_resamples=None if draws is None else draws.size,
             seed=seed if self.null.uses_random_numbers else None,
-            notes=(
-                *sample.predictions.notes,
-                *sample.notes,
-                *self.estimator.notes(sample.predictions),
-                *self.null.notes(estimator, n),
-            ),
+            notes=(*notes, *self.null.notes(estimator, n)),
         )
+
+
+class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
+    """A test of data that come in chunks. Made by ``test.accumulator()``.
+
+    The result of ``AsymptoticBlockSKCETest`` is that of all data at once. With ``MonteCarloTest(LowRankSKCE(...))``
+    every chunk redraws its targets with the next random numbers, so the p-value is exact and depends on the seed and
+    the chunks; accumulators that are merged need different seeds.
+
+    Parameters
+    ----------
+    test
+        Pair of a ``BlockSKCE`` and a ``NormalNull``, or of a ``LowRankSKCE`` and a ``ConditionalMonteCarlo``.
+    rng
+        Seed or ``numpy.random.Generator`` of the redraws.
+
+    Raises
+    ------
+    TypeError
+        For a test that needs all observations at once.
+    ValueError
+        For an estimator with settings that depend on all predictions.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
+    >>> accumulator = ct.AsymptoticBlockSKCETest(kernel, block_size=20).accumulator()
+    >>> for start in range(0, 899, 100):
+    ...     part = slice(start, start + 100)
+    ...     accumulator = accumulator.update(p.take(part), y[part])
+    >>> accumulator.result()
+    <AsymptoticBlockSKCETest: p = 9.56e-17 (asymptotic), n = 899>
+    """
+
+    def __init__(self, test: CalibrationTest, *, rng: Any = None) -> None:
+        if not isinstance(test.null, SummableNull):
+            raise TypeError(
+                f"null: got {type(test.null).__name__}, which needs all observations at once; wanted NormalNull with "
+                "BlockSKCE, or ConditionalMonteCarlo with LowRankSKCE"
+            )
+        super().__init__(test.estimator)
+        test.null.check_summable(test.estimator)
+        self.test = test
+        self.null = test.null
+        self.seed = seed_of(rng)
+        self._rng = np.random.default_rng(self.seed)
+
+    def result(self) -> CalibrationTestResult:
+        """The result for all observations so far."""
+        seen = self._seen()
+        self.null.check_size(self.estimator, self.n)
+        outcome = self.null.outcome_of(self.estimator, self._sums)
+        return self.test._result(self.estimator, seen, self.n, outcome, self.seed, self.notes())
+
+    def _partial(self, sample: Sample) -> Any:
+        return self.null.sums(self.estimator, sample, self._rng)
+
+    def _settings(self) -> object:
+        return self.test
 
 
 class MonteCarloTest(CalibrationTest):
@@ -232,6 +331,7 @@ def calibration_test(
     n_resamples: int = 999,
     classes: Sequence[Any] | None = None,
     rng: Any = None,
+    progress: bool = False,
 ) -> CalibrationTestResult:
     """Test whether predictions are calibrated, with a p-value that is valid for every sample size.
 
@@ -254,6 +354,8 @@ def calibration_test(
         Names of the classes in the order of the columns, if the targets are names.
     rng
         Seed or ``numpy.random.Generator``.
+    progress
+        Show a progress bar on standard error for what takes more than a second.
 
     Returns
     -------
@@ -283,8 +385,9 @@ def calibration_test(
     """
     sample = as_sample(predictions, targets, classes)
     at_least(len(sample), 2, "the unbiased SKCE")
-    chosen, notes = (kernel, ()) if kernel is not None else default_kernel(sample.predictions)
-    result = MonteCarloTest(SKCE(chosen), n_resamples).on(sample, rng=rng)
+    with progress_bars(switch("progress", progress)):
+        chosen, notes = (kernel, ()) if kernel is not None else default_kernel(sample.predictions)
+    result = MonteCarloTest(SKCE(chosen), n_resamples).on(sample, rng=rng, progress=progress)
     return replace(result, notes=(*result.notes, *notes))
 
 
@@ -292,7 +395,7 @@ def default_kernel(predictions: Predictions) -> tuple[ProductKernel, tuple[str, 
     """The kernel of the family, and a note where most predictions are identical so that the median distance is 0."""
     kernel = predictions.default_kernel()
     try:
-        return kernel.resolve(predictions), median_notes(kernel.prediction_kernel, predictions)
+        return kernel.resolve(predictions), median_notes(kernel.prediction_kernel, len(predictions))
     except ZeroBandwidth:
         metric_kernel = kernel.prediction_kernel
     assert isinstance(metric_kernel, RadialKernel)

@@ -96,7 +96,7 @@ def _test(options: argparse.Namespace) -> int:
         confidence, top = reduce_to_top_label(sample.predictions)
         sample = Sample(confidence, (top == sample.targets).astype(int))
     kernel, notes = _kernel(options, sample)
-    result = TESTS[options.test][1](kernel).on(sample, rng=options.seed)
+    result = TESTS[options.test][1](kernel).on(sample, rng=options.seed, progress=sys.stderr.isatty())
     result = replace(result, notes=(*result.notes, *notes))
     print(json.dumps(result.to_dict(), indent=2) if options.json else result)
     return 0

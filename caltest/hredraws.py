@@ -57,9 +57,11 @@ def redrawn_means(
         places = upper_tiles(n, TILE), n_upper_tiles(n, TILE)
         pairs[rest] = pair_sums([kernels[one] for one in rest], predictions, targets, places)
     if unbiased:
-        return 2.0 * pairs / (n * (n - 1))
+        pairs *= 2.0 / (n * (n - 1))
+        return pairs
     diagonals = np.stack([_diagonal_sums(kernel, predictions, targets) for kernel in kernels])
-    return (2.0 * pairs + diagonals) / n**2
+    means: FloatArray = (2.0 * pairs + diagonals) / n**2
+    return means
 
 
 def redrawn_block_means(

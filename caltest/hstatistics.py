@@ -95,9 +95,11 @@ def block_means(kernel: ProductKernel, sample: Sample, block_size: int, unbiased
     n_blocks = len(sample) // block_size
     pairs = _sums_of_blocks(kernel, sample, block_size)
     if unbiased:
-        return 2.0 * pairs / (block_size * (block_size - 1))
+        pairs *= 2.0 / (block_size * (block_size - 1))
+        return pairs
     diagonal = h_diagonal(kernel, sample.take(slice(0, n_blocks * block_size)))
-    return (2.0 * pairs + diagonal.reshape(n_blocks, block_size).sum(axis=1)) / block_size**2
+    means: FloatArray = (2.0 * pairs + diagonal.reshape(n_blocks, block_size).sum(axis=1)) / block_size**2
+    return means
 
 
 def _sums_of_blocks(kernel: ProductKernel, sample: Sample, block_size: int) -> FloatArray:

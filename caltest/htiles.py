@@ -7,11 +7,10 @@ compiled. All agree to rounding.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from caltest._loops.blocks import block_sums
+from caltest._loops.blocks import Settings, block_sums
 from caltest._loops.gaussian import gaussian_tile
 from caltest._loops.pairs import finite_sums, finite_tile
 from caltest._numerics import ranges
@@ -94,7 +93,7 @@ class FiniteTiles(Tiles):
             predictions.times_gram(residuals, kernel.target_kernel),
             residuals,
         )
-        self._settings: tuple[Any, ...] = (
+        self._settings: Settings = (
             metric.kind,
             metric.scale,
             metric.root,
@@ -106,17 +105,17 @@ class FiniteTiles(Tiles):
         """``h`` between the rows and the columns, (r, c)."""
         rows, columns = (_ends(part) for part in place)
         out = np.empty((rows[1] - rows[0], columns[1] - columns[0]))
-        finite_tile(*self._vectors, rows, columns, *self._settings, out)
+        finite_tile(*self._vectors, rows, columns, self._settings, out)
         return out
 
     def sums(self, strip: Place) -> tuple[float, float]:
         """Sums of ``h`` over the pairs i < j of a strip, and over its diagonal."""
         rows, columns = strip
-        return finite_sums(*self._vectors, _ends(rows), columns.stop, *self._settings)
+        return finite_sums(*self._vectors, _ends(rows), columns.stop, self._settings)
 
     def block_sums(self, block_size: int) -> FloatArray:
         """Pair by pair."""
-        return block_sums(*self._vectors, *self._settings, block_size)
+        return block_sums(*self._vectors, self._settings, block_size)
 
 
 @dataclass(frozen=True, eq=False)

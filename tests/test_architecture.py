@@ -7,7 +7,7 @@ import caltest
 
 PACKAGE = Path(caltest.__file__).parent
 LAYERS = [
-    ["_types", "_arrays", "_jit", "_numerics", "_progress", "_threads", "_jobs"],
+    ["_types", "_chunks", "_arrays", "_jit", "_numerics", "_progress", "_threads", "_jobs"],
     ["_loops"],
     ["_validation"],
     ["result"],

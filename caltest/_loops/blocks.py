@@ -1,5 +1,7 @@
 """Sums over the pairs within small blocks of consecutive observations, too small for tiles."""
 
+from typing import TypeAlias
+
 import numpy as np
 
 from caltest._jit import jit
@@ -7,17 +9,16 @@ from caltest._loops.exponential import exp_of_negative
 from caltest._loops.tiles import CITYBLOCK
 from caltest._types import FloatArray
 
+Settings: TypeAlias = tuple[int, float, bool, int, float]
+"""What is summed over the coordinates, its scale, whether to take the root, power of the distance and its factor."""
+
 
 @jit
 def block_sums(
     points: FloatArray,
     left: FloatArray,
     right: FloatArray,
-    kind: int,
-    scale: float,
-    root: bool,
-    power: int,
-    factor: float,
+    settings: Settings,
     block_size: int,
 ) -> FloatArray:
     """``sum_{i<j} f(factor d_ij) left_i . right_j`` of each block, with distances d_ij of the points (n, d).
@@ -25,6 +26,7 @@ def block_sums(
     f(x) is exp(-x) for power 1 and exp(-x**2 / 2) for power 2. A distance is ``scale`` times the sum over the
     coordinates of what ``kind`` says, or the square root of that sum.
     """
+    kind, scale, root, power, factor = settings
     sums = np.zeros(points.shape[0] // block_size)
     for m in range(sums.shape[0]):
         total = 0.0

@@ -28,7 +28,9 @@ def exp_of_negative(x: float) -> float:
     p = 1.0 / 24.0 + r * (1.0 / 120.0 + r * p)
     p = 1.0 / 2.0 + r * (1.0 / 6.0 + r * p)
     p = 1.0 + r * (1.0 + r * p)
-    return p * np.int64((np.int64(n) + 1023) << 52).view(np.float64)
+    power: float = np.int64((np.int64(n) + 1023) << 52).view(np.float64)
+    result: float = p * power
+    return result
 
 
 @jit

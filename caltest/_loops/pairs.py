@@ -7,6 +7,7 @@ target part, residuals: all for two rows at a time, whose lines of distances and
 import numpy as np
 
 from caltest._jit import jit
+from caltest._loops.blocks import Settings
 from caltest._loops.exponential import exp_of_negative
 from caltest._loops.tiles import PRODUCT, _add_four
 from caltest._types import FloatArray
@@ -47,10 +48,9 @@ def _add_coordinates_of_two(
 
 
 @jit
-def _times_kernel(
-    distances: FloatArray, scale: float, root: bool, power: int, factor: float, products: FloatArray
-) -> None:
+def _times_kernel(distances: FloatArray, settings: Settings, products: FloatArray) -> None:
     """Multiply the products by the kernel of the distances."""
+    _, scale, root, power, factor = settings
     if root:
         for j in range(distances.shape[0]):
             distances[j] = np.sqrt(distances[j])
@@ -89,16 +89,13 @@ def finite_sums(
     right: FloatArray,
     rows: tuple[int, int],
     stop: int,
-    kind: int,
-    scale: float,
-    root: bool,
-    power: int,
-    factor: float,
+    settings: Settings,
 ) -> tuple[float, float]:
     """Sums of h over the pairs i < j with i in a range of rows and j < stop, and over h_ii for these rows.
 
     ``rows`` is where the range begins and ends; the other arguments are those of ``blocks.block_sums``.
     """
+    kind = settings[0]
     row_points, row_vectors = _padded(points, *rows), _padded(left, *rows)
     last = rows[1] - rows[0] - 1
     width = max(64, min(512, CACHED // points.shape[1]))
@@ -114,8 +111,8 @@ def finite_sums(
                 break
             _add_coordinates_of_two(kind, row_points[i], row_points[second], column_points, d, e)
             _add_coordinates_of_two(PRODUCT, row_vectors[i], row_vectors[second], column_vectors, g, h)
-            _times_kernel(d, scale, root, power, factor, g)
-            _times_kernel(e, scale, root, power, factor, h)
+            _times_kernel(d, settings, g)
+            _times_kernel(e, settings, h)
             # Where the row itself is among the columns, and from where on its partners are.
             itself = rows[0] + i - start
             if itself >= 0:
@@ -135,14 +132,11 @@ def finite_tile(
     right: FloatArray,
     rows: tuple[int, int],
     columns: tuple[int, int],
-    kind: int,
-    scale: float,
-    root: bool,
-    power: int,
-    factor: float,
+    settings: Settings,
     out: FloatArray,
 ) -> None:
     """Write h between rows and columns, given by where they begin and end, to ``out`` (r, c)."""
+    kind = settings[0]
     row_points, row_vectors = _padded(points, *rows), _padded(left, *rows)
     column_points, column_vectors = _transposed(points, *columns), _transposed(right, *columns)
     last = rows[1] - rows[0] - 1
@@ -152,5 +146,5 @@ def finite_tile(
         d, e, g, h = distances[0], distances[1], out[i], out[second] if i < last else spare
         _add_coordinates_of_two(kind, row_points[i], row_points[second], column_points, d, e)
         _add_coordinates_of_two(PRODUCT, row_vectors[i], row_vectors[second], column_vectors, g, h)
-        _times_kernel(d, scale, root, power, factor, g)
-        _times_kernel(e, scale, root, power, factor, h)
+        _times_kernel(d, settings, g)
+        _times_kernel(e, settings, h)

@@ -1,9 +1,18 @@
 """Estimators of calibration errors."""
 
-from caltest.estimators.base import BoundedEstimator, Estimator, MeanOfTerms, UStatistic, VectorMean
+from caltest.estimators.accumulator import Accumulator, EstimateAccumulator
+from caltest.estimators.base import (
+    BoundedEstimator,
+    Estimator,
+    MeanOfTerms,
+    SummableEstimator,
+    UStatistic,
+    VectorMean,
+)
 from caltest.estimators.ece import ECE
 from caltest.estimators.low_rank import LowRankSKCE
 from caltest.estimators.mmce import MMCE
+from caltest.estimators.moments import Moments
 from caltest.estimators.skce import SKCE, BlockSKCE
 from caltest.estimators.ucme import UCME
 
@@ -12,11 +21,15 @@ __all__ = [
     "MMCE",
     "SKCE",
     "UCME",
+    "Accumulator",
     "BlockSKCE",
     "BoundedEstimator",
+    "EstimateAccumulator",
     "Estimator",
     "LowRankSKCE",
     "MeanOfTerms",
+    "Moments",
+    "SummableEstimator",
     "UStatistic",
     "VectorMean",
 ]

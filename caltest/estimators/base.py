@@ -1,14 +1,17 @@
 """Estimators of a calibration error, and the protocols by which they say what a null can build on."""
 
 from abc import ABC, abstractmethod
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from caltest._chunks import accumulate, are_chunks, evenly_spaced_rows
 from caltest._numerics import check_finite
+from caltest._progress import progress_bars
 from caltest._types import Array, ArrayLike, FloatArray
+from caltest._validation import switch
 from caltest.kernels import PredictionKernel, ProductKernel
-from caltest.predictions import MEDIAN_OF, Predictions, Sample, as_sample
+from caltest.predictions import MEDIAN_OF, Predictions, Sample, as_predictions, as_sample
 
 
 class Estimator(ABC):
@@ -18,13 +21,27 @@ class Estimator(ABC):
     reduce h, or bins, to a number.
     """
 
-    def __call__(self, predictions: ArrayLike, targets: ArrayLike) -> float:
-        """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here."""
+    def __call__(self, predictions: ArrayLike, targets: ArrayLike, *, progress: bool = False) -> float:
+        """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here.
+
+        Dask arrays are taken chunk by chunk by ``BlockSKCE`` and ``LowRankSKCE``. ``progress`` shows a progress bar on
+        standard error for what takes more than a second.
+        """
+        if are_chunks(predictions) or are_chunks(targets):
+            return self.on_chunks(predictions, targets)
         sample = as_sample(predictions, targets)
         self.check(sample.predictions)
-        estimate = self.resolve(sample.predictions).estimate(sample)
+        with progress_bars(switch("progress", progress)):
+            estimate = self.resolve(sample.predictions).estimate(sample)
         check_finite(estimate)
         return estimate
+
+    def on_chunks(self, predictions: Any, targets: Any) -> float:
+        """Estimate from dask arrays; ``TypeError`` for estimators that need all observations at once."""
+        raise TypeError(
+            f"estimator: got {type(self).__name__}, which needs all observations at once, for dask arrays; wanted "
+            "BlockSKCE or LowRankSKCE, or arrays in memory: predictions.compute()"
+        )
 
     @abstractmethod
     def check(self, predictions: Predictions) -> None:
@@ -46,8 +63,8 @@ class Estimator(ABC):
         """How many of n observations enter the estimate."""
         return n
 
-    def notes(self, predictions: Predictions) -> tuple[str, ...]:
-        """What readers of the estimate should know, before the settings are resolved."""
+    def notes(self, n: int) -> tuple[str, ...]:
+        """What readers of an estimate from n observations should know, before the settings are resolved."""
         return ()
 
     def hypothesis(self, predictions: Predictions) -> str:
@@ -59,9 +76,42 @@ class Estimator(ABC):
         """What is estimated, in one line."""
 
 
-def median_notes(kernel: PredictionKernel, predictions: Predictions) -> tuple[str, ...]:
+class SummableEstimator(Estimator):
+    """An estimator that is a function of sums over parts of the data."""
+
+    @abstractmethod
+    def sums(self, sample: Sample) -> Any:
+        """What a part of the data adds; parts are added with ``+``."""
+
+    @property
+    def granularity(self) -> int:
+        """How many consecutive observations belong together."""
+        return 1
+
+    def on_chunks(self, predictions: Any, targets: Any) -> float:
+        """Estimate from dask arrays: sums of every chunk where it is, with settings from some of the rows."""
+        resolved = self.resolve(as_predictions(evenly_spaced_rows(predictions, MEDIAN_OF)))
+        total = accumulate(
+            lambda n_chunks: [resolved.accumulator() for _ in range(n_chunks)], predictions, targets, self.granularity
+        )
+        return float(total.result())
+
+    @abstractmethod
+    def accumulator(self) -> Any:
+        """Takes data in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``."""
+
+    @abstractmethod
+    def value(self, sums: Any) -> float:
+        """The estimate from the sums of all parts."""
+
+    @abstractmethod
+    def check_resolved(self) -> None:
+        """Raise ``ValueError`` if a setting still depends on predictions that are not known."""
+
+
+def median_notes(kernel: PredictionKernel, n: int) -> tuple[str, ...]:
     """A note where the median bandwidth is not that of all pairs."""
-    if not kernel.uses_median or len(predictions) <= MEDIAN_OF:
+    if not kernel.uses_median or n <= MEDIAN_OF:
         return ()
     return (f"the median bandwidth is that of {MEDIAN_OF} evenly spaced predictions",)
 

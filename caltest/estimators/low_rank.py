@@ -8,7 +8,8 @@ import numpy as np
 from caltest._numerics import seed_of
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
-from caltest.estimators.base import Estimator, median_notes
+from caltest.estimators.accumulator import EstimateAccumulator
+from caltest.estimators.base import SummableEstimator, median_notes
 from caltest.hfeatures import Features, FeatureSums
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
@@ -16,7 +17,7 @@ from caltest.predictions import Predictions, Sample
 
 
 @dataclass(frozen=True)
-class LowRankSKCE(Estimator):
+class LowRankSKCE(SummableEstimator):
     """SKCE of all pairs with an approximation of the kernel of predictions by ``rank`` landmarks, for millions of rows.
 
     ``(|M|**2 - sum_i |psi_i|**2 |phi_i|**2) / (n (n - 1))`` with ``M = sum_i phi_i psi_i'``, features
@@ -96,14 +97,33 @@ class LowRankSKCE(Estimator):
         """Estimates (B,) from the sums of all observations."""
         return self._resolved_features().means(sums, self.unbiased)
 
+    def accumulator(self) -> EstimateAccumulator:
+        """Takes data in chunks, for an estimator resolved with some of the predictions: ``resolve(predictions)``."""
+        return EstimateAccumulator(self)
+
+    def sums(self, sample: Sample) -> FeatureSums:
+        """Sums over a part of the data."""
+        return self.partial(sample.predictions, np.asarray(sample.targets)[None])
+
+    def value(self, sums: FeatureSums) -> float:
+        """The estimate from the sums of all parts."""
+        return float(self.estimates_from(sums)[0])
+
+    def check_resolved(self) -> None:
+        """Raise ``ValueError`` if the landmarks are not chosen yet."""
+        self._resolved_features()
+
     def _resolved_features(self) -> Features:
         if self._features is None:
-            raise ValueError("LowRankSKCE: got no landmarks, call resolve(predictions) first")
+            raise ValueError(
+                "LowRankSKCE: got no landmarks, which are chosen among all predictions; for data that come in chunks "
+                "call estimator.resolve(predictions) with some of the predictions first"
+            )
         return self._features
 
-    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+    def notes(self, n: int) -> tuple[str, ...]:
         """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel.prediction_kernel, predictions)
+        return median_notes(self.kernel.prediction_kernel, n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -85,9 +85,9 @@ class MMCE(Estimator):
     def _skce(self) -> SKCE:
         return SKCE(ProductKernel(self.kernel, DeltaKernel()), self.unbiased)
 
-    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+    def notes(self, n: int) -> tuple[str, ...]:
         """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel, predictions)
+        return median_notes(self.kernel, n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -8,7 +8,9 @@ import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
-from caltest.estimators.base import Estimator, median_notes
+from caltest.estimators.accumulator import EstimateAccumulator
+from caltest.estimators.base import Estimator, SummableEstimator, median_notes
+from caltest.estimators.moments import Moments
 from caltest.hredraws import redrawn_block_means, redrawn_means
 from caltest.hstatistics import block_means, mean_of_pairs
 from caltest.kernels import ProductKernel
@@ -67,7 +69,8 @@ class SKCE(Estimator):
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n); the kernel of the predictions is computed once for all."""
-        return redrawn_means([self.kernel], predictions, targets, self.unbiased)[0]
+        estimates: FloatArray = redrawn_means([self.kernel], predictions, targets, self.unbiased)[0]
+        return estimates
 
     @property
     def is_u_statistic(self) -> bool:
@@ -90,9 +93,9 @@ class SKCE(Estimator):
             return hoeffding_bound(estimate, bound, n // 2)
         return exp(-(max(0.0, sqrt(max(0.0, n * estimate / bound)) - 1.0) ** 2) / 2.0)
 
-    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+    def notes(self, n: int) -> tuple[str, ...]:
         """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel.prediction_kernel, predictions)
+        return median_notes(self.kernel.prediction_kernel, n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
@@ -103,7 +106,7 @@ class SKCE(Estimator):
 
 
 @dataclass(frozen=True)
-class BlockSKCE(Estimator):
+class BlockSKCE(SummableEstimator):
     """Mean of the SKCE estimates of consecutive blocks of ``block_size`` observations.
 
     ``floor(n/B)**-1 sum_b eta_b`` with eta_b the (un)biased estimate in block b; the incomplete rest is dropped.
@@ -121,7 +124,8 @@ class BlockSKCE(Estimator):
     Notes
     -----
     Call with predictions and targets; n >= B (``ValueError`` otherwise). Assumes independent observations in an
-    order that does not depend on the targets. Time O(n B k), memory O(n k).
+    order that does not depend on the targets. Time O(n B k), memory a few MB for
+    each thread. ``accumulator()`` takes data in chunks.
 
     Sources: Widmann et al. 2021, Lemma 2; Widmann et al. 2019, Lemma F.3.
 
@@ -163,6 +167,27 @@ class BlockSKCE(Estimator):
         """The estimate from a checked sample."""
         return float(np.mean(self.terms(sample)))
 
+    def accumulator(self) -> EstimateAccumulator:
+        """Takes data in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``; see there."""
+        return EstimateAccumulator(self)
+
+    def sums(self, sample: Sample) -> Moments:
+        """Moments of the blocks of a part of the data."""
+        return Moments.of(self.terms(sample))
+
+    def value(self, sums: Moments) -> float:
+        """The mean of the blocks."""
+        return sums.mean
+
+    @property
+    def granularity(self) -> int:
+        """The block size."""
+        return self.block_size
+
+    def check_resolved(self) -> None:
+        """Raise ``ValueError`` if a bandwidth is still ``"median"``."""
+        self.kernel.check_resolved()
+
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n); with classes the kernel is computed once for all."""
         return redrawn_block_means(self.kernel, predictions, targets, self.block_size, self.unbiased)
@@ -185,9 +210,9 @@ class BlockSKCE(Estimator):
         """
         return hoeffding_bound(estimate, h_bound(self.kernel), n // self.block_size * (self.block_size // 2))
 
-    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+    def notes(self, n: int) -> tuple[str, ...]:
         """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel.prediction_kernel, predictions)
+        return median_notes(self.kernel.prediction_kernel, n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -89,9 +89,9 @@ class UCME(Estimator):
         estimates: FloatArray = np.mean(means**2, axis=1)
         return estimates
 
-    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+    def notes(self, n: int) -> tuple[str, ...]:
         """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel.prediction_kernel, predictions)
+        return median_notes(self.kernel.prediction_kernel, n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -62,6 +62,14 @@ class ProductKernel:
             self.prediction_kernel.resolve(predictions), self.target_kernel.resolve_for_targets(predictions)
         )
 
+    def check_resolved(self) -> None:
+        """Raise ``ValueError`` if a bandwidth is still ``"median"``."""
+        if self.prediction_kernel.uses_median or self.target_kernel.uses_median:
+            raise ValueError(
+                'bandwidth: got "median", which depends on all predictions, for data that come in chunks; wanted a '
+                "number: kernel.resolve(predictions) with some of the predictions, or median_bandwidth of them"
+            )
+
     def describe(self) -> str:
         """Formula in one line."""
         return f"{self.prediction_kernel.describe()} x {self.target_kernel.describe_for_targets()}"

@@ -1,6 +1,6 @@
 """Nulls: rules that turn an estimator and a sample into a p-value."""
 
-from caltest.nulls.base import Null, Outcome
+from caltest.nulls.base import Null, Outcome, SummableNull
 from caltest.nulls.bootstrap import ArconesGineBootstrap
 from caltest.nulls.consistency import ConsistencyResampling
 from caltest.nulls.distribution_free import DistributionFreeBound
@@ -17,4 +17,5 @@ __all__ = [
     "NormalNull",
     "Null",
     "Outcome",
+    "SummableNull",
 ]

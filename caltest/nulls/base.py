@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,8 +39,8 @@ class Null(ABC):
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise ``TypeError`` unless the null applies to the estimator; by default it applies to all."""
 
-    def check_sample(self, estimator: Estimator, sample: Sample) -> None:
-        """Raise ``ValueError`` unless the sample is large enough; the estimator checks what it needs itself."""
+    def check_size(self, estimator: Estimator, n: int) -> None:
+        """Raise ``ValueError`` unless there are enough observations; the estimator checks what it needs itself."""
 
     @abstractmethod
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
@@ -56,6 +56,21 @@ class Null(ABC):
 
     def _illegal(self, estimator: Estimator, wanted: str) -> TypeError:
         return TypeError(f"estimator: got {type(estimator).__name__} for {type(self).__name__}, wanted {wanted}")
+
+
+class SummableNull(Null):
+    """A null whose outcome is a function of sums over parts of the data, for estimators that are so too."""
+
+    @abstractmethod
+    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Any:
+        """What a part of the data adds; parts are added with ``+``."""
+
+    @abstractmethod
+    def outcome_of(self, estimator: Estimator, sums: Any) -> Outcome:
+        """Estimate, statistic and p-value from the sums of all parts."""
+
+    def check_summable(self, estimator: Estimator) -> None:
+        """Raise ``TypeError`` unless the null works with sums of this estimator."""
 
 
 @dataclass(frozen=True)
@@ -78,5 +93,9 @@ class ResamplingNull(Null):
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate, statistic, and its rank among the resampled values."""
-        estimate, statistic, draws = self.resample(estimator, sample, rng)
-        return Outcome(estimate, statistic, resampling_pvalue(statistic, draws), null_distribution=draws)
+        return ranked(*self.resample(estimator, sample, rng))
+
+
+def ranked(estimate: float, statistic: float, draws: FloatArray) -> Outcome:
+    """The rank of a statistic among its resampled values as the p-value."""
+    return Outcome(estimate, statistic, resampling_pvalue(statistic, draws), null_distribution=draws)

@@ -57,11 +57,11 @@ class HotellingNull(Null):
         if not isinstance(estimator, VectorMean):
             raise self._illegal(estimator, "a mean of vectors: UCME(kernel, test_predictions, test_targets)")
 
-    def check_sample(self, estimator: Estimator, sample: Sample) -> None:
+    def check_size(self, estimator: Estimator, n: int) -> None:
         """Raise unless there are more observations than test locations."""
         assert isinstance(estimator, VectorMean)
         count = estimator.dimension
-        at_least(len(sample), count + 1, f"{count} test locations (one more than there are)")
+        at_least(n, count + 1, f"{count} test locations (one more than there are)")
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate, T-squared and its upper tail."""

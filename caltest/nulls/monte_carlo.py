@@ -7,8 +7,9 @@ import numpy as np
 
 from caltest._jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
 from caltest._types import Array, FloatArray
-from caltest.estimators import Estimator
-from caltest.nulls.base import ResamplingNull
+from caltest.estimators import Estimator, LowRankSKCE
+from caltest.hfeatures import FeatureSums
+from caltest.nulls.base import Outcome, ResamplingNull, SummableNull, ranked
 from caltest.predictions import Predictions, Sample
 
 LARGEST = 2**30
@@ -16,7 +17,7 @@ LARGEST = 2**30
 
 
 @dataclass(frozen=True)
-class ConditionalMonteCarlo(ResamplingNull):
+class ConditionalMonteCarlo(ResamplingNull, SummableNull):
     """The estimate against its values for B redraws of the targets from the predictions.
 
     Given all predictions, calibration says that the targets are independent draws from them: a simple hypothesis
@@ -61,6 +62,23 @@ class ConditionalMonteCarlo(ResamplingNull):
         calls = [(estimator, predictions, None if i else sample.targets, part) for i, part in enumerate(parts)]
         values = np.concatenate(run(_estimates, calls, "redraws"))
         return float(values[0]), float(values[0]), values[1:]
+
+    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> FeatureSums:
+        """Sums over a part of the data, for the observed targets and for redraws of its own."""
+        assert isinstance(estimator, LowRankSKCE)
+        targets = sample.predictions.with_redraws(sample.targets, streams(rng, self.n_resamples))
+        return estimator.partial(sample.predictions, targets)
+
+    def outcome_of(self, estimator: Estimator, sums: FeatureSums) -> Outcome:
+        """The estimate, and its rank among its values for redraws of the targets."""
+        assert isinstance(estimator, LowRankSKCE)
+        values = estimator.estimates_from(sums)
+        return ranked(float(values[0]), float(values[0]), values[1:])
+
+    def check_summable(self, estimator: Estimator) -> None:
+        """Raise unless the estimator keeps sums for many targets."""
+        if not isinstance(estimator, LowRankSKCE):
+            raise self._illegal(estimator, "LowRankSKCE(kernel), for data that come in chunks")
 
     def describe(self) -> str:
         """The null in one line."""

@@ -6,8 +6,8 @@ from math import sqrt
 import numpy as np
 
 from caltest._validation import switch
-from caltest.estimators import Estimator, MeanOfTerms
-from caltest.nulls.base import Null, Outcome
+from caltest.estimators import Estimator, MeanOfTerms, Moments
+from caltest.nulls.base import Outcome, SummableNull
 from caltest.predictions import Sample
 
 FEW_TERMS = 30
@@ -15,7 +15,7 @@ FEW_TERMS = 30
 
 
 @dataclass(frozen=True)
-class NormalNull(Null):
+class NormalNull(SummableNull):
     """``z = mean / sqrt(S / N)`` of N independent terms, with p-value ``Phi(-z)``.
 
     Parameters
@@ -57,32 +57,38 @@ class NormalNull(Null):
         if not isinstance(estimator, MeanOfTerms) or not estimator.unbiased:
             raise self._illegal(estimator, "a mean of independent unbiased terms: BlockSKCE(kernel, block_size)")
 
-    def check_sample(self, estimator: Estimator, sample: Sample) -> None:
+    def check_size(self, estimator: Estimator, n: int) -> None:
         """Raise unless there are two terms."""
         assert isinstance(estimator, MeanOfTerms)
-        if estimator.n_terms(len(sample)) < 2:
+        if estimator.n_terms(n) < 2:
             raise ValueError(
-                f"predictions: got {len(sample)} observations, which make {estimator.n_terms(len(sample))} of the "
+                f"predictions: got {n} observations, which make {estimator.n_terms(n)} of the "
                 "independent blocks the estimate averages, wanted at least 2; take a smaller block_size"
             )
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate, z and its upper normal tail."""
+        return self.outcome_of(estimator, self.sums(estimator, sample, rng))
+
+    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Moments:
+        """Moments of the terms of a part of the data."""
+        assert isinstance(estimator, MeanOfTerms)
+        return Moments.of(estimator.terms(sample))
+
+    def outcome_of(self, estimator: Estimator, sums: Moments) -> Outcome:
+        """Estimate, z and its upper normal tail from the moments of all terms."""
         from scipy.special import ndtr
 
-        assert isinstance(estimator, MeanOfTerms)
-        terms = estimator.terms(sample)
-        estimate = float(terms.mean())
-        variance = float(terms.var(ddof=0 if self.population_variance else 1))
+        variance = sums.squares / (sums.n if self.population_variance else sums.n - 1)
         # Equal terms leave a variance of the size of their rounding errors.
-        if variance <= (1e-14 * float(np.abs(terms).max())) ** 2:
+        if variance <= (1e-14 * sums.largest) ** 2:
             raise ValueError(
-                f"predictions: all {terms.size} terms of the estimate equal {terms[0]:.6g}, so the normal "
+                f"predictions: all {sums.n} terms of the estimate equal {sums.mean:.6g}, so the normal "
                 "approximation has no scale; use MonteCarloTest"
             )
-        standard_error = sqrt(variance / terms.size)
-        z = estimate / standard_error
-        return Outcome(estimate, z, float(ndtr(-z)), standard_error=standard_error)
+        standard_error = sqrt(variance / sums.n)
+        z = sums.mean / standard_error
+        return Outcome(sums.mean, z, float(ndtr(-z)), standard_error=standard_error)
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
         """A caution where there are few terms."""

@@ -56,7 +56,9 @@ def as_sample(
     return Sample(converted, checked.copy() if copy else checked)
 
 
-def median_bandwidth(predictions: ArrayLike, metric: Metric, include_diagonal: bool = False) -> float:
+def median_bandwidth(
+    predictions: ArrayLike, metric: Metric, include_diagonal: bool = False, *, progress: bool = False
+) -> float:
     """Median distance of pairs of predictions, the bandwidth of the median heuristic.
 
     Parameters
@@ -70,6 +72,9 @@ def median_bandwidth(predictions: ArrayLike, metric: Metric, include_diagonal: b
         evenly spaced predictions if there are more).
         True: over all n**2 entries of the distance matrix with its n zeros, as in the experiments of
         Widmann et al. 2019. The two differ by O(1/n) in the rank.
+
+    progress
+        Show a progress bar on standard error for what takes more than a second.
 
     Returns
     -------

@@ -107,13 +107,14 @@ class FinitePredictions(Predictions):
             out[0] = targets
         cumulative = np.cumsum(self.probabilities, axis=-1)
 
-        def draw(stream: int) -> None:
-            generator, size = streams[stream]
-            _draw(cumulative, generator, out[ends[stream] - size : ends[stream]])
+        def draw(part: range) -> None:
+            for i in part:
+                generator, size = streams[i]
+                _draw(cumulative, generator, out[ends[i] - size : ends[i]])
 
         together = len(streams) if out.size < UNIFORMS_AT_ONCE else 1
         parts = [range(i, min(i + together, len(streams))) for i in range(0, len(streams), together)]
-        for _ in threaded(lambda part: [draw(stream) for stream in part], parts, len(parts), "labels"):
+        for _ in threaded(draw, parts, len(parts), "labels"):
             pass
         return out
 
