@@ -60,8 +60,7 @@ def redrawn_means(
         pairs *= 2.0 / (n * (n - 1))
         return pairs
     diagonals = np.stack([_diagonal_sums(kernel, predictions, targets) for kernel in kernels])
-    means: FloatArray = (2.0 * pairs + diagonals) / n**2
-    return means
+    return np.asarray((2.0 * pairs + diagonals) / n**2)
 
 
 def redrawn_block_means(
@@ -72,10 +71,12 @@ def redrawn_block_means(
     used = n_blocks * block_size
     kept, targets = predictions.take(slice(0, used)), targets[:, :used]
     places = block_tiles(used, block_size), n_blocks * n_upper_tiles(block_size, TILE)
-    pairs = pair_sums([kernel], kept, targets, places)[0]
+    pairs: FloatArray = pair_sums([kernel], kept, targets, places)[0]
     if unbiased:
-        return 2.0 * pairs / (n_blocks * block_size * (block_size - 1))
-    return (2.0 * pairs + _diagonal_sums(kernel, kept, targets)) / (n_blocks * block_size**2)
+        pairs *= 2.0 / (n_blocks * block_size * (block_size - 1))
+        return pairs
+    means: FloatArray = (2.0 * pairs + _diagonal_sums(kernel, kept, targets)) / (n_blocks * block_size**2)
+    return means
 
 
 def block_tiles(n: int, block_size: int) -> Iterator[Place]:

@@ -110,7 +110,8 @@ def _sums_of_blocks(kernel: ProductKernel, sample: Sample, block_size: int) -> F
         starts = range(0, n_blocks * block_size, block_size)
         places = (place for start in starts for place in strips(start, start + block_size, STRIP))
         sums = [pairs for pairs, _ in threaded(tiles_of(kernel, sample).sums, places, n_blocks * each, "blocks")]
-        return np.array(sums).reshape(n_blocks, each).sum(axis=1)
+        means: FloatArray = np.array(sums).reshape(n_blocks, each).sum(axis=1)
+        return means
     width = sample.predictions.n_classes if isinstance(sample.predictions, FinitePredictions) else 8
     size = max(1, PART // (width * block_size))
     parts = (sample.take(slice(b.start * block_size, b.stop * block_size)) for b in ranges(n_blocks, size))

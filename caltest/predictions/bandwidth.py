@@ -1,16 +1,19 @@
 """The median heuristic: exact medians of all pairwise distances, without storing them."""
 
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from caltest._loops.selection import count_cells, keep_between
 from caltest._numerics import ranges
-from caltest._types import FloatArray
+from caltest._threads import threaded
+from caltest._types import FloatArray, IntArray
 from caltest.kernels import Metric
 
-TILE = 512
+R = TypeVar("R")
+
+TILE = 256
 CELLS = 4096
 MEDIAN_OF = 10_000
 """A median bandwidth of more predictions than this is that of so many evenly spaced ones."""
@@ -60,7 +63,7 @@ def median_positive_distance(predictions: Distances, metric: Metric) -> float:
     n = len(predictions)
     pairs = n * (n - 1) // 2
     rounding = _rounding(predictions, metric)
-    equal = sum(int(np.count_nonzero(values <= rounding)) for values in _pair_distances(predictions, metric))
+    equal = sum(_of_all_pairs(predictions, metric, lambda values: int(np.count_nonzero(values <= rounding))))
     if equal == pairs:
         raise ZeroBandwidth(
             f"predictions: all {n} are identical, so their median distance gives no bandwidth; name a kernel with "
@@ -78,58 +81,82 @@ def _rounding(predictions: Distances, metric: Metric) -> float:
 def _mean_of_ranks(predictions: Distances, metric: Metric, ranks: list[int], pairs: int) -> float:
     """Mean of two order statistics of neighbouring ranks, where rank -1 stands for a zero of the diagonal."""
     low, high = ranks
-    first = 0.0 if low < 0 else _order_statistic(predictions, metric, low, pairs)
-    if high == low:
-        return first
-    return (first + _next_order_statistic(predictions, metric, first, high)) / 2.0
+    if low < 0:
+        return 0.0 if high < 0 else _order_statistics(predictions, metric, high, high, pairs)[0] / 2.0
+    first, second = _order_statistics(predictions, metric, low, high, pairs)
+    return (first + second) / 2.0
 
 
-def _next_order_statistic(predictions: Distances, metric: Metric, value: float, rank: int) -> float:
-    """The distance of a rank, given that of the rank before it: the same, or the next larger one."""
-    up_to, larger = 0, np.inf
-    for values in _pair_distances(predictions, metric):
-        above = values[values > value]
-        up_to += values.size - above.size
-        larger = min(larger, float(above.min())) if above.size else larger
-    return value if up_to > rank else larger
-
-
-def _order_statistic(predictions: Distances, metric: Metric, rank: int, pairs: int) -> float:
-    """The distance with ``rank`` smaller-or-equal ones before it, by narrowing an interval that contains it."""
-    low, high, inside = 0.0, np.inf, pairs
+def _order_statistics(predictions: Distances, metric: Metric, rank: int, next_rank: int, pairs: int) -> list[float]:
+    """The distance with ``rank`` others before it and that of the next rank, by narrowing an interval around them."""
+    low, high = 0.0, np.inf
     if pairs > KEPT:
-        high = max(float(values.max()) for values in _pair_distances(predictions, metric))
+        # No distance exceeds the sum of two distances to the first prediction, nor a squared one twice that sum.
+        high = 4.0 * float(predictions.take(slice(0, 1)).distance(metric, predictions).max())
+    inside = pairs
     while inside > KEPT and high > np.nextafter(low, np.inf):
-        counts = np.zeros(CELLS, dtype=np.intp)
-        below = sum(count_cells(values, low, high, counts) for values in _pair_distances(predictions, metric))
-        cell = int(np.searchsorted(below + np.cumsum(counts), rank, side="right"))
+        below, counts = _count(predictions, metric, low, high)
+        first, last = np.searchsorted(below + np.cumsum(counts), [rank, next_rank], side="right")
         width = (high - low) / CELLS
-        # Half a cell of margin on either side covers the rounding of the cell's edges.
-        narrowed = max(low, low + (cell - 0.5) * width), min(high, low + (cell + 1.5) * width)
+        # Half a cell of margin on either side covers the rounding of the cells' edges.
+        narrowed = max(low, low + (first - 0.5) * width), min(high, low + (last + 1.5) * width)
         if narrowed == (low, high):
             break
         low, high = narrowed
-        inside = int(counts[max(cell - 1, 0) : cell + 2].sum())
-    below, kept = 0, []
-    for values in _pair_distances(predictions, metric):
-        below += int(np.count_nonzero(values < low))
-        kept.append(keep_between(values, low, high))
+        inside = int(counts[max(first - 1, 0) : last + 2].sum())
+
+    if inside > KEPT:
+        return _among_equal_ones(predictions, metric, [rank, next_rank], low, high)
+    fewer, kept = zip(*_of_all_pairs(predictions, metric, lambda values: _between(values, low, high)), strict=True)
     inner = np.concatenate(kept)
-    inner.partition(rank - below)
-    return float(inner[rank - below])
+    places = [rank - sum(fewer), next_rank - sum(fewer)]
+    inner.partition(places)
+    return [float(inner[place]) for place in places]
 
 
-def _pair_distances(predictions: Distances, metric: Metric) -> Iterator[FloatArray]:
-    """Distances of all pairs i < j, tile by tile."""
-    upper = np.triu_indices(TILE, k=1)
-    for rows in ranges(len(predictions), TILE):
-        strip = predictions.take(rows)
-        for columns in ranges(len(predictions), TILE):
-            if columns.start < rows.start:
-                continue
-            tile = strip.distance(metric, predictions.take(columns))
-            if columns.start > rows.start:
-                yield tile.ravel()
-            elif tile.shape[0] > 1:
-                index = upper if tile.shape[0] == TILE else np.triu_indices(tile.shape[0], k=1)
-                yield tile[index]
+def _between(values: FloatArray, low: float, high: float) -> tuple[int, FloatArray]:
+    """How many values lie below an interval, and those inside it."""
+    return int(np.count_nonzero(values < low)), keep_between(values, low, high)
+
+
+def _among_equal_ones(predictions: Distances, metric: Metric, ranks: list[int], low: float, high: float) -> list[float]:
+    """Distances of some ranks in an interval with very many distances, of which few differ: each is kept once a tile."""
+
+    def different(values: FloatArray) -> tuple[int, FloatArray, IntArray]:
+        below, inside = _between(values, low, high)
+        return below, *np.unique(inside, return_counts=True)
+
+    fewer, kept, times = zip(*_of_all_pairs(predictions, metric, different), strict=True)
+    inner = np.concatenate(kept)
+    order = np.argsort(inner)
+    ends = np.cumsum(np.concatenate(times)[order])
+    places = np.searchsorted(ends, np.array(ranks) - sum(fewer), side="right")
+    return [float(value) for value in inner[order[places]]]
+
+
+def _count(predictions: Distances, metric: Metric, low: float, high: float) -> tuple[int, IntArray]:
+    """How many distances lie below an interval, and in each of its cells."""
+
+    def count(values: FloatArray) -> tuple[int, IntArray]:
+        counts = np.zeros(CELLS, dtype=np.intp)
+        return count_cells(values, low, high, counts), counts
+
+    below, total = 0, np.zeros(CELLS, dtype=np.intp)
+    for fewer, counts in _of_all_pairs(predictions, metric, count):
+        below += fewer
+        total += counts
+    return below, total
+
+
+def _of_all_pairs(predictions: Distances, metric: Metric, function: Callable[[FloatArray], R]) -> Iterator[R]:
+    """A function of the distances of all pairs i < j, tile by tile."""
+    n = len(predictions)
+
+    def of_tile(place: tuple[slice, slice]) -> R:
+        rows, columns = place
+        tile = predictions.take(rows).distance(metric, predictions.take(columns))
+        return function(tile.ravel() if rows != columns else tile[np.triu_indices(tile.shape[0], k=1)])
+
+    places = ((rows, columns) for rows in ranges(n, TILE) for columns in ranges(n, TILE) if columns.start >= rows.start)
+    strips = -(-n // TILE)
+    return threaded(of_tile, places, strips * (strips + 1) // 2, "median distance")
