@@ -120,7 +120,7 @@ def _between(values: FloatArray, low: float, high: float) -> tuple[int, FloatArr
 
 
 def _among_equal_ones(predictions: Distances, metric: Metric, ranks: list[int], low: float, high: float) -> list[float]:
-    """Distances of some ranks in an interval with very many distances, of which few differ: each is kept once a tile."""
+    """Distances of some ranks in an interval with very many of which few differ: each is kept once a tile."""
 
     def different(values: FloatArray) -> tuple[int, FloatArray, IntArray]:
         below, inside = _between(values, low, high)
