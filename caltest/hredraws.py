@@ -12,7 +12,7 @@ from caltest._loops import redraws
 from caltest._loops.gaussian import smoothed_gaussian_sums
 from caltest._numerics import ranges
 from caltest._threads import threaded
-from caltest._types import Array, FloatArray
+from caltest._types import Array, FloatArray, IntArray
 from caltest.hlines import Line, on_a_line
 from caltest.hstatistics import h_diagonal, n_upper_tiles, upper_tiles
 from caltest.htiles import Place
@@ -164,14 +164,10 @@ def _pair_sums_finite(
         if rows == columns:
             values = np.triu(values)
         begin = rows.start, columns.start
-        if not is_delta:
-            pairs = np.stack([redraws.gram_sums(tile, gram, base, labels, *begin) for tile in values])
-        elif len(kernels) == 1:
-            pairs = redraws.equal_sums(values[0], base, labels, *begin, gram.shape[0])[None]
+        if is_delta:
+            pairs = _equal_sums(values, base, labels, begin, gram.shape[0])
         else:
-            parts = ranges(len(kernels), redraws.LANES)
-            sums = [redraws.equal_sums_of_kernels(values[p], base, labels, *begin, gram.shape[0]) for p in parts]
-            pairs = np.concatenate(sums, axis=1)[:, : len(kernels)].T
+            pairs = np.stack([redraws.gram_sums(tile, gram, base, labels, *begin) for tile in values])
         return rows, columns, pairs, across, down
 
     pairs = np.zeros((len(kernels), labels.shape[0]))
@@ -188,6 +184,19 @@ def _pair_sums_finite(
         values[rows] -= values[rows, base[rows]][:, None]
         pairs[one] += constants[one] + redraws.gathered_sums(values, labels)
     return pairs
+
+
+def _equal_sums(tiles: FloatArray, base: IntArray, labels: Array, begin: tuple[int, int], n_classes: int) -> FloatArray:
+    """Sums over pairs of redrawn labels that agree, for each of the kernels, (L, B)."""
+    sums = np.empty((tiles.shape[0], labels.shape[0]))
+    for part in ranges(tiles.shape[0], redraws.LANES):
+        some = tiles[part]
+        if some.shape[0] == 1:
+            sums[part] = redraws.equal_sums(some[0], base, labels, *begin, n_classes)
+        else:
+            together = redraws.equal_sums_of_kernels(some, base, labels, *begin, n_classes)
+            sums[part] = together[:, : some.shape[0]].T
+    return sums
 
 
 def _pair_sums_normal(

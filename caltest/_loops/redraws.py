@@ -13,11 +13,21 @@ import numpy as np
 from caltest._jit import jit
 from caltest._types import Array, FloatArray, IntArray
 
-LANES = 8
+LANES = 4
 """Kernels that are summed together."""
 
 FOUR = 4
 """Entries of a list that are added side by side, so that additions do not wait for each other."""
+
+
+@jit
+def _find_changes(labels: Array, bases: IntArray, changed: Array) -> int:
+    """List where labels differ from bases, and return how often; without a branch, which could not be predicted."""
+    n_changed = 0
+    for j in range(labels.shape[0]):
+        changed[n_changed] = j
+        n_changed += 1 if np.int64(labels[j]) != bases[j] else 0
+    return n_changed
 
 
 @jit
@@ -30,29 +40,31 @@ def _list_changes(base: IntArray, labels: Array, start: int, size: int, n_classe
     n_redraws = labels.shape[0]
     members = np.full((n_redraws, 2 * size + (FOUR - 1) * min(n_classes, 2 * size)), 2 * size, dtype=np.uint16)
     ends = np.zeros((n_redraws, n_classes + 1), dtype=np.int32)
-    place = np.empty(n_classes, dtype=np.int64)
+    bases, changed = base[start : start + size], np.empty(size, dtype=np.uint32)
+    # Changes from no class at all are counted behind the last class and listed nowhere.
+    place = np.empty(n_classes + 1, dtype=np.int64)
     for b in range(n_redraws):
+        line = labels[b, start : start + size]
+        n_changed = _find_changes(line, bases, changed)
         place[:] = 0
-        for j in range(size):
-            new, old = np.int64(labels[b, start + j]), base[start + j]
-            if new != old:
-                place[new] += 1
-                if old >= 0:
-                    place[old] += 1
+        for c in range(n_changed):
+            j = changed[c]
+            place[line[j]] += 1
+            place[bases[j]] += 1
         total = 0
         for label in range(n_classes):
             count = place[label]
             place[label] = total
             total += -(-count // FOUR) * FOUR
             ends[b, label + 1] = total
-        for j in range(size):
-            new, old = np.int64(labels[b, start + j]), base[start + j]
-            if new != old:
-                members[b, place[new]] = j
-                place[new] += 1
-                if old >= 0:
-                    members[b, place[old]] = size + j
-                    place[old] += 1
+        for c in range(n_changed):
+            j = changed[c]
+            new, old = np.int64(line[j]), bases[j]
+            members[b, place[new]] = j
+            place[new] += 1
+            if old >= 0:
+                members[b, place[old]] = size + j
+                place[old] += 1
     return members, ends
 
 
@@ -86,65 +98,61 @@ def equal_sums(
     n_redraws, size = labels.shape[0], tile.shape[1]
     members, ends = _list_changes(base, labels, column_start, size, n_classes)
     rows = np.ascontiguousarray(labels[:, row_start : row_start + tile.shape[0]].T)
-    sums = np.zeros(n_redraws)
+    sums, bases = np.zeros(n_redraws), np.empty(n_redraws, dtype=base.dtype)
+    changed = np.empty(n_redraws, dtype=np.uint32)
     line = np.empty(2 * size + 1)
     for i in range(tile.shape[0]):
         _with_negatives(tile[i], line)
         old = base[row_start + i]
-        for b in range(n_redraws):
-            new = np.int64(rows[i, b])
-            if new != old:
-                total = _sum_of_places(line, members[b], ends[b, new], ends[b, new + 1])
-                if old >= 0:
-                    total -= _sum_of_places(line, members[b], ends[b, old], ends[b, old + 1])
-                sums[b] += total
+        bases[:] = old
+        for c in range(_find_changes(rows[i], bases, changed)):
+            b = changed[c]
+            new = np.uint32(rows[i, b])
+            total = _sum_of_places(line, members[b], ends[b, new], ends[b, new + np.uint32(1)])
+            if old >= 0:
+                total -= _sum_of_places(line, members[b], ends[b, old], ends[b, old + 1])
+            sums[b] += total
     return sums
 
 
 @jit
 def _add_lanes(line: FloatArray, members: Array, first: int, last: int, sign: float, sums: FloatArray) -> None:
-    """Add the sums of eight lines, side by side in an array (c, 8), over a list."""
-    a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0.0
+    """Add the sums of four lines, side by side in an array (c, 4), over a list."""
+    a0 = a1 = a2 = a3 = 0.0
     for f in range(first, last):
         values = line[members[f]]
         a0 += values[0]
         a1 += values[1]
         a2 += values[2]
         a3 += values[3]
-        a4 += values[4]
-        a5 += values[5]
-        a6 += values[6]
-        a7 += values[7]
     sums[0] += sign * a0
     sums[1] += sign * a1
     sums[2] += sign * a2
     sums[3] += sign * a3
-    sums[4] += sign * a4
-    sums[5] += sign * a5
-    sums[6] += sign * a6
-    sums[7] += sign * a7
 
 
 @jit
 def equal_sums_of_kernels(
     tiles: FloatArray, base: IntArray, labels: Array, row_start: int, column_start: int, n_classes: int
 ) -> FloatArray:
-    """``equal_sums`` of up to eight kernels (L, r, c) at once, (B, 8): a list is read once for all."""
+    """``equal_sums`` of up to four kernels (L, r, c) at once, (B, 4): a list is read once for all."""
     n_redraws, size = labels.shape[0], tiles.shape[2]
     members, ends = _list_changes(base, labels, column_start, size, n_classes)
     rows = np.ascontiguousarray(labels[:, row_start : row_start + tiles.shape[1]].T)
-    sums = np.zeros((n_redraws, LANES))
+    sums, bases = np.zeros((n_redraws, LANES)), np.empty(n_redraws, dtype=base.dtype)
+    changed = np.empty(n_redraws, dtype=np.uint32)
     line = np.zeros((2 * size + 1, LANES))
     for i in range(tiles.shape[1]):
         for one in range(tiles.shape[0]):
             _with_negatives(tiles[one, i], line[:, one])
         old = base[row_start + i]
-        for b in range(n_redraws):
-            new = np.int64(rows[i, b])
-            if new != old:
-                _add_lanes(line, members[b], ends[b, new], ends[b, new + 1], 1.0, sums[b])
-                if old >= 0:
-                    _add_lanes(line, members[b], ends[b, old], ends[b, old + 1], -1.0, sums[b])
+        bases[:] = old
+        for c in range(_find_changes(rows[i], bases, changed)):
+            b = changed[c]
+            new = np.uint32(rows[i, b])
+            _add_lanes(line, members[b], ends[b, new], ends[b, new + np.uint32(1)], 1.0, sums[b])
+            if old >= 0:
+                _add_lanes(line, members[b], ends[b, old], ends[b, old + 1], -1.0, sums[b])
     return sums
 
 
