@@ -1,5 +1,6 @@
 """Numerical rules shared by all tests: random seeds, the p-value of resampling, ranges of tiles."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +33,20 @@ def check_finite(*values: float) -> None:
             "the result is not a finite number, because the data or the bandwidth are too extreme for double "
             "precision; rescale the targets and check the bandwidth"
         )
+
+
+def check_memory(n_bytes: int, what: str, instead: str) -> None:
+    """Raise ``MemoryError`` for an array that is larger than the memory of the machine, with what to use instead."""
+    if n_bytes > _memory():
+        raise MemoryError(f"{what} would take {n_bytes / 1e9:.3g} GB of {_memory() / 1e9:.3g} GB of memory; {instead}")
+
+
+def _memory() -> float:
+    """Bytes of memory of the machine, infinite where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return float("inf")
 
 
 def seed_of(rng: Any) -> int:

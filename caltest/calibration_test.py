@@ -371,9 +371,9 @@ def calibration_test(
 
     Notes
     -----
-    Assumes that the targets are independent given the predictions and were not used to fit the model. Time
-    O(n**2 (k + n_resamples)) for classes, the same with exponentials for real targets; memory O(n n_resamples). See
-    ``ConditionalMonteCarlo``.
+    Assumes that the targets are independent given the predictions and were not used to fit the model. Time O(n**2) for
+    classes and real targets, O(n n_resamples) for binary predictions; memory O(n n_resamples). See
+    ``ConditionalMonteCarlo``, and ``LowRankSKCE`` for more than about 50 000 predictions of several classes.
 
     Examples
     --------

@@ -15,7 +15,7 @@ import numpy as np
 
 from caltest._loops.redraws import gathered_sums
 from caltest._loops.scatter import changes_by_class
-from caltest._numerics import ranges
+from caltest._numerics import check_memory, ranges
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest.kernels import ProductKernel
@@ -75,17 +75,26 @@ class Features:
         """Mean of h over the pairs i != j, or over all pairs, for each of the targets, (B,)."""
         return sums.means(self.target_map if isinstance(self.landmarks, FinitePredictions) else None, unbiased)
 
+    def estimates(self, predictions: Predictions, targets: Array, unbiased: bool) -> FloatArray:
+        """``means`` for many targets (B, n) without keeping the sums of all. Time O(n r (d + r + B))."""
+        groups = list(ranges(targets.shape[0], max(1, SUMS // self._size())))
+        return np.concatenate([self.means(self._sums(predictions, targets, group), unbiased) for group in groups])
+
     def sums(self, predictions: Predictions, targets: Array) -> FeatureSums:
         """Sums for many targets (B, n). Time O(n r (d + r + B)), memory O(B t r) and a few MB for each thread."""
-        n_redraws, size = targets.shape[0], self.prediction_map.shape[1]
-        if isinstance(predictions, FinitePredictions):
-            targets = np.ascontiguousarray(targets, dtype=predictions.label_type)
-            matrix = predictions.n_classes * size
-        else:
-            matrix = self.target_map.shape[1] * size
-        groups = [self._sums(predictions, targets, g) for g in ranges(n_redraws, max(1, SUMS // matrix))]
-        diagonal = np.concatenate([group.diagonal for group in groups])
-        return FeatureSums(len(predictions), np.concatenate([group.matrices for group in groups]), diagonal)
+        check_memory(
+            8 * targets.shape[0] * self._size(),
+            "sums of features for all redraws",
+            "take a lower rank or fewer redraws",
+        )
+        groups = list(ranges(targets.shape[0], max(1, SUMS // self._size())))
+        sums = [self._sums(predictions, targets, group) for group in groups]
+        matrices, diagonals = [one.matrices for one in sums], [one.diagonal for one in sums]
+        return FeatureSums(len(predictions), np.concatenate(matrices), np.concatenate(diagonals))
+
+    def _size(self) -> int:
+        """Numbers in the matrix M."""
+        return self.prediction_map.shape[1] * self.target_map.shape[1]
 
     def _sums(self, predictions: Predictions, targets: Array, redraws: slice) -> FeatureSums:
         parts = list(ranges(len(predictions), ROWS))
@@ -105,7 +114,7 @@ class Features:
         here = predictions.take(part)
         assert isinstance(here, FinitePredictions)
         features, base = self._prediction_features(here), here.bases
-        labels = np.ascontiguousarray(targets[redraws, part])
+        labels = np.ascontiguousarray(targets[redraws, part], dtype=here.label_type)
         matrices = changes_by_class(features, base, labels, here.n_classes)
         matrices += here.anchors.T @ features
         means = here.probabilities @ self.target_map

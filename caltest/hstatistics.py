@@ -1,11 +1,4 @@
-"""Sums of the centred kernel h over pairs of observations, tile by tile, never as an n x n array.
-
-For a product kernel and observations (p, y), (p', y') (Widmann et al. 2021, section 3.2)::
-
-    h = k_P(p, p') [ k_Y(y, y') - E k_Y(Z, y') - E k_Y(y, Z') + E k_Y(Z, Z') ],    Z ~ p, Z' ~ p'
-
-If the predictions are calibrated, E[h | p, p', y] = 0.
-"""
+"""Sums of the centred kernel h over pairs of observations, strip by strip, never as an n x n array."""
 
 from collections.abc import Iterator
 from threading import local

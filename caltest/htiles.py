@@ -23,7 +23,14 @@ Place = tuple[slice, slice]
 
 
 def h_tile(kernel: ProductKernel, rows: Sample, columns: Sample) -> FloatArray:
-    """``h`` between all rows (..., r) and columns (..., c), of shape (..., r, c): the definition."""
+    """``h`` between all rows (..., r) and columns (..., c), of shape (..., r, c): the definition.
+
+    For a product kernel and observations (p, y), (p', y') (Widmann et al. 2021, section 3.2)::
+
+        h = k_P(p, p') [ k_Y(y, y') - E k_Y(Z, y') - E k_Y(y, Z') + E k_Y(Z, Z') ],    Z ~ p, Z' ~ p'
+
+    If the predictions are calibrated, E[h | p, p', y] = 0.
+    """
     tile = rows.predictions.centred_kernel(kernel.target_kernel, rows.targets, columns.predictions, columns.targets)
     tile *= kernel.prediction_kernel.tile(rows.predictions, columns.predictions)
     return tile

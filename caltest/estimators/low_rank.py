@@ -87,7 +87,7 @@ class LowRankSKCE(SummableEstimator):
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n); the features are computed once for all."""
-        return self.estimates_from(self.partial(predictions, targets))
+        return self._resolved_features().estimates(predictions, targets, self.unbiased)
 
     def partial(self, predictions: Predictions, targets: Array) -> FeatureSums:
         """What some of the observations add to the estimates for targets (B, n); add those of the others to it."""

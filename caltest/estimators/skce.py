@@ -35,7 +35,8 @@ class SKCE(Estimator):
     Notes
     -----
     Call with predictions and targets; n >= 2 observations, n >= 1 if biased (``ValueError`` otherwise). Assumes
-    independent observations. Time O(n**2 k), memory O(n k) and a few tiles of 2 MB.
+    independent observations. Time O(n**2 k), or O(n log n) for binary predictions with an exponential kernel; memory
+    O(n k).
 
     Sources: Widmann et al. 2019, Table 1 and Lemmas F.1, F.2; Widmann et al. 2021, Lemmas 1 and 2.
 

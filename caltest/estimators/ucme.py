@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 
+from caltest._numerics import check_memory
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import Estimator, median_notes
@@ -77,6 +78,7 @@ class UCME(Estimator):
 
     def deviations(self, sample: Sample) -> FloatArray:
         """``D``, (n, J): mean 0 under the null hypothesis."""
+        check_memory(24 * len(sample) * self.dimension, "deviations at all locations", "take fewer test locations")
         return deviations(self.kernel, sample, self.locations)
 
     def estimate(self, sample: Sample) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
+from caltest._numerics import check_memory
 from caltest._types import FloatArray
 from caltest.estimators import Estimator, UStatistic
 from caltest.hstatistics import h_diagonal, weighted_sums
@@ -40,7 +41,7 @@ class ArconesGineBootstrap(ResamplingNull):
     divides #{...} by B, which can give 0. Its statistic n/(n-1) U - V, with the biased estimate V, gives the same
     counts. Asymptotic: too conservative for many classes and n of a hundred or less.
 
-    Time O(n**2 (k + B)), or O(n B) for binary predictions with an exponential kernel. Memory 64 MB, or 1 kB for each of
+    Time O(n**2 (k + B)) by matrix products, or O(n B) for binary predictions with an exponential kernel. Memory 64 MB, or 1 kB for each of
     more than 65 000 observations.
 
     Sources: Widmann et al. 2019, section 6; Widmann et al. 2021, Remark B.2; Arcones and Gine (1992).
@@ -71,6 +72,8 @@ class ArconesGineBootstrap(ResamplingNull):
         assert isinstance(estimator, UStatistic)
         n, kernel = len(sample), estimator.kernel
         diagonal = h_diagonal(kernel, sample)
+        counts = 16 * n * LEAST_STREAMS * RESAMPLES_OF_A_STREAM
+        check_memory(counts, "counts of a pass of the bootstrap", "use MonteCarloTest(LowRankSKCE(kernel))")
         at_once = max(LEAST_STREAMS, COUNTS_AT_ONCE // (n * RESAMPLES_OF_A_STREAM))
         parts = in_parts(streams(rng, self.n_resamples), at_once)
         results = run(_bootstrap, [(kernel, sample, diagonal, part) for part in parts], "bootstrap")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
+from caltest._numerics import check_memory
 from caltest._types import Array, FloatArray
 from caltest.estimators import Estimator, LowRankSKCE
 from caltest.hfeatures import FeatureSums
@@ -35,9 +36,14 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
     Assumes that the targets are independent given the predictions, that kernel, bins and test locations do not
     depend on the targets, and that the data were not used to fit the model.
 
-    Time for the SKCE: O(n**2 (k + B)) with finitely many outcomes, one comparison per pair and draw; O(n**2 B) with
-    real targets, three exponentials per pair and draw. Memory: n B labels, of one byte for up to 256 classes, and a
-    copy of them for the SKCE; n B numbers for real targets.
+    Time for the SKCE: with classes O(n**2 k) for the kernel, computed once, and for each draw an addition per pair of
+    labels that differ from their most probable class and agree with each other: at most n**2 / (2 k) for balanced
+    classes, few for confident models. Binary predictions with an exponential kernel: O(n B) after sorting. Real
+    targets: three exponentials per pair and draw. ``LowRankSKCE``: O(n r B).
+
+    Memory: n B labels, of one byte for up to 256 classes, or numbers; beyond 1 GB the draws are made in passes that
+    compute the kernel again. Inside ``joblib.parallel_config(...)`` the draws are shared among its workers. The draws
+    do not depend on threads, workers or passes.
 
     Examples
     --------
@@ -57,7 +63,9 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
     ) -> tuple[float, float, FloatArray]:
         """The estimate and its values for redraws of the targets."""
         predictions = sample.predictions
-        labels = max(1, LARGEST // (len(sample) * predictions.target_bytes * RESAMPLES_OF_A_STREAM))
+        least = len(sample) * predictions.target_bytes * RESAMPLES_OF_A_STREAM
+        check_memory(least, "redrawn targets of a pass", "use LowRankSKCE or BlockSKCE on chunks of the data")
+        labels = max(1, LARGEST // least)
         parts = in_parts(streams(rng, self.n_resamples), labels)
         calls = [(estimator, predictions, None if i else sample.targets, part) for i, part in enumerate(parts)]
         values = np.concatenate(run(_estimates, calls, "redraws"))
