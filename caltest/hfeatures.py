@@ -94,7 +94,7 @@ class Features:
 
     def _size(self) -> int:
         """Numbers in the matrix M."""
-        return self.prediction_map.shape[1] * self.target_map.shape[1]
+        return int(self.prediction_map.shape[1] * self.target_map.shape[1])
 
     def _sums(self, predictions: Predictions, targets: Array, redraws: slice) -> FeatureSums:
         parts = list(ranges(len(predictions), ROWS))

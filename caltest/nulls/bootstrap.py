@@ -41,8 +41,8 @@ class ArconesGineBootstrap(ResamplingNull):
     divides #{...} by B, which can give 0. Its statistic n/(n-1) U - V, with the biased estimate V, gives the same
     counts. Asymptotic: too conservative for many classes and n of a hundred or less.
 
-    Time O(n**2 (k + B)) by matrix products, or O(n B) for binary predictions with an exponential kernel. Memory 64 MB, or 1 kB for each of
-    more than 65 000 observations.
+    Time O(n**2 (k + B)) by matrix products, or O(n B) for binary predictions with an exponential kernel. Memory 64 MB,
+    or 1 kB for each of more than 65 000 observations.
 
     Sources: Widmann et al. 2019, section 6; Widmann et al. 2021, Remark B.2; Arcones and Gine (1992).
 

@@ -34,7 +34,8 @@ class ConsistencyResampling(ResamplingNull):
     bins and lowers the estimate, so that calibrated models are rejected (always, for 10 classes at n = 250 with
     bins of the whole simplex). ``ConditionalMonteCarlo`` keeps the predictions and is exact.
 
-    Time: B estimates, shared among the workers of ``joblib.parallel_config(...)`` if there are some. Memory: that of one.
+    Time: B estimates, shared among the workers of ``joblib.parallel_config(...)`` if there are some. Memory: that of
+    one.
 
     Examples
     --------
