@@ -4,7 +4,7 @@ The kernel of the predictions is computed once for all targets, which come as an
 differ in their predictions' part are summed in the same pass.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -120,6 +120,15 @@ def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, target
     return _pair_sums_one_by_one(prediction_kernels, target_kernel, predictions, targets, places)
 
 
+def _total(tile_sums: Callable[[Place], FloatArray], places: Places) -> FloatArray:
+    """Sum over all places, in their order."""
+    sums = threaded(tile_sums, *places, "redraws")
+    total = next(sums).copy()
+    for one in sums:
+        total += one
+    return total
+
+
 def _kernel_tiles(kernels: Sequence[PredictionKernel], left: Predictions, right: Predictions) -> FloatArray:
     """Tiles of the kernels of predictions, (L, r, c); each metric is computed once."""
     distances: dict[Metric, FloatArray] = {}
@@ -218,10 +227,7 @@ def _pair_sums_normal(
         constants: FloatArray = np.einsum("lij,ij->l", values, left.expected_kernel2(gaussian, right))
         return sums + constants[:, None]
 
-    pairs = np.zeros((len(kernels), targets.shape[0]))
-    for sums in threaded(tile_sums, *places, "redraws"):
-        pairs += sums
-    return pairs
+    return _total(tile_sums, places)
 
 
 def _pair_sums_one_by_one(
@@ -249,10 +255,7 @@ def _pair_sums_one_by_one(
             sums[:, b] = np.einsum("lij,ij->l", weights, tile)
         return sums
 
-    pairs = np.zeros((len(kernels), targets.shape[0]))
-    for sums in threaded(tile_sums, *places, "redraws"):
-        pairs += sums
-    return pairs
+    return _total(tile_sums, places)
 
 
 def _diagonal_sums(kernel: ProductKernel, predictions: Predictions, targets: Array) -> FloatArray:

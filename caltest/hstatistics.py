@@ -17,7 +17,10 @@ TILE = 512
 """Rows and columns of a tile: 2 MB of float64 for each thread."""
 
 STRIP = 128
-"""Rows whose h is summed together."""
+"""Rows whose h is summed together, in samples large enough for threads to be worth starting."""
+
+SMALL = 512
+"""A sample up to this size is summed as a whole."""
 
 SMALL_BLOCK = 128
 """Blocks up to this size are summed many at once."""
@@ -57,9 +60,13 @@ def strips(start: int, stop: int, size: int) -> Iterator[Place]:
         yield slice(start + rows.start, start + rows.stop), slice(start + rows.start, stop)
 
 
-def h_sums(kernel: ProductKernel, sample: Sample, size: int = STRIP) -> tuple[float, float]:
-    """Sum of ``h`` over the pairs i < j, and over the diagonal. Time O(n**2), memory O(n k)."""
+def h_sums(kernel: ProductKernel, sample: Sample, size: int | None = None) -> tuple[float, float]:
+    """Sum of ``h`` over the pairs i < j, and over the diagonal, ``size`` rows at a time.
+
+    Time O(n**2), memory O(n k).
+    """
     n = len(sample)
+    size = size or (STRIP if n > SMALL else n)
     pairs, diagonal = 0.0, 0.0
     parts = threaded(tiles_of(kernel, sample).sums, strips(0, n, size), -(-n // size), "kernel of all pairs")
     for one, trace in parts:
