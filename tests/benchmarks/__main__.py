@@ -22,6 +22,7 @@ def main(arguments=None):
     pythons = json.loads(Path(options.pythons).read_text()) if options.pythons else {}
     repeats = QUICK_REPEATS if options.quick and options.repeats is None else options.repeats or 5
     cells, failures = [], []
+    machine = table.machine()
     with tempfile.TemporaryDirectory() as folder:
         for row in rows:
             print(f"{row.name} ...", file=sys.stderr, flush=True)
@@ -34,7 +35,7 @@ def main(arguments=None):
             differences = [disagreement(ours, other) for other in others if row.compared]
             failures += [f"{row.name}: {difference}" for difference in differences if difference]
     print(table.as_markdown(cells) if options.markdown else table.as_text(cells))
-    print(f"\nMedians of {repeats}. {table.machine()}.")
+    print(f"\n{table.LEGEND.format(repeats)}\n{machine}.")
     for failure in failures:
         print(f"FAILED {failure}")
     return 1 if failures else 0

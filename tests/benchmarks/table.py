@@ -8,6 +8,8 @@ from pathlib import Path
 from .compare import comparison
 
 HEAD = ["what", "caltest", "beside", "ratio", "extra memory", "at least", "reached"]
+LEGEND = """Medians of {} repetitions in turn. Extra memory: peak above that before the call. Times of which some draws
+are measured are scaled to all draws, in the part that grows with them."""
 
 
 def lines(row, ours, others):
@@ -87,13 +89,14 @@ def as_text(cells):
 
 
 def machine():
-    """Processor, cores, memory and versions in one line."""
+    """Processor, cores, memory, versions and how busy it was before, in one line."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     parts = [f"{processor()}, {cores} cores"]
     if hasattr(os, "sysconf"):
         parts.append(f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GB")
     versions = [f"{name} {version(name)}" for name in ("numpy", "numba", "scipy")]
-    return ", ".join([*parts, f"Python {platform.python_version()}", *versions])
+    busy = [f"load {os.getloadavg()[0]:.1f} at the start"] if hasattr(os, "getloadavg") else []
+    return ", ".join([*parts, f"Python {platform.python_version()}", *versions, *busy])
 
 
 def processor():
