@@ -32,8 +32,8 @@ class Side:
         return f"{self.name}{calls}{draws}"
 
     def smaller(self, factor):
-        """The same with fewer observations."""
-        return replace(self, n=min(self.n, max(SMALLEST, self.n // factor)))
+        """The same with fewer observations, of which nothing is recorded."""
+        return replace(self, n=min(self.n, max(SMALLEST, self.n // factor)), recorded=0.0)
 
 
 @dataclass(frozen=True)
