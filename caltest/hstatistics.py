@@ -128,9 +128,15 @@ def weighted_sums(kernel: ProductKernel, sample: Sample, weights: FloatArray) ->
     line = on_a_line(kernel, sample.predictions)
     if line is not None:
         residuals = line.residuals(sample.targets[None])
-        weighted = residuals * weights[line.order]
-        diagonal: FloatArray = np.einsum("ib,ib->b", weighted, weighted)
-        return 2.0 * line.pair_sums(weighted) + line.factor * diagonal, line.row_sums(residuals[:, 0])
+
+        def line_forms(part: slice) -> FloatArray:
+            weighted = residuals * weights[line.order, part]
+            diagonal: FloatArray = np.einsum("ib,ib->b", weighted, weighted)
+            return 2.0 * line.pair_sums(weighted) + line.factor * diagonal
+
+        parts = list(ranges(size, max(16, PART // n)))
+        forms = np.concatenate(list(threaded(line_forms, parts, len(parts), "bootstrap")))
+        return forms, line.row_sums(residuals[:, 0])
     tiles, buffers = tiles_of(kernel, sample), local()
 
     def tile_sums(place: Place) -> tuple[Place, FloatArray, FloatArray, FloatArray]:

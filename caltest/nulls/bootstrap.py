@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
+from caltest._loops.counting import add_counts
 from caltest._numerics import check_memory
+from caltest._threads import threaded
 from caltest._types import FloatArray
 from caltest.estimators import Estimator, UStatistic
 from caltest.hstatistics import h_diagonal, weighted_sums
@@ -90,13 +92,23 @@ def _bootstrap(
 ) -> tuple[FloatArray, float]:
     """Draws of the statistic, and the sum of h over all pairs."""
     n = len(sample)
-    counts = np.concatenate([_multinomial_counts(generator, n, size) for generator, size in part], axis=1)
+    counts = _multinomial_counts(n, part)
     forms, rows = weighted_sums(kernel, sample, counts)
     total = float(rows.sum())
     linear = (diagonal + 2.0 * (n - 1) / n * rows) @ counts
     return (forms - linear + (n - 1) / n * total) / n, total
 
 
-def _multinomial_counts(rng: np.random.Generator, n: int, size: int) -> FloatArray:
-    """Counts (n, size): how often each of n observations occurs in each of ``size`` resamples of n."""
-    return np.stack([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(size)], axis=1).astype(float)
+def _multinomial_counts(n: int, part: Sequence[Stream]) -> FloatArray:
+    """Counts (n, B): how often each of n observations occurs in each resample of n."""
+    ends = np.cumsum([size for _, size in part])
+    counts = np.zeros((n, ends[-1]))
+
+    def count(stream: int) -> None:
+        generator, size = part[stream]
+        indices = generator.integers(n, size=(size, n), dtype=np.uint32)
+        add_counts(indices, counts[:, ends[stream] - size : ends[stream]])
+
+    for _ in threaded(count, range(len(part)), len(part), "resamples"):
+        pass
+    return counts

@@ -108,12 +108,15 @@ def test_bootstrap_against_the_two_published_forms():
     n, h = 15, h_matrix(p, y)
     result = ct.AsymptoticSKCETest(TV, n_resamples=300)(p, y, rng=3)
     generators = np.random.default_rng(3).spawn(10)
+    indices = np.concatenate(
+        [g.integers(n, size=(min(32, 300 - 32 * i), n), dtype=np.uint32) for i, g in enumerate(generators)]
+    )
     means, mean = h.mean(axis=1), h.mean()
     unbiased, biased = h[np.triu_indices(n, 1)].mean(), mean
     reference = n / (n - 1) * unbiased - biased
     exceed = 0
     for b in range(300):
-        index = generators[b // 32].integers(n, size=n)
+        index = indices[b]
         centred = h[np.ix_(index, index)] - means[index][:, None] - means[index][None, :] + mean
         draw = 2 / n * centred[np.triu_indices(n, 1)].sum()
         assert result.null_distribution[b] == pytest.approx(draw, rel=1e-10, abs=1e-12)
