@@ -14,7 +14,7 @@ from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray, IntArray
 from caltest.hlines import Line, on_a_line
-from caltest.hstatistics import h_diagonal, n_upper_tiles, upper_tiles
+from caltest.hstatistics import h_diagonal
 from caltest.htiles import Place
 from caltest.kernels import (
     DeltaKernel,
@@ -77,6 +77,20 @@ def redrawn_block_means(
         return pairs
     means: FloatArray = (2.0 * pairs + _diagonal_sums(kernel, kept, targets)) / (n_blocks * block_size**2)
     return means
+
+
+def upper_tiles(n: int, tile: int) -> Iterator[Place]:
+    """Row and column ranges that cover the pairs i <= j: tiles on the diagonal come whole, none lies below it."""
+    for rows in ranges(n, tile):
+        for columns in ranges(n, tile):
+            if columns.start >= rows.start:
+                yield rows, columns
+
+
+def n_upper_tiles(n: int, tile: int) -> int:
+    """How many tiles ``upper_tiles`` yields."""
+    strips = -(-n // tile)
+    return strips * (strips + 1) // 2
 
 
 def block_tiles(n: int, block_size: int) -> Iterator[Place]:

@@ -13,8 +13,8 @@ from caltest.htiles import Place, h_tile, tiles_of
 from caltest.kernels import ProductKernel
 from caltest.predictions import FinitePredictions, Sample
 
-TILE = 512
-"""Rows and columns of a tile: 2 MB of float64 for each thread."""
+ROWS, COLUMNS = 256, 4096
+"""Shape of a tile that is multiplied by weights: 8 MB of float64 for each thread."""
 
 STRIP = 128
 """Rows whose h is summed together, in samples large enough for threads to be worth starting."""
@@ -38,20 +38,6 @@ def h_diagonal(kernel: ProductKernel, sample: Sample) -> FloatArray:
 def _diagonal(kernel: ProductKernel, sample: Sample) -> FloatArray:
     single = sample.take(np.arange(len(sample))[:, None])
     return h_tile(kernel, single, single)[:, 0, 0]
-
-
-def upper_tiles(n: int, tile: int) -> Iterator[Place]:
-    """Row and column ranges that cover the pairs i <= j: tiles on the diagonal come whole, none lies below it."""
-    for rows in ranges(n, tile):
-        for columns in ranges(n, tile):
-            if columns.start >= rows.start:
-                yield rows, columns
-
-
-def n_upper_tiles(n: int, tile: int) -> int:
-    """How many tiles ``upper_tiles`` yields."""
-    strips = -(-n // tile)
-    return strips * (strips + 1) // 2
 
 
 def strips(start: int, stop: int, size: int) -> Iterator[Place]:
@@ -142,19 +128,28 @@ def weighted_sums(kernel: ProductKernel, sample: Sample, weights: FloatArray) ->
     def tile_sums(place: Place) -> tuple[Place, FloatArray, FloatArray, FloatArray]:
         rows, columns = place
         h = tiles.tile(place)
+        across, down = h.sum(axis=1), h.sum(axis=0)
+        if rows.start == columns.start:
+            # Of the square on the diagonal only the pairs i < j and half of the diagonal count, as in w' H w / 2.
+            square = h[:, : h.shape[0]]
+            square[:] = np.triu(square)
+            square[np.diag_indices_from(square)] *= 0.5
+            down[: h.shape[0]] = 0.0
         if not hasattr(buffers, "product"):
-            buffers.product = np.empty((TILE, size))
+            buffers.product = np.empty((ROWS, size))
         product = np.matmul(h, weights[columns], out=buffers.product[: h.shape[0]])
-        return place, np.einsum("ib,ib->b", product, weights[rows]), h.sum(axis=1), h.sum(axis=0)
+        return place, np.einsum("ib,ib->b", product, weights[rows]), across, down
 
     forms, sums = np.zeros(size), np.zeros(n)
-    for (rows, columns), part, across, down in threaded(
-        tile_sums, upper_tiles(n, TILE), n_upper_tiles(n, TILE), "bootstrap"
-    ):
+    places = [
+        (rows, slice(rows.start + part.start, rows.start + part.stop))
+        for rows in ranges(n, ROWS)
+        for part in ranges(n - rows.start, COLUMNS)
+    ]
+    for (rows, columns), part, across, down in threaded(tile_sums, places, len(places), "bootstrap"):
+        forms += 2.0 * part
         sums[rows] += across
-        forms += part if rows == columns else 2.0 * part
-        if rows != columns:
-            sums[columns] += down
+        sums[columns] += down
     return forms, sums
 
 

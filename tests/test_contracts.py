@@ -97,7 +97,8 @@ def test_sums_do_not_depend_on_the_tiles(case, tile):
 def test_sums_of_all_kinds_against_the_full_matrix(case, monkeypatch):
     sample, kernel = case
     h = full_h(kernel, sample)
-    monkeypatch.setattr(hstatistics, "TILE", 6)
+    monkeypatch.setattr(hstatistics, "ROWS", 5)
+    monkeypatch.setattr(hstatistics, "COLUMNS", 8)
     weights = np.random.default_rng(4).normal(size=(N, 5))
     assert hstatistics.h_diagonal(kernel, sample) == pytest.approx(np.diag(h), abs=1e-14)
     forms, rows = hstatistics.weighted_sums(kernel, sample, weights)
@@ -123,7 +124,6 @@ def test_every_way_to_h_agrees_with_the_definition(case):
 def test_blocks_are_means_of_their_pairs(case, block_size, unbiased, tile, monkeypatch):
     """With small tiles every block is summed by itself, with large ones blocks are stacked."""
     sample, kernel = case
-    monkeypatch.setattr(hstatistics, "TILE", tile)
     monkeypatch.setattr(hstatistics, "STRIP", 3)
     monkeypatch.setattr(hstatistics, "SMALL_BLOCK", tile // 8)
     means = hstatistics.block_means(kernel, sample, block_size, unbiased)
@@ -179,7 +179,7 @@ def test_redraws_do_not_depend_on_the_tiles(case, monkeypatch):
 def test_fast_redraws_equal_those_of_families_without_a_faster_way(case):
     sample, kernel = case
     redraws = sample.predictions.sample(5, 4)
-    tiles = list(hstatistics.upper_tiles(N, 6))
+    tiles = list(hredraws.upper_tiles(N, 6))
     kernels = [kernel, with_other_bandwidth(kernel)]
     parts = [k.prediction_kernel for k in kernels], kernel.target_kernel
     slow = hredraws._pair_sums_one_by_one(*parts, sample.predictions, redraws, (tiles, len(tiles)))

@@ -17,6 +17,13 @@ CACHED = 2**15
 
 
 @jit
+def _width(points: FloatArray) -> int:
+    """Columns that are taken together."""
+    width: int = max(64, min(512, CACHED // points.shape[1]))
+    return width
+
+
+@jit
 def _transposed(vectors: FloatArray, start: int, stop: int) -> FloatArray:
     """Vectors start..stop-1 of (n, d) as columns (d, stop - start), with zeros up to a multiple of 4 coordinates."""
     d = vectors.shape[1]
@@ -98,7 +105,7 @@ def finite_sums(
     kind = settings[0]
     row_points, row_vectors = _padded(points, *rows), _padded(left, *rows)
     last = rows[1] - rows[0] - 1
-    width = max(64, min(512, CACHED // points.shape[1]))
+    width = _width(points)
     pairs = diagonal = 0.0
     for start in range(rows[0], stop, width):
         end = min(start + width, stop)
@@ -138,13 +145,18 @@ def finite_tile(
     """Write h between rows and columns, given by where they begin and end, to ``out`` (r, c)."""
     kind = settings[0]
     row_points, row_vectors = _padded(points, *rows), _padded(left, *rows)
-    column_points, column_vectors = _transposed(points, *columns), _transposed(right, *columns)
     last = rows[1] - rows[0] - 1
-    distances, spare = np.empty((2, out.shape[1])), np.empty(out.shape[1])
-    for i in range(0, last + 1, 2):
-        second = min(i + 1, last)
-        d, e, g, h = distances[0], distances[1], out[i], out[second] if i < last else spare
-        _add_coordinates_of_two(kind, row_points[i], row_points[second], column_points, d, e)
-        _add_coordinates_of_two(PRODUCT, row_vectors[i], row_vectors[second], column_vectors, g, h)
-        _times_kernel(d, settings, g)
-        _times_kernel(e, settings, h)
+    width = _width(points)
+    for start in range(columns[0], columns[1], width):
+        end = min(start + width, columns[1])
+        column_points, column_vectors = _transposed(points, start, end), _transposed(right, start, end)
+        distances, products = np.empty((2, end - start)), np.empty((2, end - start))
+        d, e, g, h = distances[0], distances[1], products[0], products[1]
+        for i in range(0, last + 1, 2):
+            second = min(i + 1, last)
+            _add_coordinates_of_two(kind, row_points[i], row_points[second], column_points, d, e)
+            _add_coordinates_of_two(PRODUCT, row_vectors[i], row_vectors[second], column_vectors, g, h)
+            _times_kernel(d, settings, g)
+            _times_kernel(e, settings, h)
+            out[second, start - columns[0] : end - columns[0]] = h
+            out[i, start - columns[0] : end - columns[0]] = g
