@@ -57,6 +57,15 @@ class Features:
     targets: Array
     target_map: FloatArray
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the maps are the same."""
+        return (
+            isinstance(other, Features)
+            and self.kernel == other.kernel
+            and np.array_equal(self.prediction_map, other.prediction_map)
+            and np.array_equal(self.targets, other.targets)
+        )
+
     @classmethod
     def at_landmarks(cls, kernel: ProductKernel, predictions: Predictions, rank: int, seed: int) -> Self:
         """Features from at most ``rank`` of the predictions, chosen at random, and one target drawn from each."""

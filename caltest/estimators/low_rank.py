@@ -62,7 +62,7 @@ class LowRankSKCE(SummableEstimator):
     rank: int = 64
     unbiased: bool = True
     rng: Any = None
-    _features: Features | None = field(default=None, init=False, repr=False, compare=False)
+    _features: Features | None = field(default=None, init=False, repr=False, hash=False)
 
     def __post_init__(self) -> None:
         check_product_kernel(self.kernel)
@@ -71,11 +71,15 @@ class LowRankSKCE(SummableEstimator):
         object.__setattr__(self, "rng", seed_of(self.rng))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there are two observations, one if biased."""
+        """Raise unless there are two observations, one if biased, and unless they suit landmarks chosen before."""
         at_least(len(predictions), 2 if self.unbiased else 1, "LowRankSKCE")
+        if self._features is not None:
+            predictions.check_compatible(self._features.landmarks, "landmarks")
 
     def resolve(self, predictions: Predictions) -> Self:
-        """Replace ``"median"`` bandwidths by numbers, and choose the landmarks."""
+        """Replace ``"median"`` bandwidths by numbers, and choose the landmarks, unless that is done already."""
+        if self._features is not None:
+            return self
         resolved = replace(self, kernel=self.kernel.resolve(predictions))
         features = Features.at_landmarks(resolved.kernel, predictions, self.rank, self.rng)
         object.__setattr__(resolved, "_features", features)
