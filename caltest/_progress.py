@@ -7,6 +7,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+FORMAT = "{desc} {percentage:3.0f}% |{bar}| {elapsed} passed, {remaining} left"
+
 _shown: ContextVar[bool] = ContextVar("caltest_progress", default=False)
 
 
@@ -26,5 +28,5 @@ def tracked(items: Iterable[T], total: int, what: str) -> Iterable[T]:
         return items
     from tqdm import tqdm
 
-    bar: Iterable[T] = tqdm(items, total=total, desc=what, delay=1.0, leave=False, unit="part")
+    bar: Iterable[T] = tqdm(items, total=total, desc=what, delay=1.0, leave=False, bar_format=FORMAT)
     return bar
