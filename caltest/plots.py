@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caltest._numerics import ranges, seed_of
+from caltest._jobs import Stream, streams
+from caltest._numerics import seed_of
+from caltest._progress import progress_bars
+from caltest._threads import threaded
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
-from caltest._validation import fraction, whole_number
+from caltest._validation import fraction, switch, whole_number
 from caltest.binning import Binning, UniformBinning
 from caltest.predictions import Bernoulli, Categorical, Sample, as_sample, reduce_to_top_label
 from caltest.result import CalibrationTestResult, format_pvalue
@@ -20,8 +23,6 @@ INSIDE, OUTSIDE, DARK, PALE = "#0072B2", "#D55E00", "#444444", "#D4D4D4"
 LARGEST, SMALLEST = 130.0, 14.0
 BAR_WIDTH = 0.02
 HISTOGRAM_BINS = 30
-REDRAWS_AT_ONCE = 2_000_000
-"""Outcomes drawn at a time, about 50 MB; the picture does not depend on it."""
 
 
 def reliability_diagram(
@@ -34,6 +35,7 @@ def reliability_diagram(
     result: CalibrationTestResult | None = None,
     rng: Any = None,
     ax: "Axes | None" = None,
+    progress: bool = False,
 ) -> "Axes":
     """Observed frequency against mean prediction, with bars that say how far chance alone moves the points.
 
@@ -61,6 +63,8 @@ def reliability_diagram(
         Seed or ``numpy.random.Generator`` of the redraws.
     ax
         Where to draw; default: a new figure.
+    progress
+        Show a progress bar on standard error for what takes more than a second.
 
     Returns
     -------
@@ -103,7 +107,9 @@ def reliability_diagram(
     binning = _checked_binning(binning)
     rank = _rank_of_ends(n_resamples, confidence_level)
     title = "" if result is None else _title(result, len(probabilities))
-    bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, np.random.default_rng(seed_of(rng)))
+    generator = np.random.default_rng(seed_of(rng))
+    with progress_bars(switch("progress", progress)):
+        bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, generator)
     ax = _axes(ax)
     _draw_bins(ax, bins, f"{100 * confidence_level:g} % range if calibrated")
     _draw_histogram(ax, probabilities.probability)
@@ -178,11 +184,12 @@ def _reliability(
 def _redrawn_frequencies(predictions: Bernoulli, bins: Array, n_resamples: int, rng: np.random.Generator) -> FloatArray:
     """Frequencies (B, number of bins) of outcomes drawn from the predictions."""
     sizes = np.bincount(bins)
-    frequencies = np.empty((n_resamples, sizes.size))
-    for rows in ranges(n_resamples, max(1, REDRAWS_AT_ONCE // bins.size)):
-        redraws = predictions.sample(rng, rows.stop - rows.start)
-        frequencies[rows] = [np.bincount(bins, redrawn) / sizes for redrawn in redraws]
-    return frequencies
+
+    def frequencies(stream: Stream) -> FloatArray:
+        return np.stack([np.bincount(bins, redrawn) / sizes for redrawn in predictions.with_redraws(None, [stream])])
+
+    parts = streams(rng, n_resamples)
+    return np.concatenate(list(threaded(frequencies, parts, len(parts), "redraws")))
 
 
 def _axes(ax: "Axes | None") -> "Axes":
