@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -223,8 +223,8 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
     def _partial(self, sample: Sample) -> Any:
         return self.null.sums(self.estimator, sample, self._rng)
 
-    def _settings(self) -> object:
-        return self.test
+    def _adds_up_with(self, other: Self) -> bool:
+        return self.test == other.test and super()._adds_up_with(other)
 
 
 class MonteCarloTest(CalibrationTest):

@@ -71,6 +71,12 @@ class Features:
         target_map = inverse_root(kernel.target_kernel.target_tile(targets, targets))
         return cls(kernel, landmarks, prediction_map, targets, target_map)
 
+    def are_those_of(self, other: "Features") -> bool:
+        """Whether the landmarks are the same, so that sums of both add up; the kernel is."""
+        self.landmarks.check_compatible(other.landmarks, "other")
+        mine, theirs = (self.kernel.prediction_kernel.tile(self.landmarks, one.landmarks) for one in (self, other))
+        return np.array_equal(mine, theirs) and np.array_equal(self.targets, other.targets)
+
     def means(self, sums: FeatureSums, unbiased: bool) -> FloatArray:
         """Mean of h over the pairs i != j, or over all pairs, for each of the targets, (B,)."""
         return sums.means(self.target_map if isinstance(self.landmarks, FinitePredictions) else None, unbiased)

@@ -61,9 +61,10 @@ class Accumulator(ABC, Generic[R]):
     def merge(self, other: Self) -> Self:
         """Take what another accumulator of the same estimator has seen, as if it came next; returns this one.
 
-        Raises ``ValueError`` if the other one has other settings.
+        Blocks of the other one stay as they are: if observations of this one wait to fill a block, they do so together
+        with those of the other one that wait. Raises ``ValueError`` if the other one has other settings or landmarks.
         """
-        if type(other) is not type(self) or other._settings() != self._settings():
+        if type(other) is not type(self) or not self._adds_up_with(other):
             raise ValueError("other: got an accumulator with other settings, wanted one of the same estimator")
         if other._kind is not None:
             if self._kind is not None:
@@ -84,8 +85,8 @@ class Accumulator(ABC, Generic[R]):
     def _partial(self, sample: Sample) -> Any:
         """What a sample adds to the sums."""
 
-    def _settings(self) -> object:
-        return self.estimator
+    def _adds_up_with(self, other: Self) -> bool:
+        return self.estimator.adds_up_with(other.estimator)
 
     def _take(self, sample: Sample) -> None:
         if self._rest is not None:

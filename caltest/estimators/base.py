@@ -104,6 +104,10 @@ class SummableEstimator(Estimator):
     def value(self, sums: Any) -> float:
         """The estimate from the sums of all parts."""
 
+    def adds_up_with(self, other: "SummableEstimator") -> bool:
+        """Whether the sums of another estimator are of the same kind as those of this one."""
+        return other == self
+
     @abstractmethod
     def check_resolved(self) -> None:
         """Raise ``ValueError`` if a setting still depends on predictions that are not known."""

@@ -72,7 +72,10 @@ class LowRankSKCE(SummableEstimator):
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there are two observations, one if biased."""
-        at_least(len(predictions), 2 if self.unbiased else 1, "LowRankSKCE")
+        self._check_number(len(predictions))
+
+    def _check_number(self, n: int) -> None:
+        at_least(n, 2 if self.unbiased else 1, "LowRankSKCE")
 
     def resolve(self, predictions: Predictions) -> Self:
         """Replace ``"median"`` bandwidths by numbers, and choose the landmarks."""
@@ -95,6 +98,7 @@ class LowRankSKCE(SummableEstimator):
 
     def estimates_from(self, sums: FeatureSums) -> FloatArray:
         """Estimates (B,) from the sums of all observations."""
+        self._check_number(sums.n)
         return self._resolved_features().means(sums, self.unbiased)
 
     def accumulator(self) -> EstimateAccumulator:
@@ -112,6 +116,12 @@ class LowRankSKCE(SummableEstimator):
     def check_resolved(self) -> None:
         """Raise ``ValueError`` if the landmarks are not chosen yet."""
         self._resolved_features()
+
+    def adds_up_with(self, other: SummableEstimator) -> bool:
+        """Whether the settings are the same, and the landmarks too."""
+        if not isinstance(other, LowRankSKCE) or other != self:
+            return False
+        return self._resolved_features().are_those_of(other._resolved_features())
 
     def _resolved_features(self) -> Features:
         if self._features is None:
