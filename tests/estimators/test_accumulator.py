@@ -84,12 +84,21 @@ def test_low_rank_does_not_depend_on_the_order_of_parts():
 def test_merging_within_a_block_joins_the_rests():
     """The estimate is that of all data in another order: whole blocks of each, then what waited for one."""
     estimator = ct.BlockSKCE(TV, 7)
-    first, second = slice(0, 38), slice(38, N)
+    first, second = slice(0, 41), slice(41, 96)
     total = updated(estimator.accumulator(), [first]).merge(updated(estimator.accumulator(), [second]))
-    order = np.r_[0:35, 38:94, 35:38, 94:97]
-    assert total.n == N
+    order = np.r_[0:35, 41:90, 35:41, 90:96]
+    assert total.n == 96
     assert total.result() == pytest.approx(estimator(P[order], Y[order]), rel=1e-12)
-    assert total.result() != pytest.approx(estimator(P, Y), rel=1e-6)
+    assert total.result() != pytest.approx(estimator(P[:96], Y[:96]), rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 3, 6])
+def test_chunks_smaller_than_a_block_are_joined_in_their_order(size):
+    estimator = ct.BlockSKCE(TV, 7)
+    total = estimator.accumulator()
+    for start in range(0, N, size):
+        total.merge(updated(estimator.accumulator(), [slice(start, start + size)]))
+    assert total.result() == pytest.approx(estimator(P, Y), rel=1e-12)
 
 
 def test_normal_predictions():
@@ -318,9 +327,16 @@ def test_accumulators_of_other_tests_are_not_merged():
 
 def test_accumulators_of_other_landmarks_are_not_merged():
     """Equal settings and another choice of landmarks: their sums do not add up to anything."""
-    other = ct.LowRankSKCE(TV, 9, rng=1).resolve(ct.Categorical(P[:50]))
-    with pytest.raises(ValueError, match="other settings"):
-        updated(LOW_RANK.accumulator(), [slice(0, 50)]).merge(updated(other.accumulator(), [slice(50, N)]))
+    nearly = ct.Categorical(0.999 * P + 0.001 / 3)
+    for predictions in (ct.Categorical(P[:50]), nearly):
+        other = ct.LowRankSKCE(TV, 9, rng=1).resolve(predictions)
+        with pytest.raises(ValueError, match="other settings"):
+            updated(LOW_RANK.accumulator(), [slice(0, 50)]).merge(updated(other.accumulator(), [slice(50, N)]))
+    nearly_targets = ct.LowRankSKCE(TV, 9, rng=1).resolve(nearly)._features.targets
+    assert np.array_equal(nearly_targets, LOW_RANK._features.targets)
+    same = ct.LowRankSKCE(TV, 9, rng=1).resolve(ct.Categorical(P.copy()))
+    total = updated(LOW_RANK.accumulator(), [slice(0, 50)]).merge(updated(same.accumulator(), [slice(50, N)]))
+    assert total.result() == pytest.approx(LOW_RANK(P, Y), rel=1e-12)
 
 
 def test_accumulators_of_other_classes_are_not_merged():
