@@ -23,7 +23,8 @@ def test_both_ways_are_a_binary_search(k):
     uniforms = rng.random((B, N))
     edges = cumulative[:, rng.integers(0, k, B)].T / cumulative[:, -1]
     uniforms = np.concatenate([uniforms, np.minimum(edges, np.nextafter(1.0, 0.0)), np.zeros((1, N))])
-    uniforms = np.concatenate([uniforms, np.full((1, N), np.nextafter(1.0, 0.0))])
+    # 1 is what a product that rounds up to the total amounts to.
+    uniforms = np.concatenate([uniforms, np.full((1, N), np.nextafter(1.0, 0.0)), np.ones((1, N))])
     labels = labels_of(cumulative, uniforms)
     last = p.shape[1] - 1 - (p[:, ::-1] > 0).argmax(axis=1)
     for i in range(N):
