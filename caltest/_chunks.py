@@ -72,7 +72,12 @@ def _aligned(predictions: Any, targets: Any, granularity: int) -> tuple[Any, Any
 def _with_known_length(data: Any, name: str) -> Any:
     """A dask array whose chunks have known sizes, or an array in memory."""
     if not are_chunks(data):
-        return np.asarray(data)
+        in_memory = np.asarray(data)
+        if in_memory.ndim == 0:
+            raise TypeError(
+                f"{name}: got {type(data).__name__} together with a dask array, wanted a dask array or an array too"
+            )
+        return in_memory
     array = data.to_dask_array(lengths=True) if hasattr(data, "to_dask_array") else data
     if np.isnan(array.shape[0]):
         raise ValueError(

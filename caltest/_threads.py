@@ -30,7 +30,9 @@ def n_threads() -> int:
 class _OneBlasThread:
     """Keeps matrix products to one thread each while threads are at work: several pools slow each other down.
 
-    The setting is that of the whole process, so the first user makes it and the last one undoes it.
+    The setting is that of the whole process, so the first user makes it and the last one undoes it. Both do so in a
+    thread that ends at once: threadpoolctl lets no other thread change the setting as long as the last one to do so
+    lives, and the users can be different threads.
     """
 
     def __init__(self) -> None:
@@ -43,14 +45,20 @@ class _OneBlasThread:
 
         with self._lock:
             if self._users == 0:
-                self._undo = threadpool_limits(1, user_api="blas").restore_original_limits
+                self._undo = _elsewhere(lambda: threadpool_limits(1, user_api="blas").restore_original_limits)
             self._users += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._users -= 1
             if self._users == 0:
-                self._undo()
+                _elsewhere(self._undo)
+
+
+def _elsewhere(function: Callable[[], R]) -> R:
+    """The result of a function that is called in a thread of its own."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(function).result()
 
 
 _one_blas_thread = _OneBlasThread()

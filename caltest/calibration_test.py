@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from caltest._chunks import accumulate, are_chunks, evenly_spaced_rows
+from caltest._chunks import accumulate, are_chunks
 from caltest._numerics import check_finite, seed_of
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike
 from caltest._validation import at_least, switch
 from caltest.estimators import SKCE, UCME, Accumulator, BlockSKCE, Estimator
-from caltest.estimators.base import median_notes
+from caltest.estimators.base import median_notes, some_predictions
 from caltest.kernels import ProductKernel, RadialKernel
 from caltest.nulls import (
     ArconesGineBootstrap,
@@ -25,7 +25,7 @@ from caltest.nulls import (
     Outcome,
     SummableNull,
 )
-from caltest.predictions import MEDIAN_OF, Predictions, Sample, ZeroBandwidth, as_predictions, as_sample
+from caltest.predictions import Predictions, Sample, ZeroBandwidth, as_sample
 from caltest.result import CalibrationTestResult
 
 
@@ -81,7 +81,8 @@ class CalibrationTest:
         rng
             Seed or ``numpy.random.Generator``; the result keeps the seed that reproduces it.
         progress
-            Show a progress bar on standard error for what takes more than a second.
+            Show a progress bar on standard error for what takes more than a second, except for dask arrays, whose
+            progress dask shows.
 
         Returns
         -------
@@ -95,9 +96,10 @@ class CalibrationTest:
         TypeError
             For predictions of a family that the estimator or its kernel does not know.
         """
+        shown = switch("progress", progress)
         if are_chunks(predictions) or are_chunks(targets):
             return self._on_chunks(predictions, targets, rng)
-        return self.on(as_sample(predictions, targets), rng=rng, progress=progress)
+        return self.on(as_sample(predictions, targets), rng=rng, progress=shown)
 
     def on(self, sample: Sample, *, rng: Any = None, progress: bool = False) -> CalibrationTestResult:
         """Test a sample that is already checked; raises what a call raises for too few observations."""
@@ -119,8 +121,7 @@ class CalibrationTest:
 
     def _on_chunks(self, predictions: Any, targets: Any, rng: Any) -> CalibrationTestResult:
         seed = seed_of(rng)
-        some = as_predictions(evenly_spaced_rows(predictions, MEDIAN_OF))
-        resolved = CalibrationTest(self.estimator.resolve(some), self.null)
+        resolved = CalibrationTest(self.estimator.resolve(some_predictions(predictions)), self.null)
         granularity = resolved.accumulator().estimator.granularity
 
         def accumulators(n_chunks: int) -> list[CalibrationTestAccumulator]:

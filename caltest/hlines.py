@@ -61,7 +61,7 @@ def on_a_line(kernel: ProductKernel, predictions: Predictions) -> Line | None:
     ends = predictions.take(order[[0, -1]])
     farthest = float(ends.distance(metric_kernel.metric, ends)[0, 1])
     spread = float(p[order[-1]] - p[order[0]])
-    scale = farthest / spread / metric_kernel.width if spread > 0.0 else 0.0
+    scale = farthest / spread * metric_kernel.inverse_width if spread > 0.0 else 0.0
     gaps = np.diff(p[order], prepend=p[order[0]])
     gram = predictions.gram(kernel.target_kernel)
     factor = float(gram[0, 0] - gram[0, 1] - gram[1, 0] + gram[1, 1])

@@ -56,3 +56,12 @@ def h_matrix_normal(bandwidth, width, mean, scale, y, nodes=100):
 def mean_upper(h):
     """Mean over the pairs i < j."""
     return h[np.triu_indices(len(h), 1)].mean()
+
+
+def skce_of_classes(p, y, bandwidth, unbiased):
+    """SKCE with the kernel exp(-TV / bandwidth) x [y = y'], with arrays of all pairs."""
+    n, k = p.shape
+    residuals = np.eye(k)[y] - p
+    distance = sum(np.abs(p[:, None, c] - p[None, :, c]) for c in range(k)) / 2
+    h = np.exp(-distance / bandwidth) * (residuals @ residuals.T)
+    return (h.sum() - np.trace(h)) / (n * (n - 1)) if unbiased else h.sum() / n**2

@@ -6,6 +6,7 @@ from contracts import CASES, FAMILIES, N, estimators
 
 import caltest as ct
 from caltest import hredraws, hstatistics, htiles
+from caltest.estimators import SummableEstimator
 from caltest.predictions import Predictions, Sample
 
 
@@ -161,6 +162,16 @@ def test_redraws_equal_estimates_one_by_one(case):
         one_by_one = [estimator.estimate(Sample(sample.predictions, y)) for y in redraws]
         together = estimator.estimates(sample.predictions, redraws)
         assert together == pytest.approx(one_by_one, rel=1e-11, abs=1e-14), estimator
+
+
+def test_data_in_chunks_give_the_estimate_of_all(case):
+    sample, kernel = case
+    for estimator in estimators(sample, kernel):
+        if isinstance(estimator, SummableEstimator):
+            accumulator = estimator.accumulator()
+            for part in (slice(0, 5), slice(5, 6), slice(6, N)):
+                accumulator.update(sample.predictions.take(part), sample.targets[part])
+            assert accumulator.result() == pytest.approx(estimator.estimate(sample), rel=1e-11, abs=1e-14), estimator
 
 
 def test_redraws_do_not_depend_on_the_tiles(case, monkeypatch):

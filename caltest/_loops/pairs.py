@@ -72,9 +72,9 @@ def _times_kernel(distances: FloatArray, settings: Settings, products: FloatArra
 
 @jit
 def _sum(values: FloatArray, first: int) -> float:
-    """Sum from ``first`` on, in eight parts, which do not wait for each other."""
+    """Sum from ``first`` on, which may lie beyond the end, in eight parts, which do not wait for each other."""
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    stop = first + (values.shape[0] - first) // 8 * 8
+    stop = first + max(0, values.shape[0] - first) // 8 * 8
     for j in range(first, stop, 8):
         s0 += values[j]
         s1 += values[j + 1]

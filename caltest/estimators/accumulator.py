@@ -61,9 +61,10 @@ class Accumulator(ABC, Generic[R]):
     def merge(self, other: Self) -> Self:
         """Take what another accumulator of the same estimator has seen, as if it came next; returns this one.
 
-        Raises ``ValueError`` if the other one has other settings.
+        Blocks of the other one stay as they are: if observations of this one wait to fill a block, they do so together
+        with those of the other one that wait. Raises ``ValueError`` if the other one has other settings or landmarks.
         """
-        if type(other) is not type(self) or other._settings() != self._settings():
+        if type(other) is not type(self) or self._settings() != other._settings():
             raise ValueError("other: got an accumulator with other settings, wanted one of the same estimator")
         if other._kind is not None:
             if self._kind is not None:
@@ -85,6 +86,7 @@ class Accumulator(ABC, Generic[R]):
         """What a sample adds to the sums."""
 
     def _settings(self) -> object:
+        """What has to be the same in accumulators that are merged."""
         return self.estimator
 
     def _take(self, sample: Sample) -> None:

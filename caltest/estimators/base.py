@@ -25,13 +25,14 @@ class Estimator(ABC):
         """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here.
 
         Dask arrays are taken chunk by chunk by ``BlockSKCE`` and ``LowRankSKCE``. ``progress`` shows a progress bar on
-        standard error for what takes more than a second.
+        standard error for what takes more than a second, except for dask arrays, whose progress dask shows.
         """
+        shown = switch("progress", progress)
         if are_chunks(predictions) or are_chunks(targets):
             return self.on_chunks(predictions, targets)
         sample = as_sample(predictions, targets)
         self.check(sample.predictions)
-        with progress_bars(switch("progress", progress)):
+        with progress_bars(shown):
             estimate = self.resolve(sample.predictions).estimate(sample)
         check_finite(estimate)
         return estimate
@@ -90,7 +91,7 @@ class SummableEstimator(Estimator):
 
     def on_chunks(self, predictions: Any, targets: Any) -> float:
         """Estimate from dask arrays: sums of every chunk where it is, with settings from some of the rows."""
-        resolved = self.resolve(as_predictions(evenly_spaced_rows(predictions, MEDIAN_OF)))
+        resolved = self.resolve(some_predictions(predictions))
         total = accumulate(
             lambda n_chunks: [resolved.accumulator() for _ in range(n_chunks)], predictions, targets, self.granularity
         )
@@ -107,6 +108,15 @@ class SummableEstimator(Estimator):
     @abstractmethod
     def check_resolved(self) -> None:
         """Raise ``ValueError`` if a setting still depends on predictions that are not known."""
+
+
+def some_predictions(data: Any) -> Predictions:
+    """At most 10 000 evenly spaced predictions of a dask array, checked."""
+    rows = evenly_spaced_rows(data, MEDIAN_OF)
+    try:
+        return as_predictions(rows)
+    except ValueError as error:
+        raise ValueError(f"in {len(rows)} evenly spaced rows: {error}") from error
 
 
 def median_notes(kernel: PredictionKernel, n: int) -> tuple[str, ...]:

@@ -72,9 +72,12 @@ class LowRankSKCE(SummableEstimator):
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there are two observations, one if biased, and unless they suit landmarks chosen before."""
-        at_least(len(predictions), 2 if self.unbiased else 1, "LowRankSKCE")
+        self._check_number(len(predictions))
         if self._features is not None:
             predictions.check_compatible(self._features.landmarks, "landmarks")
+
+    def _check_number(self, n: int) -> None:
+        at_least(n, 2 if self.unbiased else 1, "LowRankSKCE")
 
     def resolve(self, predictions: Predictions) -> Self:
         """Replace ``"median"`` bandwidths by numbers, and choose the landmarks, unless that is done already."""
@@ -99,6 +102,7 @@ class LowRankSKCE(SummableEstimator):
 
     def estimates_from(self, sums: FeatureSums) -> FloatArray:
         """Estimates (B,) from the sums of all observations."""
+        self._check_number(sums.n)
         return self._resolved_features().means(sums, self.unbiased)
 
     def accumulator(self) -> EstimateAccumulator:

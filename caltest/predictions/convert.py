@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from caltest._arrays import to_array
+from caltest._progress import progress_bars
 from caltest._types import ArrayLike
-from caltest._validation import not_swapped
+from caltest._validation import not_swapped, switch
 from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions, Sample
@@ -72,7 +73,6 @@ def median_bandwidth(
         evenly spaced predictions if there are more).
         True: over all n**2 entries of the distance matrix with its n zeros, as in the experiments of
         Widmann et al. 2019. The two differ by O(1/n) in the rank.
-
     progress
         Show a progress bar on standard error for what takes more than a second.
 
@@ -98,4 +98,5 @@ def median_bandwidth(
     """
     if not isinstance(metric, Metric):
         raise TypeError(f"metric: got {metric!r}, wanted a metric such as TotalVariation()")
-    return median_distance(as_predictions(predictions, copy=False), metric, include_diagonal)
+    with progress_bars(switch("progress", progress)):
+        return median_distance(as_predictions(predictions, copy=False), metric, include_diagonal)

@@ -1,0 +1,352 @@
+"""Data in chunks: any split gives what all data at once give, and errors say what cannot be split."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import caltest as ct
+
+RNG = np.random.default_rng(1)
+N = 97
+P = RNG.dirichlet(np.ones(3), N)
+Y = RNG.integers(0, 3, N)
+NORMAL = ct.Normal(RNG.normal(size=N), RNG.uniform(0.2, 1.0, N))
+TARGETS = RNG.normal(size=N)
+TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
+W2 = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.8))
+MEDIAN = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation()), ct.DeltaKernel())
+
+LOW_RANK = ct.LowRankSKCE(TV, 9, rng=1).resolve(ct.Categorical(P))
+ESTIMATORS = {
+    **{f"blocks of {b}": ct.BlockSKCE(TV, b) for b in (2, 3, 7)},
+    "biased blocks of 3": ct.BlockSKCE(TV, 3, unbiased=False),
+    "low rank": LOW_RANK,
+    "biased low rank": ct.LowRankSKCE(TV, 9, unbiased=False, rng=1).resolve(ct.Categorical(P)),
+}
+each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+SPLITS = [[N], [1] * N, [2, 3, 5, 87], [90, 1, 1, 5], [13, 40, 44], [6] * 16 + [1]]
+
+
+def parts_of(sizes):
+    ends = np.cumsum(sizes)
+    return [slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True)]
+
+
+def updated(accumulator, parts, p=P, y=Y):
+    for part in parts:
+        assert accumulator.update(p[part], y[part]) is accumulator
+    return accumulator
+
+
+def merged(make, sizes, p=P, y=Y):
+    """One accumulator a part, merged as a tree of neighbours."""
+    level = [updated(make(), [part], p, y) for part in parts_of(sizes)]
+    while len(level) > 1:
+        level = [level[i].merge(level[i + 1]) if i + 1 < len(level) else level[i] for i in range(0, len(level), 2)]
+    return level[0]
+
+
+def as_multiples(sizes, block_size):
+    """The split next to this one whose parts end at multiples of the block size."""
+    ends = np.unique([*(np.cumsum(sizes)[:-1] // block_size * block_size), N])
+    return np.diff(ends[ends > 0], prepend=0).tolist()
+
+
+@each_estimator
+@pytest.mark.parametrize("sizes", SPLITS, ids=lambda sizes: f"{len(sizes)} parts")
+def test_updates_give_the_estimate_of_all_data(estimator, sizes):
+    accumulator = updated(estimator.accumulator(), parts_of(sizes))
+    assert accumulator.n == N
+    assert accumulator.result() == pytest.approx(estimator(P, Y), rel=1e-12)
+
+
+@each_estimator
+@pytest.mark.parametrize("sizes", SPLITS, ids=lambda sizes: f"{len(sizes)} parts")
+def test_merged_accumulators_give_the_estimate_of_all_data(estimator, sizes):
+    sizes = as_multiples(sizes, estimator.granularity)
+    expected = pytest.approx(estimator(P, Y), rel=1e-12)
+    assert merged(estimator.accumulator, sizes).result() == expected
+    one_by_one = estimator.accumulator()
+    for part in parts_of(sizes):
+        one_by_one.merge(updated(estimator.accumulator(), [part]))
+    assert one_by_one.result() == expected
+
+
+def test_low_rank_does_not_depend_on_the_order_of_parts():
+    parts = [updated(LOW_RANK.accumulator(), [part]) for part in parts_of(SPLITS[2])]
+    total = LOW_RANK.accumulator()
+    for part in reversed(parts):
+        total.merge(part)
+    assert total.result() == pytest.approx(LOW_RANK(P, Y), rel=1e-12)
+
+
+def test_merging_within_a_block_joins_the_rests():
+    """The estimate is that of all data in another order: whole blocks of each, then what waited for one."""
+    estimator = ct.BlockSKCE(TV, 7)
+    first, second = slice(0, 41), slice(41, 96)
+    total = updated(estimator.accumulator(), [first]).merge(updated(estimator.accumulator(), [second]))
+    order = np.r_[0:35, 41:90, 35:41, 90:96]
+    assert total.n == 96
+    assert total.result() == pytest.approx(estimator(P[order], Y[order]), rel=1e-12)
+    assert total.result() != pytest.approx(estimator(P[:96], Y[:96]), rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 3, 6])
+def test_chunks_smaller_than_a_block_are_joined_in_their_order(size):
+    estimator = ct.BlockSKCE(TV, 7)
+    total = estimator.accumulator()
+    for start in range(0, N, size):
+        total.merge(updated(estimator.accumulator(), [slice(start, start + size)]))
+    assert total.result() == pytest.approx(estimator(P, Y), rel=1e-12)
+
+
+def test_normal_predictions():
+    for estimator in (ct.BlockSKCE(W2, 3), ct.LowRankSKCE(W2, 6, rng=1).resolve(NORMAL)):
+        accumulator = estimator.accumulator()
+        for part in parts_of(SPLITS[2]):
+            accumulator.update(NORMAL.take(part), TARGETS[part])
+        assert accumulator.result() == pytest.approx(estimator(NORMAL, TARGETS), rel=1e-12)
+
+
+def test_results_can_be_asked_for_in_between():
+    estimator = ct.BlockSKCE(TV, 7)
+    accumulator = estimator.accumulator()
+    for end, part in zip((10, 50, N), (slice(0, 10), slice(10, 50), slice(50, N)), strict=True):
+        accumulator.update(P[part], Y[part])
+        assert accumulator.result() == pytest.approx(estimator(P[:end], Y[:end]), rel=1e-12)
+
+
+def with_flaws():
+    """Rows to renormalise in two places, and outcomes of probability 0 in rows 3, 20, 21, 50, 70, 80 and 95."""
+    p, y = P.copy(), Y.copy()
+    rows = [3, 20, 21, 50, 70, 80, 95]
+    p[rows] = [0.0, 0.5, 0.5]
+    y[rows] = 0
+    p[[11, 60]] = [0.333, 0.333, 0.333]
+    y[[11, 60]] = 1
+    return p, y
+
+
+@pytest.mark.parametrize("sizes", SPLITS, ids=lambda sizes: f"{len(sizes)} parts")
+@pytest.mark.parametrize("block_size", [2, 7])
+def test_a_test_of_chunks_is_the_test_of_all_data(block_size, sizes):
+    p, y = with_flaws()
+    test = ct.AsymptoticBlockSKCETest(TV, block_size)
+    expected = test(p, y).to_dict()
+    tree = merged(test.accumulator, as_multiples(sizes, block_size), p, y)
+    for accumulator in (updated(test.accumulator(), parts_of(sizes), p, y), tree):
+        result = accumulator.result().to_dict()
+        for name, value in expected.items():
+            if isinstance(value, float):
+                assert result[name] == pytest.approx(value, rel=1e-10), name
+            elif name != "notes":
+                assert result[name] == value, name
+        assert result["notes"] == expected["notes"]
+    assert any(
+        "7 of 97 outcomes had predicted probability 0 (row 3, 20, 21, 50, 70, ...)" in n for n in result["notes"]
+    )
+    assert any("summed to 1 only within 0.001; they were renormalised" in n for n in result["notes"])
+
+
+def test_a_flaw_in_the_last_chunk_only_is_noted():
+    p, y = with_flaws()
+    accumulator = ct.AsymptoticBlockSKCETest(TV).accumulator()
+    notes = updated(accumulator, [slice(81, 95)], p, y).result().notes
+    assert not any("probability 0" in note for note in notes)
+    notes = updated(accumulator, [slice(95, 97)], p, y).result().notes
+    assert "1 of 16 outcomes had predicted probability 0 (row 14)" in notes[0]
+
+
+def test_the_exact_test_of_chunks():
+    """The estimate is that of all data; its p-value is its rank among estimates of redraws by chunk."""
+    test = ct.MonteCarloTest(LOW_RANK, 59)
+    results = []
+    for _ in range(2):
+        accumulators = [test.accumulator(rng=seed) for seed in (5, 6, 7)]
+        for accumulator, part in zip(accumulators, parts_of([40, 30, 27]), strict=True):
+            updated(accumulator, [part])
+        results.append(accumulators[0].merge(accumulators[1].merge(accumulators[2])).result())
+    one, other = results
+    assert np.array_equal(one.null_distribution, other.null_distribution)
+    assert one.estimate == pytest.approx(LOW_RANK(P, Y), rel=1e-12)
+    assert one.pvalue == (1 + np.count_nonzero(one.null_distribution >= one.estimate)) / 60
+    assert (one.n, one.n_resamples, one.seed, one.test) == (N, 59, 5, "MonteCarloTest")
+    by_hand = []
+    from caltest._jobs import streams
+
+    for seed, part in zip((5, 6, 7), parts_of([40, 30, 27]), strict=True):
+        predictions = ct.Categorical(P[part])
+        by_hand.append(predictions.with_redraws(None, streams(np.random.default_rng(seed), 59)))
+    expected = LOW_RANK.estimates(ct.Categorical(P), np.hstack(by_hand))
+    assert one.null_distribution == pytest.approx(expected, rel=1e-11, abs=1e-15)
+
+
+def test_chunks_of_one_accumulator_are_redrawn_independently():
+    """The same chunk twice: were its redraws equal too, each draw would be that of doubled sums."""
+    test = ct.MonteCarloTest(ct.LowRankSKCE(TV, 9, unbiased=False, rng=1).resolve(ct.Categorical(P)), 199)
+    once = test.accumulator(rng=1).update(P, Y).result().null_distribution
+    twice = test.accumulator(rng=1).update(P, Y).update(P, Y).result().null_distribution
+    assert twice.mean() == pytest.approx(once.mean() / 2, rel=0.3)
+    assert np.corrcoef(once, twice)[0, 1] < 0.95
+
+
+ACCUMULATORS = {
+    "BlockSKCE": lambda: ct.BlockSKCE(TV, 3).accumulator(),
+    "LowRankSKCE": LOW_RANK.accumulator,
+    "AsymptoticBlockSKCETest": lambda: ct.AsymptoticBlockSKCETest(TV, 3).accumulator(),
+    "MonteCarloTest": lambda: ct.MonteCarloTest(LOW_RANK, 19).accumulator(rng=1),
+}
+each_accumulator = pytest.mark.parametrize("make", ACCUMULATORS.values(), ids=ACCUMULATORS)
+
+
+def number(accumulator):
+    result = accumulator.result()
+    return result if isinstance(result, float) else result.estimate
+
+
+@each_accumulator
+def test_a_pickled_accumulator_goes_on(make):
+    first, second = slice(0, 40), slice(40, N)
+    straight = updated(make(), [first, second])
+    copied = pickle.loads(pickle.dumps(updated(make(), [first])))
+    assert number(updated(copied, [second])) == number(straight)
+    assert number(pickle.loads(pickle.dumps(straight))) == number(straight)
+
+
+@each_accumulator
+def test_arrays_can_be_used_again(make):
+    """Observations that wait for a block are copied."""
+    expected = number(updated(make(), [slice(0, 40), slice(40, N)]))
+    accumulator, p, y = make(), P[:40].copy(), Y[:40].copy()
+    accumulator.update(p, y)
+    p[:], y[:] = [1.0, 0.0, 0.0], 2
+    assert number(updated(accumulator, [slice(40, N)])) == expected
+
+
+@each_accumulator
+def test_bad_data_change_nothing(make):
+    expected = number(updated(make(), [slice(0, 40), slice(40, N)]))
+    accumulator = updated(make(), [slice(0, 40)])
+    bad = P[:5].copy()
+    bad[2, 1] = np.nan
+    for p, y, message in (
+        (bad, Y[:5], "got nan at row 2"),
+        (P[:5], Y[:5] + 7, "wanted labels 0..2"),
+        (P[:5], Y[:4], "got 4 values, wanted 5"),
+        (RNG.dirichlet(np.ones(4), 5), Y[:5], "predictions: got 4 classes, wanted 3"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            accumulator.update(p, y)
+    with pytest.raises(TypeError, match="got Bernoulli predictions, wanted Categorical"):
+        accumulator.update(P[:5, 0], Y[:5] == 0)
+    assert accumulator.n == 40
+    assert number(updated(accumulator, [slice(40, N)])) == expected
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: ct.BlockSKCE(MEDIAN).accumulator(), ValueError, 'got "median", which depends on all predictions'),
+        (lambda: ct.AsymptoticBlockSKCETest(MEDIAN).accumulator(), ValueError, 'got "median"'),
+        (lambda: ct.LowRankSKCE(TV).accumulator(), ValueError, "got no landmarks, which are chosen among all"),
+        (lambda: ct.MonteCarloTest(ct.LowRankSKCE(TV)).accumulator(), ValueError, "got no landmarks"),
+        (lambda: ct.EstimateAccumulator(ct.SKCE(TV)), TypeError, "got SKCE, which needs all observations at once"),
+        (lambda: ct.MonteCarloTest(ct.SKCE(TV)).accumulator(), TypeError, "got SKCE, which needs all observations"),
+        (lambda: ct.AsymptoticSKCETest(TV).accumulator(), TypeError, "null: got ArconesGineBootstrap, which needs all"),
+        (
+            lambda: ct.DistributionFreeSKCETest(ct.BlockSKCE(TV)).accumulator(),
+            TypeError,
+            "null: got DistributionFreeBound, which needs all observations at once; wanted NormalNull with BlockSKCE",
+        ),
+        (
+            lambda: ct.MonteCarloTest(ct.BlockSKCE(TV)).accumulator(),
+            TypeError,
+            "got BlockSKCE for ConditionalMonteCarlo, wanted LowRankSKCE(kernel), for data that come in chunks",
+        ),
+        (lambda: ct.MonteCarloTest(LOW_RANK).accumulator(rng="one"), ValueError, "rng: got 'one'"),
+        (lambda: ct.BlockSKCE(TV).accumulator().result(), ValueError, "got 0 observations, too few for BlockSKCE"),
+        (
+            lambda: updated(ct.BlockSKCE(TV, 7).accumulator(), [slice(0, 6)]).result(),
+            ValueError,
+            "predictions: got 6 observations, too few for BlockSKCE",
+        ),
+        (
+            lambda: updated(ct.AsymptoticBlockSKCETest(TV, 7).accumulator(), [slice(0, 13)]).result(),
+            ValueError,
+            "got 13 observations, which make 1 of the independent blocks",
+        ),
+        (
+            lambda: updated(LOW_RANK.accumulator(), [slice(0, 1)]).result(),
+            ValueError,
+            "got 1 observation, wanted at least 2 for LowRankSKCE",
+        ),
+        (
+            lambda: updated(ct.MonteCarloTest(LOW_RANK, 9).accumulator(rng=1), [slice(0, 1)]).result(),
+            ValueError,
+            "got 1 observation, wanted at least 2 for LowRankSKCE",
+        ),
+    ],
+)
+def test_errors(make, error, message):
+    with pytest.raises(error) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+def test_one_observation_is_enough_for_biased_estimates():
+    estimator = ESTIMATORS["biased low rank"]
+    accumulator = updated(estimator.accumulator(), [slice(0, 1)])
+    assert accumulator.result() == pytest.approx(
+        estimator.resolve(ct.Categorical(P)).estimates(ct.Categorical(P[:1]), Y[None, :1])[0], rel=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: ct.BlockSKCE(TV, 4).accumulator(),
+        lambda: ct.BlockSKCE(TV, 3, unbiased=False).accumulator(),
+        lambda: ct.BlockSKCE(W2, 3).accumulator(),
+        LOW_RANK.accumulator,
+        lambda: ct.AsymptoticBlockSKCETest(TV, 3).accumulator(),
+    ],
+)
+def test_accumulators_of_other_estimators_are_not_merged(other):
+    with pytest.raises(ValueError, match="other: got an accumulator with other settings, wanted one of the same"):
+        ct.BlockSKCE(TV, 3).accumulator().merge(other())
+
+
+def test_accumulators_of_other_tests_are_not_merged():
+    one = ct.AsymptoticBlockSKCETest(TV, 3).accumulator()
+    with pytest.raises(ValueError, match="other settings"):
+        one.merge(ct.AsymptoticBlockSKCETest(TV, 3, population_variance=True).accumulator())
+    with pytest.raises(ValueError, match="other settings"):
+        ct.MonteCarloTest(LOW_RANK, 19).accumulator().merge(ct.MonteCarloTest(LOW_RANK, 29).accumulator())
+
+
+def test_accumulators_of_other_landmarks_are_not_merged():
+    """Equal settings and another choice of landmarks: their sums do not add up to anything."""
+    nearly = ct.Categorical(0.999 * P + 0.001 / 3)
+    for predictions in (ct.Categorical(P[:50]), nearly):
+        other = ct.LowRankSKCE(TV, 9, rng=1).resolve(predictions)
+        with pytest.raises(ValueError, match="other settings"):
+            updated(LOW_RANK.accumulator(), [slice(0, 50)]).merge(updated(other.accumulator(), [slice(50, N)]))
+    nearly_targets = ct.LowRankSKCE(TV, 9, rng=1).resolve(nearly)._features.targets
+    assert np.array_equal(nearly_targets, LOW_RANK._features.targets)
+    same = ct.LowRankSKCE(TV, 9, rng=1).resolve(ct.Categorical(P.copy()))
+    total = updated(LOW_RANK.accumulator(), [slice(0, 50)]).merge(updated(same.accumulator(), [slice(50, N)]))
+    assert total.result() == pytest.approx(LOW_RANK(P, Y), rel=1e-12)
+
+
+def test_accumulators_of_other_classes_are_not_merged():
+    four = ct.BlockSKCE(TV, 2).accumulator().update(RNG.dirichlet(np.ones(4), 5), Y[:5])
+    with pytest.raises(ValueError, match="other: got 4 classes, wanted 3 as in the predictions"):
+        updated(ct.BlockSKCE(TV, 2).accumulator(), [slice(0, 5)]).merge(four)
+
+
+def test_empty_accumulators_add_nothing():
+    estimator = ct.BlockSKCE(TV, 3)
+    full = updated(estimator.accumulator(), [slice(0, N)])
+    assert full.merge(estimator.accumulator()).result() == estimator(P, Y)
+    assert estimator.accumulator().merge(full).result() == estimator(P, Y)

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+from caltest._loops.exponential import exp_of_negative, exponential, gaussian
+
+LOWEST = -708.0
+
+
+def exact(x):
+    """In the precision of long double, which has eleven more bits."""
+    return np.exp(np.asarray(x, dtype=np.longdouble))
+
+
+def test_relative_error_is_at_most_two_units_in_the_last_place():
+    rng = np.random.default_rng(1)
+    middles = -(np.arange(1020) + 0.5) * np.log(2.0)
+    arguments = np.concatenate(
+        [
+            [0.0, -0.0, -5e-324, -1e-300, -1e-17, LOWEST, np.nextafter(LOWEST, 0.0)],
+            -np.logspace(-20, 2.8, 3000),
+            rng.uniform(LOWEST, 0.0, 3000),
+            middles,
+            np.nextafter(middles, 0.0),
+        ]
+    )
+    arguments = arguments[arguments >= LOWEST]
+    values = np.array([exp_of_negative(x) for x in arguments])
+    errors = np.abs(values / exact(arguments) - 1)
+    assert errors.max() < 4e-16, arguments[errors.argmax()]
+    assert exp_of_negative(0.0) == exp_of_negative(-0.0) == 1.0
+
+
+@pytest.mark.parametrize("x", [-709.0, -745.2, -1e300, -np.inf])
+def test_below_the_lowest_argument_the_value_stays(x):
+    assert exp_of_negative(x) == exp_of_negative(LOWEST) > 0.0
+
+
+def test_arrays_are_overwritten():
+    x = np.concatenate([[0.0], np.random.default_rng(2).exponential(3.0, 50), [1e6]])
+    one, two = x.copy(), x.copy()
+    exponential(one, 0.7)
+    gaussian(two, 0.7)
+    bounded = np.maximum(-0.7 * x, LOWEST), np.maximum(-0.5 * (0.7 * x) ** 2, LOWEST)
+    assert one.tolist() == pytest.approx(np.exp(bounded[0]).tolist(), rel=1e-14)
+    assert two.tolist() == pytest.approx(np.exp(bounded[1]).tolist(), rel=1e-13)

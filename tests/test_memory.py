@@ -1,0 +1,53 @@
+"""Memory of the engine at n = 20 000, where an array of all pairs would take 3.2 GB."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("resource", reason="this system does not report the memory of processes")
+
+BOUND = 150e6
+"""Bytes above what the same call takes for a few observations."""
+
+# Measured with two threads, in MB. Each further thread adds a few tiles of 2 MB.
+COMPUTATIONS = {
+    "SKCE": "ct.SKCE(TV)(p, y)",  # 1
+    "bootstrap": "ct.AsymptoticSKCETest(TV, 99)(p, y, rng=1)",  # 36, of which 16 are counts
+    "Monte Carlo": "ct.MonteCarloTest(ct.SKCE(TV), 99)(p, y, rng=1)",  # 15
+    "Monte Carlo, binary": "ct.MonteCarloTest(ct.SKCE(TV), 99)(p[:, 0], y == 0, rng=1)",  # 26
+    "small blocks": "ct.BlockSKCE(TV, 50)(p, y)",  # 0.4
+    "large blocks": "ct.BlockSKCE(TV, len(y) // 4)(p, y)",  # 4
+    "low rank": "ct.LowRankSKCE(TV, rng=1)(p, y)",  # 14
+    "Monte Carlo, low rank": "ct.MonteCarloTest(ct.LowRankSKCE(TV, rng=1), 99)(p, y, rng=1)",  # 17
+    "mean embedding": "ct.AsymptoticCMETest(ct.UCME(TV, p[:10], y[:10]))(p, y)",  # 8
+    "median": "ct.median_bandwidth(p, ct.TotalVariation())",  # 6
+}
+
+SCRIPT = """
+import json, resource, sys
+import numpy as np
+import caltest as ct
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
+rng = np.random.default_rng(1)
+everything = rng.dirichlet(np.full(3, 0.5), 20_000)
+labels = ct.Categorical(everything).sample(1)
+
+p, y = everything[:60], labels[:60]
+{code}
+before = peak()
+p, y = everything, labels
+{code}
+print(json.dumps(peak() - before))
+"""
+
+
+@pytest.mark.parametrize("code", COMPUTATIONS.values(), ids=COMPUTATIONS)
+def test_no_array_of_all_pairs_is_made(code):
+    run = subprocess.run([sys.executable, "-c", SCRIPT.format(code=code)], capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout) < BOUND
