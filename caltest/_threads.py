@@ -4,7 +4,9 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from itertools import islice
+from math import inf
 from threading import Lock
 from typing import TypeVar
 
@@ -13,6 +15,9 @@ from caltest._progress import tracked
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+WORTH_THREADS = 5e6
+"""Nanoseconds of work below which it takes longer to start threads than they save."""
 
 AHEAD = 4
 """Parts that wait for each thread: enough to keep it busy, few enough to keep their results small."""
@@ -64,12 +69,24 @@ def _elsewhere(function: Callable[[], R]) -> R:
 _one_blas_thread = _OneBlasThread()
 
 
-def threaded(function: Callable[[T], R], items: Iterable[T], total: int, what: str) -> Iterator[R]:
-    """``function`` of each of ``total`` items, in their order: sums of the results do not depend on the threads."""
-    if total == 1 or n_threads() == 1:
+def threaded(
+    function: Callable[[T], R],
+    items: Iterable[T],
+    total: int,
+    what: str,
+    *,
+    work: float = inf,
+    products: bool = False,
+) -> Iterator[R]:
+    """``function`` of each of ``total`` items, in their order: sums of the results do not depend on the threads.
+
+    ``what`` names the loop in progress bars, ``work`` is about how many nanoseconds it takes, and ``products`` says
+    whether the function multiplies matrices.
+    """
+    if total == 1 or n_threads() == 1 or work < WORTH_THREADS:
         yield from tracked(map(function, items), total, what)
         return
-    with _one_blas_thread, ThreadPoolExecutor(min(n_threads(), total)) as pool:
+    with _one_blas_thread if products else nullcontext(), ThreadPoolExecutor(min(n_threads(), total)) as pool:
         yield from tracked(_in_order(pool, function, iter(items)), total, what)
 
 

@@ -108,7 +108,9 @@ class Features:
     def _sums(self, predictions: Predictions, targets: Array, redraws: slice) -> FeatureSums:
         parts = list(ranges(len(predictions), ROWS))
         part_sums = self._finite_sums if isinstance(predictions, FinitePredictions) else self._real_sums
-        sums = threaded(lambda part: part_sums(predictions, targets, redraws, part), parts, len(parts), "features")
+        sums = threaded(
+            lambda part: part_sums(predictions, targets, redraws, part), parts, len(parts), "features", products=True
+        )
         total = next(sums)
         for one in sums:
             total = total + one

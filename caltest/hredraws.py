@@ -30,10 +30,13 @@ from caltest.predictions import FinitePredictions, Normal, Predictions, Sample
 Places = tuple[Iterable[Place], int]
 """Places of tiles, and how many there are."""
 
-TILE = 512
-"""Rows and columns of a tile: 2 MB of float64 for each kernel, and a few tiles at a time for each thread."""
+TILE = 384
+"""Rows and columns of a tile: 1.2 MB of float64 for each kernel, and a few tiles at a time for each thread.
 
-LABELS_AT_ONCE = 1_000_000
+Larger ones make longer lists of changed labels, which are faster, but come in fresh memory, which is slow.
+"""
+
+LABELS_AT_ONCE = 2**18
 """Labels turned into numbers together."""
 
 
@@ -119,7 +122,13 @@ def _pair_sums_on_a_line(line: Line, targets: Array) -> FloatArray:
     """``sum_{i<j} h_ij`` for each of the targets in time O(n B)."""
     n_redraws, n = targets.shape
     parts = list(ranges(n_redraws, max(1, LABELS_AT_ONCE // n)))
-    sums = threaded(lambda part: line.pair_sums(line.residuals(targets[part])), parts, len(parts), "redraws")
+    sums = threaded(
+        lambda part: line.pair_sums(line.residuals(targets[part])),
+        parts,
+        len(parts),
+        "redraws",
+        work=5.0 * targets.size,
+    )
     return np.concatenate(list(sums))
 
 
@@ -136,7 +145,7 @@ def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, target
 
 def _total(tile_sums: Callable[[Place], FloatArray], places: Places) -> FloatArray:
     """Sum over all places, in their order."""
-    sums = threaded(tile_sums, *places, "redraws")
+    sums = threaded(tile_sums, *places, "redraws", products=True)
     total = next(sums).copy()
     for one in sums:
         total += one
@@ -195,7 +204,7 @@ def _pair_sums_finite(
 
     pairs = np.zeros((len(kernels), labels.shape[0]))
     smoothed = np.zeros((len(kernels), *anchors.shape))
-    for rows_, columns, sums, across, down in threaded(tile_sums, *places, "redraws"):
+    for rows_, columns, sums, across, down in threaded(tile_sums, *places, "redraws", products=True):
         pairs += sums
         smoothed[:, rows_] += across
         if rows_ != columns:

@@ -17,10 +17,7 @@ ROWS, COLUMNS = 256, 4096
 """Shape of a tile that is multiplied by weights: 8 MB of float64 for each thread."""
 
 STRIP = 128
-"""Rows whose h is summed together, in samples large enough for threads to be worth starting."""
-
-SMALL = 512
-"""A sample up to this size is summed as a whole."""
+"""Rows whose h is summed together."""
 
 SMALL_BLOCK = 128
 """Blocks up to this size are summed many at once."""
@@ -46,15 +43,15 @@ def strips(start: int, stop: int, size: int) -> Iterator[Place]:
         yield slice(start + rows.start, start + rows.stop), slice(start + rows.start, stop)
 
 
-def h_sums(kernel: ProductKernel, sample: Sample, size: int | None = None) -> tuple[float, float]:
+def h_sums(kernel: ProductKernel, sample: Sample, size: int = STRIP) -> tuple[float, float]:
     """Sum of ``h`` over the pairs i < j, and over the diagonal, ``size`` rows at a time.
 
     Time O(n**2), memory O(n k).
     """
     n = len(sample)
-    size = size or (STRIP if n > SMALL else n)
     pairs, diagonal = 0.0, 0.0
-    parts = threaded(tiles_of(kernel, sample).sums, strips(0, n, size), -(-n // size), "kernel of all pairs")
+    places = strips(0, n, size), -(-n // size)
+    parts = threaded(tiles_of(kernel, sample).sums, *places, "kernel of all pairs", work=2.0 * n * n)
     for one, trace in parts:
         pairs += one
         diagonal += trace
@@ -121,7 +118,7 @@ def weighted_sums(kernel: ProductKernel, sample: Sample, weights: FloatArray) ->
             return 2.0 * line.pair_sums(weighted) + line.factor * diagonal
 
         parts = list(ranges(size, max(16, PART // n)))
-        forms = np.concatenate(list(threaded(line_forms, parts, len(parts), "bootstrap")))
+        forms = np.concatenate(list(threaded(line_forms, parts, len(parts), "bootstrap", work=4.0 * n * size)))
         return forms, line.row_sums(residuals[:, 0])
     tiles, buffers = tiles_of(kernel, sample), local()
 
@@ -146,7 +143,7 @@ def weighted_sums(kernel: ProductKernel, sample: Sample, weights: FloatArray) ->
         for rows in ranges(n, ROWS)
         for part in ranges(n - rows.start, COLUMNS)
     ]
-    for (rows, columns), part, across, down in threaded(tile_sums, places, len(places), "bootstrap"):
+    for (rows, columns), part, across, down in threaded(tile_sums, places, len(places), "bootstrap", products=True):
         forms += 2.0 * part
         sums[rows] += across
         sums[columns] += down

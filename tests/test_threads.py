@@ -109,14 +109,14 @@ def two_blas_threads(monkeypatch):
 
 
 def test_blas_has_one_thread_inside_and_its_own_number_afterwards(two_blas_threads):
-    inside = list(threaded(lambda _: blas_threads(), range(6), 6, "parts"))
+    inside = list(threaded(lambda _: blas_threads(), range(6), 6, "parts", products=True))
     assert all(set(numbers) == {1} for numbers in inside)
     assert blas_threads() == two_blas_threads
 
 
 def test_an_exception_reaches_the_caller_and_restores_the_threads(two_blas_threads):
     with pytest.raises(Broken, match="part 5"):
-        list(threaded(fail_at_5, range(50), 50, "parts"))
+        list(threaded(fail_at_5, range(50), 50, "parts", products=True))
     assert blas_threads() == two_blas_threads
 
 
@@ -146,7 +146,7 @@ def test_overlapping_users_restore_the_threads_when_the_last_one_ends(two_blas_t
         return i
 
     def use(function, done):
-        list(threaded(function, range(2), 2, "parts"))
+        list(threaded(function, range(2), 2, "parts", products=True))
         done.set()
 
     with ThreadPoolExecutor(2) as users:
@@ -162,7 +162,7 @@ def test_a_second_thread_limits_blas_after_a_first_one_has(first_lives, two_blas
     """Whether or not the first user's thread is still there."""
 
     def inside():
-        return list(threaded(lambda _: blas_threads(), range(2), 2, "parts"))
+        return list(threaded(lambda _: blas_threads(), range(2), 2, "parts", products=True))
 
     with ThreadPoolExecutor(1) as first:
         if first_lives:

@@ -104,11 +104,11 @@ def _multinomial_counts(n: int, part: Sequence[Stream]) -> FloatArray:
     ends = np.cumsum([size for _, size in part])
     counts = np.zeros((n, ends[-1]))
 
-    def count(stream: int) -> None:
-        generator, size = part[stream]
+    def count(i: int) -> None:
+        generator, size = part[i]
         indices = generator.integers(n, size=(size, n), dtype=np.uint32)
-        add_counts(indices, counts[:, ends[stream] - size : ends[stream]])
+        add_counts(indices, counts[:, ends[i] - size : ends[i]])
 
-    for _ in threaded(count, range(len(part)), len(part), "resamples"):
+    for _ in threaded(count, range(len(part)), len(part), "resamples", work=4.0 * counts.size):
         pass
     return counts

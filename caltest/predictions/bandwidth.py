@@ -151,13 +151,12 @@ def _count(predictions: Distances, metric: Metric, low: float, high: float) -> t
 def _of_all_pairs(predictions: Distances, metric: Metric, function: Callable[[FloatArray], R]) -> Iterator[R]:
     """A function of the distances of all pairs i < j, tile by tile."""
     n = len(predictions)
-    size = TILE if n > 2 * TILE else n
 
     def of_tile(place: tuple[slice, slice]) -> R:
         rows, columns = place
         tile = predictions.take(rows).distance(metric, predictions.take(columns))
         return function(tile.ravel() if rows != columns else tile[np.triu_indices(tile.shape[0], k=1)])
 
-    places = ((rows, columns) for rows in ranges(n, size) for columns in ranges(n, size) if columns.start >= rows.start)
-    strips = -(-n // size)
-    return threaded(of_tile, places, strips * (strips + 1) // 2, "median distance")
+    places = ((rows, columns) for rows in ranges(n, TILE) for columns in ranges(n, TILE) if columns.start >= rows.start)
+    strips = -(-n // TILE)
+    return threaded(of_tile, places, strips * (strips + 1) // 2, "median distance", work=2.0 * n * n)

@@ -107,14 +107,11 @@ class FinitePredictions(Predictions):
             out[0] = targets
         cumulative = np.cumsum(self.probabilities, axis=-1)
 
-        def draw(part: range) -> None:
-            for i in part:
-                generator, size = streams[i]
-                _draw(cumulative, generator, out[ends[i] - size : ends[i]])
+        def draw(i: int) -> None:
+            generator, size = streams[i]
+            _draw(cumulative, generator, out[ends[i] - size : ends[i]])
 
-        together = len(streams) if out.size < UNIFORMS_AT_ONCE else 1
-        parts = [range(i, min(i + together, len(streams))) for i in range(0, len(streams), together)]
-        for _ in threaded(draw, parts, len(parts), "labels"):
+        for _ in threaded(draw, range(len(streams)), len(streams), "labels", work=5.0 * out.size):
             pass
         return out
 

@@ -88,7 +88,7 @@ ROWS = [
     Row("low-rank", "low rank Monte Carlo, 199 draws", LOW_RANK_TEST, (), (seconds(60), megabytes(3000))),
     growth_row("skce", "SKCE", skce, 5000, 40_000, 0, 70),
     growth_row("blocks", "SKCE of blocks of 2", block, 250_000, 1_000_000, 3.2, 4.8),
-    growth_row("low-rank", "low rank SKCE", low_rank, 250_000, 1_000_000, 3.2, 4.8),
+    growth_row("low-rank", "low rank SKCE", low_rank, 500_000, 2_000_000, 3.2, 4.8),
     probcal_row(1000, 1000, 0.8),
     probcal_row(5000, 100, 18.5),
     probcal_row(10_000, 100, 77.0),
