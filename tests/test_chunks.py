@@ -146,6 +146,7 @@ def test_chunks_are_redrawn_with_different_numbers(client):
     assert halves.null_distribution.mean() == pytest.approx(whole.null_distribution.mean(), rel=0.3)
 
 
+@pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
 def test_without_a_cluster():
     data = chunked(CHUNKS["different"])
     with dask.config.set(scheduler="threads"):
