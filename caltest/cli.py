@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of the output has gone; the interpreter must not try to write what is left.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, MemoryError) as error:
         print(f"caltest: error: {error}", file=sys.stderr)
         return 2
 

@@ -208,3 +208,24 @@ def test_demo_tells_the_models_apart(capsys):
 def test_module_and_version():
     run = subprocess.run([sys.executable, "-m", "caltest", "--version"], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == f"caltest {ct.__version__}"
+
+
+def test_what_does_not_fit_into_memory_is_an_error(files, capsys, monkeypatch):
+    monkeypatch.setattr("caltest._numerics._memory", lambda: 100.0)
+    status, out, err = run(capsys, *files(ROWS, ["1", "0", "0", "1"]))
+    assert (status, out) == (2, "")
+    assert err.startswith("caltest: error: redrawn targets of a pass would take")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_is_shown_in_a_terminal_only(terminal, files, capsys, monkeypatch):
+    shown, on = [], ct.CalibrationTest.on
+
+    def watched(self, sample, *, rng, progress):
+        shown.append(progress)
+        return on(self, sample, rng=rng)
+
+    monkeypatch.setattr(ct.CalibrationTest, "on", watched)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    assert run(capsys, *files(ROWS, ["1", "0", "0", "1"]))[0] == 0
+    assert shown == [terminal]

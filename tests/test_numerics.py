@@ -1,0 +1,42 @@
+"""Numbers that are too large for the machine."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest import _numerics
+
+RNG = np.random.default_rng(1)
+P = RNG.dirichlet(np.ones(3), 400)
+Y = RNG.integers(0, 3, 400)
+TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
+
+
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        (ct.AsymptoticSKCETest(TV), r"counts of a pass .* 0.000819 GB of 1e-05 GB .* MonteCarloTest\(LowRankSKCE"),
+        (ct.MonteCarloTest(ct.SKCE(TV)), r"redrawn targets of a pass .* 1.28e-05 GB .* LowRankSKCE or BlockSKCE"),
+        (ct.AsymptoticCMETest(ct.UCME(TV, P[:3], [0, 1, 2])), r"deviations at all locations .* fewer test locations"),
+    ],
+    ids=["bootstrap", "Monte Carlo", "mean embedding"],
+)
+def test_what_does_not_fit_into_memory_is_an_error_that_says_how_large_it_is(test, message, monkeypatch):
+    monkeypatch.setattr("caltest._numerics._memory", lambda: 10_000.0)
+    with pytest.raises(MemoryError, match=message):
+        test(P, Y)
+
+
+def test_sums_of_features_that_do_not_fit_into_memory(monkeypatch):
+    accumulator = ct.MonteCarloTest(ct.LowRankSKCE(TV, 9, rng=1).resolve(ct.Categorical(P))).accumulator(rng=1)
+    monkeypatch.setattr("caltest._numerics._memory", lambda: 10_000.0)
+    with pytest.raises(MemoryError, match=r"sums of features for all redraws .* lower rank or fewer redraws"):
+        accumulator.update(P, Y)
+
+
+def test_memory_is_unlimited_where_the_system_does_not_tell(monkeypatch):
+    def refuse(name):
+        raise ValueError(name)
+
+    monkeypatch.setattr("os.sysconf", refuse)
+    assert _numerics._memory() == float("inf")
