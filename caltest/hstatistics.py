@@ -8,8 +8,8 @@ import numpy as np
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import FloatArray
-from caltest.hlines import on_a_line
-from caltest.htiles import Place, h_tile, tiles_of
+from caltest.hlines import Line, on_a_line
+from caltest.htiles import Place, Tiles, h_tile, tiles_of
 from caltest.kernels import ProductKernel
 from caltest.predictions import FinitePredictions, Sample
 
@@ -92,9 +92,9 @@ def _sums_of_blocks(kernel: ProductKernel, sample: Sample, block_size: int) -> F
         each = -(-block_size // STRIP)
         starts = range(0, n_blocks * block_size, block_size)
         places = (place for start in starts for place in strips(start, start + block_size, STRIP))
-        sums = [pairs for pairs, _ in threaded(tiles_of(kernel, sample).sums, places, n_blocks * each, "blocks")]
-        means: FloatArray = np.array(sums).reshape(n_blocks, each).sum(axis=1)
-        return means
+        strip_sums = [pairs for pairs, _ in threaded(tiles_of(kernel, sample).sums, places, n_blocks * each, "blocks")]
+        sums: FloatArray = np.array(strip_sums).reshape(n_blocks, each).sum(axis=1)
+        return sums
     width = sample.predictions.n_classes if isinstance(sample.predictions, FinitePredictions) else 8
     size = max(1, PART // (width * block_size))
     parts = (sample.take(slice(b.start * block_size, b.stop * block_size)) for b in ranges(n_blocks, size))
@@ -107,22 +107,30 @@ def weighted_sums(kernel: ProductKernel, sample: Sample, weights: FloatArray) ->
 
     Time O(n**2 B) by matrix products, O(n B) for binary predictions with an exponential kernel; memory O(n B).
     """
-    n, size = weights.shape
     line = on_a_line(kernel, sample.predictions)
-    if line is not None:
-        residuals = line.residuals(sample.targets[None])
+    if line is None:
+        return _weighted_tiles(tiles_of(kernel, sample), weights)
+    residuals = line.residuals(sample.targets[None])
+    return _weighted_line(line, residuals, weights), line.row_sums(residuals[:, 0])
 
-        def line_forms(part: slice) -> FloatArray:
-            weighted = residuals * weights[line.order, part]
-            diagonal: FloatArray = np.einsum("ib,ib->b", weighted, weighted)
-            return 2.0 * line.pair_sums(weighted) + line.factor * diagonal
 
-        parts = list(ranges(size, max(16, PART // n)))
-        forms = np.concatenate(list(threaded(line_forms, parts, len(parts), "bootstrap", work=4.0 * n * size)))
-        return forms, line.row_sums(residuals[:, 0])
-    tiles, buffers = tiles_of(kernel, sample), local()
+def _weighted_line(line: Line, residuals: FloatArray, weights: FloatArray) -> FloatArray:
+    n, size = weights.shape
 
-    def tile_sums(place: Place) -> tuple[Place, FloatArray, FloatArray, FloatArray]:
+    def forms(part: slice) -> FloatArray:
+        weighted = residuals * weights[line.order, part]
+        diagonal: FloatArray = np.einsum("ib,ib->b", weighted, weighted)
+        return 2.0 * line.pair_sums(weighted) + line.factor * diagonal
+
+    parts = list(ranges(size, max(16, PART // n)))
+    return np.concatenate(list(threaded(forms, parts, len(parts), "bootstrap", work=4.0 * n * size)))
+
+
+def _weighted_tiles(tiles: Tiles, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    n, size = weights.shape
+    buffers = local()
+
+    def forms_and_sums(place: Place) -> tuple[Place, FloatArray, FloatArray, FloatArray]:
         rows, columns = place
         h = tiles.tile(place)
         across, down = h.sum(axis=1), h.sum(axis=0)
@@ -137,13 +145,14 @@ def weighted_sums(kernel: ProductKernel, sample: Sample, weights: FloatArray) ->
         product = np.matmul(h, weights[columns], out=buffers.product[: h.shape[0]])
         return place, np.einsum("ib,ib->b", product, weights[rows]), across, down
 
-    forms, sums = np.zeros(size), np.zeros(n)
     places = [
         (rows, slice(rows.start + part.start, rows.start + part.stop))
         for rows in ranges(n, ROWS)
         for part in ranges(n - rows.start, COLUMNS)
     ]
-    for (rows, columns), part, across, down in threaded(tile_sums, places, len(places), "bootstrap", products=True):
+    forms, sums = np.zeros(size), np.zeros(n)
+    parts = threaded(forms_and_sums, places, len(places), "bootstrap", products=True)
+    for (rows, columns), part, across, down in parts:
         forms += 2.0 * part
         sums[rows] += across
         sums[columns] += down
