@@ -24,12 +24,12 @@ Q_n: CME test                         ``HotellingNull``             ``caltest.nu
 """
 
 from caltest.binning import Binning, MedianVarianceBinning, QuantileBinning, UniformBinning
+from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import (
     AsymptoticBlockSKCETest,
     AsymptoticCMETest,
     AsymptoticSKCETest,
     CalibrationTest,
-    CalibrationTestAccumulator,
     ConsistencyTest,
     DistributionFreeSKCETest,
     MonteCarloTest,

@@ -11,7 +11,8 @@ from caltest._numerics import check_finite, seed_of
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike
 from caltest._validation import at_least, switch
-from caltest.estimators import SKCE, UCME, Accumulator, BlockSKCE, Estimator
+from caltest.calibration_accumulator import CalibrationTestAccumulator
+from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator
 from caltest.estimators.base import median_notes, some_predictions
 from caltest.kernels import ProductKernel, RadialKernel
 from caltest.nulls import (
@@ -23,7 +24,6 @@ from caltest.nulls import (
     NormalNull,
     Null,
     Outcome,
-    SummableNull,
 )
 from caltest.predictions import Predictions, Sample, ZeroBandwidth, as_sample
 from caltest.result import CalibrationTestResult
@@ -110,7 +110,7 @@ class CalibrationTest:
             seed = seed_of(rng)
             outcome = self.null.outcome(estimator, sample, np.random.default_rng(seed))
         notes = (*sample.predictions.notes, *sample.notes, *self.estimator.notes(len(sample)))
-        return self._result(estimator, sample.predictions, len(sample), outcome, seed, notes)
+        return self.result_of(estimator, sample.predictions, len(sample), outcome, seed, notes)
 
     def accumulator(self, *, rng: Any = None) -> "CalibrationTestAccumulator":
         """The test for data that come in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``.
@@ -132,7 +132,7 @@ class CalibrationTest:
         notes = (*result.notes, *self.estimator.notes(result.n))
         return replace(result, test=type(self).__name__, seed=None if result.seed is None else seed, notes=notes)
 
-    def _result(
+    def result_of(
         self,
         estimator: Estimator,
         predictions: Predictions,
@@ -141,6 +141,7 @@ class CalibrationTest:
         seed: int,
         notes: tuple[str, ...],
     ) -> CalibrationTestResult:
+        """The result of a resolved estimator for n predictions, of which some are given, and what the null found."""
         check_finite(outcome.estimate, outcome.statistic, outcome.pvalue)
         draws = outcome.null_distribution
         if draws is not None:
@@ -165,67 +166,6 @@ class CalibrationTest:
             seed=seed if self.null.uses_random_numbers else None,
             notes=(*notes, *self.null.notes(estimator, n)),
         )
-
-
-class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
-    """A test of data that come in chunks. Made by ``test.accumulator()``.
-
-    The result of ``AsymptoticBlockSKCETest`` is that of all data at once. With ``MonteCarloTest(LowRankSKCE(...))``
-    every chunk redraws its targets with the next random numbers, so the p-value is exact and depends on the seed and
-    the chunks; accumulators that are merged need different seeds.
-
-    Parameters
-    ----------
-    test
-        Pair of a ``BlockSKCE`` and a ``NormalNull``, or of a ``LowRankSKCE`` and a ``ConditionalMonteCarlo``.
-    rng
-        Seed or ``numpy.random.Generator`` of the redraws.
-
-    Raises
-    ------
-    TypeError
-        For a test that needs all observations at once.
-    ValueError
-        For an estimator with settings that depend on all predictions.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
-    >>> accumulator = ct.AsymptoticBlockSKCETest(kernel, block_size=20).accumulator()
-    >>> for start in range(0, 899, 100):
-    ...     part = slice(start, start + 100)
-    ...     accumulator = accumulator.update(p.take(part), y[part])
-    >>> accumulator.result()
-    <AsymptoticBlockSKCETest: p = 9.56e-17 (asymptotic), n = 899>
-    """
-
-    def __init__(self, test: CalibrationTest, *, rng: Any = None) -> None:
-        if not isinstance(test.null, SummableNull):
-            raise TypeError(
-                f"null: got {type(test.null).__name__}, which needs all observations at once; wanted NormalNull with "
-                "BlockSKCE, or ConditionalMonteCarlo with LowRankSKCE"
-            )
-        super().__init__(test.estimator)
-        test.null.check_summable(test.estimator)
-        self.test = test
-        self.null = test.null
-        self.seed = seed_of(rng)
-        self._rng = np.random.default_rng(self.seed)
-
-    def result(self) -> CalibrationTestResult:
-        """The result for all observations so far."""
-        seen = self._seen()
-        self.null.check_size(self.estimator, self.n)
-        outcome = self.null.outcome_of(self.estimator, self._sums)
-        return self.test._result(self.estimator, seen, self.n, outcome, self.seed, self.notes())
-
-    def _partial(self, sample: Sample) -> Any:
-        return self.null.sums(self.estimator, sample, self._rng)
-
-    def _settings(self) -> object:
-        return self.test
 
 
 class MonteCarloTest(CalibrationTest):

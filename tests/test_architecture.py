@@ -16,7 +16,7 @@ LAYERS = [
     ["hlines", "htiles", "hstatistics", "hredraws", "hfeatures", "binning", "datasets"],
     ["estimators"],
     ["nulls"],
-    ["calibration_test"],
+    ["calibration_test", "calibration_accumulator"],
     ["plots", "_tables"],
     ["cli"],
     ["__main__"],
