@@ -7,6 +7,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from samples import TV, samples
 
 import caltest as ct
 
@@ -14,11 +15,8 @@ dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
 import dask.array as da  # noqa: E402
 
-RNG = np.random.default_rng(1)
 N = 500
-P = RNG.dirichlet(np.ones(3), N)
-Y = RNG.integers(0, 3, N)
-TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
+RNG, P, Y, _, _ = samples(N, 3)
 MEDIAN = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation()), ct.DeltaKernel())
 
 # Rows of predictions and of targets, and columns of predictions.

@@ -5,18 +5,13 @@ import warnings
 import joblib
 import numpy as np
 import pytest
+from samples import TV, W2, samples
 
 import caltest as ct
 from caltest import _jobs
 
-RNG = np.random.default_rng(1)
 N = 60
-P = RNG.dirichlet(np.ones(3), N)
-Y = RNG.integers(0, 3, N)
-NORMAL = ct.Normal(RNG.normal(size=N), RNG.uniform(0.1, 1.0, N))
-TARGETS = RNG.normal(size=N)
-TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
-W2 = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7))
+_, P, Y, NORMAL, TARGETS = samples(N, 3)
 
 TESTS = {
     "Monte Carlo": (lambda n: ct.MonteCarloTest(ct.SKCE(TV), n), P, Y),

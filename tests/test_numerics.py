@@ -1,15 +1,12 @@
 """Numbers that are too large for the machine."""
 
-import numpy as np
 import pytest
+from samples import TV, samples
 
 import caltest as ct
 from caltest import _numerics
 
-RNG = np.random.default_rng(1)
-P = RNG.dirichlet(np.ones(3), 400)
-Y = RNG.integers(0, 3, 400)
-TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
+_, P, Y, _, _ = samples(400, 3)
 
 
 @pytest.mark.parametrize(

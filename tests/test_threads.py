@@ -5,20 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from samples import TV, W2, samples
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import caltest as ct
 from caltest import _threads
 from caltest._threads import threaded
 
-RNG = np.random.default_rng(1)
 N = 1100
-P = RNG.dirichlet(np.ones(4), N)
-Y = RNG.integers(0, 4, N)
-NORMAL = ct.Normal(RNG.normal(size=N), RNG.uniform(0.1, 1.0, N))
-TARGETS = RNG.normal(size=N)
-TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
-W2 = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7))
+_, P, Y, NORMAL, TARGETS = samples(N, 4)
 
 
 def monte_carlo(estimator, p, y, n_resamples):

@@ -4,17 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
+from samples import TV, W2, samples
 
 import caltest as ct
 
-RNG = np.random.default_rng(1)
 N = 97
-P = RNG.dirichlet(np.ones(3), N)
-Y = RNG.integers(0, 3, N)
-NORMAL = ct.Normal(RNG.normal(size=N), RNG.uniform(0.2, 1.0, N))
-TARGETS = RNG.normal(size=N)
-TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
-W2 = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.8))
+RNG, P, Y, NORMAL, TARGETS = samples(N, 3)
 MEDIAN = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation()), ct.DeltaKernel())
 
 LOW_RANK = ct.LowRankSKCE(TV, 9, rng=1).resolve(ct.Categorical(P))

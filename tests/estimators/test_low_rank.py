@@ -2,18 +2,13 @@
 
 import numpy as np
 import pytest
+from samples import TV, W2, samples
 
 import caltest as ct
 
-RNG = np.random.default_rng(1)
 N = 60
-P = RNG.dirichlet(np.ones(3), N)
-Y = RNG.integers(0, 3, N)
-NORMAL = ct.Normal(RNG.normal(size=N), RNG.uniform(0.2, 1.0, N))
-TARGETS = RNG.normal(size=N)
-TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
+_, P, Y, NORMAL, TARGETS = samples(N, 3)
 GAUSSIAN = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.GaussianKernel(bandwidth=1.2))
-W2 = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.8))
 
 
 def root(matrix):
@@ -70,7 +65,7 @@ def test_normal_predictions_against_explicit_features(unbiased):
         return np.exp(-np.hypot(m[i][:, None] - m[j], s[i][:, None] - s[j]))
 
     def g(y):
-        return np.exp(-((y[:, None] - z) ** 2) / (2 * 0.8**2))
+        return np.exp(-((y[:, None] - z) ** 2) / (2 * W2.target_kernel.width**2))
 
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     weights = weights / weights.sum()

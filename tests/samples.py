@@ -1,0 +1,27 @@
+"""Data and kernels that several tests use."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+import caltest as ct
+
+TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
+W2 = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7))
+
+
+class Samples(NamedTuple):
+    """The generator, probabilities of k classes with labels, and normal predictions with targets."""
+
+    rng: np.random.Generator
+    p: np.ndarray
+    y: np.ndarray
+    normal: ct.Normal
+    targets: np.ndarray
+
+
+def samples(n, k):
+    """Predictions and outcomes that have nothing to do with each other."""
+    rng = np.random.default_rng(1)
+    p, y = rng.dirichlet(np.ones(k), n), rng.integers(0, k, n)
+    return Samples(rng, p, y, ct.Normal(rng.normal(size=n), rng.uniform(0.1, 1.0, n)), rng.normal(size=n))
