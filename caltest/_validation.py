@@ -149,6 +149,25 @@ def _advice(vector: FloatArray) -> str:
     return "; if these are percentages, divide them by 100" if 2.0 < vector.max() <= 100.0 else ""
 
 
+def positive_semidefinite(data: ArrayLike, name: str) -> FloatArray:
+    """A symmetric (d, d) matrix without negative eigenvalues beyond rounding."""
+    matrix = real_array(data, name, ndim=2)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"{name}: got shape {matrix.shape}, wanted a square matrix")
+    size = float(np.abs(matrix).max())
+    i, j = np.unravel_index(int(np.abs(matrix - matrix.T).argmax()), matrix.shape)
+    if abs(matrix[i, j] - matrix[j, i]) > 1e-10 * size:
+        raise ValueError(
+            f"{name}: got {matrix[i, j]:.6g} at row {i}, column {j} but {matrix[j, i]:.6g} at row {j}, column {i}, "
+            "wanted a symmetric matrix"
+        )
+    matrix = (matrix + matrix.T) / 2.0
+    lowest = float(np.linalg.eigvalsh(matrix)[0])
+    if lowest < -1e-10 * size:
+        raise ValueError(f"{name}: got the eigenvalue {lowest:.3g}, wanted a positive semi-definite matrix")
+    return matrix
+
+
 def class_labels(data: ArrayLike, k: int, classes: Sequence[Any] | None, name: str = "targets") -> IntArray:
     """Labels 0..k-1 as an (n,) integer array, which can be the data; with ``classes`` they are looked up there."""
     array = to_array(data, name)

@@ -14,7 +14,7 @@ from caltest._validation import at_least, switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator
 from caltest.estimators.base import median_notes, some_predictions
-from caltest.kernels import ProductKernel, RadialKernel
+from caltest.kernels import PairKernel, ProductKernel, RadialKernel
 from caltest.nulls import (
     ArconesGineBootstrap,
     ConditionalMonteCarlo,
@@ -225,7 +225,7 @@ class AsymptoticSKCETest(CalibrationTest):
     0.01
     """
 
-    def __init__(self, kernel: ProductKernel, n_resamples: int = 1000) -> None:
+    def __init__(self, kernel: PairKernel, n_resamples: int = 1000) -> None:
         super().__init__(SKCE(kernel), ArconesGineBootstrap(n_resamples))
 
 
@@ -244,7 +244,7 @@ class AsymptoticBlockSKCETest(CalibrationTest):
     4.69e-05
     """
 
-    def __init__(self, kernel: ProductKernel, block_size: int = 2, *, population_variance: bool = False) -> None:
+    def __init__(self, kernel: PairKernel, block_size: int = 2, *, population_variance: bool = False) -> None:
         super().__init__(BlockSKCE(kernel, block_size), NormalNull(population_variance))
 
 
@@ -268,7 +268,7 @@ def calibration_test(
     predictions: ArrayLike,
     targets: ArrayLike,
     *,
-    kernel: ProductKernel | None = None,
+    kernel: PairKernel | None = None,
     n_resamples: int = 999,
     classes: Sequence[Any] | None = None,
     rng: Any = None,
@@ -336,10 +336,11 @@ def default_kernel(predictions: Predictions) -> tuple[ProductKernel, tuple[str, 
     """The kernel of the family, and a note where most predictions are identical so that the median distance is 0."""
     kernel = predictions.default_kernel()
     try:
-        return kernel.resolve(predictions), median_notes(kernel.prediction_kernel, len(predictions))
+        return kernel.resolve(predictions), median_notes(kernel, len(predictions))
     except ZeroBandwidth:
         metric_kernel = kernel.prediction_kernel
     assert isinstance(metric_kernel, RadialKernel)
+    metric_kernel = metric_kernel.resolve_metric(predictions)
     bandwidth = predictions.median_positive_distance(metric_kernel.metric)
     note = "more than half of the pairs of predictions are identical; the bandwidth is the median of the others"
     return ProductKernel(metric_kernel.with_bandwidth(bandwidth), kernel.target_kernel), (note,)

@@ -77,7 +77,7 @@ class Features:
         prediction_map = inverse_root(kernel.prediction_kernel.tile(landmarks, landmarks))
         if isinstance(predictions, FinitePredictions):
             return cls(kernel, landmarks, prediction_map, targets, predictions.gram(kernel.target_kernel))
-        target_map = inverse_root(kernel.target_kernel.target_tile(targets, targets))
+        target_map = inverse_root(landmarks.law.target_tile(kernel.target_kernel, targets, targets))
         return cls(kernel, landmarks, prediction_map, targets, target_map)
 
     def means(self, sums: FeatureSums, unbiased: bool) -> FloatArray:
@@ -138,10 +138,11 @@ class Features:
         here = predictions.take(part)
         features = self._prediction_features(here)
         lengths = np.einsum("is,is->i", features, features)
-        expected = here.expected_kernel(self.kernel.target_kernel, self.targets)
+        law, target_kernel = here.law.prepared(self.kernel.target_kernel), self.kernel.target_kernel
+        expected = law.expected_kernel(target_kernel, self.targets)
         matrices, diagonal = [], []
         for y in targets[redraws, part]:
-            phi = (self.kernel.target_kernel.target_tile(y, self.targets) - expected) @ self.target_map
+            phi = (law.target_tile(target_kernel, y, self.targets) - expected) @ self.target_map
             matrices.append(phi.T @ features)
             diagonal.append(float(np.einsum("it,it,i->", phi, phi, lengths)))
         return FeatureSums(len(here), np.stack(matrices), np.array(diagonal))

@@ -11,7 +11,7 @@ import numpy as np
 
 from caltest._loops.lines import sums_to_the_left
 from caltest._types import Array, FloatArray, IntArray
-from caltest.kernels import Cityblock, Euclidean, ExponentialKernel, ProductKernel, TotalVariation
+from caltest.kernels import Cityblock, Euclidean, ExponentialKernel, PairKernel, ProductKernel, TotalVariation
 from caltest.predictions import FinitePredictions, Predictions
 
 NORMS = (TotalVariation, Cityblock, Euclidean)
@@ -45,12 +45,16 @@ class Line:
         return sums
 
 
-def on_a_line(kernel: ProductKernel, predictions: Predictions) -> Line | None:
+def on_a_line(kernel: PairKernel, predictions: Predictions) -> Line | None:
     """The line, or None if predictions or kernel are not of that kind."""
-    metric_kernel = kernel.prediction_kernel
     if not (isinstance(predictions, FinitePredictions) and predictions.n_classes == 2):
         return None
-    if not isinstance(metric_kernel, ExponentialKernel) or not isinstance(metric_kernel.metric, NORMS):
+    if not isinstance(kernel, ProductKernel):
+        return None
+    metric_kernel = kernel.prediction_kernel
+    if not isinstance(metric_kernel, ExponentialKernel) or metric_kernel.power != 1:
+        return None
+    if not isinstance(metric_kernel.metric, NORMS):
         return None
     vectors = predictions.probabilities
     if np.abs(vectors.sum(axis=1) - 1.0).max() > 1e-15:

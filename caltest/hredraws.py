@@ -20,6 +20,7 @@ from caltest.kernels import (
     DeltaKernel,
     GaussianKernel,
     Metric,
+    PairKernel,
     PredictionKernel,
     ProductKernel,
     RadialKernel,
@@ -41,7 +42,7 @@ LABELS_AT_ONCE = 2**18
 
 
 def redrawn_means(
-    kernels: Sequence[ProductKernel], predictions: Predictions, targets: Array, unbiased: bool
+    kernels: Sequence[PairKernel], predictions: Predictions, targets: Array, unbiased: bool
 ) -> FloatArray:
     """``mean_of_pairs`` for each of the kernels and each of the targets (B, n): (L, B).
 
@@ -49,6 +50,18 @@ def redrawn_means(
     redrawn labels that differ from the most probable class and agree with each other; O(n B) for binary predictions
     with an exponential kernel. Memory O(n B) labels of one byte.
     """
+    if any(len(kernel.products) > 1 for kernel in kernels):
+        each = [
+            [redrawn_means([product], predictions, targets, unbiased)[0] for product in kernel.products]
+            for kernel in kernels
+        ]
+        return np.array([np.sum(means, axis=0) for means in each])
+    return _redrawn_means([kernel.products[0] for kernel in kernels], predictions, targets, unbiased)
+
+
+def _redrawn_means(
+    kernels: Sequence[ProductKernel], predictions: Predictions, targets: Array, unbiased: bool
+) -> FloatArray:
     n = len(predictions)
     lines = [on_a_line(kernel, predictions) for kernel in kernels]
     pairs = np.empty((len(kernels), targets.shape[0]))
@@ -67,14 +80,18 @@ def redrawn_means(
 
 
 def redrawn_block_means(
-    kernel: ProductKernel, predictions: Predictions, targets: Array, block_size: int, unbiased: bool
+    kernel: PairKernel, predictions: Predictions, targets: Array, block_size: int, unbiased: bool
 ) -> FloatArray:
     """Mean of ``mean_of_pairs`` over whole blocks, for each of the targets (B, n), (B,)."""
     n_blocks = len(predictions) // block_size
     used = n_blocks * block_size
     kept, targets = predictions.take(slice(0, used)), targets[:, :used]
-    places = block_tiles(used, block_size), n_blocks * n_upper_tiles(block_size, TILE)
-    pairs: FloatArray = pair_sums([kernel], kept, targets, places)[0]
+
+    def places() -> Places:
+        return block_tiles(used, block_size), n_blocks * n_upper_tiles(block_size, TILE)
+
+    sums = [pair_sums([one], kept, targets, places())[0] for one in kernel.products]
+    pairs: FloatArray = np.sum(sums, axis=0)
     if unbiased:
         pairs *= 2.0 / (n_blocks * block_size * (block_size - 1))
         return pairs
@@ -107,13 +124,21 @@ def block_tiles(n: int, block_size: int) -> Iterator[Place]:
 
 
 def redrawn_deviation_means(
-    kernel: ProductKernel, predictions: Predictions, targets: Array, locations: Sample
+    kernel: PairKernel, predictions: Predictions, targets: Array, locations: Sample
 ) -> FloatArray:
     """Mean deviations at J test locations, for targets (B, n): (B, J). Time O(n J B)."""
+    means = [_redrawn_deviation_means(one, predictions, targets, locations) for one in kernel.products]
+    return np.asarray(np.sum(means, axis=0))
+
+
+def _redrawn_deviation_means(
+    kernel: ProductKernel, predictions: Predictions, targets: Array, locations: Sample
+) -> FloatArray:
     weights = kernel.prediction_kernel.tile(predictions, locations.predictions) / len(predictions)
-    expected = predictions.expected_kernel(kernel.target_kernel, locations.targets)
-    constants = np.einsum("ij,ij->j", weights, expected)
-    sums = [np.einsum("ij,ij->j", weights, kernel.target_kernel.target_tile(y, locations.targets)) for y in targets]
+    law, target_kernel = predictions.law.prepared(kernel.target_kernel), kernel.target_kernel
+    constants = np.einsum("ij,ij->j", weights, law.expected_kernel(target_kernel, locations.targets))
+    tiles = (law.target_tile(target_kernel, y, locations.targets) for y in targets)
+    sums = [np.einsum("ij,ij->j", weights, tile) for tile in tiles]
     means: FloatArray = np.stack(sums) - constants
     return means
 
@@ -138,7 +163,7 @@ def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, target
     prediction_kernels = [kernel.prediction_kernel for kernel in kernels]
     if isinstance(predictions, FinitePredictions):
         return _pair_sums_finite(prediction_kernels, target_kernel, predictions, targets, places)
-    if isinstance(predictions, Normal) and isinstance(target_kernel, GaussianKernel):
+    if isinstance(predictions.law, Normal) and isinstance(target_kernel, GaussianKernel):
         return _pair_sums_normal(prediction_kernels, target_kernel, predictions, targets, places)
     return _pair_sums_one_by_one(prediction_kernels, target_kernel, predictions, targets, places)
 
@@ -232,22 +257,29 @@ def _equal_sums(tiles: FloatArray, base: IntArray, labels: Array, begin: tuple[i
 
 
 def _pair_sums_normal(
-    kernels: Sequence[PredictionKernel], gaussian: GaussianKernel, predictions: Normal, targets: Array, places: Places
+    kernels: Sequence[PredictionKernel],
+    gaussian: GaussianKernel,
+    predictions: Predictions,
+    targets: Array,
+    places: Places,
 ) -> FloatArray:
     """Three Gaussians per pair and redraw, fused into one pass for all kernels."""
-    means, precision = predictions.mean, 1.0 / gaussian.width
-    precisions = 1.0 / np.hypot(predictions.scale, gaussian.width)
+    law = predictions.law
+    assert isinstance(law, Normal)
+    means, precision = law.mean, 1.0 / gaussian.width
+    precisions = 1.0 / np.hypot(law.scale, gaussian.width)
     y = np.ascontiguousarray(targets.T, dtype=np.float64)
 
     def tile_sums(place: Place) -> FloatArray:
         rows, columns = place
-        left, right = predictions.take(rows), predictions.take(columns)
-        values = _kernel_tiles(kernels, left, right)
+        values = _kernel_tiles(kernels, predictions.take(rows), predictions.take(columns))
         if rows == columns:
             values = np.triu(values, k=1)
         one, two = (means[rows], precisions[rows]), (means[columns], precisions[columns])
         sums = smoothed_gaussian_sums(values, precision, y[rows], y[columns], *one, *two, rows == columns)
-        constants: FloatArray = np.einsum("lij,ij->l", values, left.expected_kernel2(gaussian, right))
+        constants: FloatArray = np.einsum(
+            "lij,ij->l", values, law.take(rows).expected_kernel2(gaussian, law.take(columns))
+        )
         return sums + constants[:, None]
 
     return _total(tile_sums, places)
@@ -261,6 +293,7 @@ def _pair_sums_one_by_one(
     places: Places,
 ) -> FloatArray:
     """Redraw by redraw, for families without a faster way."""
+    predictions = predictions.prepared(target_kernel)
 
     def tile_sums(place: Place) -> FloatArray:
         rows, columns = place
@@ -268,10 +301,11 @@ def _pair_sums_one_by_one(
         weights = _kernel_tiles(kernels, left, right)
         if rows == columns:
             weights = np.triu(weights, k=1)
+        left, right = left.law, right.law
         constant = left.expected_kernel2(target_kernel, right)
         sums = np.empty((len(kernels), targets.shape[0]))
         for b, y in enumerate(targets):
-            tile = target_kernel.target_tile(y[rows], y[columns])
+            tile = left.target_tile(target_kernel, y[rows], y[columns])
             tile -= left.expected_kernel(target_kernel, y[columns])
             tile -= right.expected_kernel(target_kernel, y[rows]).T
             tile += constant
@@ -281,10 +315,14 @@ def _pair_sums_one_by_one(
     return _total(tile_sums, places)
 
 
-def _diagonal_sums(kernel: ProductKernel, predictions: Predictions, targets: Array) -> FloatArray:
+def _diagonal_sums(kernel: PairKernel, predictions: Predictions, targets: Array) -> FloatArray:
     """``sum_i h_ii`` for each of the targets."""
     if not isinstance(predictions, FinitePredictions):
         return np.array([h_diagonal(kernel, Sample(predictions, y)).sum() for y in targets])
+    return np.asarray(np.sum([_finite_diagonal_sums(one, predictions, targets) for one in kernel.products], axis=0))
+
+
+def _finite_diagonal_sums(kernel: ProductKernel, predictions: FinitePredictions, targets: Array) -> FloatArray:
     gram, probabilities = predictions.gram(kernel.target_kernel), predictions.probabilities
     means = probabilities @ gram
     centred = np.diag(gram) - 2.0 * means + np.einsum("ik,ik->i", means, probabilities)[:, None]

@@ -9,8 +9,8 @@ from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import FloatArray
 from caltest.hlines import Line, on_a_line
-from caltest.htiles import Place, Tiles, h_tile, tiles_of
-from caltest.kernels import ProductKernel
+from caltest.htiles import Place, Tiles, h_tile, sample_for, tiles_of
+from caltest.kernels import PairKernel, ProductKernel
 from caltest.predictions import FinitePredictions, Sample
 
 ROWS, COLUMNS = 256, 4096
@@ -26,13 +26,18 @@ PART = 2**18
 """Probabilities in the small blocks that are summed together."""
 
 
-def h_diagonal(kernel: ProductKernel, sample: Sample) -> FloatArray:
+def h_diagonal(kernel: PairKernel, sample: Sample) -> FloatArray:
     """``h`` of every observation with itself, (n,)."""
-    parts = ranges(len(sample), PART)
-    return np.concatenate([_diagonal(kernel, sample.take(part)) for part in parts])
+    parts = list(ranges(len(sample), PART))
+    sums = [_diagonal(one, sample_for(one, sample), parts) for one in kernel.products]
+    return np.asarray(np.sum(sums, axis=0))
 
 
-def _diagonal(kernel: ProductKernel, sample: Sample) -> FloatArray:
+def _diagonal(kernel: ProductKernel, sample: Sample, parts: list[slice]) -> FloatArray:
+    return np.concatenate([_diagonal_part(kernel, sample.take(part)) for part in parts])
+
+
+def _diagonal_part(kernel: ProductKernel, sample: Sample) -> FloatArray:
     single = sample.take(np.arange(len(sample))[:, None])
     return h_tile(kernel, single, single)[:, 0, 0]
 
@@ -43,7 +48,7 @@ def strips(start: int, stop: int, size: int) -> Iterator[Place]:
         yield slice(start + rows.start, start + rows.stop), slice(start + rows.start, stop)
 
 
-def h_sums(kernel: ProductKernel, sample: Sample, size: int = STRIP) -> tuple[float, float]:
+def h_sums(kernel: PairKernel, sample: Sample, size: int = STRIP) -> tuple[float, float]:
     """Sum of ``h`` over the pairs i < j, and over the diagonal, ``size`` rows at a time.
 
     Time O(n**2), memory O(n k).
@@ -58,7 +63,7 @@ def h_sums(kernel: ProductKernel, sample: Sample, size: int = STRIP) -> tuple[fl
     return pairs, diagonal
 
 
-def mean_of_pairs(kernel: ProductKernel, sample: Sample, unbiased: bool) -> float:
+def mean_of_pairs(kernel: PairKernel, sample: Sample, unbiased: bool) -> float:
     """Mean of ``h`` over the pairs i < j if ``unbiased``, else over all n**2 pairs."""
     n = len(sample)
     line = on_a_line(kernel, sample.predictions)
@@ -70,7 +75,7 @@ def mean_of_pairs(kernel: ProductKernel, sample: Sample, unbiased: bool) -> floa
     return 2.0 * pairs / (n * (n - 1)) if unbiased else (2.0 * pairs + diagonal) / n**2
 
 
-def block_means(kernel: ProductKernel, sample: Sample, block_size: int, unbiased: bool) -> FloatArray:
+def block_means(kernel: PairKernel, sample: Sample, block_size: int, unbiased: bool) -> FloatArray:
     """``mean_of_pairs`` of each of the floor(n / block_size) blocks of consecutive observations.
 
     The incomplete rest is dropped. Time O(n block_size), memory that of a few blocks.
@@ -85,7 +90,7 @@ def block_means(kernel: ProductKernel, sample: Sample, block_size: int, unbiased
     return means
 
 
-def _sums_of_blocks(kernel: ProductKernel, sample: Sample, block_size: int) -> FloatArray:
+def _sums_of_blocks(kernel: PairKernel, sample: Sample, block_size: int) -> FloatArray:
     """Sum of ``h`` over the pairs i < j of each block: tile by tile for large blocks, many small blocks at once."""
     n_blocks = len(sample) // block_size
     if block_size > SMALL_BLOCK:
@@ -102,7 +107,7 @@ def _sums_of_blocks(kernel: ProductKernel, sample: Sample, block_size: int) -> F
     return np.concatenate(list(blocks))
 
 
-def weighted_sums(kernel: ProductKernel, sample: Sample, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+def weighted_sums(kernel: PairKernel, sample: Sample, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """``w' H w`` for each column w of the weights (n, B), and ``sum_j h_ij`` for each i: (B,) and (n,).
 
     Time O(n**2 B) by matrix products, O(n B) for binary predictions with an exponential kernel; memory O(n B).
@@ -159,10 +164,17 @@ def _weighted_tiles(tiles: Tiles, weights: FloatArray) -> tuple[FloatArray, Floa
     return forms, sums
 
 
-def deviations(kernel: ProductKernel, sample: Sample, locations: Sample) -> FloatArray:
+def deviations(kernel: PairKernel, sample: Sample, locations: Sample) -> FloatArray:
     """``k_P(p, t) [k_Y(y, u) - E k_Y(Z, u)]`` at test locations (t, u): (n, J) (Widmann et al. 2021, app. C.2)."""
-    predictions = sample.predictions
-    deviation = kernel.target_kernel.target_tile(sample.targets, locations.targets)
-    deviation -= predictions.expected_kernel(kernel.target_kernel, locations.targets)
-    deviation *= kernel.prediction_kernel.tile(predictions, locations.predictions)
+    first, *rest = (_deviations(product, sample, locations) for product in kernel.products)
+    for deviation in rest:
+        first += deviation
+    return first
+
+
+def _deviations(kernel: ProductKernel, sample: Sample, locations: Sample) -> FloatArray:
+    law, target_kernel = sample.predictions.law.prepared(kernel.target_kernel), kernel.target_kernel
+    deviation = law.target_tile(target_kernel, sample.targets, locations.targets)
+    deviation -= law.expected_kernel(target_kernel, locations.targets)
+    deviation *= kernel.prediction_kernel.tile(sample.predictions, locations.predictions)
     return deviation

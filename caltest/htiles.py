@@ -15,24 +15,32 @@ from caltest._loops.gaussian import gaussian_tile
 from caltest._loops.pairs import finite_sums, finite_tile
 from caltest._numerics import ranges
 from caltest._types import FloatArray
-from caltest.kernels import GaussianKernel, ProductKernel, RadialKernel
+from caltest.kernels import GaussianKernel, PairKernel, ProductKernel, RadialKernel, VectorMetric
 from caltest.predictions import FinitePredictions, Normal, Sample
 
 Place = tuple[slice, slice]
 """Ranges of rows and of columns."""
 
 
-def h_tile(kernel: ProductKernel, rows: Sample, columns: Sample) -> FloatArray:
+def h_tile(kernel: PairKernel, rows: Sample, columns: Sample) -> FloatArray:
     """``h`` between all rows (..., r) and columns (..., c), of shape (..., r, c): the definition.
 
     For a product kernel and observations (p, y), (p', y') (Widmann et al. 2021, section 3.2)::
 
         h = k_P(p, p') [ k_Y(y, y') - E k_Y(Z, y') - E k_Y(y, Z') + E k_Y(Z, Z') ],    Z ~ p, Z' ~ p'
 
-    If the predictions are calibrated, E[h | p, p', y] = 0.
+    and a sum of these for a sum of products. If the predictions are calibrated, E[h | p, p', y] = 0.
     """
-    tile = rows.predictions.centred_kernel(kernel.target_kernel, rows.targets, columns.predictions, columns.targets)
-    tile *= kernel.prediction_kernel.tile(rows.predictions, columns.predictions)
+    first, *rest = (_product_tile(product, rows, columns) for product in kernel.products)
+    for tile in rest:
+        first += tile
+    return first
+
+
+def _product_tile(kernel: ProductKernel, rows: Sample, columns: Sample) -> FloatArray:
+    left, right = rows.predictions, columns.predictions
+    tile = left.law.centred_kernel(kernel.target_kernel, rows.targets, right.law, columns.targets)
+    tile *= kernel.prediction_kernel.tile(left, right)
     return tile
 
 
@@ -66,6 +74,29 @@ class Tiles(ABC):
 
 
 @dataclass(frozen=True, eq=False)
+class SumTiles(Tiles):
+    """Sum of the h of several kernels."""
+
+    parts: list[Tiles]
+
+    def tile(self, place: Place) -> FloatArray:
+        """``h`` between the rows and the columns, (r, c)."""
+        first, *rest = (part.tile(place) for part in self.parts)
+        for tile in rest:
+            first += tile
+        return first
+
+    def sums(self, strip: Place) -> tuple[float, float]:
+        """Sums of ``h`` over the pairs i < j of a strip, and over its diagonal."""
+        pairs, diagonal = zip(*(part.sums(strip) for part in self.parts), strict=True)
+        return sum(pairs), sum(diagonal)
+
+    def block_sums(self, block_size: int) -> FloatArray:
+        """Sum of ``h`` over the pairs i < j of each block."""
+        return np.asarray(np.sum([part.block_sums(block_size) for part in self.parts], axis=0))
+
+
+@dataclass(frozen=True, eq=False)
 class AnyTiles(Tiles):
     """From the definition."""
 
@@ -91,9 +122,10 @@ class FiniteTiles(Tiles):
     """``f(d / bandwidth) (e_y - p)' A (e_y' - p')`` for finitely many outcomes."""
 
     def __init__(self, kernel: ProductKernel, metric_kernel: RadialKernel, sample: Sample) -> None:
-        predictions = sample.predictions
+        predictions, metric, power = sample.predictions, metric_kernel.metric, metric_kernel.power
         assert isinstance(predictions, FinitePredictions)
-        metric = metric_kernel.metric
+        assert isinstance(metric, VectorMetric)
+        assert power is not None
         residuals = predictions.residuals(sample.targets)
         self._vectors = (
             np.ascontiguousarray(predictions.embedding(metric)),
@@ -104,7 +136,7 @@ class FiniteTiles(Tiles):
             metric.kind,
             metric.scale,
             metric.root,
-            metric_kernel.power,
+            power,
             metric_kernel.inverse_width,
         )
 
@@ -132,24 +164,40 @@ class NormalTiles(AnyTiles):
     def tile(self, place: Place) -> FloatArray:
         """``h`` between the rows and the columns, (r, c)."""
         predictions, gaussian = self.sample.predictions, self.kernel.target_kernel
-        assert isinstance(predictions, Normal)
+        law = predictions.law
+        assert isinstance(law, Normal)
         assert isinstance(gaussian, GaussianKernel)
         rows, columns = place
         tile = self.kernel.prediction_kernel.tile(predictions.take(rows), predictions.take(columns))
         precision = 1.0 / gaussian.width
-        vectors = predictions.mean, predictions.scale * precision, self.sample.targets
+        vectors = law.mean, law.scale * precision, self.sample.targets
         gaussian_tile(*vectors, precision, _ends(rows), _ends(columns), tile)
         return tile
 
 
-def tiles_of(kernel: ProductKernel, sample: Sample) -> Tiles:
+def tiles_of(kernel: PairKernel, sample: Sample) -> Tiles:
     """The fastest way to h of a sample."""
+    first, *rest = (_tiles_of_product(product, sample) for product in kernel.products)
+    return SumTiles([first, *rest]) if rest else first
+
+
+def _tiles_of_product(kernel: ProductKernel, sample: Sample) -> Tiles:
     predictions, metric_kernel = sample.predictions, kernel.prediction_kernel
-    if isinstance(predictions, FinitePredictions) and isinstance(metric_kernel, RadialKernel):
+    if (
+        isinstance(predictions, FinitePredictions)
+        and isinstance(metric_kernel, RadialKernel)
+        and isinstance(metric_kernel.metric, VectorMetric)
+        and metric_kernel.power is not None
+    ):
         return FiniteTiles(kernel, metric_kernel, sample)
-    if isinstance(predictions, Normal) and isinstance(kernel.target_kernel, GaussianKernel):
+    if isinstance(predictions.law, Normal) and isinstance(kernel.target_kernel, GaussianKernel):
         return NormalTiles(kernel, sample)
-    return AnyTiles(kernel, sample)
+    return AnyTiles(kernel, sample_for(kernel, sample))
+
+
+def sample_for(kernel: ProductKernel, sample: Sample) -> Sample:
+    """The sample, prepared for expectations of a kernel."""
+    return Sample(sample.predictions.prepared(kernel.target_kernel), sample.targets)
 
 
 def _ends(part: slice) -> tuple[int, int]:

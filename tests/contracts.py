@@ -3,7 +3,7 @@
 import numpy as np
 
 import caltest as ct
-from caltest.predictions import Sample
+from caltest.predictions import FinitePredictions, Sample
 
 N = 23
 
@@ -30,7 +30,12 @@ def normal():
     return Sample(ct.Normal(rng.normal(size=N), scale), rng.normal(size=N))
 
 
-FAMILIES = {ct.Categorical: categorical, ct.Bernoulli: bernoulli, ct.Normal: normal}
+def ensemble():
+    rng = np.random.default_rng(4)
+    return Sample(ct.Ensemble(rng.normal(size=(N, 1)) + rng.normal(size=(N, 7))), rng.normal(size=N))
+
+
+FAMILIES = {ct.Categorical: categorical, ct.Bernoulli: bernoulli, ct.Normal: normal, ct.Ensemble: ensemble}
 
 KERNELS = {
     ct.Categorical: [
@@ -49,6 +54,14 @@ KERNELS = {
     ],
 }
 
+KERNELS[ct.Ensemble] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7)),
+    ct.ProductKernel(metric_kernel(ct.EnergyDistance(), 1.0), ct.MaternKernel(bandwidth=0.7)),
+    ct.ProductKernel(
+        metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=0.5)), 1.0), ct.RationalQuadraticKernel(bandwidth=0.7)
+    ),
+]
+
 CASES = [(family, kernel) for family, kernels in KERNELS.items() for kernel in kernels]
 
 
@@ -62,7 +75,7 @@ def estimators(sample, kernel):
         ct.LowRankSKCE(kernel, rank=5, rng=1).resolve(sample.predictions),
         ct.UCME(kernel, sample.predictions.take(slice(0, 3)), sample.targets[:3]),
     ]
-    if not isinstance(sample.predictions, ct.Normal):
+    if isinstance(sample.predictions, FinitePredictions):
         made += [
             ct.ECE(ct.UniformBinning(4)),
             ct.ECE(ct.MedianVarianceBinning(3), ct.SquaredEuclidean()),

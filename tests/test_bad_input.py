@@ -324,13 +324,14 @@ def test_too_few_observations(call, n, message):
         call(P[:n], Y[:n])
 
 
-BAD_BANDWIDTHS = [0, -1.0, np.nan, np.inf, "mean", "0.5", True, np.True_, None, 1j, [0.5], np.array([0.5, 0.6]), pd.NA]
+BAD_BANDWIDTHS = [0, -1.0, np.nan, np.inf, "mean", "0.5", True, np.True_, None, 1j, pd.NA]
+BAD_BANDWIDTHS += [[], [0.5, 0.0], np.array([0.5, -0.6]), np.array([[0.5]])]
 
 
 @pytest.mark.parametrize("kernel", [ct.ExponentialKernel, ct.GaussianKernel])
 @pytest.mark.parametrize("bandwidth", BAD_BANDWIDTHS, ids=repr)
 def test_bad_bandwidth(kernel, bandwidth):
-    with pytest.raises(ValueError, match=pattern('bandwidth: got ... wanted a positive number or "median"')):
+    with pytest.raises(ValueError, match=r"^bandwidth: got .* wanted a positive number"):
         kernel(ct.Euclidean(), bandwidth)
 
 

@@ -10,7 +10,7 @@ from caltest._numerics import check_finite
 from caltest._progress import progress_bars
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import switch
-from caltest.kernels import PredictionKernel, ProductKernel
+from caltest.kernels import PairKernel
 from caltest.predictions import MEDIAN_OF, Predictions, Sample, as_predictions, as_sample
 
 
@@ -119,7 +119,7 @@ def some_predictions(data: Any) -> Predictions:
         raise ValueError(f"in {len(rows)} evenly spaced rows: {error}") from error
 
 
-def median_notes(kernel: PredictionKernel, n: int) -> tuple[str, ...]:
+def median_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:
     """A note where the median bandwidth is not that of all pairs."""
     if not kernel.uses_median or n <= MEDIAN_OF:
         return ()
@@ -143,7 +143,7 @@ class MeanOfTerms(Protocol):
 class UStatistic(Protocol):
     """The estimate is the mean of h over all pairs of observations."""
 
-    kernel: ProductKernel
+    kernel: PairKernel
 
     @property
     def is_u_statistic(self) -> bool:

@@ -131,7 +131,7 @@ class LowRankSKCE(SummableEstimator):
 
     def notes(self, n: int) -> tuple[str, ...]:
         """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel.prediction_kernel, n)
+        return median_notes(self.kernel, n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -87,7 +87,7 @@ class MMCE(Estimator):
 
     def notes(self, n: int) -> tuple[str, ...]:
         """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel, n)
+        return median_notes(ProductKernel(self.kernel, DeltaKernel()), n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

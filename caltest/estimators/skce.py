@@ -13,8 +13,8 @@ from caltest.estimators.base import Estimator, SummableEstimator, median_notes
 from caltest.estimators.moments import Moments
 from caltest.hredraws import redrawn_block_means, redrawn_means
 from caltest.hstatistics import block_means, mean_of_pairs
-from caltest.kernels import ProductKernel
-from caltest.kernels.product import check_product_kernel
+from caltest.kernels import PairKernel
+from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions, Sample
 
 
@@ -49,11 +49,11 @@ class SKCE(Estimator):
     (-0.111123, 0.154439)
     """
 
-    kernel: ProductKernel
+    kernel: PairKernel
     unbiased: bool = True
 
     def __post_init__(self) -> None:
-        check_product_kernel(self.kernel)
+        check_pair_kernel(self.kernel)
         object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
 
     def check(self, predictions: Predictions) -> None:
@@ -86,17 +86,17 @@ class SKCE(Estimator):
     def tail_bound(self, estimate: float, n: int) -> float:
         """Bound of P(estimator >= estimate | calibrated), Lemma 2 of Widmann et al. 2019.
 
-        With B = 2 sup k: ``exp(-floor(n/2) t**2 / (2 B**2))`` for the unbiased estimator (Theorem H.3) and
+        With B = ``kernel.h_bound``: ``exp(-floor(n/2) t**2 / (2 B**2))`` for the unbiased estimator (Theorem H.3) and
         ``exp(-max(0, sqrt(n t / B) - 1)**2 / 2)`` for the biased one (Theorem H.2); 1 for t <= 0.
         """
-        bound = h_bound(self.kernel)
+        bound = self.kernel.h_bound
         if self.unbiased:
             return hoeffding_bound(estimate, bound, n // 2)
         return exp(-(max(0.0, sqrt(max(0.0, n * estimate / bound)) - 1.0) ** 2) / 2.0)
 
     def notes(self, n: int) -> tuple[str, ...]:
         """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel.prediction_kernel, n)
+        return median_notes(self.kernel, n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
@@ -139,12 +139,12 @@ class BlockSKCE(SummableEstimator):
     -0.111123
     """
 
-    kernel: ProductKernel
+    kernel: PairKernel
     block_size: int = 2
     unbiased: bool = True
 
     def __post_init__(self) -> None:
-        check_product_kernel(self.kernel)
+        check_pair_kernel(self.kernel)
         object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
         object.__setattr__(self, "block_size", whole_number("block_size", self.block_size, 2 if self.unbiased else 1))
 
@@ -205,25 +205,20 @@ class BlockSKCE(SummableEstimator):
     def tail_bound(self, estimate: float, n: int) -> float:
         """Bound of P(estimator >= estimate | calibrated) for unbiased blocks.
 
-        ``exp(-N t**2 / (2 B**2))`` with B = 2 sup k and N = floor(n/b) floor(b/2) independent pairs in blocks of
-        size b (Theorems H.3 and H.4 of Widmann et al. 2019; Hoeffding 1963). The Julia reference uses floor(n/2)
-        for every b, which is too many when b is odd or does not divide n.
+        ``exp(-N t**2 / (2 B**2))`` with B = ``kernel.h_bound`` and N = floor(n/b) floor(b/2) independent pairs in
+        blocks of size b (Theorems H.3 and H.4 of Widmann et al. 2019; Hoeffding 1963). The Julia reference uses
+        floor(n/2) for every b, which is too many when b is odd or does not divide n.
         """
-        return hoeffding_bound(estimate, h_bound(self.kernel), n // self.block_size * (self.block_size // 2))
+        return hoeffding_bound(estimate, self.kernel.h_bound, n // self.block_size * (self.block_size // 2))
 
     def notes(self, n: int) -> tuple[str, ...]:
         """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel.prediction_kernel, n)
+        return median_notes(self.kernel, n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
         bias = "unbiased" if self.unbiased else "biased"
         return f"SKCE ({bias}, blocks of {self.block_size}), k = {self.kernel.describe()}"
-
-
-def h_bound(kernel: ProductKernel) -> float:
-    """Bound of ``|h|``: twice the supremum of a kernel without negative values (Example H.1 with p = q)."""
-    return 2.0 * kernel.bound
 
 
 def hoeffding_bound(estimate: float, bound: float, n_pairs: int) -> float:

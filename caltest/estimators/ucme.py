@@ -12,8 +12,8 @@ from caltest._validation import at_least
 from caltest.estimators.base import Estimator, median_notes
 from caltest.hredraws import redrawn_deviation_means
 from caltest.hstatistics import deviations
-from caltest.kernels import ProductKernel
-from caltest.kernels.product import check_product_kernel
+from caltest.kernels import PairKernel
+from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions, Sample, as_sample
 
 
@@ -50,13 +50,13 @@ class UCME(Estimator):
     2.8e-05
     """
 
-    kernel: ProductKernel
+    kernel: PairKernel
     test_predictions: ArrayLike = field(repr=False)
     test_targets: ArrayLike = field(repr=False)
     locations: Sample = field(init=False)
 
     def __post_init__(self) -> None:
-        check_product_kernel(self.kernel)
+        check_pair_kernel(self.kernel)
         locations = as_sample(self.test_predictions, self.test_targets, prefix="test_", copy=True)
         object.__setattr__(self, "locations", locations)
 
@@ -93,7 +93,7 @@ class UCME(Estimator):
 
     def notes(self, n: int) -> tuple[str, ...]:
         """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel.prediction_kernel, n)
+        return median_notes(self.kernel, n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

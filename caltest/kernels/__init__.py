@@ -1,24 +1,49 @@
 """Kernels: of predicted distributions, of targets, and their product."""
 
 from caltest.kernels.base import KernelWarning, PredictionKernel, TargetKernel
-from caltest.kernels.metrics import Cityblock, Euclidean, Metric, SquaredEuclidean, TotalVariation, Wasserstein
-from caltest.kernels.product import ProductKernel
-from caltest.kernels.radial import ExponentialKernel, GaussianKernel, RadialKernel
-from caltest.kernels.targets import DeltaKernel
+from caltest.kernels.delta import DeltaKernel
+from caltest.kernels.discrepancies import MMD, EnergyDistance
+from caltest.kernels.exponential import ExponentialKernel, LaplacianKernel
+from caltest.kernels.gaussian import GaussianKernel
+from caltest.kernels.matern import MaternKernel
+from caltest.kernels.matrix import MatrixKernel
+from caltest.kernels.metrics import (
+    Cityblock,
+    Euclidean,
+    Metric,
+    SquaredEuclidean,
+    TotalVariation,
+    VectorMetric,
+    Wasserstein,
+)
+from caltest.kernels.product import PairKernel, ProductKernel, SumOfProducts
+from caltest.kernels.radial import RadialKernel
+from caltest.kernels.rational_quadratic import RationalQuadraticKernel
+from caltest.kernels.sums import SumKernel
 
 __all__ = [
+    "MMD",
     "Cityblock",
     "DeltaKernel",
+    "EnergyDistance",
     "Euclidean",
     "ExponentialKernel",
     "GaussianKernel",
     "KernelWarning",
+    "LaplacianKernel",
+    "MaternKernel",
+    "MatrixKernel",
     "Metric",
+    "PairKernel",
     "PredictionKernel",
     "ProductKernel",
     "RadialKernel",
+    "RationalQuadraticKernel",
     "SquaredEuclidean",
+    "SumKernel",
+    "SumOfProducts",
     "TargetKernel",
     "TotalVariation",
+    "VectorMetric",
     "Wasserstein",
 ]

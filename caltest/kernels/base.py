@@ -1,10 +1,13 @@
 """What a kernel is: a function of two predicted distributions, or of two targets, with a known supremum."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from caltest._types import Array, FloatArray
 from caltest.kernels.metrics import Metric
+
+if TYPE_CHECKING:
+    from caltest.kernels.sums import SumKernel
 
 
 class KernelWarning(UserWarning):
@@ -30,7 +33,7 @@ class Kernel(ABC):
     @property
     @abstractmethod
     def bound(self) -> float:
-        """Supremum of ``k``; the kernel does not take negative values."""
+        """Supremum of ``|k|``."""
 
     @property
     def uses_median(self) -> bool:
@@ -39,11 +42,32 @@ class Kernel(ABC):
 
 
 class TargetKernel(Kernel):
-    """A positive semi-definite function k(y, y') of two targets."""
+    """A positive semi-definite function k(y, y') of two targets; sums and multiples are kernels too."""
 
     @abstractmethod
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
+        """``k(y, y')`` for all rows (..., r) and columns (..., c) of scalar targets, of shape (..., r, c)."""
+
+    def vector_target_tile(self, rows: Array, columns: Array) -> FloatArray:
+        """``k(y, y')`` for rows (..., r, d) and columns (..., c, d) of vectors, (..., r, c)."""
+        raise TypeError(
+            f"target_kernel: got {self!r} for targets that are vectors, wanted a function of their distance, "
+            "e.g. GaussianKernel(bandwidth=1.0)"
+        )
+
+    @property
+    def squared_diameter(self) -> float:
+        """Supremum of ``k(y, y) - 2 k(y, y') + k(y', y')``, the squared distance of two targets' features.
+
+        As a prediction is a mixture of targets it bounds the target part of h. Twice the supremum of a kernel that
+        takes no negative values.
+        """
+        return 2.0 * self.bound
+
+    @property
+    def weighted_terms(self) -> "tuple[tuple[float, TargetKernel], ...]":
+        """The kernel as a sum of multiples of kernels that are no sums."""
+        return ((1.0, self),)
 
     @abstractmethod
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
@@ -52,6 +76,18 @@ class TargetKernel(Kernel):
     @abstractmethod
     def describe_for_targets(self) -> str:
         """Formula in one line."""
+
+    def __add__(self, other: "TargetKernel") -> "SumKernel":
+        from caltest.kernels.sums import SumKernel
+
+        return SumKernel.of(self, other)
+
+    def __mul__(self, factor: float) -> "SumKernel":
+        from caltest.kernels.sums import SumKernel
+
+        return SumKernel.multiple(factor, self)
+
+    __rmul__ = __mul__
 
 
 class PredictionKernel(Kernel):

@@ -1,8 +1,8 @@
 """Metrics between predicted distributions, computed from vectors that represent them."""
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from caltest._types import FloatArray
 
 
 class Metric(ABC):
-    """A distance between vectors; a family of predictions says which vectors represent its members.
+    """A distance between predicted distributions.
 
     ``negative_definite`` and ``squared_negative_definite`` say whether the distance d, respectively d**2, is
     negative definite on every Euclidean space. By Schoenberg's theorem these are the cases in which
@@ -20,14 +20,39 @@ class Metric(ABC):
 
     symbol: ClassVar[str]
     label: ClassVar[str]
+    negative_definite: ClassVar[bool] = True
+    squared_negative_definite: ClassVar[bool] = False
+
+    def resolve(self, predictions: Any) -> Self:
+        """The same metric with every setting that depends on the predictions replaced by its value."""
+        return self
+
+    @abstractmethod
+    def between(self, rows: Any, columns: Any) -> FloatArray:
+        """Distances (..., r, c) of rows of predictions (..., r) and columns (..., c) of the same family."""
+
+    @abstractmethod
+    def rounding(self, predictions: Any) -> float:
+        """Distances of these predictions up to this are differences of rounding."""
+
+
+class VectorMetric(Metric):
+    """A distance between vectors; a family of predictions says which vectors represent its members."""
+
     kind: ClassVar[int]
     """What is summed over the coordinates."""
     scale: ClassVar[float] = 1.0
     """Factor of the sum."""
     root: ClassVar[bool] = False
     """Whether the distance is the square root of the sum."""
-    negative_definite: ClassVar[bool] = True
-    squared_negative_definite: ClassVar[bool] = False
+
+    def between(self, rows: Any, columns: Any) -> FloatArray:
+        """Distances (..., r, c) of the vectors that represent the predictions."""
+        return self.tile(rows.embedding(self), columns.embedding(self))
+
+    def rounding(self, predictions: Any) -> float:
+        """What renormalising the rows of probabilities can change."""
+        return 1e-12 * float(np.abs(predictions.embedding(self)).max())
 
     def tile(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
         """Distances between all rows (..., r, d) and columns (..., c, d), of shape (..., r, c). Cost O(r c d)."""
@@ -44,7 +69,7 @@ class Metric(ABC):
 
 
 @dataclass(frozen=True)
-class Cityblock(Metric):
+class Cityblock(VectorMetric):
     """Sum of the absolute differences of the coordinates.
 
     Examples
@@ -61,7 +86,7 @@ class Cityblock(Metric):
 
 
 @dataclass(frozen=True)
-class TotalVariation(Metric):
+class TotalVariation(VectorMetric):
     """Total variation distance of distributions on finitely many outcomes: half the sum of absolute differences.
 
     For two Bernoulli distributions it is ``|p - q|``, exactly as for the vectors (1 - p, p) and (1 - q, q).
@@ -82,7 +107,7 @@ class TotalVariation(Metric):
 
 
 @dataclass(frozen=True)
-class Euclidean(Metric):
+class Euclidean(VectorMetric):
     """Euclidean distance of the vectors that represent the distributions.
 
     Probability vectors for classes, the probability p for binary predictions, (mean, scale) for normal ones.
@@ -103,7 +128,7 @@ class Euclidean(Metric):
 
 
 @dataclass(frozen=True)
-class SquaredEuclidean(Metric):
+class SquaredEuclidean(VectorMetric):
     """Squared Euclidean distance; a distance for binned errors rather than a metric.
 
     Examples
@@ -120,11 +145,13 @@ class SquaredEuclidean(Metric):
 
 
 @dataclass(frozen=True)
-class Wasserstein(Metric):
-    """2-Wasserstein distance of distributions on the real line.
+class Wasserstein(VectorMetric):
+    """2-Wasserstein distance, the cost of moving the mass of one distribution to the other.
 
     Normal distributions: ``sqrt((m - m')**2 + (s - s')**2)`` with means m and scales s (Widmann et al. 2021,
-    appendix D.1), which is the Euclidean distance of the vectors (m, s) and therefore Hilbertian.
+    appendix D.1), which is the Euclidean distance of the vectors (m, s). On the real line it is always the distance of
+    two quantile functions in L2, and therefore Hilbertian; in more dimensions it is so for distributions whose
+    covariance matrices commute, and families warn where they do not.
 
     Examples
     --------

@@ -1,14 +1,71 @@
-"""Tensor product of a kernel of predictions and a kernel of targets."""
+"""Kernels of pairs of a prediction and a target: a product of two kernels, or a sum of such products."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Self
 
 from caltest.kernels.base import PredictedDistributions, PredictionKernel, TargetKernel
 from caltest.kernels.metrics import Euclidean
 from caltest.kernels.radial import RadialKernel
 
 
+class PairKernel(ABC):
+    """A positive semi-definite function k((p, y), (p', y')): a sum of products of two kernels."""
+
+    @property
+    @abstractmethod
+    def products(self) -> "tuple[ProductKernel, ...]":
+        """The products whose sum it is."""
+
+    @abstractmethod
+    def resolve(self, predictions: PredictedDistributions) -> Self:
+        """The same kernel with its ``"median"`` bandwidths replaced by numbers computed from the predictions."""
+
+    @property
+    def bound(self) -> float:
+        """Supremum of ``|k|``, or more for sums."""
+        return sum(one.prediction_kernel.bound * one.target_kernel.bound for one in self.products)
+
+    @property
+    def h_bound(self) -> float:
+        """Bound of ``|h|``: the bound of each kernel of predictions times the squared diameter of that of targets.
+
+        For ``k_P I`` it is 2 sup k_P, the smallest of the bounds B_{p;q} of Example H.1 of Widmann et al. 2019; for
+        other matrices it is at most the smallest of those (Lemma H.1).
+        """
+        return sum(one.prediction_kernel.bound * one.target_kernel.squared_diameter for one in self.products)
+
+    @property
+    def uses_median(self) -> bool:
+        """Whether a bandwidth of predictions is still ``"median"``."""
+        return any(one.prediction_kernel.uses_median for one in self.products)
+
+    def check_resolved(self) -> None:
+        """Raise ``ValueError`` if a bandwidth is still ``"median"``."""
+        if self.uses_median or any(one.target_kernel.uses_median for one in self.products):
+            raise ValueError(
+                'bandwidth: got "median", which depends on all predictions, for data that come in chunks; wanted a '
+                "number: kernel.resolve(predictions) with some of the predictions, or median_bandwidth of them"
+            )
+
+    def describe(self) -> str:
+        """Formula in one line."""
+        return " + ".join(
+            f"{one.prediction_kernel.describe()} x {_formula(one.target_kernel)}" for one in self.products
+        )
+
+    def __add__(self, other: "PairKernel") -> "SumOfProducts":
+        check_pair_kernel(other)
+        return SumOfProducts((*self.products, *other.products))
+
+
+def _formula(kernel: TargetKernel) -> str:
+    formula = kernel.describe_for_targets()
+    return f"({formula})" if len(kernel.weighted_terms) > 1 else formula
+
+
 @dataclass(frozen=True)
-class ProductKernel:
+class ProductKernel(PairKernel):
     """``k((p, y), (p', y')) = k_P(p, p') k_Y(y, y')`` (Widmann et al. 2021, section 3.1).
 
     Parameters
@@ -40,44 +97,90 @@ class ProductKernel:
                 f"prediction_kernel: got {self.prediction_kernel!r}, wanted a kernel of predictions, "
                 "e.g. ExponentialKernel(TotalVariation()); the prediction kernel comes first"
             )
+        if isinstance(self.prediction_kernel, RadialKernel) and isinstance(self.prediction_kernel.bandwidth, tuple):
+            raise TypeError(
+                f"prediction_kernel: got bandwidths {self.prediction_kernel.bandwidth}, wanted one number: only "
+                "vector targets have one for each dimension"
+            )
         if not isinstance(self.target_kernel, TargetKernel):
             raise TypeError(
                 f"target_kernel: got {self.target_kernel!r}, wanted a kernel of targets, "
                 "e.g. DeltaKernel() for classes or GaussianKernel(bandwidth=1.0) for real targets"
             )
-        if isinstance(self.target_kernel, RadialKernel) and not isinstance(self.target_kernel.metric, Euclidean):
-            raise TypeError(
-                f"target_kernel: got a kernel of the {self.target_kernel.metric.label} distance, which compares "
-                "predicted distributions; leave out the metric for a kernel of targets"
-            )
+        for _, term in self.target_kernel.weighted_terms:
+            if isinstance(term, RadialKernel) and not isinstance(term.metric, Euclidean):
+                raise TypeError(
+                    f"target_kernel: got a kernel of the {term.metric.label} distance, which compares "
+                    "predicted distributions; leave out the metric for a kernel of targets"
+                )
 
     @property
-    def bound(self) -> float:
-        """Supremum of the kernel."""
-        return self.prediction_kernel.bound * self.target_kernel.bound
+    def products(self) -> "tuple[ProductKernel, ...]":
+        """The kernel itself."""
+        return (self,)
 
-    def resolve(self, predictions: PredictedDistributions) -> "ProductKernel":
+    def resolve(self, predictions: PredictedDistributions) -> Self:
         """The same kernel with its ``"median"`` bandwidths replaced by numbers computed from the predictions."""
-        return ProductKernel(
+        return type(self)(
             self.prediction_kernel.resolve(predictions), self.target_kernel.resolve_for_targets(predictions)
         )
 
-    def check_resolved(self) -> None:
-        """Raise ``ValueError`` if a bandwidth is still ``"median"``."""
-        if self.prediction_kernel.uses_median or self.target_kernel.uses_median:
-            raise ValueError(
-                'bandwidth: got "median", which depends on all predictions, for data that come in chunks; wanted a '
-                "number: kernel.resolve(predictions) with some of the predictions, or median_bandwidth of them"
-            )
 
-    def describe(self) -> str:
-        """Formula in one line."""
-        return f"{self.prediction_kernel.describe()} x {self.target_kernel.describe_for_targets()}"
+@dataclass(frozen=True)
+class SumOfProducts(PairKernel):
+    """``sum_i k_i(p, p') l_i(y, y')``, made by adding product kernels.
+
+    With ``MatrixKernel`` as l_i it is the general matrix-valued kernel ``sum_i k_i(p, p') A_i`` of Widmann et al. 2019,
+    Example D.1. Costs as much as its terms together.
+
+    Parameters
+    ----------
+    terms
+        The product kernels.
+
+    Raises
+    ------
+    TypeError
+        For terms that are no product kernels.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> sharp = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.1), ct.DeltaKernel())
+    >>> wide = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.MatrixKernel([[2, 1], [1, 2]]))
+    >>> print((sharp + wide).describe(), (sharp + wide).h_bound)
+    exp(-TV / 0.1) x [y = y'] + exp(-TV / 1) x A[y, y'] (2 x 2) 4.0
+    """
+
+    terms: tuple[ProductKernel, ...]
+
+    def __post_init__(self) -> None:
+        for term in self.terms:
+            if not isinstance(term, ProductKernel):
+                raise TypeError(
+                    f"kernel: got {term!r} in a sum, wanted ProductKernel(prediction_kernel, target_kernel)"
+                )
+
+    @property
+    def products(self) -> tuple[ProductKernel, ...]:
+        """The terms."""
+        return self.terms
+
+    def resolve(self, predictions: PredictedDistributions) -> Self:
+        """Resolve every term."""
+        return type(self)(tuple(term.resolve(predictions) for term in self.terms))
 
 
 def check_product_kernel(kernel: object) -> None:
-    """Raise ``TypeError`` unless ``kernel`` is a ``ProductKernel``."""
+    """Raise ``TypeError`` unless ``kernel`` is a single ``ProductKernel``."""
+    check_pair_kernel(kernel)
     if not isinstance(kernel, ProductKernel):
+        raise TypeError("kernel: got a sum of product kernels, wanted a single ProductKernel for landmarks")
+
+
+def check_pair_kernel(kernel: object) -> None:
+    """Raise ``TypeError`` unless ``kernel`` is a ``ProductKernel`` or a sum of them."""
+    if not isinstance(kernel, PairKernel):
         raise TypeError(
             f"kernel: got {kernel!r}, wanted a ProductKernel(prediction_kernel, target_kernel), e.g. "
             "ProductKernel(ExponentialKernel(TotalVariation()), DeltaKernel())"

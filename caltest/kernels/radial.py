@@ -3,18 +3,18 @@
 import warnings
 from abc import abstractmethod
 from copy import copy
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import Literal, Self
 
 import numpy as np
 
-from caltest._loops.exponential import exponential, gaussian
+from caltest._loops.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._types import Array, FloatArray
 from caltest._validation import positive_number
 from caltest.kernels.base import KernelWarning, PredictedDistributions, PredictionKernel, TargetKernel
-from caltest.kernels.metrics import Euclidean, Metric
+from caltest.kernels.metrics import Metric
 
-Bandwidth = float | Literal["median"]
+Bandwidth = float | Literal["median"] | tuple[float, ...]
 
 
 def _is_median(bandwidth: object) -> bool:
@@ -28,26 +28,35 @@ class RadialKernel(PredictionKernel, TargetKernel):
     metric: Metric
     bandwidth: Bandwidth = "median"
 
-    formula: ClassVar[str]
-    power: ClassVar[int]
-    """1 for exp(-x), 2 for exp(-x**2 / 2), with x = d / bandwidth."""
-
     def __post_init__(self) -> None:
         if not isinstance(self.metric, Metric):
             raise TypeError(
                 f"metric: got {self.metric!r}, wanted a metric such as caltest.TotalVariation() "
                 "(the bandwidth is given by name: bandwidth=0.5)"
             )
-        if not _is_median(self.bandwidth):
-            object.__setattr__(self, "bandwidth", positive_number("bandwidth", self.bandwidth, also='or "median"'))
+        object.__setattr__(self, "bandwidth", _checked(self.bandwidth))
+        self._check_settings()
         if not self._is_positive_definite():
             warnings.warn(
                 f"{type(self).__name__} of the {self.metric.label} distance is not positive definite in general: "
-                "calibration errors can be negative and miscalibration can go unseen. Use ExponentialKernel, "
-                "or the Euclidean metric.",
+                "calibration errors can be negative and miscalibration can go unseen. Use ExponentialKernel with "
+                "exponent 1, or the Euclidean metric.",
                 KernelWarning,
                 stacklevel=3,
             )
+
+    def _check_settings(self) -> None:
+        """Check what subclasses add to metric and bandwidth."""
+
+    @property
+    def power(self) -> int | None:
+        """1 for exp(-x), 2 for exp(-x**2 / 2), with x = d / bandwidth; None for other functions."""
+        return None
+
+    @property
+    @abstractmethod
+    def formula(self) -> str:
+        """The formula with {d} for the distance and {w} for the bandwidth."""
 
     @abstractmethod
     def _is_positive_definite(self) -> bool: ...
@@ -79,7 +88,22 @@ class RadialKernel(PredictionKernel, TargetKernel):
                 'bandwidth: got "median", wanted a number: call resolve(predictions) first, '
                 "or use an estimator or test, which does so"
             )
+        if isinstance(self.bandwidth, tuple):
+            raise ValueError(
+                f"bandwidth: got {len(self.bandwidth)} numbers, one per dimension of the targets, wanted one number: "
+                "predictions and scalar targets have a single distance"
+            )
         return self.bandwidth
+
+    def widths(self, d: int) -> FloatArray:
+        """The bandwidths of the dimensions of vector targets, (d,)."""
+        if isinstance(self.bandwidth, tuple):
+            if len(self.bandwidth) != d:
+                raise ValueError(
+                    f"bandwidth: got {len(self.bandwidth)} numbers, wanted one, or one for each of {d} dimensions"
+                )
+            return np.array(self.bandwidth)
+        return np.full(d, self.width)
 
     def tile(self, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
         """``k(p, p')`` for all rows and columns, of shape (..., r, c). Cost: that of the distances."""
@@ -90,9 +114,23 @@ class RadialKernel(PredictionKernel, TargetKernel):
         difference = np.subtract(rows[..., :, None], columns[..., None, :], dtype=np.float64)
         return self.of_distance(np.abs(difference))
 
+    def vector_target_tile(self, rows: Array, columns: Array) -> FloatArray:
+        """``k(y, y')`` for rows (..., r, d) and columns (..., c, d), of shape (..., r, c)."""
+        widths = self.widths(rows.shape[-1])
+        squares = sum_over_coordinates(SQUARED_EUCLIDEAN, rows / widths, columns / widths)
+        return self.with_bandwidth(1.0).of_distance(np.sqrt(squares, out=squares))
+
     def resolve(self, predictions: PredictedDistributions) -> Self:
         """Replace ``"median"`` by the median distance of all pairs of different predictions."""
-        return self.with_bandwidth(predictions.median_distance(self.metric)) if _is_median(self.bandwidth) else self
+        resolved = self.resolve_metric(predictions)
+        if not _is_median(self.bandwidth):
+            return resolved
+        return resolved.with_bandwidth(predictions.median_distance(resolved.metric))
+
+    def resolve_metric(self, predictions: PredictedDistributions) -> Self:
+        """The same kernel with the settings of its metric that depend on the predictions replaced by their values."""
+        metric = self.metric.resolve(predictions)
+        return self if metric is self.metric else self._changed("metric", metric)
 
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
         """Replace ``"median"`` by the median standard deviation of the predicted distributions."""
@@ -100,8 +138,11 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     def with_bandwidth(self, bandwidth: float) -> Self:
         """The same kernel with another bandwidth, without a second warning if it is not positive definite."""
+        return self._changed("bandwidth", positive_number("bandwidth", bandwidth))
+
+    def _changed(self, name: str, value: object) -> Self:
         changed = copy(self)
-        object.__setattr__(changed, "bandwidth", positive_number("bandwidth", bandwidth))
+        object.__setattr__(changed, name, value)
         return changed
 
     def describe(self) -> str:
@@ -113,95 +154,18 @@ class RadialKernel(PredictionKernel, TargetKernel):
         return self._describe("|y - y'|")
 
     def _describe(self, distance: str) -> str:
-        width = self.bandwidth if isinstance(self.bandwidth, str) else f"{self.bandwidth:.4g}"
+        if isinstance(self.bandwidth, tuple):
+            width = "(" + ", ".join(f"{width:.4g}" for width in self.bandwidth) + ")"
+        else:
+            width = self.bandwidth if isinstance(self.bandwidth, str) else f"{self.bandwidth:.4g}"
         return self.formula.format(d=distance, w=width)
 
 
-@dataclass(frozen=True)
-class ExponentialKernel(RadialKernel):
-    """``exp(-d / bandwidth)``, the Laplacian kernel of a metric d (Widmann et al. 2019, section 7).
-
-    Parameters
-    ----------
-    metric
-        Distance of two predicted distributions, e.g. ``TotalVariation()``.
-    bandwidth
-        Positive number in units of the distance, or ``"median"``: the median distance of all pairs of different
-        predictions in the data, of 10 000 evenly spaced ones if there are more (results say so). It never depends
-        on the targets, which keeps the tests valid. The median takes O(min(n, 10 000)**2 k) time.
-
-    Raises
-    ------
-    ValueError
-        If the bandwidth is not positive.
-    TypeError
-        If the metric is not a ``Metric``.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> kernel = ct.ExponentialKernel(ct.TotalVariation(), bandwidth=0.5)
-    >>> p, q = ct.Categorical([[0.2, 0.8]]), ct.Categorical([[0.5, 0.5]])
-    >>> kernel.tile(p, q).round(4)
-    array([[0.5488]])
-    """
-
-    formula = "exp(-{d} / {w})"
-    power = 1
-
-    def _is_positive_definite(self) -> bool:
-        return self.metric.negative_definite
-
-    def of_distance(self, distance: FloatArray) -> FloatArray:
-        """Kernel values, written over the contiguous distances."""
-        exponential(distance.reshape(-1), self.inverse_width)
-        return distance
-
-
-@dataclass(frozen=True)
-class GaussianKernel(RadialKernel):
-    """``exp(-d**2 / (2 bandwidth**2))`` of a distance d, on predictions or on real targets.
-
-    The factor 1/2 is that of the 2021 paper's software; the 2021 text writes exp(-gamma d**2), so
-    ``bandwidth = 1/sqrt(2 gamma)``.
-
-    Parameters
-    ----------
-    metric
-        Distance of two predicted distributions; a kernel of targets uses the absolute difference, so leave the default.
-    bandwidth
-        Positive number, or ``"median"``: on predictions the median distance of all pairs; on targets the median
-        standard deviation of the predicted distributions. Neither depends on the observed targets.
-
-    Raises
-    ------
-    ValueError
-        If the bandwidth is not positive.
-    TypeError
-        If the metric is not a ``Metric``.
-
-    Warns
-    -----
-    KernelWarning
-        If the squared distance is not negative definite (total variation, cityblock): the kernel need not be
-        positive definite then, except for one-dimensional predictions.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> ct.GaussianKernel(bandwidth=2.0).tile(ct.Normal([0.0], [1.0]), ct.Normal([2.0], [1.0])).round(4)
-    array([[0.6065]])
-    """
-
-    metric: Metric = field(default_factory=Euclidean)
-
-    formula = "exp(-{d}^2 / (2 {w}^2))"
-    power = 2
-
-    def _is_positive_definite(self) -> bool:
-        return self.metric.squared_negative_definite
-
-    def of_distance(self, distance: FloatArray) -> FloatArray:
-        """Kernel values, written over the contiguous distances."""
-        gaussian(distance.reshape(-1), self.inverse_width)
-        return distance
+def _checked(bandwidth: object) -> Bandwidth:
+    if isinstance(bandwidth, str) and bandwidth == "median":
+        return "median"
+    if isinstance(bandwidth, (tuple, list)) or (isinstance(bandwidth, np.ndarray) and bandwidth.ndim == 1):
+        if len(bandwidth) == 0:
+            raise ValueError(f"bandwidth: got {bandwidth!r}, wanted a positive number, or one for each dimension")
+        return tuple(positive_number("bandwidth", width) for width in bandwidth)
+    return positive_number("bandwidth", bandwidth, also='or "median"')

@@ -12,7 +12,7 @@ from caltest._threads import threaded
 from caltest._types import FloatArray
 from caltest.estimators import Estimator, UStatistic
 from caltest.hstatistics import h_diagonal, weighted_sums
-from caltest.kernels import ProductKernel
+from caltest.kernels import PairKernel
 from caltest.nulls.base import ResamplingNull
 from caltest.predictions import Sample
 
@@ -88,7 +88,7 @@ class ArconesGineBootstrap(ResamplingNull):
 
 
 def _bootstrap(
-    kernel: ProductKernel, sample: Sample, diagonal: FloatArray, part: Sequence[Stream]
+    kernel: PairKernel, sample: Sample, diagonal: FloatArray, part: Sequence[Stream]
 ) -> tuple[FloatArray, float]:
     """Draws of the statistic, and the sum of h over all pairs."""
     n = len(sample)

@@ -5,6 +5,7 @@ from caltest.predictions.base import ClosedFormMissing, Predictions, Sample
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.categorical import Categorical
 from caltest.predictions.convert import as_predictions, as_sample, median_bandwidth
+from caltest.predictions.ensemble import Ensemble
 from caltest.predictions.finite import FinitePredictions
 from caltest.predictions.normal import Normal
 from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label
@@ -14,6 +15,7 @@ __all__ = [
     "Bernoulli",
     "Categorical",
     "ClosedFormMissing",
+    "Ensemble",
     "FinitePredictions",
     "Normal",
     "Predictions",

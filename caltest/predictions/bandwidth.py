@@ -29,8 +29,8 @@ class Distances(Protocol):
     def take(self, index: Any) -> Any:
         """The predictions at an index."""
 
-    def embedding(self, metric: Metric) -> FloatArray:
-        """The vectors that represent them."""
+    def distance(self, metric: Metric, other: Any) -> FloatArray:
+        """Distances (..., r, c) to others."""
 
 
 class ZeroBandwidth(ValueError):
@@ -49,7 +49,7 @@ def median_distance(predictions: Distances, metric: Metric, include_diagonal: bo
     else:
         ranks = [(pairs - 1) // 2, pairs // 2]
     median = _mean_of_ranks(predictions, metric, ranks, pairs)
-    if median <= _rounding(predictions, metric):
+    if median <= metric.rounding(predictions):
         raise ZeroBandwidth(
             'bandwidth: got "median" but the median distance of the predictions is 0, because most of them are '
             "identical; give the bandwidth as a number (if all are identical, every number gives the same test), "
@@ -62,7 +62,7 @@ def median_positive_distance(predictions: Distances, metric: Metric) -> float:
     """Median of the distances of the pairs that differ by more than rounding; ``ZeroBandwidth`` if none does."""
     n = len(predictions)
     pairs = n * (n - 1) // 2
-    rounding = _rounding(predictions, metric)
+    rounding = metric.rounding(predictions)
     equal = sum(_of_all_pairs(predictions, metric, lambda values: int(np.count_nonzero(values <= rounding))))
     if equal == pairs:
         raise ZeroBandwidth(
@@ -71,11 +71,6 @@ def median_positive_distance(predictions: Distances, metric: Metric) -> float:
             "kernel=ProductKernel(ExponentialKernel(TotalVariation(), 0.1), DeltaKernel()) for classes"
         )
     return _mean_of_ranks(predictions, metric, [equal + (pairs - equal - 1) // 2, equal + (pairs - equal) // 2], pairs)
-
-
-def _rounding(predictions: Distances, metric: Metric) -> float:
-    """Distances up to this are differences of rounding, such as those of renormalised rows."""
-    return 1e-12 * float(np.abs(predictions.embedding(metric)).max())
 
 
 def _mean_of_ranks(predictions: Distances, metric: Metric, ranks: list[int], pairs: int) -> float:

@@ -1,7 +1,7 @@
 """What a family of predictive distributions has to know, and the samples that tests work on."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from caltest._jobs import Stream
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
+from caltest._validation import whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, median_distance, median_positive_distance
 
@@ -35,6 +36,11 @@ class Predictions(ABC):
 
     def __len__(self) -> int:
         return self.shape[-1]
+
+    @property
+    def law(self) -> "Predictions":
+        """The distributions that the targets have if the predictions are right: themselves, but for residuals."""
+        return self
 
     @property
     def hypothesis(self) -> str:
@@ -94,17 +100,50 @@ class Predictions(ABC):
     def followed_by(self, other: Self) -> Self:
         """These predictions and others of the same kind, in this order."""
 
-    @abstractmethod
+    def prepared(self, kernel: TargetKernel) -> Self:
+        """The same predictions with what the expectations of a kernel can share; ``take`` keeps it."""
+        return self
+
+    def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
+        """``k(y, y')`` for all targets in rows and in columns, (..., r, c)."""
+        return kernel.target_tile(rows, columns)
+
     def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
-        """``E k(Z, y)`` with Z drawn from each prediction (..., r) and y each target (..., c): (..., r, c)."""
+        """``E k(Z, y)`` with Z drawn from each prediction (..., r) and y each target (..., c): (..., r, c).
+
+        ``ClosedFormMissing`` if the family has no way to compute it.
+        """
+        return _weighted_sum(kernel, lambda term: self._expected_kernel(term, targets))
+
+    def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        """``E k(Z, Z')`` with Z from each prediction (..., r) and Z' from each other one (..., c): (..., r, c).
+
+        ``ClosedFormMissing`` if the family has no way to compute it.
+        """
+        return _weighted_sum(kernel, lambda term: self._expected_kernel2(term, other))
 
     @abstractmethod
-    def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        """``E k(Z, Z')`` with Z from each prediction (..., r) and Z' from each other one (..., c): (..., r, c)."""
+    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        """``expected_kernel`` for a kernel that is no sum."""
+
+    @abstractmethod
+    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        """``expected_kernel2`` for a kernel that is no sum."""
+
+    def self_kernel(self, kernel: TargetKernel) -> FloatArray:
+        """``E k(Z, Z~)`` with two independent draws from each prediction, (..., n)."""
+        if len(self.shape) > 1:
+            return np.diagonal(self.expected_kernel2(kernel, self), axis1=-2, axis2=-1).copy()
+        single = self.take(np.arange(len(self))[:, None])
+        return single.expected_kernel2(kernel, single)[:, 0, 0]
+
+    def energy_distances(self, other: Self) -> FloatArray:
+        """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c)."""
+        raise TypeError(f"metric: got EnergyDistance() for {self.family} predictions, wanted MMD(kernel)")
 
     def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
         """``k(y, y') - E k(Z, y') - E k(y, Z') + E k(Z, Z')``: the target part of h, of shape (..., r, c)."""
-        tile = kernel.target_tile(targets, other_targets)
+        tile = self.target_tile(kernel, targets, other_targets)
         tile -= self.expected_kernel(kernel, other_targets)
         tile -= other.expected_kernel(kernel, targets).swapaxes(-1, -2)
         tile += self.expected_kernel2(kernel, other)
@@ -113,7 +152,17 @@ class Predictions(ABC):
     def distance(self, metric: Metric, other: Any) -> FloatArray:
         """Distances (..., r, c) of these predictions (..., r) to others (..., c) of the same family."""
         self.check_compatible(other, "other")
-        return metric.tile(self.embedding(metric), other.embedding(metric))
+        return metric.between(self, other)
+
+    def to_ensemble(self, n_members: int, rng: Any = None) -> "Predictions":
+        """An ``Ensemble`` of draws from each prediction, for kernels without closed forms.
+
+        Expectations are those over the draws; targets are still drawn from these predictions, so that Monte Carlo
+        tests are exact for any number of members.
+        """
+        from caltest.predictions.ensemble import Ensemble
+
+        return Ensemble.drawn_from(self, whole_number("n_members", n_members, 1), rng)
 
     def median_distance(self, metric: Metric) -> float:
         """Median distance of pairs of at most 10 000 predictions; ``ValueError`` if it is 0, useless as a bandwidth."""
@@ -127,14 +176,42 @@ class Predictions(ABC):
         """The predictions themselves, or n of them at equal distances in their order if there are more."""
         return self if len(self) <= n else self.take(np.arange(n) * len(self) // n)
 
+    def cdf(self, targets: Array) -> FloatArray:
+        """``P(Z <= y)`` for the target y of each prediction, (..., n).
+
+        ``TypeError`` for vectors and unordered classes.
+        """
+        raise TypeError(f"predictions: got {self.family} predictions, which have no distribution function")
+
+    def at_temperature(self, temperature: float) -> "Predictions":
+        """Predictions with densities proportional to ``p**(1/T)`` (Widmann et al. 2021, Definition F.1).
+
+        T above 1 makes them less certain, T below 1 more. ``TypeError`` for families that are not closed under it.
+        """
+        raise TypeError(
+            f"temperature: got {self.family} predictions, whose powers are no {self.family} distributions; "
+            "change their parameters instead"
+        )
+
     def _no_closed_form(self, kernel: TargetKernel, known: str) -> ClosedFormMissing:
         return ClosedFormMissing(
             f"target_kernel: got {kernel!r} for {self.family} predictions, for which E k(Z, y) has no formula here; "
-            f"use {known}"
+            f"use {known}, or draws instead of the distributions: predictions.to_ensemble(n_members, rng)"
         )
 
     def _no_metric(self, metric: Metric, known: str) -> TypeError:
         return TypeError(f"metric: got {metric!r} for {self.family} predictions, wanted one of {known}")
+
+
+def _weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatArray]) -> FloatArray:
+    """A function that is linear in the kernel."""
+    (weight, term), *rest = kernel.weighted_terms
+    total = function(term)
+    if weight != 1.0:
+        total *= weight
+    for weight, term in rest:
+        total += weight * function(term)
+    return total
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from caltest._loops.tiles import PRODUCT, sum_over_coordinates
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, BoolArray, FloatArray, IntArray
-from caltest.kernels import DeltaKernel, TargetKernel
+from caltest.kernels import DeltaKernel, MatrixKernel, TargetKernel
 from caltest.predictions.base import Predictions, median_standard_deviation
 
 UNIFORMS_AT_ONCE = 2**18
@@ -70,6 +70,11 @@ class FinitePredictions(Predictions):
 
     def gram(self, kernel: TargetKernel) -> FloatArray:
         """Matrix (k, k) of the target kernel between outcomes."""
+        for _, term in kernel.weighted_terms:
+            if isinstance(term, MatrixKernel) and term.n_classes != self.n_classes:
+                raise ValueError(
+                    f"matrix: got {term.n_classes} rows and columns, wanted {self.n_classes}, one for each class"
+                )
         outcomes = np.arange(self.n_classes)
         return kernel.target_tile(outcomes, outcomes)
 
@@ -82,14 +87,14 @@ class FinitePredictions(Predictions):
         left = self.times_gram(self.residuals(targets), kernel)
         return sum_over_coordinates(PRODUCT, left, other.residuals(other_targets))
 
-    def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         """``(p' A)_y``, of shape (..., r, c)."""
         means = self.times_gram(self.probabilities, kernel)
         shape = (*np.broadcast_shapes(means.shape[:-2], targets.shape[:-1]), means.shape[-2], targets.shape[-1])
         y = np.broadcast_to(targets[..., None, :], shape)
         return np.take_along_axis(np.broadcast_to(means, (*shape[:-1], means.shape[-1])), y, axis=-1)
 
-    def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``p' A p'``, of shape (..., r, c)."""
         return self.times_gram(self.probabilities, kernel) @ other.probabilities.swapaxes(-1, -2)
 

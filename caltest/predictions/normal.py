@@ -115,13 +115,13 @@ class Normal(Predictions):
         """Median of the standard deviations."""
         return median_standard_deviation(self._scale)
 
-    def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         """``E k(Z, y)`` for Z from each prediction (..., r) and each target (..., c): (..., r, c)."""
         width = self._width(kernel)
         difference = self._mean[..., :, None] - targets[..., None, :]
         return _smoothed_gaussian(difference, np.hypot(self._scale[..., :, None], width), width)
 
-    def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``E k(Z, Z')`` for Z from each prediction (..., r), Z' from each other one (..., c): (..., r, c)."""
         width = self._width(kernel)
         difference = self._mean[..., :, None] - other._mean[..., None, :]

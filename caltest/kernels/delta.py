@@ -1,4 +1,4 @@
-"""Kernels that only make sense on targets."""
+"""The kernel of classes without any order."""
 
 from dataclasses import dataclass
 from typing import Self

@@ -1,0 +1,67 @@
+"""Matern kernels: between the exponential and the Gaussian kernel in smoothness."""
+
+from dataclasses import dataclass, field
+from math import sqrt
+
+import numpy as np
+
+from caltest._loops.exponential import exponential
+from caltest._types import FloatArray
+from caltest.kernels.metrics import Euclidean, Metric
+from caltest.kernels.radial import RadialKernel
+
+
+@dataclass(frozen=True)
+class MaternKernel(RadialKernel):
+    """Matern kernel of order 3/2 or 5/2 of a distance d, on predictions or on real targets.
+
+    With ``x = sqrt(2 order) d / bandwidth``: ``(1 + x) exp(-x)`` and ``(1 + x + x**2 / 3) exp(-x)``. Order 1/2 is
+    ``ExponentialKernel``; the limit of infinite order is ``GaussianKernel`` (Rasmussen and Williams 2006, eq. 4.17).
+    It is a mixture of Gaussian kernels, so it is positive definite wherever these are.
+
+    Parameters
+    ----------
+    metric
+        Distance of two predicted distributions; a kernel of targets uses the Euclidean distance, so leave the default.
+    bandwidth
+        Positive number or ``"median"`` as in ``GaussianKernel``; for vector targets also one number per dimension.
+    order
+        1.5 or 2.5.
+
+    Raises
+    ------
+    ValueError
+        For another order, or a bandwidth that is not positive.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> kernel = ct.MaternKernel(bandwidth=1.0, order=1.5)
+    >>> kernel.tile(ct.Normal([0.0], [1.0]), ct.Normal([1.0], [1.0])).round(4)
+    array([[0.4834]])
+    """
+
+    metric: Metric = field(default_factory=Euclidean)
+    order: float = 1.5
+
+    def _check_settings(self) -> None:
+        if self.order not in (1.5, 2.5):
+            raise ValueError(f"order: got {self.order!r}, wanted 1.5 or 2.5 (ExponentialKernel has order 0.5)")
+
+    @property
+    def formula(self) -> str:
+        """What is printed."""
+        return "Matern(" + f"{self.order:g}" + ", {d} / {w})"
+
+    def _is_positive_definite(self) -> bool:
+        return self.metric.squared_negative_definite
+
+    def of_distance(self, distance: FloatArray) -> FloatArray:
+        """Kernel values, written over the contiguous distances."""
+        distance *= sqrt(2.0 * self.order) * self.inverse_width
+        polynomial = 1.0 + distance
+        if self.order == 2.5:
+            polynomial += np.square(distance) / 3.0
+        exponential(distance.reshape(-1), 1.0)
+        distance *= polynomial
+        return distance

@@ -1,0 +1,65 @@
+"""The rational quadratic kernel: heavier tails than any exponential."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from caltest._types import FloatArray
+from caltest._validation import positive_number
+from caltest.kernels.metrics import Euclidean, Metric
+from caltest.kernels.radial import RadialKernel
+
+
+@dataclass(frozen=True)
+class RationalQuadraticKernel(RadialKernel):
+    """``(1 + d**2 / (2 shape bandwidth**2))**-shape`` of a distance d, on predictions or on real targets.
+
+    A mixture of Gaussian kernels of bandwidths that are Gamma distributed (Rasmussen and Williams 2006, eq. 4.19); it
+    sees differences on many scales. For a large shape it is ``GaussianKernel``.
+
+    Parameters
+    ----------
+    metric
+        Distance of two predicted distributions; a kernel of targets uses the Euclidean distance, so leave the default.
+    bandwidth
+        Positive number or ``"median"`` as in ``GaussianKernel``; for vector targets also one number per dimension.
+    shape
+        Positive number.
+
+    Raises
+    ------
+    ValueError
+        If shape or bandwidth is not positive.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> kernel = ct.RationalQuadraticKernel(bandwidth=1.0, shape=1.0)
+    >>> kernel.tile(ct.Normal([0.0], [1.0]), ct.Normal([2.0], [1.0])).round(4)
+    array([[0.3333]])
+    """
+
+    metric: Metric = field(default_factory=Euclidean)
+    shape: float = 1.0
+
+    def _check_settings(self) -> None:
+        object.__setattr__(self, "shape", positive_number("shape", self.shape))
+
+    @property
+    def formula(self) -> str:
+        """What is printed."""
+        a = f"{self.shape:.4g}"
+        return "(1 + {d}^2 / (2 " + a + " {w}^2))^-" + a
+
+    def _is_positive_definite(self) -> bool:
+        return self.metric.squared_negative_definite
+
+    def of_distance(self, distance: FloatArray) -> FloatArray:
+        """Kernel values, written over the contiguous distances."""
+        distance *= self.inverse_width
+        with np.errstate(over="ignore"):
+            np.square(distance, out=distance)
+        distance *= 0.5 / self.shape
+        np.log1p(distance, out=distance)
+        distance *= -self.shape
+        return np.exp(distance, out=distance)

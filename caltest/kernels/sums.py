@@ -1,0 +1,98 @@
+"""Sums and multiples of kernels of targets."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from caltest._types import Array, FloatArray
+from caltest._validation import positive_number
+from caltest.kernels.base import PredictedDistributions, TargetKernel
+
+
+@dataclass(frozen=True)
+class SumKernel(TargetKernel):
+    """``sum_i w_i k_i(y, y')`` with positive weights: kernels that look at several scales at once.
+
+    Made by adding kernels of targets and multiplying them by positive numbers.
+
+    Parameters
+    ----------
+    weighted
+        Pairs (weight, kernel of targets), none of which is itself a sum.
+
+    Raises
+    ------
+    ValueError
+        For weights that are not positive.
+    TypeError
+        For terms that are no kernels of targets.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> kernel = ct.GaussianKernel(bandwidth=0.5) + 2.0 * ct.GaussianKernel(bandwidth=3.0)
+    >>> print(kernel.describe_for_targets(), kernel.bound)
+    exp(-|y - y'|^2 / (2 0.5^2)) + 2 exp(-|y - y'|^2 / (2 3^2)) 3.0
+    """
+
+    weighted: tuple[tuple[float, TargetKernel], ...]
+
+    @classmethod
+    def of(cls, *kernels: TargetKernel) -> "SumKernel":
+        """The sum of kernels, some of which can be sums."""
+        for kernel in kernels:
+            if not isinstance(kernel, TargetKernel):
+                raise TypeError(f"target_kernel: got {kernel!r} in a sum, wanted a kernel of targets")
+        return cls(tuple(term for kernel in kernels for term in kernel.weighted_terms))
+
+    @classmethod
+    def multiple(cls, factor: float, kernel: TargetKernel) -> "SumKernel":
+        """A kernel times a positive number."""
+        number = positive_number("factor", factor)
+        return cls(tuple((number * weight, term) for weight, term in kernel.weighted_terms))
+
+    @property
+    def weighted_terms(self) -> tuple[tuple[float, TargetKernel], ...]:
+        """The pairs (weight, kernel)."""
+        return self.weighted
+
+    @property
+    def bound(self) -> float:
+        """Sum of the bounds, which is the supremum for kernels that are largest at y = y'."""
+        return sum(weight * kernel.bound for weight, kernel in self.weighted)
+
+    @property
+    def squared_diameter(self) -> float:
+        """Sum of those of the terms."""
+        return sum(weight * kernel.squared_diameter for weight, kernel in self.weighted)
+
+    def target_tile(self, rows: Array, columns: Array) -> FloatArray:
+        """``k(y, y')`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
+        return np.asarray(
+            np.sum([weight * kernel.target_tile(rows, columns) for weight, kernel in self.weighted], axis=0)
+        )
+
+    def vector_target_tile(self, rows: Array, columns: Array) -> FloatArray:
+        """``k(y, y')`` for rows (..., r, d) and columns (..., c, d), of shape (..., r, c)."""
+        return np.asarray(
+            np.sum([weight * kernel.vector_target_tile(rows, columns) for weight, kernel in self.weighted], axis=0)
+        )
+
+    def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
+        """Resolve every term."""
+        terms = ((weight, kernel.resolve_for_targets(predictions)) for weight, kernel in self.weighted)
+        return type(self)(tuple(terms))
+
+    @property
+    def uses_median(self) -> bool:
+        """Whether a term does."""
+        return any(kernel.uses_median for _, kernel in self.weighted)
+
+    def describe_for_targets(self) -> str:
+        """Formula in one line."""
+        parts = []
+        for weight, kernel in self.weighted:
+            factor = "" if weight == 1.0 else f"{weight:.4g} "
+            parts.append(factor + kernel.describe_for_targets())
+        return " + ".join(parts)
