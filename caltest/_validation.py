@@ -26,6 +26,13 @@ def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
         raise ValueError(f"{name}: got no values (shape {array.shape}), wanted at least one observation")
     if array.ndim != ndim:
         raise ValueError(f"{name}: got shape {array.shape}, wanted {ndim} dimension{'s' if ndim > 1 else ''}")
+    return finite_array(array, name)
+
+
+def finite_array(array: Array, name: str) -> FloatArray:
+    """Numbers of any shape as float64, all finite."""
+    if array.dtype.kind not in "buif":
+        raise ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers")
     array = array.astype(np.float64)
     finite = np.isfinite(array)
     if not finite.all():
@@ -37,7 +44,16 @@ def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
 
 
 def _place(where: tuple[int, ...]) -> str:
-    return f"row {where[0]}" if len(where) == 1 else f"row {where[0]}, column {where[1]}"
+    return f"row {where[0]}" + "".join(f", column {place}" for place in where[1:])
+
+
+def vector_targets(data: ArrayLike, n: int, d: int, name: str) -> FloatArray:
+    """Observed vectors as an (n, d) float array."""
+    values = real_array(data, name, ndim=2)
+    same_length(n, values.shape[0], name)
+    if values.shape[1] != d:
+        raise ValueError(f"{name}: got vectors of length {values.shape[1]}, wanted {d} as predicted")
+    return values
 
 
 def probability_matrix(data: ArrayLike, name: str = "probabilities", *, copy: bool = True) -> tuple[FloatArray, str]:

@@ -62,6 +62,28 @@ KERNELS[ct.Ensemble] = [
     ),
 ]
 
+
+def spread_matrices(seed, d=3):
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(N, d, d)) * 0.5
+    return rng, factors @ factors.swapaxes(1, 2)
+
+
+def mvnormal():
+    rng, covariance = spread_matrices(5)
+    return Sample(ct.MvNormal(rng.normal(size=(N, 3)), covariance), rng.normal(size=(N, 3)))
+
+
+FAMILIES[ct.MvNormal] = mvnormal
+KERNELS[ct.MvNormal] = [
+    ct.ProductKernel(metric_kernel(ct.Euclidean(), 1.0), ct.GaussianKernel(bandwidth=2.0)),
+    ct.ProductKernel(metric_kernel(ct.Cityblock(), 3.0), ct.GaussianKernel(bandwidth=(1.0, 2.0, 0.5))),
+    ct.ProductKernel(
+        metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 1.0),
+        ct.GaussianKernel(bandwidth=1.0) + 0.5 * ct.GaussianKernel(bandwidth=3.0),
+    ),
+]
+
 CASES = [(family, kernel) for family, kernels in KERNELS.items() for kernel in kernels]
 
 

@@ -3,10 +3,12 @@
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import ndtr
 
 from caltest._arrays import to_array
+from caltest._loops import normals
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import real_array, same_length
+from caltest._validation import positive_number, real_array, same_length
 from caltest.kernels import (
     Cityblock,
     Euclidean,
@@ -115,18 +117,31 @@ class Normal(Predictions):
         """Median of the standard deviations."""
         return median_standard_deviation(self._scale)
 
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Means and variances (..., n)."""
+        return self._mean, np.square(self._scale)
+
+    def cdf(self, targets: Array) -> FloatArray:
+        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
+        certain = self._scale == 0.0
+        z = (targets - self._mean) / np.where(certain, 1.0, self._scale)
+        return np.where(certain, z >= 0.0, ndtr(z))
+
+    def at_temperature(self, temperature: float) -> Self:
+        """The same means and sqrt(T) times the scales (with respect to the Lebesgue measure)."""
+        return self._like(self._mean, np.sqrt(positive_number("temperature", temperature)) * self._scale)
+
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
-        """``E k(Z, y)`` for Z from each prediction (..., r) and each target (..., c): (..., r, c)."""
         width = self._width(kernel)
-        difference = self._mean[..., :, None] - targets[..., None, :]
-        return _smoothed_gaussian(difference, np.hypot(self._scale[..., :, None], width), width)
+        return normals.scalar(self._in_units_of(width), (targets / width, np.zeros(targets.shape)))
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        """``E k(Z, Z')`` for Z from each prediction (..., r), Z' from each other one (..., c): (..., r, c)."""
         width = self._width(kernel)
-        difference = self._mean[..., :, None] - other._mean[..., None, :]
-        spread = np.hypot(np.hypot(self._scale[..., :, None], other._scale[..., None, :]), width)
-        return _smoothed_gaussian(difference, spread, width)
+        return normals.scalar(self._in_units_of(width), other._in_units_of(width))
+
+    def _in_units_of(self, width: float) -> tuple[FloatArray, FloatArray]:
+        with np.errstate(over="ignore"):
+            return self._mean / width, np.square(self._scale / width)
 
     def _width(self, kernel: TargetKernel) -> float:
         if isinstance(kernel, GaussianKernel):
@@ -145,18 +160,3 @@ class Normal(Predictions):
         """These predictions and others, in this order."""
         self.check_compatible(other, "predictions")
         return self._like(np.concatenate([self._mean, other._mean]), np.concatenate([self._scale, other._scale]))
-
-
-def _smoothed_gaussian(difference: FloatArray, spread: FloatArray, width: float) -> FloatArray:
-    """``width / spread exp(-difference**2 / (2 spread**2))``, written over the differences.
-
-    A Gaussian kernel of bandwidth ``width``, averaged over normal noise that widens it to ``spread``.
-    """
-    # A square that overflows belongs to a kernel value of 0.
-    with np.errstate(over="ignore", under="ignore"):
-        tile = np.divide(difference, spread, out=difference)
-        np.square(tile, out=tile)
-        tile *= -0.5
-        np.exp(tile, out=tile)
-    tile *= width / spread
-    return tile
