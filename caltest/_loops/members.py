@@ -11,7 +11,10 @@ from caltest._loops.exponential import LN2_HIGH, LN2_LOW, exp_of_negative
 from caltest._types import FloatArray
 
 EXPONENTIAL, MATERN_3, MATERN_5, GAUSSIAN, RATIONAL, DISTANCE = range(6)
-"""``exp(-x)``, ``(1 + x) exp(-x)``, ``(1 + x + x**2 / 3) exp(-x)``, ``exp(-x**2 / 2)``, ``(1 + x**2 / 2s)**-s``, x."""
+"""``exp(-x)``, ``(1 + x) exp(-x)``, ``(1 + x + x**2 / 3) exp(-x)``, ``exp(-x**2 / 2)``, ``(1 + x**2 / 2s)**-s``, x.
+
+Of the first three the number is the degree of the polynomial, and s is the shape.
+"""
 
 CACHED = 2**15
 """Numbers of the columns that stay in the cache."""
@@ -125,3 +128,40 @@ def pair_sums(
                 for b in range(k):
                     for j in range(size):
                         out[batch, i, start + j] += column_weights[b] * sums[b, j]
+
+
+@jit
+def redrawn_sums(
+    kind: int,
+    shape: float,
+    factor: float,
+    tiles: FloatArray,
+    rows: FloatArray,
+    columns: FloatArray,
+    skip_lower: bool,
+) -> FloatArray:
+    """``sum_ij tile[i, j] f(factor |y_i - z_j|)`` for each tile (L, r, c) and redraw, (L, B).
+
+    The targets y (r, B) and z (c, B) have a column for each redraw. Over i < j only if ``skip_lower``.
+    """
+    n_tiles, n_redraws = tiles.shape[0], rows.shape[1]
+    sums, lines = np.zeros((n_tiles, n_redraws)), np.empty((n_tiles, n_redraws))
+    squares, values = np.empty(n_redraws), np.empty(n_redraws)
+    for i in range(tiles.shape[1]):
+        y = rows[i]
+        lines[:] = 0.0
+        for j in range(i + 1 if skip_lower else 0, tiles.shape[2]):
+            z = columns[j]
+            for b in range(n_redraws):
+                squares[b] = (factor * (y[b] - z[b])) ** 2
+            if n_tiles == 1:
+                _add_function(kind, shape, squares, tiles[0, i, j], lines[0])
+                continue
+            values[:] = 0.0
+            _add_function(kind, shape, squares, 1.0, values)
+            for tile in range(n_tiles):
+                weight, line = tiles[tile, i, j], lines[tile]
+                for b in range(n_redraws):
+                    line[b] += weight * values[b]
+        sums += lines
+    return sums

@@ -85,3 +85,44 @@ def add_from_the_left(
                 _add_row_point(states, owner, x, weights[batch, p])
             else:
                 _add_states(states, x, weights[batch, p], out[batch, -1 - owner])
+
+
+@jit
+def _value(states: FloatArray, j: int, x: float) -> float:
+    """What column j of the states has to the left of a point x."""
+    value: float = states[0, j]
+    if states.shape[0] == 2:
+        value = (1.0 + x) * states[0, j] - states[1, j]
+    elif states.shape[0] == 3:
+        value = (1.0 + x + x * x / 3.0) * states[0, j] - (1.0 + 2.0 * x / 3.0) * states[1, j] + states[2, j] / 3.0
+    return value * exp_of_negative(-x)
+
+
+@jit
+def add_mixtures_from_the_left(
+    degree: int, factor: float, points: FloatArray, owners: IntArray, weights: FloatArray, out: FloatArray
+) -> None:
+    """Add ``sum_ij w_ij sum_a f(factor (y_bj - x_ia))`` over the x_ia before y_bj to ``out`` (B,), for weights (r, c).
+
+    As ``add_from_the_left``, but the owner of y_bj is -1 - (b c + j). Time O(p c) for the points of rows, O(1) for the
+    others.
+    """
+    n_columns = weights.shape[1]
+    states = np.zeros((degree + 1, n_columns))
+    place = points[0]
+    for p in range(points.shape[0]):
+        x = factor * (points[p] - place)
+        if x > CELL:
+            _move(states, x)
+            place, x = points[p], 0.0
+        owner = owners[p]
+        if owner >= 0:
+            term, line = 1.0 / exp_of_negative(-x), weights[owner]
+            for k in range(degree + 1):
+                state = states[k]
+                for j in range(n_columns):
+                    state[j] += term * line[j]
+                term *= x
+        else:
+            b = (-1 - owner) // n_columns
+            out[b] += _value(states, (-1 - owner) - b * n_columns, x)

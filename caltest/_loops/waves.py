@@ -27,3 +27,26 @@ def wave_sums(cosines: FloatArray, sines: FloatArray, weights: FloatArray, out: 
                 turned = real[i] * cosine[i] - imaginary[i] * sine[i]
                 imaginary[i] = imaginary[i] * cosine[i] + real[i] * sine[i]
                 real[i] = turned
+
+
+@jit
+def values_of_waves(cosines: FloatArray, sines: FloatArray, coefficients: FloatArray, out: FloatArray) -> None:
+    """Write ``sum_jf p_fj cos(f x_bj) + q_fj sin(f x_bj)`` to ``out`` (B,), given p and q one below the other, (2F, c).
+
+    The cosines and sines are those of the phases x (B, c).
+    """
+    size, n = coefficients.shape[0] // 2, cosines.shape[1]
+    real, imaginary, values = np.empty(n), np.empty(n), np.empty(n)
+    for b in range(out.shape[0]):
+        cosine, sine = cosines[b], sines[b]
+        real[:] = 1.0
+        imaginary[:] = 0.0
+        values[:] = 0.0
+        for f in range(size):
+            p, q = coefficients[f], coefficients[size + f]
+            for j in range(n):
+                values[j] += p[j] * real[j] + q[j] * imaginary[j]
+                turned = real[j] * cosine[j] - imaginary[j] * sine[j]
+                imaginary[j] = imaginary[j] * cosine[j] + real[j] * sine[j]
+                real[j] = turned
+        out[b] = values.sum()

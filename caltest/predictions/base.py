@@ -144,6 +144,10 @@ class Predictions(ABC):
         single = self.take(np.arange(len(self))[:, None])
         return single.expected_kernel2(kernel, single)[:, 0, 0]
 
+    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c), or (B, c, d): (L, B)."""
+        return np.stack([np.einsum("lij,ij->l", weights, self.expected_kernel(kernel, y)) for y in targets], axis=1)
+
     def energy_distances(self, other: Self) -> FloatArray:
         """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c).
 

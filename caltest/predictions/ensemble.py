@@ -19,7 +19,8 @@ from caltest.kernels import (
 )
 from caltest.kernels.discrepancies import difference_of_means
 from caltest.predictions.base import Predictions, median_standard_deviation, require_family, weighted_sum
-from caltest.predictions.member_sums import Measures, distance_sums, kernel_sums
+from caltest.predictions.measure_sums import distance_sums, kernel_sums, mixture_sums
+from caltest.predictions.measures import Measures
 
 
 class Ensemble(Predictions):
@@ -261,6 +262,15 @@ class Ensemble(Predictions):
         rows = self._point_masses(targets) - self._measures
         columns = other._point_masses(other_targets) - other._measures
         return weighted_sum(kernel, lambda term: kernel_sums(term, rows, columns, self._is_vector))
+
+    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c), or (B, c, d): (L, B)."""
+        return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
+
+    def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        sums = [mixture_sums(kernel, self._measures, tile, targets) for tile in weights]
+        fast = [one for one in sums if one is not None]
+        return np.stack(fast) if len(fast) == len(sums) else super().expectation_sums(kernel, weights, targets)
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-d / median) x Gaussian`` with d the 2-Wasserstein distance, the energy distance for vectors."""
