@@ -16,7 +16,7 @@ EXPONENTIAL, MATERN_3, MATERN_5, GAUSSIAN, RATIONAL, DISTANCE = range(6)
 Of the first three the number is the degree of the polynomial, and s is the shape.
 """
 
-CACHED = 2**15
+CACHED = 2**13
 """Numbers of the columns that stay in the cache."""
 
 FARTHEST = 800.0
