@@ -172,6 +172,11 @@ class Mixture(Predictions):
         parts = np.stack([one.cdf(targets) for one in self._components], axis=-1)
         return np.asarray((self._weights * parts).sum(axis=-1))
 
+    def check_continuous(self) -> None:
+        """Raise unless the components are continuous."""
+        for component in self._components:
+            component.check_continuous()
+
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means (..., n), or (..., n, d) for vectors, and variances (..., n)."""
         moments = [one.moments() for one in self._components]
