@@ -128,6 +128,23 @@ def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) ->
     )
 
 
+def mixture_weights(data: Array, n: int, m: int, name: str = "weights") -> tuple[FloatArray, str]:
+    """Weights (n, m), from those or from (m,) for all, and a note on what was done to them (empty if nothing was)."""
+    if data.ndim == 1 and data.shape[0] == m:
+        data = np.broadcast_to(data, (n, m))
+    if data.shape != (n, m):
+        raise ValueError(
+            f"{name}: got shape {data.shape}, wanted ({n}, {m}) or ({m},) for {m} components of length {n}"
+        )
+    if m == 1:
+        ones = real_array(data, name, ndim=2)
+        if not np.allclose(ones, 1.0, atol=SUM_TOLERANCE, rtol=0.0):
+            raise ValueError(f"{name}: got {ones[np.argmax(np.abs(ones - 1.0)), 0]:.6g}, wanted 1 for one component")
+        return ones, ""
+    weights, note = probability_matrix(data, name)
+    return weights, note.replace("probabilities", name)
+
+
 def probability_vector(data: ArrayLike, name: str = "probabilities", *, copy: bool = True) -> tuple[FloatArray, str]:
     """A read-only (n,) array of probabilities of class 1, and a note on what was done to it (empty if nothing was).
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from caltest._jit import jit
 from caltest._loops.exponential import exp_of_negative
+from caltest._loops.stacks import stack
 from caltest._types import FloatArray
 
 LARGEST = 1e300
@@ -132,7 +133,7 @@ def _fill(one: FloatArray, others: FloatArray, d: int, out: FloatArray) -> None:
 def scalar(rows: tuple[FloatArray, FloatArray], columns: tuple[FloatArray, FloatArray]) -> FloatArray:
     """``scalar_tiles`` of means (..., r) and variances (..., r) with those of the columns: (..., r, c)."""
     batch = np.broadcast_shapes(rows[0].shape[:-1], columns[0].shape[:-1])
-    (m, v), (n, w) = ([_stack(values, batch, 1) for values in side] for side in (rows, columns))
+    (m, v), (n, w) = ([stack(values, batch, 1) for values in side] for side in (rows, columns))
     out = np.empty((*batch, m.shape[-1], n.shape[-1]))
     scalar_tiles(m, v, n, w, out.reshape(-1, *out.shape[-2:]))
     return out
@@ -141,8 +142,8 @@ def scalar(rows: tuple[FloatArray, FloatArray], columns: tuple[FloatArray, Float
 def diagonal(rows: tuple[FloatArray, FloatArray], columns: tuple[FloatArray, FloatArray]) -> FloatArray:
     """``diagonal_tiles`` of means (..., r, d) and variances (..., r, d) with those of the columns: (..., r, c)."""
     batch = np.broadcast_shapes(rows[0].shape[:-2], columns[0].shape[:-2])
-    m, v = (_stack(values, batch, 2) for values in rows)
-    n, w = (_stack(values.swapaxes(-1, -2), batch, 2) for values in columns)
+    m, v = (stack(values, batch, 2) for values in rows)
+    n, w = (stack(values.swapaxes(-1, -2), batch, 2) for values in columns)
     out = np.empty((*batch, m.shape[-2], n.shape[-1]))
     diagonal_tiles(m, v, n, w, out.reshape(-1, *out.shape[-2:]))
     return out
@@ -152,15 +153,9 @@ def full(rows: tuple[FloatArray, FloatArray], columns: tuple[FloatArray, FloatAr
     """``full_tiles`` of means (..., r, d) and covariances (..., r, d, d) with those of the columns: (..., r, c)."""
     batch = np.broadcast_shapes(rows[0].shape[:-2], columns[0].shape[:-2])
     a, b = np.tril_indices(rows[0].shape[-1])
-    m, v = _stack(rows[0], batch, 2), _stack(rows[1][..., a, b], batch, 2)
-    n = _stack(columns[0].swapaxes(-1, -2), batch, 2)
-    w = _stack(columns[1][..., a, b].swapaxes(-1, -2), batch, 2)
+    m, v = stack(rows[0], batch, 2), stack(rows[1][..., a, b], batch, 2)
+    n = stack(columns[0].swapaxes(-1, -2), batch, 2)
+    w = stack(columns[1][..., a, b].swapaxes(-1, -2), batch, 2)
     out = np.empty((*batch, m.shape[-2], n.shape[-1]))
     full_tiles(m, v, n, w, out.reshape(-1, *out.shape[-2:]))
     return out
-
-
-def _stack(values: FloatArray, batch: tuple[int, ...], ndim: int) -> FloatArray:
-    """Contiguous (m, ...) of arrays with common leading dimensions before the last ``ndim``."""
-    rest = values.shape[-ndim:]
-    return np.ascontiguousarray(np.broadcast_to(values, (*batch, *rest))).reshape(-1, *rest)

@@ -7,9 +7,12 @@ from caltest.predictions.categorical import Categorical
 from caltest.predictions.convert import as_predictions, as_sample, median_bandwidth
 from caltest.predictions.ensemble import Ensemble
 from caltest.predictions.finite import FinitePredictions
+from caltest.predictions.laplace import Laplace
+from caltest.predictions.mixture import Mixture
 from caltest.predictions.mvnormal import MvNormal
 from caltest.predictions.normal import Normal
 from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label
+from caltest.predictions.residuals import Residuals, pit_values, standardised_residuals
 
 __all__ = [
     "MEDIAN_OF",
@@ -18,15 +21,20 @@ __all__ = [
     "ClosedFormMissing",
     "Ensemble",
     "FinitePredictions",
+    "Laplace",
+    "Mixture",
     "MvNormal",
     "Normal",
     "Predictions",
+    "Residuals",
     "Sample",
     "ZeroBandwidth",
     "as_predictions",
     "as_sample",
     "classwise",
     "median_bandwidth",
+    "pit_values",
     "reduce_to_top_label",
+    "standardised_residuals",
     "top_label",
 ]
