@@ -12,7 +12,7 @@ import numpy as np
 from caltest._loops.lines import sums_to_the_left
 from caltest._types import Array, FloatArray, IntArray
 from caltest.kernels import Cityblock, Euclidean, ExponentialKernel, PairKernel, ProductKernel, TotalVariation
-from caltest.predictions import FinitePredictions, Predictions
+from caltest.predictions import Bernoulli, Categorical, Predictions
 
 NORMS = (TotalVariation, Cityblock, Euclidean)
 
@@ -47,7 +47,8 @@ class Line:
 
 def on_a_line(kernel: PairKernel, predictions: Predictions) -> Line | None:
     """The line, or None if predictions or kernel are not of that kind."""
-    if not (isinstance(predictions, FinitePredictions) and predictions.n_classes == 2):
+    # The places on the line are the probabilities, by which not all predictions with two outcomes are compared.
+    if not (isinstance(predictions, (Bernoulli, Categorical)) and predictions.n_classes == 2):
         return None
     if not isinstance(kernel, ProductKernel):
         return None
