@@ -33,7 +33,8 @@ def squared_gaps(rows: FloatArray, columns: FloatArray, out: FloatArray) -> None
                 j1, j2, j3 = min(j + 1, last), min(j + 2, last), min(j + 3, last)
                 y0, y1, y2, y3 = columns[batch, j], columns[batch, j1], columns[batch, j2], columns[batch, j3]
                 p0 = p1 = p2 = p3 = 0
-                z0, z1, z2, z3 = min(x[0], y0[0]), min(x[0], y1[0]), min(x[0], y2[0]), min(x[0], y3[0])
+                # Before the first step there is no gap, so that any place is as good as its own.
+                z0 = z1 = z2 = z3 = x[0]
                 t0 = t1 = t2 = t3 = 0.0
                 for step in range(sizes[0] + sizes[1]):
                     p0, z0, t0 = _to_next_step(x, y0, step, p0, sizes, z0, t0)

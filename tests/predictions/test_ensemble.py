@@ -173,7 +173,8 @@ def test_energy_distance_of_vectors(k):
 def test_distances_do_not_depend_on_others_and_are_zero_only_between_equal_ensembles(members):
     far = members.copy()
     far[0] *= 1e12
-    far[2], far[3] = far[1], far[1] + 1e-5
+    far[1] += np.pi
+    far[2], far[3] = far[1, ::-1], far[1] + 1e-5
     for permutation in (slice(None), slice(None, None, -1)):
         ensemble = ct.Ensemble(far[:, permutation])
         all_of_them = ensemble.distance(ct.EnergyDistance(), ensemble)
@@ -182,6 +183,15 @@ def test_distances_do_not_depend_on_others_and_are_zero_only_between_equal_ensem
         near = ensemble.take(slice(1, N))
         assert np.array_equal(near.distance(ct.EnergyDistance(), near), all_of_them[1:, 1:])
         assert (all_of_them[~np.isin(np.arange(N), [1, 2])][:, 1] > 0.0).all()
+
+
+def test_ensembles_of_the_same_vectors_in_another_order_are_equal():
+    """Sums in another order differ by rounding, of which distances must not be the root."""
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        members = 7.0 + rng.normal(size=(1, 11, 3))
+        one, other = ct.Ensemble(members), ct.Ensemble(rng.permutation(members, axis=1))
+        assert one.distance(ct.EnergyDistance(), other)[0, 0] == 0.0
 
 
 def test_stacks_of_distances():
