@@ -149,6 +149,8 @@ class SumOfProducts(PairKernel):
     ------
     TypeError
         For terms that are no product kernels.
+    ValueError
+        Without any terms.
 
     Examples
     --------
@@ -162,6 +164,9 @@ class SumOfProducts(PairKernel):
     terms: tuple[ProductKernel, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", tuple(self.terms))
+        if not self.terms:
+            raise ValueError("terms: got none, wanted product kernels")
         for term in self.terms:
             if not isinstance(term, ProductKernel):
                 raise TypeError(
