@@ -146,7 +146,7 @@ BOUNDED = {
 @pytest.mark.parametrize("kernel", BOUNDED.values(), ids=BOUNDED)
 @pytest.mark.parametrize("n", [4, 20])
 def test_bounds_keep_every_level_with_matrices_and_sums(kernel, n, replications):
-    """At most alpha at each level, even where the bounds are close to 1. They are loose: a twentieth of sup |h| fails."""
+    """At most alpha at each level, even where the bounds are close to 1. A twentieth of sup |h| fails."""
     simulations = replications(300, 3000)
     alphas = (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99)
     for estimator in (ct.SKCE(kernel), ct.SKCE(kernel, unbiased=False), ct.BlockSKCE(kernel)):
