@@ -26,6 +26,13 @@ def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
         raise ValueError(f"{name}: got no values (shape {array.shape}), wanted at least one observation")
     if array.ndim != ndim:
         raise ValueError(f"{name}: got shape {array.shape}, wanted {ndim} dimension{'s' if ndim > 1 else ''}")
+    return finite_array(array, name)
+
+
+def finite_array(array: Array, name: str) -> FloatArray:
+    """Numbers of any shape as float64, all finite."""
+    if array.dtype.kind not in "buif":
+        raise ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers")
     array = array.astype(np.float64)
     finite = np.isfinite(array)
     if not finite.all():
@@ -37,7 +44,16 @@ def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
 
 
 def _place(where: tuple[int, ...]) -> str:
-    return f"row {where[0]}" if len(where) == 1 else f"row {where[0]}, column {where[1]}"
+    return f"row {where[0]}" + "".join(f", column {place}" for place in where[1:])
+
+
+def vector_targets(data: ArrayLike, n: int, d: int, name: str) -> FloatArray:
+    """Observed vectors as an (n, d) float array."""
+    values = real_array(data, name, ndim=2)
+    same_length(n, values.shape[0], name)
+    if values.shape[1] != d:
+        raise ValueError(f"{name}: got vectors of length {values.shape[1]}, wanted {d} as predicted")
+    return values
 
 
 def probability_matrix(data: ArrayLike, name: str = "probabilities", *, copy: bool = True) -> tuple[FloatArray, str]:
@@ -110,6 +126,23 @@ def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) ->
         f"{name}: got row {row} that sums to {sums[row]:.6g}, wanted rows that sum to 1 (within "
         f"{RENORMALISED_TOLERANCE:g}); check that every class has its column"
     )
+
+
+def mixture_weights(data: Array, n: int, m: int, name: str = "weights") -> tuple[FloatArray, str]:
+    """Weights (n, m), from those or from (m,) for all, and a note on what was done to them (empty if nothing was)."""
+    if data.ndim == 1 and data.shape[0] == m:
+        data = np.broadcast_to(data, (n, m))
+    if data.shape != (n, m):
+        raise ValueError(
+            f"{name}: got shape {data.shape}, wanted ({n}, {m}) or ({m},) for {m} components of length {n}"
+        )
+    if m == 1:
+        ones = real_array(data, name, ndim=2)
+        if not np.allclose(ones, 1.0, atol=SUM_TOLERANCE, rtol=0.0):
+            raise ValueError(f"{name}: got {ones[np.argmax(np.abs(ones - 1.0)), 0]:.6g}, wanted 1 for one component")
+        return ones, ""
+    weights, note = probability_matrix(data, name)
+    return weights, note.replace("probabilities", name)
 
 
 def probability_vector(data: ArrayLike, name: str = "probabilities", *, copy: bool = True) -> tuple[FloatArray, str]:

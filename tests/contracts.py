@@ -73,6 +73,57 @@ KERNELS[ct.Ensemble] = [
     ),
 ]
 
+
+def spread_matrices(seed, d=3):
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(N, d, d)) * 0.5
+    return rng, factors @ factors.swapaxes(1, 2)
+
+
+def mvnormal():
+    rng, covariance = spread_matrices(5)
+    return Sample(ct.MvNormal(rng.normal(size=(N, 3)), covariance), rng.normal(size=(N, 3)))
+
+
+FAMILIES[ct.MvNormal] = mvnormal
+KERNELS[ct.MvNormal] = [
+    ct.ProductKernel(metric_kernel(ct.Euclidean(), 1.0), ct.GaussianKernel(bandwidth=2.0)),
+    ct.ProductKernel(metric_kernel(ct.Cityblock(), 3.0), ct.GaussianKernel(bandwidth=(1.0, 2.0, 0.5))),
+    ct.ProductKernel(
+        metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 1.0),
+        ct.GaussianKernel(bandwidth=1.0) + 0.5 * ct.GaussianKernel(bandwidth=3.0),
+    ),
+]
+
+
+def laplace():
+    rng = np.random.default_rng(6)
+    scale = rng.choice([0.0, 0.3, 0.7, 0.7 + 1e-9, 1.5], N)
+    return Sample(ct.Laplace(rng.normal(size=N), scale), rng.normal(size=N))
+
+
+FAMILIES[ct.Laplace] = laplace
+KERNELS[ct.Laplace] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.7)),
+    ct.ProductKernel(metric_kernel(ct.MMD(ct.LaplacianKernel(0.5)), 1.0), 2.0 * ct.LaplacianKernel(2.0)),
+]
+
+
+def mixture():
+    rng = np.random.default_rng(7)
+    components = [ct.Normal(rng.normal(size=N), rng.uniform(0.2, 1.5, N)) for _ in range(3)]
+    return Sample(ct.Mixture(components, rng.dirichlet(np.ones(3), N)), rng.normal(size=N))
+
+
+FAMILIES[ct.Mixture] = mixture
+KERNELS[ct.Mixture] = [
+    ct.ProductKernel(metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.GaussianKernel(bandwidth=0.7)),
+    ct.ProductKernel(
+        ct.GaussianKernel(ct.MMD(ct.GaussianKernel(bandwidth=0.3)), 0.5),
+        ct.GaussianKernel(bandwidth=0.5) + ct.GaussianKernel(bandwidth=2.0),
+    ),
+]
+
 CASES = [(family, kernel) for family, kernels in KERNELS.items() for kernel in kernels]
 
 

@@ -67,7 +67,7 @@ def test_h_is_bounded(case):
 
 def test_centred_kernel_is_made_of_its_four_terms(case):
     sample, kernel = case
-    p, y = sample.predictions, sample.targets
+    p, y = sample.predictions.law, sample.targets
     for target_kernel in target_kernels(kernel):
         four = Predictions.centred_kernel(p, target_kernel, y, p, y)
         assert p.centred_kernel(target_kernel, y, p, y) == pytest.approx(four, abs=1e-14)
@@ -75,14 +75,14 @@ def test_centred_kernel_is_made_of_its_four_terms(case):
 
 def test_expected_kernels_against_monte_carlo(case):
     sample, kernel = case
-    p, y = sample.predictions, sample.targets
+    p, y = sample.predictions.law, sample.targets
     draws = 40_000
     z, other = p.sample(11, draws), p.sample(12, draws)
     for target_kernel, i in itertools.product(target_kernels(kernel), range(0, N, 7)):
         expected, expected2 = p.expected_kernel(target_kernel, y), p.expected_kernel2(target_kernel, p)
         for j in range(1, N, 5):
-            one = target_kernel.target_tile(z[:, i], y[j : j + 1])[:, 0]
-            two = target_kernel.target_tile(z[:, i][:, None], other[:, j][:, None])[:, 0, 0]
+            one = p.target_tile(target_kernel, z[:, i], y[j : j + 1])[:, 0]
+            two = p.target_tile(target_kernel, z[:, i][:, None], other[:, j][:, None])[:, 0, 0]
             for values, formula in ((one, expected[i, j]), (two, expected2[i, j])):
                 error = values.std() / np.sqrt(draws)
                 assert abs(values.mean() - formula) <= 4.5 * error + 1e-12
@@ -155,8 +155,8 @@ def test_deviations_against_pairs(case):
             slow = 0.0
             for product in kernel.products:
                 k_p = product.prediction_kernel.tile(one.predictions, place.predictions)
-                k_y = product.target_kernel.target_tile(one.targets, place.targets)
-                mean = one.predictions.expected_kernel(product.target_kernel, place.targets)
+                k_y = one.predictions.law.target_tile(product.target_kernel, one.targets, place.targets)
+                mean = one.predictions.law.expected_kernel(product.target_kernel, place.targets)
                 slow += (k_p * (k_y - mean))[0, 0]
             assert deviation[i, j] == pytest.approx(slow, abs=1e-15)
 

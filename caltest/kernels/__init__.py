@@ -16,6 +16,7 @@ from caltest.kernels.metrics import (
     VectorMetric,
     Wasserstein,
 )
+from caltest.kernels.mixture_wasserstein import MixtureWasserstein
 from caltest.kernels.product import PairKernel, ProductKernel, SumOfProducts
 from caltest.kernels.radial import RadialKernel
 from caltest.kernels.rational_quadratic import RationalQuadraticKernel
@@ -34,6 +35,7 @@ __all__ = [
     "MaternKernel",
     "MatrixKernel",
     "Metric",
+    "MixtureWasserstein",
     "PairKernel",
     "PredictionKernel",
     "ProductKernel",

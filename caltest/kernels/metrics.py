@@ -24,7 +24,11 @@ class Metric(ABC):
     squared_negative_definite: ClassVar[bool] = False
 
     def resolve(self, predictions: Any) -> Self:
-        """The same metric with every setting that depends on the predictions replaced by its value."""
+        """The same metric with every setting that depends on the predictions replaced by its value.
+
+        Predictions warn here if the metric does not make kernels of them.
+        """
+        predictions.warn_of(self)
         return self
 
     @abstractmethod

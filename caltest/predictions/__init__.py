@@ -7,6 +7,9 @@ from caltest.predictions.categorical import Categorical
 from caltest.predictions.convert import as_predictions, as_sample, median_bandwidth
 from caltest.predictions.ensemble import Ensemble
 from caltest.predictions.finite import FinitePredictions
+from caltest.predictions.laplace import Laplace
+from caltest.predictions.mixture import Mixture
+from caltest.predictions.mvnormal import MvNormal
 from caltest.predictions.normal import Normal
 from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label
 
@@ -17,6 +20,9 @@ __all__ = [
     "ClosedFormMissing",
     "Ensemble",
     "FinitePredictions",
+    "Laplace",
+    "Mixture",
+    "MvNormal",
     "Normal",
     "Predictions",
     "Sample",

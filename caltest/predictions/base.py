@@ -84,6 +84,13 @@ class Predictions(ABC):
     def embedding(self, metric: Metric) -> FloatArray:
         """Vectors (..., n, d) whose distances are the metric; ``TypeError`` if the family does not have it."""
 
+    def warn_of(self, metric: Metric) -> None:
+        """Warn if functions of the metric of these predictions need not be positive definite."""
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Means (..., n), or (..., n, d) for vectors, and variances, summed over the dimensions, (..., n)."""
+        raise TypeError(f"predictions: got {self.family} predictions, whose means and variances are not known here")
+
     @abstractmethod
     def target_scale(self) -> float:
         """Median standard deviation of the predicted distributions, in units of the targets."""

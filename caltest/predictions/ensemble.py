@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import real_array, same_length
+from caltest._validation import real_array, same_length, vector_targets
 from caltest.kernels import (
     EnergyDistance,
     Euclidean,
@@ -108,12 +108,10 @@ class Ensemble(Predictions):
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Real targets as an (n,) float array, or (n, d) for vectors."""
-        values = real_array(targets, name, ndim=2 if self._is_vector else 1)
+        if self._is_vector:
+            return vector_targets(targets, len(self), self._members.shape[-1], name)
+        values = real_array(targets, name, ndim=1)
         same_length(len(self), values.shape[0], name)
-        if self._is_vector and values.shape[1] != self._members.shape[-1]:
-            raise ValueError(
-                f"{name}: got vectors of length {values.shape[1]}, wanted {self._members.shape[-1]} as in the members"
-            )
         return values
 
     def impossible(self, targets: Array) -> BoolArray:

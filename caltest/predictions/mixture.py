@@ -1,0 +1,239 @@
+"""Predicted mixtures of distributions of one family."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._arrays import to_array
+from caltest._types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._validation import mixture_weights
+from caltest.kernels import MMD, ExponentialKernel, Metric, MixtureWasserstein, ProductKernel, TargetKernel
+from caltest.predictions.base import Predictions, median_standard_deviation, require_family
+from caltest.predictions.transport import transport_costs
+
+
+class Mixture(Predictions):
+    """n mixtures ``sum_a w_a P_a`` of m distributions each, all of one family: ensembles of normal distributions, say.
+
+    Expectations are sums over the components, all of them::
+
+        E k(Z, y) = sum_a w_a E k(Z_a, y),    E k(Z, Z') = sum_ab w_a w'_b E k(Z_a, Z'_b)
+
+    (Widmann et al. 2021, appendix D.3. The Julia reference skips the pairs a >= 2, b = 1.)
+
+    Parameters
+    ----------
+    components
+        m ``Predictions`` of the same family, of n distributions each: the a-th holds the a-th component of every
+        mixture.
+    weights
+        (n, m) array-like, or (m,) for all, of weights that sum to 1; equal weights if left out.
+
+    Raises
+    ------
+    ValueError
+        For weights that are negative or do not sum to 1, components of different lengths, no components.
+    TypeError
+        For components of different families.
+
+    Notes
+    -----
+    The default distance of two mixtures is the maximum mean discrepancy, which makes kernels of them.
+    ``MixtureWasserstein()`` of the paper does not; see there.
+
+    Cost of E k(Z, Z') for a pair: m**2 times that of the components.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.Mixture([ct.Normal([0.0, 1.0], 0.5), ct.Normal([1.0, 1.5], 1.0)], weights=[0.3, 0.7])
+    <Mixture of 2 Normal, n = 2>
+    """
+
+    family = "Mixture"
+
+    def __init__(self, components: Sequence[Predictions], weights: ArrayLike | None = None) -> None:
+        self._components = _checked_components(components)
+        n, m = len(self._components[0]), len(self._components)
+        given = np.full((n, m), 1.0 / m) if weights is None else to_array(weights, "weights")
+        self._weights, note = mixture_weights(given, n, m)
+        own = (note_ for component in self._components for note_ in component.notes)
+        self.notes = tuple(dict.fromkeys((*own, note) if note else own))
+
+    def _like(self, components: tuple[Predictions, ...], weights: FloatArray) -> Self:
+        new = object.__new__(type(self))
+        new._components, new._weights, new.notes = components, weights, self.notes
+        return new
+
+    @property
+    def components(self) -> tuple[Predictions, ...]:
+        """The m predictions, each of shape (..., n)."""
+        return self._components
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weights (..., n, m)."""
+        return self._weights
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape (..., n) of the stack."""
+        return self._weights.shape[:-1]
+
+    def take(self, index: Any) -> Self:
+        """The predictions at a slice or an integer array of any shape."""
+        return self._like(tuple(one.take(index) for one in self._components), self._weights[index])
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """Targets (n,), or (size, n), drawn from the predictions; vectors have one more dimension."""
+        generator = np.random.default_rng(rng)
+        if size is None:
+            return self._draw(generator)
+        return np.stack([self._draw(generator) for _ in range(size)])
+
+    def _draw(self, generator: np.random.Generator) -> Array:
+        ends = np.cumsum(self._weights, axis=-1)
+        chosen = (generator.random(self.shape)[..., None] * ends[..., -1:] >= ends[..., :-1]).sum(axis=-1)
+        draws = np.stack([one.sample(generator) for one in self._components])
+        return np.asarray(draws[chosen, np.arange(len(self))])
+
+    @property
+    def target_bytes(self) -> int:
+        """Bytes of a redrawn target."""
+        return self._components[0].target_bytes
+
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
+        """Targets as the components take them."""
+        return self._components[0].check_targets(targets, name)
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """Which of the targets every component of positive weight excludes."""
+        excluded = np.stack([one.impossible(targets) for one in self._components], axis=-1)
+        return np.asarray((excluded | (self._weights == 0.0)).all(axis=-1))
+
+    def check_compatible(self, other: Predictions, name: str) -> None:
+        """Raise unless ``other`` is a mixture of the same family."""
+        require_family(other, Mixture, name)
+        assert isinstance(other, Mixture)
+        self._components[0].check_compatible(other._components[0], name)
+
+    def embedding(self, metric: Metric) -> FloatArray:
+        """None: mixtures are compared by their expectations."""
+        raise self._no_metric(metric, "MMD(kernel), MixtureWasserstein()")
+
+    def distance(self, metric: Metric, other: Any) -> FloatArray:
+        """Distances (..., r, c) of these predictions (..., r) to others (..., c)."""
+        self.check_compatible(other, "other")
+        if isinstance(metric, MixtureWasserstein):
+            squares = self._squared_costs(metric, other)
+            return np.sqrt(transport_costs(self._weights, other._weights, squares))
+        return metric.between(self, other)
+
+    def _squared_costs(self, metric: MixtureWasserstein, other: Self) -> FloatArray:
+        """Squared distances of components, (..., r, c, m, m')."""
+        rows = [
+            np.stack([np.square(a.distance(metric.of_components, b)) for b in other._components], axis=-1)
+            for a in self._components
+        ]
+        return np.stack(rows, axis=-2)
+
+    def prepared(self, kernel: TargetKernel) -> Self:
+        """Mixtures of prepared components."""
+        return self._like(tuple(one.prepared(kernel) for one in self._components), self._weights)
+
+    def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
+        """``k(y, y')`` for all targets in rows and in columns, (..., r, c)."""
+        return self._components[0].target_tile(kernel, rows, columns)
+
+    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        def part(a: int) -> FloatArray:
+            tile = self._components[a].expected_kernel(kernel, targets)
+            tile *= self._weights[..., :, a, None]
+            return tile
+
+        return _sum_of(part, len(self._components))
+
+    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        def part(a: int) -> FloatArray:
+            tile = _sum_of(lambda b: pair(a, b), len(other._components))
+            tile *= self._weights[..., :, a, None]
+            return tile
+
+        def pair(a: int, b: int) -> FloatArray:
+            tile = self._components[a].expected_kernel2(kernel, other._components[b])
+            tile *= other._weights[..., None, :, b]
+            return tile
+
+        return _sum_of(part, len(self._components))
+
+    def cdf(self, targets: Array) -> FloatArray:
+        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
+        parts = np.stack([one.cdf(targets) for one in self._components], axis=-1)
+        return np.asarray((self._weights * parts).sum(axis=-1))
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Means (..., n), or (..., n, d) for vectors, and variances (..., n)."""
+        moments = [one.moments() for one in self._components]
+        means = np.stack([mean for mean, _ in moments], axis=-1)
+        is_vector = means.ndim > self._weights.ndim
+        weights = self._weights[..., None, :] if is_vector else self._weights
+        mean = (weights * means).sum(axis=-1)
+        spread = np.square(means - mean[..., None])
+        within = np.stack([variance for _, variance in moments], axis=-1)
+        within += spread.sum(axis=-2) if is_vector else spread
+        return np.asarray(mean), np.asarray((self._weights * within).sum(axis=-1))
+
+    def target_scale(self) -> float:
+        """Median of the standard deviations (roots of the traces of the covariances for vectors)."""
+        return median_standard_deviation(np.sqrt(self.moments()[1]))
+
+    def default_kernel(self) -> ProductKernel:
+        """``exp(-MMD / median)`` with the kernel of targets that is the default of the components."""
+        target_kernel = self._components[0].default_kernel().target_kernel
+        return ProductKernel(ExponentialKernel(MMD(target_kernel), "median"), target_kernel)
+
+    def describe(self, n: int | None = None) -> str:
+        """Family and dimensions in a few words."""
+        family, _, rest = self._components[0].describe(len(self) if n is None else n).partition(",")
+        return f"Mixture of {len(self._components)} {family},{rest}"
+
+    def followed_by(self, other: Self) -> Self:
+        """These predictions and others with as many components, in this order."""
+        self.check_compatible(other, "predictions")
+        if len(other._components) != len(self._components):
+            raise ValueError(
+                f"predictions: got mixtures of {len(other._components)} components, wanted {len(self._components)}"
+            )
+        pairs = zip(self._components, other._components, strict=True)
+        joined = self._like(tuple(a.followed_by(b) for a, b in pairs), np.concatenate([self._weights, other._weights]))
+        joined.notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
+        return joined
+
+
+def _sum_of(part: Callable[[int], FloatArray], number: int) -> FloatArray:
+    total = part(0)
+    for index in range(1, number):
+        total += part(index)
+    return total
+
+
+def _checked_components(components: Sequence[Predictions]) -> tuple[Predictions, ...]:
+    if isinstance(components, Predictions) or not isinstance(components, (list, tuple)):
+        raise TypeError(
+            f"components: got {components!r}, wanted a list of predictions such as [Normal(m1, s1), Normal(m2, s2)]"
+        )
+    if not components:
+        raise ValueError("components: got none, wanted at least one Predictions object")
+    for a, component in enumerate(components):
+        name = f"components[{a}]"
+        if not isinstance(component, Predictions):
+            raise TypeError(f"{name}: got {component!r}, wanted predictions such as Normal(mean, scale)")
+        if isinstance(component, Mixture):
+            raise TypeError(
+                f"{name}: got a Mixture, wanted its components and their weights times those of the mixture"
+            )
+        components[0].check_compatible(component, name)
+        if len(component) != len(components[0]):
+            raise ValueError(f"{name}: got {len(component)} distributions, wanted {len(components[0])} as in the first")
+    return tuple(components)

@@ -1,0 +1,315 @@
+"""Predicted normal distributions of vectors."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._arrays import to_array
+from caltest._loops import normals
+from caltest._types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._validation import finite_array, positive_number, real_array, vector_targets
+from caltest.kernels import (
+    Cityblock,
+    Euclidean,
+    ExponentialKernel,
+    GaussianKernel,
+    KernelWarning,
+    Metric,
+    ProductKernel,
+    TargetKernel,
+    Wasserstein,
+)
+from caltest.predictions.base import Predictions, median_standard_deviation, require_family
+
+ROUNDING = 1e-10
+"""Eigenvalues down to minus this, in units of the largest one, are zeros with rounding."""
+
+NUMBER, DIAGONAL, FULL = 0, 1, 2
+"""Dimensions of a covariance: v I, diag(v), or a matrix."""
+
+
+class MvNormal(Predictions):
+    """n normal distributions of vectors of d numbers, with means m and covariance matrices S.
+
+    With the Gaussian target kernel of bandwidth b (Widmann et al. 2021, appendix D.1)::
+
+        E k(Z, y)  = |I + S / b**2|**-1/2        exp(-(m - y)'  (b**2 I + S)**-1      (m - y)  / 2)
+        E k(Z, Z') = |I + (S + S') / b**2|**-1/2 exp(-(m - m')' (b**2 I + S + S')**-1 (m - m') / 2)
+
+    and likewise with diag(b**2) for one bandwidth per dimension.
+
+    Parameters
+    ----------
+    mean
+        (n, d) array-like, in units of the target.
+    covariance
+        Variances of isotropic distributions S = v I: (n,) array-like or one number; variances of the coordinates:
+        (n, d); covariance matrices: (n, d, d). Matrices are symmetric and positive semi-definite up to rounding
+        (1e-10 of their size); singular ones are allowed.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite, negative variances, matrices that are not symmetric or not positive
+        semi-definite, other shapes.
+
+    Notes
+    -----
+    ``Wasserstein()`` is ``sqrt(|m - m'|**2 + tr(S + S' - 2 (S**1/2 S' S**1/2)**1/2))``. For covariance matrices that
+    commute (isotropic and diagonal ones do) it is the Euclidean distance of the vectors (m, S**1/2), so functions of
+    it are kernels. Otherwise they need not be, and a ``KernelWarning`` says so. ``Euclidean()`` is the distance of
+    these vectors in any case, and the default.
+
+    Cost of E k(Z, Z') for a pair: O(d), and O(d**3) with full matrices.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.MvNormal([[0.0, 1.0], [2.0, 1.0]], [[1.0, 0.5], [2.0, 0.1]])
+    <MvNormal, n = 2, d = 2, diagonal covariances>
+    """
+
+    family = "MvNormal"
+
+    def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
+        self._mean = real_array(mean, "mean", ndim=2)
+        self._covariance = _checked_covariance(to_array(covariance, "covariance"), *self._mean.shape)
+        self._kind = self._covariance.ndim - 1
+        self._root = _roots(self._covariance) if self._kind == FULL else np.sqrt(self._covariance)
+        self._commute = self._kind != FULL or _commute(self._covariance)
+        for array in (self._mean, self._covariance, self._root):
+            array.flags.writeable = False
+
+    def _like(self, mean: FloatArray, covariance: FloatArray, root: FloatArray, kind: int, commute: bool) -> Self:
+        new = object.__new__(type(self))
+        new._mean, new._covariance, new._root, new._kind, new._commute = mean, covariance, root, kind, commute
+        return new
+
+    @property
+    def mean(self) -> FloatArray:
+        """Means (..., n, d)."""
+        return self._mean
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Variances (..., n) or (..., n, d), or covariance matrices (..., n, d, d)."""
+        return self._covariance
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the targets."""
+        return int(self._mean.shape[-1])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape (..., n) of the stack."""
+        return self._mean.shape[:-1]
+
+    def take(self, index: Any) -> Self:
+        """The predictions at a slice or an integer array of any shape."""
+        return self._like(self._mean[index], self._covariance[index], self._root[index], self._kind, self._commute)
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """Targets (n, d), or (size, n, d), drawn from the predictions."""
+        shape = self._mean.shape if size is None else (size, *self._mean.shape)
+        noise = np.random.default_rng(rng).standard_normal(shape)
+        return self._mean + self._times_root(noise)
+
+    def _times_root(self, vectors: FloatArray) -> FloatArray:
+        if self._kind == FULL:
+            return np.asarray((self._root @ vectors[..., None])[..., 0])
+        return vectors * (self._root[..., None] if self._kind == NUMBER else self._root)
+
+    @property
+    def target_bytes(self) -> int:
+        """Bytes of a redrawn target."""
+        return 8 * self.dimension
+
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
+        """Vectors as an (n, d) float array."""
+        return vector_targets(targets, len(self), self.dimension, name)
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """Which of the targets lie outside of the subspace of a singular covariance matrix by more than rounding."""
+        difference = targets - self._mean
+        size = 1e-9 * np.maximum(np.abs(targets).max(axis=-1), np.abs(self._mean).max(axis=-1))
+        if self._kind != FULL:
+            spread = self._root[:, None] if self._kind == NUMBER else self._root
+            return np.asarray(((spread == 0.0) & (np.abs(difference) > size[:, None])).any(axis=-1))
+        values, vectors = np.linalg.eigh(self._covariance)
+        components = np.abs(vectors.swapaxes(-1, -2) @ difference[..., None])[..., 0]
+        return np.asarray(((values <= ROUNDING * values[:, -1:]) & (components > size[:, None])).any(axis=-1))
+
+    def check_compatible(self, other: Predictions, name: str) -> None:
+        """Raise unless ``other`` is normal with as many dimensions."""
+        require_family(other, MvNormal, name)
+        assert isinstance(other, MvNormal)
+        if other.dimension != self.dimension:
+            raise ValueError(
+                f"{name}: got vectors of length {other.dimension}, wanted {self.dimension} as in the predictions"
+            )
+
+    def embedding(self, metric: Metric) -> FloatArray:
+        """Vectors (m, S**1/2), with the diagonal of the root for diagonal covariances."""
+        if not isinstance(metric, (Wasserstein, Euclidean, Cityblock)):
+            raise self._no_metric(metric, "Wasserstein(), Euclidean(), Cityblock(), MMD(kernel)")
+        if self._kind == FULL:
+            root = self._root.reshape(*self.shape, -1)
+        elif self._kind == DIAGONAL:
+            root = self._root
+        elif isinstance(metric, Cityblock):
+            root = np.broadcast_to(self._root[..., None], self._mean.shape)
+        else:
+            root = np.sqrt(self.dimension) * self._root[..., None]
+        return np.concatenate([self._mean, root], axis=-1)
+
+    def distance(self, metric: Metric, other: Any) -> FloatArray:
+        """Distances (..., r, c) of these predictions (..., r) to others (..., c)."""
+        self.check_compatible(other, "other")
+        left, right = self._of_one_kind(other)
+        if isinstance(metric, Wasserstein) and not (left._commute and right._commute):
+            return left._bures_wasserstein(right)
+        return metric.between(left, right)
+
+    def _bures_wasserstein(self, other: Self) -> FloatArray:
+        squares = np.square(Euclidean().tile(self._mean, other._mean))
+        traces = [np.trace(one._covariance, axis1=-2, axis2=-1) for one in (self, other)]
+        squares += traces[0][..., :, None] + traces[1][..., None, :]
+        for i in range(squares.shape[-2]):
+            root = self._root[..., i, None, :, :]
+            values = np.linalg.eigvalsh(root @ other._covariance @ root)
+            squares[..., i, :] -= 2.0 * np.sqrt(np.maximum(values, 0.0)).sum(axis=-1)
+        squares[squares < 1e-14 * (traces[0][..., :, None] + traces[1][..., None, :])] = 0.0
+        return np.sqrt(squares, out=squares)
+
+    def warn_of(self, metric: Metric) -> None:
+        """Warn of the Wasserstein distance of covariance matrices that do not commute."""
+        if isinstance(metric, Wasserstein) and not self._commute:
+            warnings.warn(
+                "the 2-Wasserstein distance of normal distributions whose covariance matrices do not commute is not "
+                "that of a Hilbert space: functions of it need not be positive definite, calibration errors can be "
+                "negative and miscalibration can go unseen. Use Euclidean(), the distance of the means and roots of "
+                "the covariance matrices, or MMD(kernel).",
+                KernelWarning,
+                stacklevel=2,
+            )
+
+    def target_scale(self) -> float:
+        """Median of the roots of the traces of the covariance matrices, the typical distance to the mean."""
+        return median_standard_deviation(np.sqrt(self.moments()[1]))
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Means (..., n, d), and traces of the covariance matrices (..., n)."""
+        if self._kind == FULL:
+            return self._mean, np.trace(self._covariance, axis1=-2, axis2=-1)
+        return self._mean, self._covariance.sum(axis=-1) if self._kind else self.dimension * self._covariance
+
+    def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
+        """``k(y, y')`` for all targets in rows (..., r, d) and in columns (..., c, d), of shape (..., r, c)."""
+        return kernel.vector_target_tile(rows, columns)
+
+    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        certain = self._like(targets, np.zeros(targets.shape[:-1]), np.zeros(targets.shape[:-1]), NUMBER, True)
+        return self._expected_kernel2(kernel, certain)
+
+    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        if not isinstance(kernel, GaussianKernel):
+            raise self._no_closed_form(kernel, "GaussianKernel(bandwidth=...) or sums of such kernels")
+        widths = kernel.widths(self.dimension)
+        left, right = self._of_one_kind(other)
+        if left._kind == FULL:
+            return normals.full(left._in_units_of(widths), right._in_units_of(widths))
+        return normals.diagonal(left._in_units_of(widths), right._in_units_of(widths))
+
+    def _of_one_kind(self, other: Self) -> tuple[Self, Self]:
+        kind = max(self._kind, other._kind)
+        return self._as_kind(kind), other._as_kind(kind)
+
+    def _as_kind(self, kind: int) -> Self:
+        if kind == self._kind:
+            return self
+        arrays = []
+        for values in (self._covariance, self._root):
+            diagonal = values
+            if self._kind == NUMBER:
+                diagonal = np.broadcast_to(values[..., None], self._mean.shape)
+            arrays.append(diagonal[..., None] * np.eye(self.dimension) if kind == FULL else diagonal)
+        return self._like(self._mean, arrays[0], arrays[1], kind, self._commute)
+
+    def _in_units_of(self, widths: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self._kind == FULL:
+            return self._mean / widths, self._covariance / np.outer(widths, widths)
+        return self._mean / widths, self._as_kind(DIAGONAL)._covariance / widths**2
+
+    def at_temperature(self, temperature: float) -> Self:
+        """The same means and T times the covariance matrices (with respect to the Lebesgue measure)."""
+        t = positive_number("temperature", temperature)
+        return self._like(self._mean, t * self._covariance, np.sqrt(t) * self._root, self._kind, self._commute)
+
+    def default_kernel(self) -> ProductKernel:
+        """``exp(-d / median) x Gaussian`` with d the distance of (m, S**1/2), W2 for covariances that commute."""
+        metric = Wasserstein() if self._commute else Euclidean()
+        return ProductKernel(ExponentialKernel(metric, "median"), GaussianKernel(bandwidth="median"))
+
+    def describe(self, n: int | None = None) -> str:
+        """Family and dimensions in a few words."""
+        kind = {NUMBER: "isotropic", DIAGONAL: "diagonal", FULL: "full"}[self._kind]
+        return f"MvNormal, n = {len(self) if n is None else n}, d = {self.dimension}, {kind} covariances"
+
+    def followed_by(self, other: Self) -> Self:
+        """These predictions and others, in this order."""
+        self.check_compatible(other, "predictions")
+        left, right = self._of_one_kind(other)
+        covariance = np.concatenate([left._covariance, right._covariance])
+        commute = left._kind != FULL or _commute(covariance)
+        mean, root = np.concatenate([left._mean, right._mean]), np.concatenate([left._root, right._root])
+        return self._like(mean, covariance, root, left._kind, commute)
+
+
+def _checked_covariance(array: Array, n: int, d: int) -> FloatArray:
+    """Variances (n,) or (n, d), or symmetric matrices (n, d, d)."""
+    if array.ndim == 0:
+        array = np.full(n, array)
+    if array.shape not in ((n,), (n, d), (n, d, d)):
+        raise ValueError(
+            f"covariance: got shape {array.shape}, wanted ({n},) variances, ({n}, {d}) variances of the coordinates or "
+            f"({n}, {d}, {d}) matrices for means of shape ({n}, {d}); one matrix for all: numpy.broadcast_to"
+        )
+    values = finite_array(array, "covariance")
+    if values.ndim < 3:
+        if (values < 0.0).any():
+            i = int(np.argwhere(values < 0.0)[0][0])
+            raise ValueError(f"covariance: got {values.min():.6g} at row {i}, wanted variances of at least 0")
+        return values
+    size = np.abs(values).max(axis=(1, 2))
+    gaps = np.abs(values - values.swapaxes(1, 2)).max(axis=(1, 2))
+    if (gaps > ROUNDING * size).any():
+        i = int(np.argmax(gaps > ROUNDING * size))
+        raise ValueError(f"covariance: got a matrix at row {i} that differs from its transpose by {gaps[i]:.3g}")
+    return np.asarray((values + values.swapaxes(1, 2)) / 2.0)
+
+
+def _roots(matrices: FloatArray) -> FloatArray:
+    """Symmetric positive semi-definite square roots (n, d, d)."""
+    values, vectors = np.linalg.eigh(matrices)
+    low = values[:, 0] < -ROUNDING * np.abs(values).max(axis=1)
+    if low.any():
+        i = int(np.argmax(low))
+        raise ValueError(
+            f"covariance: got a matrix at row {i} with the eigenvalue {values[i, 0]:.3g}, wanted positive "
+            "semi-definite matrices"
+        )
+    roots = np.sqrt(np.maximum(values, 0.0))
+    return np.asarray((vectors * roots[:, None, :]) @ vectors.swapaxes(1, 2))
+
+
+def _commute(matrices: FloatArray) -> bool:
+    """Whether all matrices commute: whether the eigenvectors of a generic weighted sum are those of each of them."""
+    weights = 0.5 + np.modf(np.arange(1, len(matrices) + 1) * 0.6180339887498949)[0]
+    sizes = np.maximum(np.abs(matrices).max(axis=(1, 2)), np.finfo(float).tiny)
+    _, vectors = np.linalg.eigh(np.einsum("i,iab->ab", weights / sizes, matrices))
+    rotated = vectors.T @ matrices @ vectors
+    d = rotated.shape[1]
+    rotated[:, np.arange(d), np.arange(d)] = 0.0
+    return bool((np.abs(rotated).max(axis=(1, 2)) <= 1e-9 * sizes).all())
