@@ -26,8 +26,7 @@ class MixtureWasserstein(Metric):
 
     Notes
     -----
-    Cost: for each pair an assignment problem if all weights are equal, microseconds, else a linear programme,
-    milliseconds.
+    Cost: a transport problem for each pair, about 60 microseconds for ten components.
 
     Warns
     -----
