@@ -158,10 +158,9 @@ class Mixture(Predictions):
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         if self._is_fused(kernel):
-            certain = (targets / kernel.width)[..., None]
-            return normals.mixture(
-                self._in_units_of(kernel.width), (certain, np.zeros_like(certain), np.ones_like(certain))
-            )
+            points = (targets / kernel.width)[..., None]
+            certain = points, np.zeros_like(points), np.ones_like(points)
+            return normals.mixture(self._in_units_of(kernel.width), certain)
 
         def part(a: int) -> FloatArray:
             tile = self._components[a].expected_kernel(kernel, targets)
