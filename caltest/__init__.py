@@ -77,8 +77,11 @@ from caltest.predictions import (
     MvNormal,
     Normal,
     Predictions,
+    Residuals,
     classwise,
     median_bandwidth,
+    pit_values,
+    standardised_residuals,
     top_label,
 )
 from caltest.result import CalibrationTestResult, ConfidenceInterval
@@ -137,6 +140,7 @@ __all__ = [
     "ProductKernel",
     "QuantileBinning",
     "RationalQuadraticKernel",
+    "Residuals",
     "SquaredEuclidean",
     "SumKernel",
     "SumOfProducts",
@@ -147,5 +151,7 @@ __all__ = [
     "classwise",
     "load_digits_predictions",
     "median_bandwidth",
+    "pit_values",
+    "standardised_residuals",
     "top_label",
 ]

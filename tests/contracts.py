@@ -124,6 +124,22 @@ KERNELS[ct.Mixture] = [
     ),
 ]
 
+
+def residuals():
+    rng = np.random.default_rng(8)
+    predictions = ct.Normal(rng.normal(size=N), rng.uniform(0.2, 1.5, N))
+    return Sample(*ct.standardised_residuals(predictions, rng.normal(size=N)))
+
+
+FAMILIES[ct.Residuals] = residuals
+KERNELS[ct.Residuals] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7)),
+    ct.ProductKernel(
+        metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=0.5)), 0.5),
+        ct.GaussianKernel(bandwidth=0.5) + 2.0 * ct.GaussianKernel(bandwidth=2.0),
+    ),
+]
+
 CASES = [(family, kernel) for family, kernels in KERNELS.items() for kernel in kernels]
 
 

@@ -129,7 +129,7 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     def resolve_metric(self, predictions: PredictedDistributions) -> Self:
         """The same kernel with the settings of its metric that depend on the predictions replaced by their values."""
-        metric = self.metric.resolve(predictions)
+        metric = predictions.resolve_metric(self.metric)
         return self if metric is self.metric else self._changed("metric", metric)
 
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:

@@ -12,6 +12,7 @@ from caltest.predictions.mixture import Mixture
 from caltest.predictions.mvnormal import MvNormal
 from caltest.predictions.normal import Normal
 from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label
+from caltest.predictions.residuals import Residuals, pit_values, standardised_residuals
 
 __all__ = [
     "MEDIAN_OF",
@@ -25,12 +26,15 @@ __all__ = [
     "MvNormal",
     "Normal",
     "Predictions",
+    "Residuals",
     "Sample",
     "ZeroBandwidth",
     "as_predictions",
     "as_sample",
     "classwise",
     "median_bandwidth",
+    "pit_values",
     "reduce_to_top_label",
+    "standardised_residuals",
     "top_label",
 ]

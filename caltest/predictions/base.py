@@ -84,6 +84,10 @@ class Predictions(ABC):
     def embedding(self, metric: Metric) -> FloatArray:
         """Vectors (..., n, d) whose distances are the metric; ``TypeError`` if the family does not have it."""
 
+    def resolve_metric(self, metric: Metric) -> Metric:
+        """The metric with every setting that depends on the predictions replaced by its value."""
+        return metric.resolve(self)
+
     def warn_of(self, metric: Metric) -> None:
         """Warn if functions of the metric of these predictions need not be positive definite."""
 
@@ -193,6 +197,19 @@ class Predictions(ABC):
         ``TypeError`` for vectors and unordered classes.
         """
         raise TypeError(f"predictions: got {self.family} predictions, which have no distribution function")
+
+    def check_continuous(self) -> None:
+        """Raise ``TypeError`` unless the family is continuous, ``ValueError`` if a prediction has no spread."""
+        raise TypeError(
+            f"predictions: got {self.family} predictions, which are not continuous distributions of a real target"
+        )
+
+    def standardised(self, targets: Array) -> "tuple[Predictions, Array]":
+        """The law of residuals ``(Z - m) / s`` of each prediction, and those of the targets."""
+        raise TypeError(
+            f"predictions: got {self.family} predictions, which have no location and scale, for standardised "
+            "residuals; wanted Normal, Laplace or MvNormal ones, say, or pit_values(predictions, targets)"
+        )
 
     def at_temperature(self, temperature: float) -> "Predictions":
         """Predictions with densities proportional to ``p**(1/T)`` (Widmann et al. 2021, Definition F.1).

@@ -73,6 +73,20 @@ class LocationScale(Predictions):
         z = (targets - self._mean) / np.where(certain, 1.0, self._scale)
         return np.where(certain, z >= 0.0, self._noise_cdf(z))
 
+    def check_continuous(self) -> None:
+        """Raise unless all scales are positive."""
+        if (self._scale == 0.0).any():
+            raise ValueError(
+                f"scale: got 0 at row {int(np.argmax(self._scale == 0.0))}, wanted positive scales: outcomes cannot be "
+                "measured in units of a scale of 0"
+            )
+
+    def standardised(self, targets: Array) -> tuple[Predictions, Array]:
+        """The law of E, and ``(y - mean) / scale``."""
+        self.check_continuous()
+        law = self._like(np.zeros(self.shape), np.ones(self.shape))
+        return law, (targets - self._mean) / self._scale
+
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Real targets as an (n,) float array."""
         values = real_array(targets, name, ndim=1)
