@@ -20,7 +20,7 @@ from caltest.kernels import (
     SumOfProducts,
     TotalVariation,
 )
-from caltest.predictions import FinitePredictions, Predictions
+from caltest.predictions import Bernoulli, Categorical, Predictions
 
 NORMS = (TotalVariation, Cityblock, Euclidean)
 
@@ -69,7 +69,8 @@ def lines_and_rest(kernel: PairKernel, predictions: Predictions) -> tuple[list[L
 
 def on_a_line(kernel: ProductKernel, predictions: Predictions) -> Line | None:
     """The line, or None if predictions or kernel are not of that kind."""
-    if not (isinstance(predictions, FinitePredictions) and predictions.n_classes == 2):
+    # The places on the line are the probabilities, by which not all predictions with two outcomes are compared.
+    if not (isinstance(predictions, (Bernoulli, Categorical)) and predictions.n_classes == 2):
         return None
     metric_kernel = kernel.prediction_kernel
     if not isinstance(metric_kernel, ExponentialKernel) or metric_kernel.power != 1:

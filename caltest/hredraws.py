@@ -10,12 +10,12 @@ import numpy as np
 
 from caltest._loops import redraws
 from caltest._loops.gaussian import smoothed_gaussian_sums
+from caltest._loops.members import redrawn_sums
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray, IntArray
 from caltest.hlabels import features_are_faster, root_of, tile_sums_by_features
 from caltest.hlines import Line, on_a_line
-from caltest.hstatistics import h_diagonal
 from caltest.htiles import Place
 from caltest.kernels import (
     GaussianKernel,
@@ -26,6 +26,7 @@ from caltest.kernels import (
     RadialKernel,
     TargetKernel,
 )
+from caltest.kernels.forms import form_of
 from caltest.predictions import FinitePredictions, Normal, Predictions, Sample
 
 Places = tuple[Iterable[Place], int]
@@ -168,6 +169,8 @@ def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, target
         return _pair_sums_of_classes(prediction_kernels, target_kernel, predictions, targets, places)
     if isinstance(predictions.law, Normal) and _is_gaussian(target_kernel):
         return _pair_sums_normal(prediction_kernels, target_kernel, predictions, targets, places)
+    if targets.ndim == 2:
+        return _pair_sums_of_numbers(prediction_kernels, target_kernel, predictions, targets, places)
     return _pair_sums_one_by_one(prediction_kernels, target_kernel, predictions, targets, places)
 
 
@@ -340,6 +343,52 @@ def _pair_sums_normal(
     return _total(tile_sums, places)
 
 
+def _pair_sums_of_numbers(
+    kernels: Sequence[PredictionKernel],
+    target_kernel: TargetKernel,
+    predictions: Predictions,
+    targets: Array,
+    places: Places,
+) -> FloatArray:
+    """Term by term, each for all redraws at once: what families with targets on the line can have in common."""
+    predictions = predictions.prepared(target_kernel)
+
+    def tile_sums(place: Place) -> FloatArray:
+        rows, columns = place
+        left, right = predictions.take(rows), predictions.take(columns)
+        weights = _kernel_tiles(kernels, left, right)
+        if rows == columns:
+            weights = np.triu(weights, k=1)
+        left, right = left.law, right.law
+        sums = _target_sums(target_kernel, left, weights, targets, place)
+        sums -= left.expectation_sums(target_kernel, weights, targets[:, columns])
+        sums -= right.expectation_sums(target_kernel, weights.swapaxes(1, 2), targets[:, rows])
+        constants: FloatArray = np.einsum("lij,ij->l", weights, left.expected_kernel2(target_kernel, right))
+        sums += constants[:, None]
+        return sums
+
+    return _total(tile_sums, places)
+
+
+def _target_sums(
+    kernel: TargetKernel, law: Predictions, weights: FloatArray, targets: Array, place: Place
+) -> FloatArray:
+    """``sum_ij w_lij k(y_bi, y_bj)`` over a tile, (L, B), compiled for kernels that are known functions."""
+    rows, columns = place
+    sums = np.zeros((weights.shape[0], targets.shape[0]))
+    y = targets.T
+    for weight, term in kernel.weighted_terms:
+        form = form_of(term)
+        if form is None:
+            tiles = (law.target_tile(term, one[rows], one[columns]) for one in targets)
+            sums += weight * np.stack([np.einsum("lij,ij->l", weights, tile) for tile in tiles], axis=1)
+        else:
+            left, right = (np.ascontiguousarray(y[part], dtype=np.float64) for part in place)
+            function = form.kind, form.shape, float(form.factors[0])
+            sums += weight * redrawn_sums(*function, weights, left, right, rows == columns)
+    return sums
+
+
 def _pair_sums_one_by_one(
     kernels: Sequence[PredictionKernel],
     target_kernel: TargetKernel,
@@ -373,8 +422,25 @@ def _pair_sums_one_by_one(
 def _diagonal_sums(kernel: PairKernel, predictions: Predictions, targets: Array) -> FloatArray:
     """``sum_i h_ii`` for each of the targets."""
     if not isinstance(predictions, FinitePredictions):
-        return np.array([h_diagonal(kernel, Sample(predictions, y)).sum() for y in targets])
+        sums = [_diagonal_sums_of_terms(one, predictions, targets) for one in kernel.products]
+        return np.asarray(np.sum(sums, axis=0))
     return np.asarray(np.sum([_finite_diagonal_sums(one, predictions, targets) for one in kernel.products], axis=0))
+
+
+def _diagonal_sums_of_terms(kernel: ProductKernel, predictions: Predictions, targets: Array) -> FloatArray:
+    """``sum_i k_P(p_i, p_i) (k(y_i, y_i) - 2 E k(Z_i, y_i) + E k(Z_i, Z~_i))`` for each of the targets."""
+    n, target_kernel = len(predictions), kernel.target_kernel
+    each = predictions.prepared(target_kernel).take(np.arange(n)[:, None])
+    weights, law = kernel.prediction_kernel.tile(each, each)[:, 0, 0], each.law
+    constants = law.expected_kernel2(target_kernel, law)[:, 0, 0]
+    sums = []
+    for part in ranges(targets.shape[0], max(1, LABELS_AT_ONCE // n)):
+        y = np.ascontiguousarray(np.moveaxis(targets[part], 0, 1))
+        centred = law.target_tile(target_kernel, y[:, :, None], y[:, :, None])[..., 0, 0]
+        centred -= 2.0 * law.expected_kernel(target_kernel, y)[:, 0]
+        centred += constants[:, None]
+        sums.append(weights @ centred)
+    return np.concatenate(sums)
 
 
 def _finite_diagonal_sums(kernel: ProductKernel, predictions: FinitePredictions, targets: Array) -> FloatArray:

@@ -140,7 +140,70 @@ KERNELS[ct.Residuals] = [
     ),
 ]
 
-CASES = [(family, kernel) for family, kernels in KERNELS.items() for kernel in kernels]
+
+def vector_ensemble():
+    rng = np.random.default_rng(20)
+    members = rng.normal(size=(N, 1, 2)) + rng.normal(size=(N, 6, 2))
+    return Sample(ct.Ensemble(members), rng.normal(size=(N, 2)))
+
+
+def large_ensemble():
+    """So many members that the Gaussian kernel is summed by waves."""
+    rng = np.random.default_rng(21)
+    return Sample(ct.Ensemble(rng.normal(size=(N, 1)) + rng.normal(size=(N, 60))), rng.normal(size=N))
+
+
+def drawn_ensemble():
+    return Sample(normal().predictions.to_ensemble(5, rng=1), normal().targets)
+
+
+def quantile_forecast():
+    """Forecasts for which the number of an interval lies in that interval, so that outcomes can be given twice."""
+    rng = np.random.default_rng(22)
+    values = np.arange(4) + rng.uniform(0.05, 0.95, (N, 4))
+    predictions = ct.QuantileForecast([0.1, 0.3, 0.8, 0.9], values)
+    return Sample(predictions, rng.integers(0, 5, N))
+
+
+def one_quantile():
+    rng = np.random.default_rng(23)
+    return Sample(ct.QuantileForecast([0.7], rng.uniform(0.05, 0.95, (N, 1))), rng.integers(0, 2, N))
+
+
+FAMILIES[ct.QuantileForecast] = quantile_forecast
+KERNELS[ct.Ensemble] += [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.5)),
+    ct.ProductKernel(metric_kernel(ct.MMD(ct.LaplacianKernel(0.5)), 1.0), ct.MaternKernel(bandwidth=0.7, order=2.5)),
+    ct.ProductKernel(
+        ct.GaussianKernel(ct.EnergyDistance(), 1.0),
+        0.5 * ct.GaussianKernel(bandwidth=0.3) + ct.ExponentialKernel(bandwidth=1.0, exponent=1.5),
+    ),
+]
+KERNELS[ct.QuantileForecast] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.DeltaKernel()),
+    ct.ProductKernel(ct.GaussianKernel(ct.Wasserstein(), 0.5), ct.LaplacianKernel(0.3)),
+    ct.ProductKernel(
+        ct.MaternKernel(ct.Wasserstein(), 0.5), ct.MatrixKernel(np.eye(5) + 0.5) + ct.GaussianKernel(bandwidth=0.2)
+    ),
+]
+
+CASES = [(FAMILIES[family], kernel) for family, kernels in KERNELS.items() for kernel in kernels]
+CASES += [
+    (
+        vector_ensemble,
+        ct.ProductKernel(metric_kernel(ct.EnergyDistance(), 1.0), ct.GaussianKernel(bandwidth=(0.7, 2.0))),
+    ),
+    (
+        vector_ensemble,
+        ct.ProductKernel(metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.LaplacianKernel(2.0)),
+    ),
+    (large_ensemble, KERNELS[ct.Ensemble][0]),
+    (drawn_ensemble, KERNELS[ct.Ensemble][0]),
+    (one_quantile, KERNELS[ct.QuantileForecast][0]),
+]
+
+NOT_CENTRED = {drawn_ensemble}
+"""Targets are redrawn from other distributions than those over which expectations are taken."""
 
 
 def estimators(sample, kernel):
@@ -154,7 +217,7 @@ def estimators(sample, kernel):
     ]
     if isinstance(kernel, ct.ProductKernel):
         made.append(ct.LowRankSKCE(kernel, rank=5, rng=1).resolve(sample.predictions))
-    if isinstance(sample.predictions, FinitePredictions):
+    if isinstance(sample.predictions, FinitePredictions) and not isinstance(sample.predictions, ct.QuantileForecast):
         made += [
             ct.ECE(ct.UniformBinning(4)),
             ct.ECE(ct.MedianVarianceBinning(3), ct.SquaredEuclidean()),

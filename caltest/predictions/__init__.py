@@ -11,6 +11,7 @@ from caltest.predictions.laplace import Laplace
 from caltest.predictions.mixture import Mixture
 from caltest.predictions.mvnormal import MvNormal
 from caltest.predictions.normal import Normal
+from caltest.predictions.quantiles import QuantileForecast
 from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label
 from caltest.predictions.residuals import Residuals, pit_values, standardised_residuals
 
@@ -26,6 +27,7 @@ __all__ = [
     "MvNormal",
     "Normal",
     "Predictions",
+    "QuantileForecast",
     "Residuals",
     "Sample",
     "ZeroBandwidth",

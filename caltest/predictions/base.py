@@ -124,14 +124,14 @@ class Predictions(ABC):
 
         ``ClosedFormMissing`` if the family has no way to compute it.
         """
-        return _weighted_sum(kernel, lambda term: self._expected_kernel(term, targets))
+        return weighted_sum(kernel, lambda term: self._expected_kernel(term, targets))
 
     def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``E k(Z, Z')`` with Z from each prediction (..., r) and Z' from each other one (..., c): (..., r, c).
 
         ``ClosedFormMissing`` if the family has no way to compute it.
         """
-        return _weighted_sum(kernel, lambda term: self._expected_kernel2(term, other))
+        return weighted_sum(kernel, lambda term: self._expected_kernel2(term, other))
 
     @abstractmethod
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
@@ -152,8 +152,15 @@ class Predictions(ABC):
         single = self.take(np.arange(len(self))[:, None])
         return single.expected_kernel2(kernel, single)[:, 0, 0]
 
+    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c), or (B, c, d): (L, B)."""
+        return np.stack([np.einsum("lij,ij->l", weights, self.expected_kernel(kernel, y)) for y in targets], axis=1)
+
     def energy_distances(self, other: Self) -> FloatArray:
-        """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c)."""
+        """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c).
+
+        Differences that are rounding are 0.
+        """
         raise TypeError(f"metric: got EnergyDistance() for {self.family} predictions, wanted MMD(kernel)")
 
     def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
@@ -231,7 +238,7 @@ class Predictions(ABC):
         return TypeError(f"metric: got {metric!r} for {self.family} predictions, wanted one of {known}")
 
 
-def _weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatArray]) -> FloatArray:
+def weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatArray]) -> FloatArray:
     """A function that is linear in the kernel."""
     (weight, term), *rest = kernel.weighted_terms
     total = function(term)
