@@ -14,10 +14,10 @@ from caltest._loops.members import redrawn_sums
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray, IntArray
+from caltest.hlabels import features_are_faster, root_of, tile_sums_by_features
 from caltest.hlines import Line, on_a_line
 from caltest.htiles import Place
 from caltest.kernels import (
-    DeltaKernel,
     GaussianKernel,
     Metric,
     PairKernel,
@@ -47,22 +47,25 @@ def redrawn_means(
 ) -> FloatArray:
     """``mean_of_pairs`` for each of the kernels and each of the targets (B, n): (L, B).
 
-    All kernels have the same target kernel. Time O(n**2) for the kernels and, with classes, O(n**2) for the pairs of
-    redrawn labels that differ from the most probable class and agree with each other; O(n B) for binary predictions
-    with an exponential kernel. Memory O(n B) labels of one byte.
+    Products with the same target kernel are summed together. Time O(n**2) for the kernels and, with classes, O(n**2)
+    for the pairs of redrawn labels that differ from the most probable class and, for the Delta kernel, agree with each
+    other; O(n B) for binary predictions with an exponential kernel. Memory O(n B) labels of one byte.
     """
-    if any(len(kernel.products) > 1 for kernel in kernels):
-        each = [
-            [redrawn_means([product], predictions, targets, unbiased)[0] for product in kernel.products]
-            for kernel in kernels
-        ]
-        return np.array([np.sum(means, axis=0) for means in each])
-    return _redrawn_means([kernel.products[0] for kernel in kernels], predictions, targets, unbiased)
+    places: dict[TargetKernel, list[tuple[int, ProductKernel]]] = {}
+    for one, kernel in enumerate(kernels):
+        for product in kernel.products:
+            places.setdefault(product.target_kernel, []).append((one, product))
+    means = np.zeros((len(kernels), targets.shape[0]))
+    for owners in places.values():
+        some = _redrawn_means([product for _, product in owners], predictions, targets, unbiased)
+        np.add.at(means, [one for one, _ in owners], some)
+    return means
 
 
 def _redrawn_means(
     kernels: Sequence[ProductKernel], predictions: Predictions, targets: Array, unbiased: bool
 ) -> FloatArray:
+    """``redrawn_means`` for kernels with the same target kernel."""
     n = len(predictions)
     lines = [on_a_line(kernel, predictions) for kernel in kernels]
     pairs = np.empty((len(kernels), targets.shape[0]))
@@ -163,7 +166,7 @@ def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, target
     target_kernel = kernels[0].target_kernel
     prediction_kernels = [kernel.prediction_kernel for kernel in kernels]
     if isinstance(predictions, FinitePredictions):
-        return _pair_sums_finite(prediction_kernels, target_kernel, predictions, targets, places)
+        return _pair_sums_of_classes(prediction_kernels, target_kernel, predictions, targets, places)
     if isinstance(predictions.law, Normal) and _is_gaussian(target_kernel):
         return _pair_sums_normal(prediction_kernels, target_kernel, predictions, targets, places)
     if targets.ndim == 2:
@@ -195,25 +198,70 @@ def _kernel_tiles(kernels: Sequence[PredictionKernel], left: Predictions, right:
     return tiles
 
 
-def _pair_sums_finite(
+def _pair_sums_of_classes(
     kernels: Sequence[PredictionKernel],
     target_kernel: TargetKernel,
     predictions: FinitePredictions,
     targets: Array,
     places: Places,
 ) -> FloatArray:
-    """One addition for each pair of redrawn labels that differ from their bases and agree.
+    """In the faster of two ways, of which the Delta kernel, up to a factor, needs only one."""
+    gram = predictions.gram(target_kernel)
+    factor = _multiple_of_identity(gram)
+    if factor is not None:
+        return factor * _pair_sums_finite(kernels, None, predictions, targets, places)
+    root = root_of(gram)
+    if features_are_faster(predictions, root.shape[0]):
+        return _pair_sums_by_features(kernels, root, predictions, targets, places)
+    return _pair_sums_finite(kernels, gram, predictions, targets, places)
+
+
+def _multiple_of_identity(gram: FloatArray) -> float | None:
+    """a, if the matrix is ``a I + b`` with numbers a and b: b is of no effect on residuals, which sum to 0."""
+    equal, other = gram[0, 0], gram[0, -1]
+    if np.array_equal(gram, np.where(np.eye(gram.shape[0], dtype=bool), equal, other)):
+        return float(equal - other)
+    return None
+
+
+def _pair_sums_by_features(
+    kernels: Sequence[PredictionKernel],
+    root: FloatArray,
+    predictions: FinitePredictions,
+    targets: Array,
+    places: Places,
+) -> FloatArray:
+    """Matrix products, for labels that often change."""
+    labels = np.ascontiguousarray(targets, dtype=predictions.label_type)
+    means = predictions.probabilities @ root.T
+
+    def tile_sums(place: Place) -> FloatArray:
+        rows, columns = place
+        values = _kernel_tiles(kernels, predictions.take(rows), predictions.take(columns))
+        if rows == columns:
+            values = np.triu(values, k=1)
+        return tile_sums_by_features(values, root, means, labels, place)
+
+    return _total(tile_sums, places)
+
+
+def _pair_sums_finite(
+    kernels: Sequence[PredictionKernel],
+    matrix: FloatArray | None,
+    predictions: FinitePredictions,
+    targets: Array,
+    places: Places,
+) -> FloatArray:
+    """One addition for each pair of redrawn labels that differ from their bases and, without a matrix, agree.
 
     The residual of a redraw is e_y - p = q + d with q = e_m - p, where m is the base: the most probable class if its
-    probability exceeds 1/2, else none (e_m = 0). With A the matrix of the target kernel, K that of the predictions
-    and R = K q A over the pairs i != j of the tiles::
+    probability exceeds 1/2, else none (e_m = 0). With A the matrix of the target kernel, by default I, K that of the
+    predictions and R = K q A over the pairs i != j of the tiles::
 
         sum_{i<j} h_ij = sum_i R_i . q_i / 2 + sum_i R_i . d_i + sum_{i<j} K_ij d_i' A d_j
     """
     labels = np.ascontiguousarray(targets, dtype=predictions.label_type)
     base, anchors = predictions.bases, predictions.anchors
-    gram = predictions.gram(target_kernel)
-    is_delta = isinstance(target_kernel, DeltaKernel)
 
     def tile_sums(place: Place) -> tuple[slice, slice, FloatArray, FloatArray, FloatArray]:
         rows, columns = place
@@ -224,10 +272,10 @@ def _pair_sums_finite(
         if rows == columns:
             values = np.triu(values)
         begin = rows.start, columns.start
-        if is_delta:
-            pairs = _equal_sums(values, base, labels, begin, gram.shape[0])
+        if matrix is None:
+            pairs = _equal_sums(values, base, labels, begin, predictions.n_classes)
         else:
-            pairs = np.stack([redraws.gram_sums(tile, gram, base, labels, *begin) for tile in values])
+            pairs = np.stack([redraws.gram_sums(tile, matrix, base, labels, *begin) for tile in values])
         return rows, columns, pairs, across, down
 
     pairs = np.zeros((len(kernels), labels.shape[0]))
@@ -237,7 +285,8 @@ def _pair_sums_finite(
         smoothed[:, rows_] += across
         if rows_ != columns:
             smoothed[:, columns] += down
-    smoothed = smoothed @ gram
+    if matrix is not None:
+        smoothed = smoothed @ matrix
     constants = np.einsum("lik,ik->l", smoothed, anchors) / 2.0
     rows = np.flatnonzero(base >= 0)
     for one, values in enumerate(smoothed):

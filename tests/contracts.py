@@ -37,15 +37,26 @@ def ensemble():
 
 FAMILIES = {ct.Categorical: categorical, ct.Bernoulli: bernoulli, ct.Normal: normal, ct.Ensemble: ensemble}
 
+SIMILAR = np.array([[1.0, 0.5, 0.2, 0.0], [0.5, 2.0, 0.3, 0.1], [0.2, 0.3, 1.0, 0.6], [0.0, 0.1, 0.6, 1.5]])
+RANK_1 = np.outer([1.0, 2.0, 0.0, 0.5], [1.0, 2.0, 0.0, 0.5])
+
 KERNELS = {
     ct.Categorical: [
         ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
         ct.ProductKernel(metric_kernel(ct.Cityblock()), ct.GaussianKernel(bandwidth=1.5)),
         ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.ExponentialKernel(ct.Euclidean(), bandwidth=2.0)),
+        ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.MatrixKernel(SIMILAR)),
+        ct.ProductKernel(ct.MaternKernel(bandwidth=0.5), ct.DeltaKernel() + 0.5 * ct.LaplacianKernel(bandwidth=1.5)),
+        ct.ProductKernel(metric_kernel(ct.TotalVariation()), 2.0 * ct.DeltaKernel())
+        + ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.MatrixKernel(RANK_1)),
     ],
     ct.Bernoulli: [
         ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
         ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.GaussianKernel(bandwidth=1.0)),
+        ct.ProductKernel(metric_kernel(ct.Euclidean()), ct.MatrixKernel(SIMILAR[:2, :2])),
+        ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel() + ct.GaussianKernel(bandwidth=1.0)),
+        ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel())
+        + ct.ProductKernel(ct.RationalQuadraticKernel(bandwidth=0.3), ct.MatrixKernel(SIMILAR[2:, 2:])),
     ],
     ct.Normal: [
         ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7)),
@@ -202,9 +213,10 @@ def estimators(sample, kernel):
         ct.SKCE(kernel, unbiased=False),
         ct.BlockSKCE(kernel, block_size=3),
         ct.BlockSKCE(kernel, block_size=3, unbiased=False),
-        ct.LowRankSKCE(kernel, rank=5, rng=1).resolve(sample.predictions),
         ct.UCME(kernel, sample.predictions.take(slice(0, 3)), sample.targets[:3]),
     ]
+    if isinstance(kernel, ct.ProductKernel):
+        made.append(ct.LowRankSKCE(kernel, rank=5, rng=1).resolve(sample.predictions))
     if isinstance(sample.predictions, FinitePredictions) and not isinstance(sample.predictions, ct.QuantileForecast):
         made += [
             ct.ECE(ct.UniformBinning(4)),

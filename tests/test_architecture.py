@@ -13,7 +13,7 @@ LAYERS = [
     ["result"],
     ["kernels"],
     ["predictions"],
-    ["hlines", "htiles", "hstatistics", "hredraws", "hfeatures", "binning", "datasets"],
+    ["hbound", "hlabels", "hlines", "htiles", "hstatistics", "hredraws", "hfeatures", "binning", "datasets"],
     ["estimators"],
     ["nulls"],
     ["calibration_test", "calibration_accumulator"],

@@ -1,12 +1,15 @@
 """What holds for every family of predictions, every kernel and every estimator."""
 
+import itertools
+
 import numpy as np
 import pytest
 from contracts import CASES, FAMILIES, NOT_CENTRED, N, estimators
 
 import caltest as ct
-from caltest import hredraws, hstatistics, htiles
+from caltest import hlabels, hredraws, hstatistics, htiles
 from caltest.estimators import SummableEstimator
+from caltest.hbound import h_bound
 from caltest.predictions import Predictions, Sample
 
 
@@ -34,6 +37,10 @@ def with_other_bandwidth(kernel):
     return ct.ProductKernel(kernel.prediction_kernel.with_bandwidth(0.17), kernel.target_kernel)
 
 
+def target_kernels(kernel):
+    return [product.target_kernel for product in kernel.products]
+
+
 def subclasses(base):
     for child in base.__subclasses__():
         yield from subclasses(child)
@@ -55,30 +62,34 @@ def test_h_is_symmetric_and_positive_semi_definite(case):
     h = full_h(kernel, sample)
     assert h == pytest.approx(h.T, abs=1e-14)
     assert np.linalg.eigvalsh(h).min() > -1e-12
-    tile = kernel.prediction_kernel.tile(sample.predictions, sample.predictions)
-    assert np.linalg.eigvalsh(tile).min() > -1e-12
-    assert tile.max() <= kernel.prediction_kernel.bound
+    for product in kernel.products:
+        tile = product.prediction_kernel.tile(sample.predictions, sample.predictions)
+        assert np.linalg.eigvalsh(tile).min() > -1e-12
+        assert tile.max() <= product.prediction_kernel.bound
 
 
 def test_h_is_bounded(case):
     sample, kernel = case
-    assert np.abs(full_h(kernel, sample)).max() <= 2 * kernel.bound
+    bound = h_bound(kernel, sample.predictions)
+    assert np.abs(full_h(kernel, sample)).max() <= bound * (1 + 1e-12)
+    assert bound <= 2 * kernel.bound
 
 
 def test_centred_kernel_is_made_of_its_four_terms(case):
     sample, kernel = case
-    p, y, target_kernel = sample.predictions.law, sample.targets, kernel.target_kernel
-    four = Predictions.centred_kernel(p, target_kernel, y, p, y)
-    assert p.centred_kernel(target_kernel, y, p, y) == pytest.approx(four, abs=1e-14)
+    p, y = sample.predictions.law, sample.targets
+    for target_kernel in target_kernels(kernel):
+        four = Predictions.centred_kernel(p, target_kernel, y, p, y)
+        assert p.centred_kernel(target_kernel, y, p, y) == pytest.approx(four, abs=1e-14)
 
 
 def test_expected_kernels_against_monte_carlo(centred_case):
     sample, kernel = centred_case
-    p, y, target_kernel = sample.predictions.law, sample.targets, kernel.target_kernel
+    p, y = sample.predictions.law, sample.targets
     draws = 40_000
     z, other = p.sample(11, draws), p.sample(12, draws)
-    expected, expected2 = p.expected_kernel(target_kernel, y), p.expected_kernel2(target_kernel, p)
-    for i in range(0, N, 7):
+    for target_kernel, i in itertools.product(target_kernels(kernel), range(0, N, 7)):
+        expected, expected2 = p.expected_kernel(target_kernel, y), p.expected_kernel2(target_kernel, p)
         for j in range(1, N, 5):
             one = p.target_tile(target_kernel, z[:, i], y[j : j + 1])[:, 0]
             two = p.target_tile(target_kernel, z[:, i][:, None], other[:, j][:, None])[:, 0, 0]
@@ -151,10 +162,13 @@ def test_deviations_against_pairs(case):
     for i in range(N):
         for j in range(5):
             one, place = sample.take(slice(i, i + 1)), locations.take(slice(j, j + 1))
-            k_p = kernel.prediction_kernel.tile(one.predictions, place.predictions)
-            k_y = one.predictions.law.target_tile(kernel.target_kernel, one.targets, place.targets)
-            mean = one.predictions.law.expected_kernel(kernel.target_kernel, place.targets)
-            assert deviation[i, j] == pytest.approx((k_p * (k_y - mean))[0, 0], abs=1e-15)
+            slow = 0.0
+            for product in kernel.products:
+                k_p = product.prediction_kernel.tile(one.predictions, place.predictions)
+                k_y = one.predictions.law.target_tile(product.target_kernel, one.targets, place.targets)
+                mean = one.predictions.law.expected_kernel(product.target_kernel, place.targets)
+                slow += (k_p * (k_y - mean))[0, 0]
+            assert deviation[i, j] == pytest.approx(slow, abs=1e-15)
 
 
 def test_stacks_equal_their_members(case):
@@ -197,17 +211,20 @@ def test_redraws_do_not_depend_on_the_tiles(case, monkeypatch):
     assert values() == pytest.approx(whole, rel=1e-11, abs=1e-13)
 
 
-def test_fast_redraws_equal_those_of_families_without_a_faster_way(case):
+def test_fast_redraws_equal_those_of_families_without_a_faster_way(case, monkeypatch):
     sample, kernel = case
     redraws = sample.predictions.sample(5, 4)
     tiles = list(hredraws.upper_tiles(N, 6))
-    kernels = [kernel, with_other_bandwidth(kernel)]
-    parts = [k.prediction_kernel for k in kernels], kernel.target_kernel
-    slow = hredraws._pair_sums_one_by_one(*parts, sample.predictions, redraws, (tiles, len(tiles)))
-    fast = hredraws.pair_sums(kernels, sample.predictions, redraws, (tiles, len(tiles)))
-    assert fast == pytest.approx(slow, rel=1e-11, abs=1e-13)
-    alone = hredraws.pair_sums(kernels[1:], sample.predictions, redraws, (tiles, len(tiles)))
-    assert alone == pytest.approx(slow[1:], rel=1e-11, abs=1e-13)
+    for product in kernel.products:
+        kernels = [product, with_other_bandwidth(product)]
+        parts = [k.prediction_kernel for k in kernels], product.target_kernel
+        slow = hredraws._pair_sums_one_by_one(*parts, sample.predictions, redraws, (tiles, len(tiles)))
+        for listed in (hlabels.LISTED, 0.0, np.inf):
+            monkeypatch.setattr(hlabels, "LISTED", listed)
+            fast = hredraws.pair_sums(kernels, sample.predictions, redraws, (tiles, len(tiles)))
+            assert fast == pytest.approx(slow, rel=1e-11, abs=1e-13)
+        alone = hredraws.pair_sums(kernels[1:], sample.predictions, redraws, (tiles, len(tiles)))
+        assert alone == pytest.approx(slow[1:], rel=1e-11, abs=1e-13)
 
 
 def test_draws_do_not_depend_on_how_many_are_taken_at_once(case):

@@ -190,3 +190,13 @@ def gathered_sums(values: FloatArray, labels: Array) -> FloatArray:
             total += values[i, labels[b, i]]
         sums[b] = total
     return sums
+
+
+@jit
+def label_features(root: FloatArray, means: FloatArray, labels: Array, out: FloatArray) -> None:
+    """``out[j, t, b] = root[t, labels[j, b]] - means[j, t]``."""
+    for j in range(labels.shape[0]):
+        for t in range(root.shape[0]):
+            values, mean, line = root[t], means[j, t], out[j, t]
+            for b in range(labels.shape[1]):
+                line[b] = values[labels[j, b]] - mean

@@ -141,6 +141,10 @@ class Predictions(ABC):
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``expected_kernel2`` for a kernel that is no sum."""
 
+    def squared_diameter(self, kernel: TargetKernel) -> float:
+        """Supremum of ``k(y, y) - 2 k(y, y') + k(y', y')`` over the targets that the family allows."""
+        return kernel.squared_diameter
+
     def self_kernel(self, kernel: TargetKernel) -> FloatArray:
         """``E k(Z, Z~)`` with two independent draws from each prediction, (..., n)."""
         if len(self.shape) > 1:

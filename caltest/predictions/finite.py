@@ -13,6 +13,7 @@ from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, BoolArray, FloatArray, IntArray
 from caltest.kernels import DeltaKernel, MatrixKernel, TargetKernel
+from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import Predictions, median_standard_deviation
 
 UNIFORMS_AT_ONCE = 2**18
@@ -82,6 +83,11 @@ class FinitePredictions(Predictions):
                 )
         outcomes = np.arange(self.n_classes)
         return self.target_tile(kernel, outcomes, outcomes)
+
+    def squared_diameter(self, kernel: TargetKernel) -> float:
+        """That of the matrix, and no less than what is left of kernels that are equal for all outcomes to rounding."""
+        gram = self.gram(kernel)
+        return max(squared_diameter(gram), 1e-12 * float(np.diag(gram).max()))
 
     def times_gram(self, vectors: FloatArray, kernel: TargetKernel) -> FloatArray:
         """Vectors (..., k) times the matrix of the target kernel."""

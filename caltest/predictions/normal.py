@@ -54,13 +54,14 @@ class Normal(LocationScale):
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         width = self._width(kernel)
-        return normals.scalar(self._in_units_of(width), (targets / width, np.zeros(targets.shape)))
+        return normals.scalar(self.in_units_of(width), (targets / width, np.zeros(targets.shape)))
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         width = self._width(kernel)
-        return normals.scalar(self._in_units_of(width), other._in_units_of(width))
+        return normals.scalar(self.in_units_of(width), other.in_units_of(width))
 
-    def _in_units_of(self, width: float) -> tuple[FloatArray, FloatArray]:
+    def in_units_of(self, width: float) -> tuple[FloatArray, FloatArray]:
+        """Means and variances in units of the bandwidth of a kernel."""
         with np.errstate(over="ignore"):
             return self._mean / width, np.square(self._scale / width)
 
