@@ -11,10 +11,18 @@ import numpy as np
 
 from caltest._loops.lines import sums_to_the_left
 from caltest._types import Array, FloatArray, IntArray
-from caltest.kernels import Cityblock, Euclidean, ExponentialKernel, PairKernel, ProductKernel, TotalVariation
+from caltest.kernels import (
+    Cityblock,
+    Euclidean,
+    ExponentialKernel,
+    PairKernel,
+    ProductKernel,
+    TotalVariation,
+    Wasserstein1,
+)
 from caltest.predictions import FinitePredictions, Predictions
 
-NORMS = (TotalVariation, Cityblock, Euclidean)
+NORMS = (TotalVariation, Cityblock, Euclidean, Wasserstein1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from caltest.kernels import (
     RadialKernel,
     TargetKernel,
 )
-from caltest.predictions import FinitePredictions, Normal, Predictions, Sample
+from caltest.predictions import CountPredictions, FinitePredictions, Normal, Predictions, Sample
 
 Places = tuple[Iterable[Place], int]
 """Places of tiles, and how many there are."""
@@ -163,6 +163,8 @@ def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, target
     prediction_kernels = [kernel.prediction_kernel for kernel in kernels]
     if isinstance(predictions, FinitePredictions):
         return _pair_sums_finite(prediction_kernels, target_kernel, predictions, targets, places)
+    if isinstance(predictions.law, CountPredictions):
+        return _pair_sums_counts(prediction_kernels, target_kernel, predictions, targets, places)
     if isinstance(predictions.law, Normal) and isinstance(target_kernel, GaussianKernel):
         return _pair_sums_normal(prediction_kernels, target_kernel, predictions, targets, places)
     return _pair_sums_one_by_one(prediction_kernels, target_kernel, predictions, targets, places)
@@ -208,9 +210,51 @@ def _pair_sums_finite(
         sum_{i<j} h_ij = sum_i R_i . q_i / 2 + sum_i R_i . d_i + sum_{i<j} K_ij d_i' A d_j
     """
     labels = np.ascontiguousarray(targets, dtype=predictions.label_type)
-    base, anchors = predictions.bases, predictions.anchors
-    gram = predictions.gram(target_kernel)
-    is_delta = isinstance(target_kernel, DeltaKernel)
+    base, gram = predictions.bases, predictions.gram(target_kernel)
+
+    def changes(values: FloatArray, rows: slice, columns: slice) -> FloatArray:
+        begin = rows.start, columns.start
+        if isinstance(target_kernel, DeltaKernel):
+            return _equal_sums(values, base, labels, begin, gram.shape[0])
+        return np.stack([redraws.gram_sums(tile, gram, base, labels, *begin) for tile in values])
+
+    return _pair_sums_from(base, predictions.anchors, gram, kernels, predictions, labels, changes, places)
+
+
+def _pair_sums_counts(
+    kernels: Sequence[PredictionKernel],
+    target_kernel: TargetKernel,
+    predictions: Predictions,
+    targets: Array,
+    places: Places,
+) -> FloatArray:
+    """One look-up for each pair of redrawn counts: as for finitely many outcomes, where none is a base."""
+    law = predictions.law
+    assert isinstance(law, CountPredictions)
+    outcomes = law.outcomes(target_kernel, targets)
+    if outcomes is None:
+        return _pair_sums_one_by_one(kernels, target_kernel, predictions, targets, places)
+    probabilities, gram, labels = outcomes
+    base = np.full(len(predictions), -1)
+
+    def changes(values: FloatArray, rows: slice, columns: slice) -> FloatArray:
+        begin = rows.start, columns.start
+        return np.stack([redraws.table_sums(tile, gram, labels, *begin, rows == columns) for tile in values])
+
+    return _pair_sums_from(base, -probabilities, gram, kernels, predictions, labels, changes, places)
+
+
+def _pair_sums_from(
+    base: IntArray,
+    anchors: FloatArray,
+    gram: FloatArray,
+    kernels: Sequence[PredictionKernel],
+    predictions: Predictions,
+    labels: Array,
+    changes: Callable[[FloatArray, slice, slice], FloatArray],
+    places: Places,
+) -> FloatArray:
+    """All three sums; ``changes`` gives the last one for tiles of the kernels, with zeros unless i < j."""
 
     def tile_sums(place: Place) -> tuple[slice, slice, FloatArray, FloatArray, FloatArray]:
         rows, columns = place
@@ -220,12 +264,7 @@ def _pair_sums_finite(
         across, down = values @ anchors[columns], values.swapaxes(1, 2) @ anchors[rows]
         if rows == columns:
             values = np.triu(values)
-        begin = rows.start, columns.start
-        if is_delta:
-            pairs = _equal_sums(values, base, labels, begin, gram.shape[0])
-        else:
-            pairs = np.stack([redraws.gram_sums(tile, gram, base, labels, *begin) for tile in values])
-        return rows, columns, pairs, across, down
+        return rows, columns, changes(values, rows, columns), across, down
 
     pairs = np.zeros((len(kernels), labels.shape[0]))
     smoothed = np.zeros((len(kernels), *anchors.shape))
@@ -317,15 +356,28 @@ def _pair_sums_one_by_one(
 
 def _diagonal_sums(kernel: PairKernel, predictions: Predictions, targets: Array) -> FloatArray:
     """``sum_i h_ii`` for each of the targets."""
-    if not isinstance(predictions, FinitePredictions):
+    return np.asarray(np.sum([_product_diagonal_sums(one, predictions, targets) for one in kernel.products], axis=0))
+
+
+def _product_diagonal_sums(kernel: ProductKernel, predictions: Predictions, targets: Array) -> FloatArray:
+    law, target_kernel = predictions.law, kernel.target_kernel
+    if isinstance(predictions, FinitePredictions):
+        labels = np.ascontiguousarray(targets, dtype=predictions.label_type)
+        return _diagonal_sums_from(
+            predictions.probabilities, predictions.gram(target_kernel), kernel.prediction_kernel, predictions, labels
+        )
+    outcomes = law.outcomes(target_kernel, targets) if isinstance(law, CountPredictions) else None
+    if outcomes is None:
         return np.array([h_diagonal(kernel, Sample(predictions, y)).sum() for y in targets])
-    return np.asarray(np.sum([_finite_diagonal_sums(one, predictions, targets) for one in kernel.products], axis=0))
+    probabilities, gram, labels = outcomes
+    return _diagonal_sums_from(probabilities, gram, kernel.prediction_kernel, predictions, labels)
 
 
-def _finite_diagonal_sums(kernel: ProductKernel, predictions: FinitePredictions, targets: Array) -> FloatArray:
-    gram, probabilities = predictions.gram(kernel.target_kernel), predictions.probabilities
+def _diagonal_sums_from(
+    probabilities: FloatArray, gram: FloatArray, kernel: PredictionKernel, predictions: Predictions, labels: Array
+) -> FloatArray:
     means = probabilities @ gram
     centred = np.diag(gram) - 2.0 * means + np.einsum("ik,ik->i", means, probabilities)[:, None]
     itself = predictions.take(np.arange(len(predictions))[:, None])
-    centred *= kernel.prediction_kernel.tile(itself, itself)[:, 0]
-    return redraws.gathered_sums(centred, np.ascontiguousarray(targets, dtype=predictions.label_type))
+    centred *= kernel.tile(itself, itself)[:, 0]
+    return redraws.gathered_sums(centred, labels)

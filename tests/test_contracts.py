@@ -68,21 +68,24 @@ def test_expected_kernels_against_monte_carlo(case):
     draws = 40_000
     z, other = p.sample(11, draws), p.sample(12, draws)
     expected, expected2 = p.expected_kernel(target_kernel, y), p.expected_kernel2(target_kernel, p)
+    # Of events that happen to less than one in some thousand draws the draws may have none, and so no variance.
+    rare = 10.0 * target_kernel.bound / draws
     for i in range(0, N, 7):
         for j in range(1, N, 5):
             one = p.target_tile(target_kernel, z[:, i], y[j : j + 1])[:, 0]
             two = p.target_tile(target_kernel, z[:, i][:, None], other[:, j][:, None])[:, 0, 0]
             for values, formula in ((one, expected[i, j]), (two, expected2[i, j])):
                 error = values.std() / np.sqrt(draws)
-                assert abs(values.mean() - formula) <= 4.5 * error + 1e-12
+                assert abs(values.mean() - formula) <= 4.5 * error + rare
 
 
 def test_expectation_of_h_is_zero_given_one_side(case):
     """E h((p, Z), (p', y')) = 0 for Z ~ p: what makes all the tests work."""
     sample, kernel = case
-    redraws = sample.predictions.sample(13, 20_000)
+    outcomes, times = np.unique(sample.predictions.sample(13, 20_000)[:, 0], axis=0, return_counts=True)
     one, other = sample.take(slice(0, 1)), sample.take(slice(5, 6))
-    h = [htiles.h_tile(kernel, Sample(one.predictions, z[:1]), other)[0, 0] for z in redraws]
+    h = [htiles.h_tile(kernel, Sample(one.predictions, z[None]), other)[0, 0] for z in outcomes]
+    h = np.repeat(h, times)
     assert abs(np.mean(h)) <= 4.5 * np.std(h) / np.sqrt(len(h)) + 1e-12
 
 

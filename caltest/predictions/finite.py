@@ -37,6 +37,11 @@ class FinitePredictions(Predictions):
         """Number k of outcomes."""
 
     @property
+    def positions(self) -> FloatArray:
+        """Outcomes as points on a line, (k,): 0..k-1, or what ordered classes stand for."""
+        return np.arange(self.n_classes, dtype=np.float64)
+
+    @property
     @abstractmethod
     def notion(self) -> str:
         """Which calibration these predictions are about: canonical, binary, top label, one class."""
@@ -76,7 +81,7 @@ class FinitePredictions(Predictions):
                     f"matrix: got {term.n_classes} rows and columns, wanted {self.n_classes}, one for each class"
                 )
         outcomes = np.arange(self.n_classes)
-        return kernel.target_tile(outcomes, outcomes)
+        return self.target_tile(kernel, outcomes, outcomes)
 
     def times_gram(self, vectors: FloatArray, kernel: TargetKernel) -> FloatArray:
         """Vectors (..., k) times the matrix of the target kernel."""
@@ -131,10 +136,9 @@ class FinitePredictions(Predictions):
         return np.uint8 if self.n_classes <= 256 else np.int32
 
     def target_scale(self) -> float:
-        """Median standard deviation of the label, with classes as the points 0..k-1."""
-        labels = np.arange(self.n_classes)
-        mean = self.probabilities @ labels
-        variance = np.maximum(self.probabilities @ labels**2 - mean**2, 0.0)
+        """Median standard deviation of the position of the outcome."""
+        differences = self.positions - (self.probabilities @ self.positions)[:, None]
+        variance = np.einsum("ik,ik,ik->i", self.probabilities, differences, differences)
         return median_standard_deviation(np.sqrt(variance))
 
 
