@@ -19,10 +19,11 @@ from caltest.kernels import (
     ProductKernel,
     SumOfProducts,
     TotalVariation,
+    Wasserstein1,
 )
-from caltest.predictions import Bernoulli, Categorical, Predictions
+from caltest.predictions import Bernoulli, Categorical, Ordinal, Predictions
 
-NORMS = (TotalVariation, Cityblock, Euclidean)
+NORMS = (TotalVariation, Cityblock, Euclidean, Wasserstein1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ def lines_and_rest(kernel: PairKernel, predictions: Predictions) -> tuple[list[L
 def on_a_line(kernel: ProductKernel, predictions: Predictions) -> Line | None:
     """The line, or None if predictions or kernel are not of that kind."""
     # The places on the line are the probabilities, by which not all predictions with two outcomes are compared.
-    if not (isinstance(predictions, (Bernoulli, Categorical)) and predictions.n_classes == 2):
+    if not (isinstance(predictions, (Bernoulli, Categorical, Ordinal)) and predictions.n_classes == 2):
         return None
     metric_kernel = kernel.prediction_kernel
     if not isinstance(metric_kernel, ExponentialKernel) or metric_kernel.power != 1:

@@ -226,3 +226,61 @@ def estimators(sample, kernel):
             ct.MMCE(unbiased=False),
         ]
     return made
+
+
+def counts(predictions):
+    """Outcomes of which two are far out."""
+    targets = predictions.sample(6)
+    targets[4], targets[11] = 0, 300
+    return Sample(predictions, predictions.check_targets(targets))
+
+
+def poisson():
+    rate = np.random.default_rng(5).gamma(1.0, 8.0, N)
+    rate[[2, 9]] = 0.0, 1e-3
+    return counts(ct.Poisson(rate))
+
+
+def negative_binomial():
+    rng = np.random.default_rng(6)
+    mean = rng.gamma(1.0, 3.0, N)
+    mean[7] = 0.0
+    return counts(ct.NegativeBinomial.from_mean(mean, rng.uniform(0.01, 0.5, N)))
+
+
+FAMILIES[ct.Poisson] = poisson
+FAMILIES[ct.NegativeBinomial] = negative_binomial
+
+KERNELS[ct.Poisson] = [
+    ct.ProductKernel(metric_kernel(ct.Euclidean(), 1.0), ct.GaussianKernel(bandwidth=3.0)),
+    ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
+    ct.ProductKernel(
+        metric_kernel(ct.EnergyDistance(), 1.0), ct.LaplacianKernel(2.0) + 0.5 * ct.MaternKernel(bandwidth=9.0)
+    ),
+]
+KERNELS[ct.NegativeBinomial] = [
+    ct.ProductKernel(metric_kernel(ct.Cityblock(), 1.0), ct.RationalQuadraticKernel(bandwidth=2.0)),
+    ct.ProductKernel(metric_kernel(ct.Wasserstein1(), 4.0), ct.MaternKernel(bandwidth=3.0, order=2.5)),
+    ct.ProductKernel(ct.GaussianKernel(bandwidth=0.5), ct.GaussianKernel(bandwidth=0.6)),
+]
+
+
+def ordinal():
+    rng = np.random.default_rng(7)
+    p = rng.dirichlet(np.full(5, 0.5), N)
+    p[6], p[13] = [0.0, 0.0, 1.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.5, 0.0]
+    return Sample(ct.Ordinal(p, positions=[-1.0, 0.0, 0.5, 2.0, 10.0]), rng.integers(0, 5, N))
+
+
+FAMILIES[ct.Ordinal] = ordinal
+
+KERNELS[ct.Ordinal] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein1(), 2.0), ct.LaplacianKernel(1.5)),
+    ct.ProductKernel(metric_kernel(ct.EnergyDistance(), 1.0), ct.GaussianKernel(bandwidth=2.0) + ct.DeltaKernel()),
+    ct.ProductKernel(
+        ct.GaussianKernel(bandwidth=0.3), ct.MatrixKernel(np.eye(5) + 0.5) + ct.MaternKernel(bandwidth=3.0)
+    ),
+    ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
+]
+
+CASES = [(family, kernel) for family, kernels in KERNELS.items() for kernel in kernels]

@@ -7,7 +7,7 @@ import pytest
 from contracts import CASES, FAMILIES, NOT_CENTRED, N, estimators
 
 import caltest as ct
-from caltest import hlabels, hredraws, hstatistics, htiles
+from caltest import hlabels, hnumbers, hplaces, hredraws, hstatistics, htiles
 from caltest.estimators import SummableEstimator
 from caltest.hbound import h_bound
 from caltest.predictions import Predictions, Sample
@@ -88,22 +88,25 @@ def test_expected_kernels_against_monte_carlo(centred_case):
     p, y = sample.predictions.law, sample.targets
     draws = 40_000
     z, other = p.sample(11, draws), p.sample(12, draws)
+    # Of events that happen to less than one in some thousand draws the draws may have none, and so no variance.
     for target_kernel, i in itertools.product(target_kernels(kernel), range(0, N, 7)):
+        rare = 10.0 * target_kernel.bound / draws
         expected, expected2 = p.expected_kernel(target_kernel, y), p.expected_kernel2(target_kernel, p)
         for j in range(1, N, 5):
             one = p.target_tile(target_kernel, z[:, i], y[j : j + 1])[:, 0]
             two = p.target_tile(target_kernel, z[:, i][:, None], other[:, j][:, None])[:, 0, 0]
             for values, formula in ((one, expected[i, j]), (two, expected2[i, j])):
                 error = values.std() / np.sqrt(draws)
-                assert abs(values.mean() - formula) <= 4.5 * error + 1e-8
+                assert abs(values.mean() - formula) <= 4.5 * error + rare
 
 
 def test_expectation_of_h_is_zero_given_one_side(centred_case):
     """E h((p, Z), (p', y')) = 0 for Z ~ p: what makes all the tests work."""
     sample, kernel = centred_case
-    redraws = sample.predictions.sample(13, 20_000)
+    outcomes, times = np.unique(sample.predictions.sample(13, 20_000)[:, 0], axis=0, return_counts=True)
     one, other = sample.take(slice(0, 1)), sample.take(slice(5, 6))
-    h = [htiles.h_tile(kernel, Sample(one.predictions, z[:1]), other)[0, 0] for z in redraws]
+    h = [htiles.h_tile(kernel, Sample(one.predictions, z[None]), other)[0, 0] for z in outcomes]
+    h = np.repeat(h, times)
     assert abs(np.mean(h)) <= 4.5 * np.std(h) / np.sqrt(len(h)) + 1e-12
 
 
@@ -207,18 +210,18 @@ def test_redraws_do_not_depend_on_the_tiles(case, monkeypatch):
         return np.concatenate([estimator.estimates(sample.predictions, redraws) for estimator in makers])
 
     whole = values()
-    monkeypatch.setattr(hredraws, "TILE", 4)
+    monkeypatch.setattr(hplaces, "TILE", 4)
     assert values() == pytest.approx(whole, rel=1e-11, abs=1e-13)
 
 
 def test_fast_redraws_equal_those_of_families_without_a_faster_way(case, monkeypatch):
     sample, kernel = case
     redraws = sample.predictions.sample(5, 4)
-    tiles = list(hredraws.upper_tiles(N, 6))
+    tiles = list(hplaces.upper_tiles(N, 6))
     for product in kernel.products:
         kernels = [product, with_other_bandwidth(product)]
         parts = [k.prediction_kernel for k in kernels], product.target_kernel
-        slow = hredraws._pair_sums_one_by_one(*parts, sample.predictions, redraws, (tiles, len(tiles)))
+        slow = hnumbers.pair_sums_one_by_one(*parts, sample.predictions, redraws, (tiles, len(tiles)))
         for listed in (hlabels.LISTED, 0.0, np.inf):
             monkeypatch.setattr(hlabels, "LISTED", listed)
             fast = hredraws.pair_sums(kernels, sample.predictions, redraws, (tiles, len(tiles)))

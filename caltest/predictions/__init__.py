@@ -5,12 +5,16 @@ from caltest.predictions.base import ClosedFormMissing, Predictions, Sample
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.categorical import Categorical
 from caltest.predictions.convert import as_predictions, as_sample, median_bandwidth
+from caltest.predictions.counts import CountPredictions
 from caltest.predictions.ensemble import Ensemble
 from caltest.predictions.finite import FinitePredictions
 from caltest.predictions.laplace import Laplace
 from caltest.predictions.mixture import Mixture
 from caltest.predictions.mvnormal import MvNormal
+from caltest.predictions.negative_binomial import NegativeBinomial
 from caltest.predictions.normal import Normal
+from caltest.predictions.ordinal import Ordinal
+from caltest.predictions.poisson import Poisson
 from caltest.predictions.quantiles import QuantileForecast
 from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label
 from caltest.predictions.residuals import Residuals, pit_values, standardised_residuals
@@ -20,12 +24,16 @@ __all__ = [
     "Bernoulli",
     "Categorical",
     "ClosedFormMissing",
+    "CountPredictions",
     "Ensemble",
     "FinitePredictions",
     "Laplace",
     "Mixture",
     "MvNormal",
+    "NegativeBinomial",
     "Normal",
+    "Ordinal",
+    "Poisson",
     "Predictions",
     "QuantileForecast",
     "Residuals",
