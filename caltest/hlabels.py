@@ -3,8 +3,8 @@
 There are two ways. Lists of the labels that differ from their base, the most probable label: time for pairs of changed
 labels only. Or matrix products: with a root R of the matrix of the target kernel, ``A = R' R``, an observation with the
 label y has the feature ``f = R (e_y - p)`` and ``h_ij = K_ij f_i . f_j``, so that a product of the tile K with the
-features of many redraws sums over all pairs. It takes the same time whatever the labels, and less than the lists if many
-labels change and the root has few rows.
+features of many redraws sums over all pairs. It takes the same time whatever the labels, and less than the lists if
+many labels change and the root has few rows.
 """
 
 from collections.abc import Sequence

@@ -187,24 +187,6 @@ KERNELS[ct.QuantileForecast] = [
     ),
 ]
 
-CASES = [(FAMILIES[family], kernel) for family, kernels in KERNELS.items() for kernel in kernels]
-CASES += [
-    (
-        vector_ensemble,
-        ct.ProductKernel(metric_kernel(ct.EnergyDistance(), 1.0), ct.GaussianKernel(bandwidth=(0.7, 2.0))),
-    ),
-    (
-        vector_ensemble,
-        ct.ProductKernel(metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.LaplacianKernel(2.0)),
-    ),
-    (large_ensemble, KERNELS[ct.Ensemble][0]),
-    (drawn_ensemble, KERNELS[ct.Ensemble][0]),
-    (one_quantile, KERNELS[ct.QuantileForecast][0]),
-]
-
-NOT_CENTRED = {drawn_ensemble}
-"""Targets are redrawn from other distributions than those over which expectations are taken."""
-
 
 def estimators(sample, kernel):
     """One of every estimator that the family knows, by its class."""
@@ -283,4 +265,20 @@ KERNELS[ct.Ordinal] = [
     ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
 ]
 
-CASES = [(family, kernel) for family, kernels in KERNELS.items() for kernel in kernels]
+CASES = [(FAMILIES[family], kernel) for family, kernels in KERNELS.items() for kernel in kernels]
+CASES += [
+    (
+        vector_ensemble,
+        ct.ProductKernel(metric_kernel(ct.EnergyDistance(), 1.0), ct.GaussianKernel(bandwidth=(0.7, 2.0))),
+    ),
+    (
+        vector_ensemble,
+        ct.ProductKernel(metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.LaplacianKernel(2.0)),
+    ),
+    (large_ensemble, KERNELS[ct.Ensemble][0]),
+    (drawn_ensemble, KERNELS[ct.Ensemble][0]),
+    (one_quantile, KERNELS[ct.QuantileForecast][0]),
+]
+
+NOT_CENTRED = {drawn_ensemble}
+"""Targets are redrawn from other distributions than those over which expectations are taken."""
