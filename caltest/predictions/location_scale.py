@@ -73,6 +73,13 @@ class LocationScale(Predictions):
         z = (targets - self._mean) / np.where(certain, 1.0, self._scale)
         return np.where(certain, z >= 0.0, self._noise_cdf(z))
 
+    @abstractmethod
+    def _noise_quantile(self, level: FloatArray) -> FloatArray:
+        """The inverse of ``_noise_cdf``."""
+
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        return self._mean + self._scale * self._noise_quantile(level)
+
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Real targets as an (n,) float array."""
         values = real_array(targets, name, ndim=1)
