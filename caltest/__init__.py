@@ -23,6 +23,7 @@ Q_n: CME test                         ``HotellingNull``             ``caltest.nu
 ====================================  ============================  ===================================
 """
 
+from caltest import generators
 from caltest.binning import Binning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import (
@@ -159,6 +160,7 @@ __all__ = [
     "Wasserstein1",
     "calibration_test",
     "classwise",
+    "generators",
     "load_digits_predictions",
     "median_bandwidth",
     "pit_values",

@@ -358,6 +358,17 @@ def fraction(name: str, value: Any) -> float:
     return number
 
 
+def levels(name: str, data: ArrayLike) -> FloatArray:
+    """Numbers strictly between 0 and 1, of any shape."""
+    array = to_array(data, name)
+    values = np.asarray(array, dtype=np.float64) if array.dtype.kind in "buif" else np.full(1, np.nan)
+    outside = ~((values > 0.0) & (values < 1.0))
+    if outside.any():
+        got = np.ravel(array)[np.argmax(outside)] if array.dtype.kind in "buif" else data
+        raise ValueError(f"{name}: got {got!r}, wanted numbers between 0 and 1")
+    return values
+
+
 def switch(name: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._jobs import Stream
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
-from caltest._validation import whole_number
+from caltest._validation import levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, median_distance, median_positive_distance
 
@@ -217,6 +217,17 @@ class Predictions(ABC):
             f"predictions: got {self.family} predictions, which have no location and scale, for standardised "
             "residuals; wanted Normal, Laplace or MvNormal ones, say, or pit_values(predictions, targets)"
         )
+
+    def quantile(self, level: ArrayLike) -> FloatArray:
+        """The smallest y with ``P(Z <= y) >= level`` for each prediction, (..., n).
+
+        Levels are numbers between 0 and 1: one, or an array that broadcasts against (..., n), such as a column of
+        several levels. ``TypeError`` for vectors, classes and families without a quantile function.
+        """
+        return self._quantile(levels("level", level))
+
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        raise TypeError(f"predictions: got {self.family} predictions, whose quantiles are not known here")
 
     def at_temperature(self, temperature: float) -> "Predictions":
         """Predictions with densities proportional to ``p**(1/T)`` (Widmann et al. 2021, Definition F.1).

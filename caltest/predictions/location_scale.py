@@ -87,6 +87,13 @@ class LocationScale(Predictions):
         law = self._like(np.zeros(self.shape), np.ones(self.shape))
         return law, (targets - self._mean) / self._scale
 
+    @abstractmethod
+    def _noise_quantile(self, level: FloatArray) -> FloatArray:
+        """The inverse of ``_noise_cdf``."""
+
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        return self._mean + self._scale * self._noise_quantile(level)
+
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Real targets as an (n,) float array."""
         values = real_array(targets, name, ndim=1)

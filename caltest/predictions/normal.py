@@ -3,7 +3,7 @@
 from typing import Self
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from caltest._loops import normals
 from caltest._types import Array, FloatArray
@@ -47,6 +47,9 @@ class Normal(LocationScale):
 
     def _noise_cdf(self, values: FloatArray) -> FloatArray:
         return np.asarray(ndtr(values))
+
+    def _noise_quantile(self, level: FloatArray) -> FloatArray:
+        return np.asarray(ndtri(level))
 
     def at_temperature(self, temperature: float) -> Self:
         """The same means and sqrt(T) times the scales (with respect to the Lebesgue measure)."""
