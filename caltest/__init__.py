@@ -7,6 +7,10 @@ P_X, g(X): prediction                 ``Categorical``, ``Normal``   ``caltest.pr
 Y: target, label                      ``targets``                   ``caltest.predictions.base.Sample``
 Z_X, drawn from P_X                   ``Predictions.sample``        ``caltest.predictions.base``
 k_P, k_Y, k = k_P x k_Y               ``ProductKernel``             ``caltest.kernels.product``
+sum_i k_i A_i: matrix-valued kernel   ``MatrixKernel``              ``caltest.kernels.matrix``
+E k(Z, y), E k(Z, Z')                 ``expected_kernel``           ``caltest.predictions.base``
+B_{p;q}: bound of h                   ``h_bound``                   ``caltest.hbound``
+W_2, MW_2                             ``Wasserstein``               ``caltest.kernels.metrics``
 nu, lambda: bandwidth                 ``bandwidth``                 ``caltest.kernels.radial``
 h((p, y), (p', y'))                   ``h_tile``                    ``caltest.htiles``
 SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.estimators.skce``
