@@ -135,8 +135,9 @@ def test_pvalues_by_hand(unbiased):
 
 
 def test_labels_that_a_kernel_does_not_tell_apart_are_no_evidence():
-    """With a bandwidth of a million labels nothing is left but rounding."""
+    """With a bandwidth of a million labels, or the same similarity everywhere, nothing is left but rounding."""
     p, y = _data(3)
-    for unbiased in (True, False):
-        estimator = ct.SKCE(ct.ProductKernel(SHARP, ct.GaussianKernel(bandwidth=1e12)), unbiased)
-        assert ct.DistributionFreeSKCETest(estimator)(p, y).pvalue > 0.9
+    for target_kernel in (ct.GaussianKernel(bandwidth=1e12), ct.MatrixKernel(np.full((3, 3), 0.3))):
+        for unbiased in (True, False):
+            estimator = ct.SKCE(ct.ProductKernel(SHARP, target_kernel), unbiased)
+            assert ct.DistributionFreeSKCETest(estimator)(p, y).pvalue > 0.9
