@@ -3,31 +3,39 @@
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth
 from caltest.predictions.base import ClosedFormMissing, Predictions, Sample
 from caltest.predictions.bernoulli import Bernoulli
+from caltest.predictions.beta import Beta
 from caltest.predictions.categorical import Categorical
 from caltest.predictions.convert import as_predictions, as_sample, median_bandwidth
 from caltest.predictions.ensemble import Ensemble
 from caltest.predictions.finite import FinitePredictions
+from caltest.predictions.gamma import Gamma
 from caltest.predictions.laplace import Laplace
+from caltest.predictions.log_normal import LogNormal
 from caltest.predictions.mixture import Mixture
 from caltest.predictions.mvnormal import MvNormal
 from caltest.predictions.normal import Normal
 from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label
 from caltest.predictions.residuals import Residuals, pit_values, standardised_residuals
+from caltest.predictions.student_t import StudentT
 
 __all__ = [
     "MEDIAN_OF",
     "Bernoulli",
+    "Beta",
     "Categorical",
     "ClosedFormMissing",
     "Ensemble",
     "FinitePredictions",
+    "Gamma",
     "Laplace",
+    "LogNormal",
     "Mixture",
     "MvNormal",
     "Normal",
     "Predictions",
     "Residuals",
     "Sample",
+    "StudentT",
     "ZeroBandwidth",
     "as_predictions",
     "as_sample",
