@@ -34,6 +34,23 @@ def exp_of_negative(x: float) -> float:
 
 
 @jit
+def logarithm(x: float) -> float:
+    """``log(x)`` for x > 0 that are no denormal numbers, to an absolute error of 4e-16 or a relative one of that.
+
+    With x = 2**n m, sqrt(1/2) <= m < sqrt(2), and s = (m - 1) / (m + 1) it is n log(2) + 2 (s + s**3/3 + s**5/5 + ...).
+    """
+    bits = np.float64(x).view(np.int64) - 4604544271217802189
+    n = bits >> 52
+    m = np.int64((bits & 4503599627370495) + 4604544271217802189).view(np.float64)
+    s = (m - 1.0) / (m + 1.0)
+    t = s * s
+    p = 1.0 / 15.0 + t * (1.0 / 17.0 + t * (1.0 / 19.0 + t * (1.0 / 21.0)))
+    p = 1.0 / 7.0 + t * (1.0 / 9.0 + t * (1.0 / 11.0 + t * (1.0 / 13.0 + t * p)))
+    p = 1.0 / 3.0 + t * (1.0 / 5.0 + t * p)
+    return n * LN2_HIGH + (2.0 * s + (2.0 * s * t * p + n * LN2_LOW))
+
+
+@jit
 def exponential(values: FloatArray, factor: float) -> None:
     """Write ``exp(-factor x)`` over the numbers x >= 0 of an array (n,)."""
     for j in range(values.shape[0]):

@@ -48,7 +48,7 @@ def test_metrics_of_probabilities_are_those_of_unordered_classes():
         ct.GaussianKernel(bandwidth=2.0),
         ct.MatrixKernel(np.diag([1.0, 2.0, 3.0, 4.0]) + 1.0),
         ct.DeltaKernel(),
-        0.5 * ct.MaternKernel(bandwidth=3.0) + ct.MatrixKernel(np.ones((4, 4)) + np.diag([0.0, 1.0, 2.0, 0.5])) + 2.0 * ct.DeltaKernel(),
+        0.5 * ct.MaternKernel(bandwidth=3.0) + ct.MatrixKernel(np.diag([1.0, 2.0, 3.0, 1.5])) + 2.0 * ct.DeltaKernel(),
     ],
     ids=lambda kernel: kernel.describe_for_targets(),
 )
