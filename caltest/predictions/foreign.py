@@ -1,11 +1,41 @@
 """Predictions that are distributions of scipy.stats or torch.distributions, without importing either."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from caltest.predictions import described_scipy, described_torch
 from caltest.predictions.base import Predictions
+from caltest.predictions.bernoulli import Bernoulli
+from caltest.predictions.beta import Beta
+from caltest.predictions.categorical import Categorical
 from caltest.predictions.described import Described, joined
+from caltest.predictions.gamma import Gamma
+from caltest.predictions.laplace import Laplace
+from caltest.predictions.log_normal import LogNormal
+from caltest.predictions.mixture import Mixture
+from caltest.predictions.mvnormal import MvNormal
+from caltest.predictions.negative_binomial import NegativeBinomial
+from caltest.predictions.normal import Normal
+from caltest.predictions.poisson import Poisson
+from caltest.predictions.student_t import StudentT
+
+FAMILIES: dict[str, Callable[..., Predictions]] = {
+    family.__name__: family
+    for family in (
+        Bernoulli,
+        Beta,
+        Categorical,
+        Gamma,
+        Laplace,
+        LogNormal,
+        MvNormal,
+        NegativeBinomial,
+        Normal,
+        Poisson,
+        StudentT,
+    )
+}
+"""Families without components, by their names."""
 
 
 def is_foreign(data: object) -> bool:
@@ -30,13 +60,10 @@ def _rows(data: Any, position: int = 0) -> Described:
 
 
 def _predictions(described: Described, options: dict[str, Any]) -> Predictions:
-    import caltest.predictions as families
-
     if options and described.family not in ("Bernoulli", "Categorical"):
         raise TypeError(f"classes: got names for {described.name} predictions, which have no classes")
     if described.components is not None:
         (weights,) = described.arguments
         components = [_predictions(described.components.component(a), {}) for a in range(weights.shape[1])]
-        return families.Mixture(components, weights)
-    predictions: Predictions = getattr(families, described.family)(*described.arguments, **options)
-    return predictions
+        return Mixture(components, weights)
+    return FAMILIES[described.family](*described.arguments, **options)
