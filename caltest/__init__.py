@@ -7,6 +7,10 @@ P_X, g(X): prediction                 ``Categorical``, ``Normal``   ``caltest.pr
 Y: target, label                      ``targets``                   ``caltest.predictions.base.Sample``
 Z_X, drawn from P_X                   ``Predictions.sample``        ``caltest.predictions.base``
 k_P, k_Y, k = k_P x k_Y               ``ProductKernel``             ``caltest.kernels.product``
+sum_i k_i A_i: matrix-valued kernel   ``MatrixKernel``              ``caltest.kernels.matrix``
+E k(Z, y), E k(Z, Z')                 ``expected_kernel``           ``caltest.predictions.base``
+B_{p;q}: bound of h                   ``h_bound``                   ``caltest.hbound``
+W_2, MW_2                             ``Wasserstein``               ``caltest.kernels.metrics``
 nu, lambda: bandwidth                 ``bandwidth``                 ``caltest.kernels.radial``
 h((p, y), (p', y'))                   ``h_tile``                    ``caltest.htiles``
 SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.estimators.skce``
@@ -23,6 +27,7 @@ Q_n: CME test                         ``HotellingNull``             ``caltest.nu
 ====================================  ============================  ===================================
 """
 
+from caltest import generators
 from caltest.binning import Binning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import (
@@ -57,6 +62,7 @@ from caltest.kernels import (
     SumOfProducts,
     TotalVariation,
     Wasserstein,
+    Wasserstein1,
 )
 from caltest.nulls import (
     ArconesGineBootstrap,
@@ -78,8 +84,12 @@ from caltest.predictions import (
     LogNormal,
     Mixture,
     MvNormal,
+    NegativeBinomial,
     Normal,
+    Ordinal,
+    Poisson,
     Predictions,
+    QuantileForecast,
     Residuals,
     StudentT,
     classwise,
@@ -140,12 +150,16 @@ __all__ = [
     "MixtureWasserstein",
     "MonteCarloTest",
     "MvNormal",
+    "NegativeBinomial",
     "Normal",
     "NormalNull",
     "Null",
+    "Ordinal",
+    "Poisson",
     "Predictions",
     "ProductKernel",
     "QuantileBinning",
+    "QuantileForecast",
     "RationalQuadraticKernel",
     "Residuals",
     "SquaredEuclidean",
@@ -155,8 +169,10 @@ __all__ = [
     "TotalVariation",
     "UniformBinning",
     "Wasserstein",
+    "Wasserstein1",
     "calibration_test",
     "classwise",
+    "generators",
     "load_digits_predictions",
     "median_bandwidth",
     "pit_values",

@@ -17,6 +17,10 @@ RENORMALISED_TOLERANCE = 1e-2 + 1e-9
 """Rows that sum to 1 within this are renormalised: half-precision and rounded outputs do (0.33 + 0.33 + 0.33 too)."""
 
 
+LARGEST_COUNT = 2.0**53
+"""From here on not every whole number is a floating point number."""
+
+
 def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
     """A finite, non-empty float64 array with ``ndim`` dimensions."""
     array = to_array(data, name)
@@ -247,6 +251,20 @@ def _whole_labels(array: Array, k: int, name: str) -> IntArray:
     return values.astype(np.intp)
 
 
+def whole_counts(data: ArrayLike, name: str = "targets") -> IntArray:
+    """Counts 0, 1, 2, ... as an (n,) integer array."""
+    values = real_array(data, name, ndim=1)
+    wrong = (values < 0.0) | (values != np.floor(values))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        advice = "" if values[i] < 0.0 else "; for rates per exposure pass the counts, and predict rate times exposure"
+        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted whole numbers of at least 0{advice}")
+    if values.max() >= LARGEST_COUNT:
+        i = int(values.argmax())
+        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted counts below 2**53")
+    return values.astype(np.intp)
+
+
 def _labels_from_classes(array: Array, classes: list[Any], name: str) -> IntArray:
     position = {value: index for index, value in enumerate(classes)}
     labels = np.empty(array.shape[0], dtype=np.intp)
@@ -338,6 +356,17 @@ def fraction(name: str, value: Any) -> float:
     if not 0.0 < number < 1.0:
         raise ValueError(f"{name}: got {value!r}, wanted a number between 0 and 1")
     return number
+
+
+def levels(name: str, data: ArrayLike) -> FloatArray:
+    """Numbers strictly between 0 and 1, of any shape."""
+    array = to_array(data, name)
+    values = np.asarray(array, dtype=np.float64) if array.dtype.kind in "buif" else np.full(1, np.nan)
+    outside = ~((values > 0.0) & (values < 1.0))
+    if outside.any():
+        got = np.ravel(array)[np.argmax(outside)] if array.dtype.kind in "buif" else data
+        raise ValueError(f"{name}: got {got!r}, wanted numbers between 0 and 1")
+    return values
 
 
 def switch(name: str, value: Any) -> bool:

@@ -20,7 +20,7 @@ def texts(notebook: nbformat.NotebookNode) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the named notebooks, or all; return the number of those whose printed outputs changed."""
+    """Run the named notebooks, or all, in their folders; return how many changed their printed outputs."""
     check = "--check" in arguments
     names = [name for name in arguments if name != "--check"]
     paths = [Path(name) for name in names] or sorted(Path(__file__).parent.glob("*.ipynb"))
@@ -29,7 +29,12 @@ def main(arguments: list[str]) -> int:
         notebook = nbformat.read(path, as_version=4)
         stored = texts(notebook)
         NotebookClient(
-            notebook, timeout=600, kernel_name="python3", record_timing=False, coalesce_streams=True
+            notebook,
+            timeout=600,
+            kernel_name="python3",
+            record_timing=False,
+            coalesce_streams=True,
+            resources={"metadata": {"path": str(path.parent)}},
         ).execute()
         notebook.metadata["language_info"] = {"name": "python"}
         same = texts(notebook) == stored

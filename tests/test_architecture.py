@@ -13,11 +13,23 @@ LAYERS = [
     ["result"],
     ["kernels"],
     ["predictions"],
-    ["hlines", "htiles", "hstatistics", "hredraws", "hfeatures", "binning", "datasets"],
+    [
+        "hbound",
+        "hlabels",
+        "hnumbers",
+        "hplaces",
+        "hlines",
+        "htiles",
+        "hstatistics",
+        "hredraws",
+        "hfeatures",
+        "binning",
+        "datasets",
+    ],
     ["estimators"],
     ["nulls"],
     ["calibration_test", "calibration_accumulator"],
-    ["plots", "_tables"],
+    ["generators", "plots", "_tables"],
     ["cli"],
     ["__main__"],
 ]
@@ -69,7 +81,9 @@ def test_import_is_light():
 
 def test_public_names_are_documented_with_an_example():
     without_example = {"Predictions", "Estimator", "Null", "Binning", "KernelWarning", "ClosedFormMissing"}
-    for name in caltest.__all__:
-        text = getattr(caltest, name).__doc__
-        assert text, name
-        assert ">>>" in text or name in without_example, name
+    without_example |= {"Generator", "RegressionProblem"}
+    for place in (caltest, caltest.generators):
+        for name in place.__all__:
+            text = getattr(place, name).__doc__
+            assert text, name
+            assert ">>>" in text or name in without_example, name

@@ -63,9 +63,7 @@ class MixtureWasserstein(Metric):
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
         """Mixtures compute it themselves; other predictions do not have it."""
-        raise TypeError(
-            f"metric: got {self!r} for {rows.family} predictions, wanted a metric of them; it is for Mixture"
-        )
+        raise TypeError(f"metric: got {self!r} for {rows.family} predictions, but it is for Mixture predictions")
 
     def rounding(self, predictions: Any) -> float:
         """The root of the rounding error of the squares."""

@@ -111,8 +111,8 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
-        difference = np.subtract(rows[..., :, None], columns[..., None, :], dtype=np.float64)
-        return self.of_distance(np.abs(difference))
+        difference = np.subtract(rows[..., :, None], columns[..., None, :], dtype=np.float64, order="C")
+        return self.of_distance(np.abs(difference, out=difference))
 
     def vector_target_tile(self, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for rows (..., r, d) and columns (..., c, d), of shape (..., r, c)."""

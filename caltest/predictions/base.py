@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._jobs import Stream
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
-from caltest._validation import whole_number
+from caltest._validation import levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, median_distance, median_positive_distance
 
@@ -124,14 +124,14 @@ class Predictions(ABC):
 
         ``ClosedFormMissing`` if the family has no way to compute it.
         """
-        return _weighted_sum(kernel, lambda term: self._expected_kernel(term, targets))
+        return weighted_sum(kernel, lambda term: self._expected_kernel(term, targets))
 
     def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``E k(Z, Z')`` with Z from each prediction (..., r) and Z' from each other one (..., c): (..., r, c).
 
         ``ClosedFormMissing`` if the family has no way to compute it.
         """
-        return _weighted_sum(kernel, lambda term: self._expected_kernel2(term, other))
+        return weighted_sum(kernel, lambda term: self._expected_kernel2(term, other))
 
     @abstractmethod
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
@@ -141,6 +141,10 @@ class Predictions(ABC):
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``expected_kernel2`` for a kernel that is no sum."""
 
+    def squared_diameter(self, kernel: TargetKernel) -> float:
+        """Supremum of ``k(y, y) - 2 k(y, y') + k(y', y')`` over the targets that the family allows."""
+        return kernel.squared_diameter
+
     def self_kernel(self, kernel: TargetKernel) -> FloatArray:
         """``E k(Z, Z~)`` with two independent draws from each prediction, (..., n)."""
         if len(self.shape) > 1:
@@ -148,8 +152,15 @@ class Predictions(ABC):
         single = self.take(np.arange(len(self))[:, None])
         return single.expected_kernel2(kernel, single)[:, 0, 0]
 
+    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c), or (B, c, d): (L, B)."""
+        return np.stack([np.einsum("lij,ij->l", weights, self.expected_kernel(kernel, y)) for y in targets], axis=1)
+
     def energy_distances(self, other: Self) -> FloatArray:
-        """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c)."""
+        """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c).
+
+        Differences that are rounding are 0.
+        """
         raise TypeError(f"metric: got EnergyDistance() for {self.family} predictions, wanted MMD(kernel)")
 
     def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
@@ -207,6 +218,17 @@ class Predictions(ABC):
             "residuals; wanted Normal, Laplace or MvNormal ones, say, or pit_values(predictions, targets)"
         )
 
+    def quantile(self, level: ArrayLike) -> FloatArray:
+        """The smallest y with ``P(Z <= y) >= level`` for each prediction, (..., n).
+
+        Levels are numbers between 0 and 1: one, or an array that broadcasts against (..., n), such as a column of
+        several levels. ``TypeError`` for vectors, classes and families without a quantile function.
+        """
+        return self._quantile(levels("level", level))
+
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        raise TypeError(f"predictions: got {self.family} predictions, whose quantiles are not known here")
+
     def at_temperature(self, temperature: float) -> "Predictions":
         """Predictions with densities proportional to ``p**(1/T)`` (Widmann et al. 2021, Definition F.1).
 
@@ -227,7 +249,7 @@ class Predictions(ABC):
         return TypeError(f"metric: got {metric!r} for {self.family} predictions, wanted one of {known}")
 
 
-def _weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatArray]) -> FloatArray:
+def weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatArray]) -> FloatArray:
     """A function that is linear in the kernel."""
     (weight, term), *rest = kernel.weighted_terms
     total = function(term)

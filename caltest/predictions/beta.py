@@ -80,9 +80,8 @@ class Beta(Univariate):
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(betainc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
 
-    def ppf(self, levels: FloatArray) -> FloatArray:
-        """Quantiles: targets y with ``P(Z <= y)`` equal to the level of each prediction, (..., n)."""
-        return np.asarray(betaincinv(self.a, self.b, levels))
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        return np.asarray(betaincinv(self.a, self.b, level))
 
     @staticmethod
     def quantile_vectors(*parameters: FloatArray) -> FloatArray:

@@ -82,9 +82,8 @@ class Gamma(Univariate):
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(gammainc(self.shape_parameter, np.maximum(targets, 0.0) / self.scale))
 
-    def ppf(self, levels: FloatArray) -> FloatArray:
-        """Quantiles: targets y with ``P(Z <= y)`` equal to the level of each prediction, (..., n)."""
-        return np.asarray(self.scale * gammaincinv(self.shape_parameter, levels))
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        return np.asarray(self.scale * gammaincinv(self.shape_parameter, level))
 
     @staticmethod
     def quantile_vectors(*parameters: FloatArray) -> FloatArray:

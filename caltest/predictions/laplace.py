@@ -57,9 +57,9 @@ class Laplace(LocationScale):
         tail = 0.5 * np.exp(-np.abs(values))
         return np.where(values < 0.0, tail, 1.0 - tail)
 
-    def _noise_ppf(self, levels: FloatArray) -> FloatArray:
-        tail = np.minimum(levels, 1.0 - levels)
-        return np.asarray(np.sign(levels - 0.5) * -np.log(2.0 * tail))
+    def _noise_quantile(self, level: FloatArray) -> FloatArray:
+        tail = np.log(2.0 * np.minimum(level, 1.0 - level))
+        return np.where(level < 0.5, tail, -tail)
 
     def at_temperature(self, temperature: float) -> Self:
         """The same means and T times the scales (with respect to the Lebesgue measure)."""

@@ -8,7 +8,7 @@ import numpy as np
 from caltest._arrays import to_array
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import real_array, same_length
-from caltest.kernels import TargetKernel
+from caltest.kernels import Euclidean, Metric, TargetKernel, Wasserstein
 from caltest.predictions.base import Predictions
 from caltest.predictions.univariate import Univariate
 
@@ -49,8 +49,8 @@ class LocationScale(Univariate):
         """``P(E <= x)``."""
 
     @abstractmethod
-    def _noise_ppf(self, levels: FloatArray) -> FloatArray:
-        """Quantiles of E."""
+    def _noise_quantile(self, level: FloatArray) -> FloatArray:
+        """The inverse of ``_noise_cdf``."""
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return self.mean + self.scale * self._noise(rng, shape)
@@ -61,9 +61,8 @@ class LocationScale(Univariate):
         z = (targets - self.mean) / np.where(certain, 1.0, self.scale)
         return np.where(certain, z >= 0.0, self._noise_cdf(z))
 
-    def ppf(self, levels: FloatArray) -> FloatArray:
-        """Quantiles: targets y with ``P(Z <= y)`` equal to the level of each prediction, (..., n)."""
-        return np.asarray(self.mean + self.scale * self._noise_ppf(levels))
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        return self.mean + self.scale * self._noise_quantile(level)
 
     def check_continuous(self) -> None:
         """Raise unless all scales are positive."""
@@ -89,6 +88,10 @@ class LocationScale(Univariate):
         """Vectors (mean, standard deviation), the distance of which is the 2-Wasserstein distance."""
         mean, scale = parameters
         return np.stack([mean, cls.deviation * scale], axis=-1)
+
+    def embedding(self, metric: Metric) -> FloatArray:
+        """Vectors (mean, standard deviation) for all metrics."""
+        return super().embedding(Euclidean() if isinstance(metric, Wasserstein) else metric)
 
     def _features(self) -> FloatArray:
         return self.quantile_vectors(*self._parameters)

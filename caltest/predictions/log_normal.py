@@ -86,9 +86,8 @@ class LogNormal(Univariate):
         with np.errstate(divide="ignore"):
             return np.asarray(ndtr((np.log(np.maximum(targets, 0.0)) - self.log_mean) / self.log_scale))
 
-    def ppf(self, levels: FloatArray) -> FloatArray:
-        """Quantiles: targets y with ``P(Z <= y)`` equal to the level of each prediction, (..., n)."""
-        return np.asarray(np.exp(self.log_mean + self.log_scale * ndtri(levels)))
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        return np.asarray(np.exp(self.log_mean + self.log_scale * ndtri(level)))
 
     @staticmethod
     def quantile_vectors(*parameters: FloatArray) -> FloatArray:

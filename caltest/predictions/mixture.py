@@ -158,10 +158,9 @@ class Mixture(Predictions):
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         if self._is_fused(kernel):
-            certain = (targets / kernel.width)[..., None]
-            return normals.mixture(
-                self._in_units_of(kernel.width), (certain, np.zeros_like(certain), np.ones_like(certain))
-            )
+            points = (targets / kernel.width)[..., None]
+            certain = points, np.zeros_like(points), np.ones_like(points)
+            return normals.mixture(self._in_units_of(kernel.width), certain)
 
         def part(a: int) -> FloatArray:
             tile = self._components[a].expected_kernel(kernel, targets)
@@ -204,6 +203,19 @@ class Mixture(Predictions):
         """Raise unless the components are continuous."""
         for component in self._components:
             component.check_continuous()
+
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        """Bisection, to the last digit, between the quantiles of the components."""
+        parts = np.stack([one.quantile(level) for one in self._components], axis=-1)
+        present = self._weights > 0.0
+        low = np.where(present, parts, np.inf).min(axis=-1)
+        high = np.where(present, parts, -np.inf).max(axis=-1)
+        middle = low + (high - low) / 2.0
+        while ((low < middle) & (middle < high)).any():
+            reached = self.cdf(middle) >= level
+            low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+            middle = low + (high - low) / 2.0
+        return np.asarray(high)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means (..., n), or (..., n, d) for vectors, and variances (..., n)."""

@@ -197,9 +197,9 @@ class MvNormal(Predictions):
         traces = [np.trace(one._covariance, axis1=-2, axis2=-1) for one in (self, other)]
         squares += traces[0][..., :, None] + traces[1][..., None, :]
         for i in range(squares.shape[-2]):
-            root = self._root[..., i, None, :, :]
-            values = np.linalg.eigvalsh(root @ other._covariance @ root)
-            squares[..., i, :] -= 2.0 * np.sqrt(np.maximum(values, 0.0)).sum(axis=-1)
+            # The trace of (S**1/2 S' S**1/2)**1/2 is the sum of the singular values of the product of the roots.
+            values = np.linalg.svd(self._root[..., i, None, :, :] @ other._root, compute_uv=False)
+            squares[..., i, :] -= 2.0 * values.sum(axis=-1)
         squares[squares < 1e-14 * (traces[0][..., :, None] + traces[1][..., None, :])] = 0.0
         return np.sqrt(squares, out=squares)
 

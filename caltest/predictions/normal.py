@@ -73,12 +73,12 @@ class Normal(LocationScale):
     def _noise_cdf(self, values: FloatArray) -> FloatArray:
         return np.asarray(ndtr(values))
 
+    def _noise_quantile(self, level: FloatArray) -> FloatArray:
+        return np.asarray(ndtri(level))
+
     def at_temperature(self, temperature: float) -> Self:
         """The same means and sqrt(T) times the scales (with respect to the Lebesgue measure)."""
         return self._like(self.mean, np.sqrt(positive_number("temperature", temperature)) * self.scale)
-
-    def _noise_ppf(self, levels: FloatArray) -> FloatArray:
-        return np.asarray(ndtri(levels))
 
     @staticmethod
     def laws(*parameters: FloatArray) -> Laws:

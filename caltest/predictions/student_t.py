@@ -95,9 +95,8 @@ class StudentT(Univariate):
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(stdtr(self.df, (targets - self.location) / self.scale))
 
-    def ppf(self, levels: FloatArray) -> FloatArray:
-        """Quantiles: targets y with ``P(Z <= y)`` equal to the level of each prediction, (..., n)."""
-        return np.asarray(self.location + self.scale * stdtrit(self.df, levels))
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        return np.asarray(self.location + self.scale * stdtrit(self.df, level))
 
     def standardised(self, targets: Array) -> tuple[Predictions, Array]:
         """The law of T, and ``(y - location) / scale``."""
