@@ -33,6 +33,9 @@ PART = 32
 KEPT = 8
 """Kernels whose trees are kept."""
 
+KINK = 2.0**-20
+"""Size of panels, in units of what they resolve, on which a kink of an expectation is rounding."""
+
 MISSING = 1e-11
 """The most by which the integral of a density may differ from 1."""
 
@@ -128,7 +131,9 @@ class Nursery:
         density jumps or has a kink the kernel alone makes them smooth.
         """
         width, smoothness = 1.0 / self._target_kernel.kernel[1], self._target_kernel.smoothness
-        peak = max(smoothness, min(spread, width)) if self._laws.kind == LAPLACE else spread + smoothness
+        peak = spread + smoothness
+        if self._laws.kind == LAPLACE:
+            peak = smoothness if smoothness > 0.0 else KINK * min(spread, width)
         return peak, 2.0 * width if self._laws.support[0] == 0.0 else inf
 
 
