@@ -7,6 +7,10 @@ P_X, g(X): prediction                 ``Categorical``, ``Normal``   ``caltest.pr
 Y: target, label                      ``targets``                   ``caltest.predictions.base.Sample``
 Z_X, drawn from P_X                   ``Predictions.sample``        ``caltest.predictions.base``
 k_P, k_Y, k = k_P x k_Y               ``ProductKernel``             ``caltest.kernels.product``
+sum_i k_i A_i: matrix-valued kernel   ``MatrixKernel``              ``caltest.kernels.matrix``
+E k(Z, y), E k(Z, Z')                 ``expected_kernel``           ``caltest.predictions.base``
+B_{p;q}: bound of h                   ``h_bound``                   ``caltest.hbound``
+W_2, MW_2                             ``Wasserstein``               ``caltest.kernels.metrics``
 nu, lambda: bandwidth                 ``bandwidth``                 ``caltest.kernels.radial``
 h((p, y), (p', y'))                   ``h_tile``                    ``caltest.htiles``
 SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.estimators.skce``
@@ -58,6 +62,7 @@ from caltest.kernels import (
     SumOfProducts,
     TotalVariation,
     Wasserstein,
+    Wasserstein1,
 )
 from caltest.nulls import (
     ArconesGineBootstrap,
@@ -70,16 +75,27 @@ from caltest.nulls import (
 )
 from caltest.predictions import (
     Bernoulli,
+    Beta,
     Categorical,
     ClosedFormMissing,
     Ensemble,
+    Gamma,
     Laplace,
+    LogNormal,
     Mixture,
     MvNormal,
+    NegativeBinomial,
     Normal,
+    Ordinal,
+    Poisson,
     Predictions,
+    QuantileForecast,
+    Residuals,
+    StudentT,
     classwise,
     median_bandwidth,
+    pit_values,
+    standardised_residuals,
     top_label,
 )
 from caltest.result import CalibrationTestResult, ConfidenceInterval
@@ -97,6 +113,7 @@ __all__ = [
     "AsymptoticCMETest",
     "AsymptoticSKCETest",
     "Bernoulli",
+    "Beta",
     "Binning",
     "BlockSKCE",
     "CalibrationTest",
@@ -118,11 +135,13 @@ __all__ = [
     "Estimator",
     "Euclidean",
     "ExponentialKernel",
+    "Gamma",
     "GaussianKernel",
     "HotellingNull",
     "KernelWarning",
     "Laplace",
     "LaplacianKernel",
+    "LogNormal",
     "LowRankSKCE",
     "MaternKernel",
     "MatrixKernel",
@@ -131,23 +150,32 @@ __all__ = [
     "MixtureWasserstein",
     "MonteCarloTest",
     "MvNormal",
+    "NegativeBinomial",
     "Normal",
     "NormalNull",
     "Null",
+    "Ordinal",
+    "Poisson",
     "Predictions",
     "ProductKernel",
     "QuantileBinning",
+    "QuantileForecast",
     "RationalQuadraticKernel",
+    "Residuals",
     "SquaredEuclidean",
+    "StudentT",
     "SumKernel",
     "SumOfProducts",
     "TotalVariation",
     "UniformBinning",
     "Wasserstein",
+    "Wasserstein1",
     "calibration_test",
     "classwise",
     "generators",
     "load_digits_predictions",
     "median_bandwidth",
+    "pit_values",
+    "standardised_residuals",
     "top_label",
 ]

@@ -17,6 +17,10 @@ RENORMALISED_TOLERANCE = 1e-2 + 1e-9
 """Rows that sum to 1 within this are renormalised: half-precision and rounded outputs do (0.33 + 0.33 + 0.33 too)."""
 
 
+LARGEST_COUNT = 2.0**53
+"""From here on not every whole number is a floating point number."""
+
+
 def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
     """A finite, non-empty float64 array with ``ndim`` dimensions."""
     array = to_array(data, name)
@@ -244,6 +248,20 @@ def _whole_labels(array: Array, k: int, name: str) -> IntArray:
     if outside.any():
         i = int(np.argmax(outside))
         raise ValueError(f"{name}: got label {values[i]:.6g} at row {i}, wanted labels 0..{k - 1}")
+    return values.astype(np.intp)
+
+
+def whole_counts(data: ArrayLike, name: str = "targets") -> IntArray:
+    """Counts 0, 1, 2, ... as an (n,) integer array."""
+    values = real_array(data, name, ndim=1)
+    wrong = (values < 0.0) | (values != np.floor(values))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        advice = "" if values[i] < 0.0 else "; for rates per exposure pass the counts, and predict rate times exposure"
+        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted whole numbers of at least 0{advice}")
+    if values.max() >= LARGEST_COUNT:
+        i = int(values.argmax())
+        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted counts below 2**53")
     return values.astype(np.intp)
 
 

@@ -74,8 +74,10 @@ class CalibrationTest:
         Parameters
         ----------
         predictions
-            ``Predictions``, or an array-like: (n, k) probabilities of k classes, (n,) probabilities of class 1. Dask
-            arrays are taken chunk by chunk, on dask's workers, by tests that have an ``accumulator``.
+            ``Predictions``, or what becomes some: an array-like of (n, k) probabilities of k classes or (n,)
+            probabilities of class 1, a distribution of scipy.stats or torch.distributions with parameters (n,), or a
+            list of n of them. Dask arrays are taken chunk by chunk, on dask's workers, by tests that have an
+            ``accumulator``.
         targets
             (n,) array-like of outcomes.
         rng
@@ -282,12 +284,15 @@ def calibration_test(
     Parameters
     ----------
     predictions
-        ``Predictions``, or an array-like: (n, k) probabilities of k classes, (n,) probabilities of class 1.
+        ``Predictions``, or what becomes some: an array-like of (n, k) probabilities of k classes or (n,)
+        probabilities of class 1, a distribution of scipy.stats or torch.distributions with parameters (n,), e.g.
+        ``scipy.stats.norm(mean, scale)``, or a list of n of them.
     targets
-        (n,) array-like of outcomes: labels 0..k-1, 0/1 or booleans, or real numbers for ``Normal`` predictions.
+        Outcomes: (n,) labels 0..k-1, 0/1 or booleans, counts or real numbers; (n, d) for predictions of vectors.
     kernel
         Default: that of the family, with the median bandwidth: ``exp(-TV / median) x [y = y']`` for classes,
-        ``exp(-W2 / median)`` times a Gaussian kernel of the targets for normal distributions. Where most
+        ``exp(-W2 / median)`` times a Gaussian kernel of the targets for normal distributions; ``default_kernel()`` of
+        the predictions returns it. Where most
         predictions are identical the median of the positive distances is used, and the result says so.
     n_resamples
         Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1).

@@ -11,10 +11,19 @@ import numpy as np
 
 from caltest._loops.lines import sums_to_the_left
 from caltest._types import Array, FloatArray, IntArray
-from caltest.kernels import Cityblock, Euclidean, ExponentialKernel, PairKernel, ProductKernel, TotalVariation
-from caltest.predictions import FinitePredictions, Predictions
+from caltest.kernels import (
+    Cityblock,
+    Euclidean,
+    ExponentialKernel,
+    PairKernel,
+    ProductKernel,
+    SumOfProducts,
+    TotalVariation,
+    Wasserstein1,
+)
+from caltest.predictions import Bernoulli, Categorical, Ordinal, Predictions
 
-NORMS = (TotalVariation, Cityblock, Euclidean)
+NORMS = (TotalVariation, Cityblock, Euclidean, Wasserstein1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +54,24 @@ class Line:
         return sums
 
 
-def on_a_line(kernel: PairKernel, predictions: Predictions) -> Line | None:
+def lines_and_rest(kernel: PairKernel, predictions: Predictions) -> tuple[list[Line], PairKernel | None]:
+    """The lines of those products of a sum that have one, and the sum of the others if there are some."""
+    lines, rest = [], []
+    for product in kernel.products:
+        line = on_a_line(product, predictions)
+        if line is None:
+            rest.append(product)
+        else:
+            lines.append(line)
+    if not rest:
+        return lines, None
+    return lines, SumOfProducts(tuple(rest)) if len(rest) > 1 else rest[0]
+
+
+def on_a_line(kernel: ProductKernel, predictions: Predictions) -> Line | None:
     """The line, or None if predictions or kernel are not of that kind."""
-    if not (isinstance(predictions, FinitePredictions) and predictions.n_classes == 2):
-        return None
-    if not isinstance(kernel, ProductKernel):
+    # The places on the line are the probabilities, by which not all predictions with two outcomes are compared.
+    if not (isinstance(predictions, (Bernoulli, Categorical, Ordinal)) and predictions.n_classes == 2):
         return None
     metric_kernel = kernel.prediction_kernel
     if not isinstance(metric_kernel, ExponentialKernel) or metric_kernel.power != 1:

@@ -4,38 +4,20 @@ The kernel of the predictions is computed once for all targets, which come as an
 differ in their predictions' part are summed in the same pass.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from caltest._loops import redraws
-from caltest._loops.gaussian import smoothed_gaussian_sums
+from caltest import hplaces
 from caltest._numerics import ranges
 from caltest._threads import threaded
-from caltest._types import Array, FloatArray, IntArray
+from caltest._types import Array, FloatArray
+from caltest.hlabels import label_diagonal_sums, label_pair_sums, outcomes_of
 from caltest.hlines import Line, on_a_line
-from caltest.hstatistics import h_diagonal
-from caltest.htiles import Place
-from caltest.kernels import (
-    DeltaKernel,
-    GaussianKernel,
-    Metric,
-    PairKernel,
-    PredictionKernel,
-    ProductKernel,
-    RadialKernel,
-    TargetKernel,
-)
-from caltest.predictions import FinitePredictions, Normal, Predictions, Sample
-
-Places = tuple[Iterable[Place], int]
-"""Places of tiles, and how many there are."""
-
-TILE = 384
-"""Rows and columns of a tile: 1.2 MB of float64 for each kernel, and a few tiles at a time for each thread.
-
-Larger ones make longer lists of changed labels, which are faster, but come in fresh memory, which is slow.
-"""
+from caltest.hnumbers import number_diagonal_sums, number_pair_sums
+from caltest.hplaces import Places, block_tiles, n_upper_tiles, upper_tiles
+from caltest.kernels import PairKernel, ProductKernel, TargetKernel
+from caltest.predictions import Predictions, Sample
 
 LABELS_AT_ONCE = 2**18
 """Labels turned into numbers together."""
@@ -46,22 +28,25 @@ def redrawn_means(
 ) -> FloatArray:
     """``mean_of_pairs`` for each of the kernels and each of the targets (B, n): (L, B).
 
-    All kernels have the same target kernel. Time O(n**2) for the kernels and, with classes, O(n**2) for the pairs of
-    redrawn labels that differ from the most probable class and agree with each other; O(n B) for binary predictions
-    with an exponential kernel. Memory O(n B) labels of one byte.
+    Products with the same target kernel are summed together. Time O(n**2) for the kernels and, with classes, O(n**2)
+    for the pairs of redrawn labels that differ from the most probable class and, for the Delta kernel, agree with each
+    other; O(n B) for binary predictions with an exponential kernel. Memory O(n B) labels of one byte.
     """
-    if any(len(kernel.products) > 1 for kernel in kernels):
-        each = [
-            [redrawn_means([product], predictions, targets, unbiased)[0] for product in kernel.products]
-            for kernel in kernels
-        ]
-        return np.array([np.sum(means, axis=0) for means in each])
-    return _redrawn_means([kernel.products[0] for kernel in kernels], predictions, targets, unbiased)
+    places: dict[TargetKernel, list[tuple[int, ProductKernel]]] = {}
+    for one, kernel in enumerate(kernels):
+        for product in kernel.products:
+            places.setdefault(product.target_kernel, []).append((one, product))
+    means = np.zeros((len(kernels), targets.shape[0]))
+    for owners in places.values():
+        some = _redrawn_means([product for _, product in owners], predictions, targets, unbiased)
+        np.add.at(means, [one for one, _ in owners], some)
+    return means
 
 
 def _redrawn_means(
     kernels: Sequence[ProductKernel], predictions: Predictions, targets: Array, unbiased: bool
 ) -> FloatArray:
+    """``redrawn_means`` for kernels with the same target kernel."""
     n = len(predictions)
     lines = [on_a_line(kernel, predictions) for kernel in kernels]
     pairs = np.empty((len(kernels), targets.shape[0]))
@@ -70,7 +55,7 @@ def _redrawn_means(
         if line is not None:
             pairs[one] = _pair_sums_on_a_line(line, targets)
     if rest:
-        places = upper_tiles(n, TILE), n_upper_tiles(n, TILE)
+        places = upper_tiles(n, hplaces.TILE), n_upper_tiles(n, hplaces.TILE)
         pairs[rest] = pair_sums([kernels[one] for one in rest], predictions, targets, places)
     if unbiased:
         pairs *= 2.0 / (n * (n - 1))
@@ -88,7 +73,7 @@ def redrawn_block_means(
     kept, targets = predictions.take(slice(0, used)), targets[:, :used]
 
     def places() -> Places:
-        return block_tiles(used, block_size), n_blocks * n_upper_tiles(block_size, TILE)
+        return block_tiles(used, block_size), n_blocks * n_upper_tiles(block_size, hplaces.TILE)
 
     sums = [pair_sums([one], kept, targets, places())[0] for one in kernel.products]
     pairs: FloatArray = np.sum(sums, axis=0)
@@ -97,30 +82,6 @@ def redrawn_block_means(
         return pairs
     means: FloatArray = (2.0 * pairs + _diagonal_sums(kernel, kept, targets)) / (n_blocks * block_size**2)
     return means
-
-
-def upper_tiles(n: int, tile: int) -> Iterator[Place]:
-    """Row and column ranges that cover the pairs i <= j: tiles on the diagonal come whole, none lies below it."""
-    for rows in ranges(n, tile):
-        for columns in ranges(n, tile):
-            if columns.start >= rows.start:
-                yield rows, columns
-
-
-def n_upper_tiles(n: int, tile: int) -> int:
-    """How many tiles ``upper_tiles`` yields."""
-    strips = -(-n // tile)
-    return strips * (strips + 1) // 2
-
-
-def block_tiles(n: int, block_size: int) -> Iterator[Place]:
-    """Tiles that cover the pairs i <= j within blocks."""
-    for block in ranges(n, block_size):
-        for rows, columns in upper_tiles(block_size, TILE):
-            yield (
-                slice(block.start + rows.start, block.start + rows.stop),
-                slice(block.start + columns.start, block.start + columns.stop),
-            )
 
 
 def redrawn_deviation_means(
@@ -161,171 +122,19 @@ def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, target
     """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and targets, (L, B)."""
     target_kernel = kernels[0].target_kernel
     prediction_kernels = [kernel.prediction_kernel for kernel in kernels]
-    if isinstance(predictions, FinitePredictions):
-        return _pair_sums_finite(prediction_kernels, target_kernel, predictions, targets, places)
-    if isinstance(predictions.law, Normal) and isinstance(target_kernel, GaussianKernel):
-        return _pair_sums_normal(prediction_kernels, target_kernel, predictions, targets, places)
-    return _pair_sums_one_by_one(prediction_kernels, target_kernel, predictions, targets, places)
-
-
-def _total(tile_sums: Callable[[Place], FloatArray], places: Places) -> FloatArray:
-    """Sum over all places, in their order."""
-    sums = threaded(tile_sums, *places, "redraws", products=True)
-    total = next(sums).copy()
-    for one in sums:
-        total += one
-    return total
-
-
-def _kernel_tiles(kernels: Sequence[PredictionKernel], left: Predictions, right: Predictions) -> FloatArray:
-    """Tiles of the kernels of predictions, (L, r, c); each metric is computed once."""
-    distances: dict[Metric, FloatArray] = {}
-    tiles = np.empty((len(kernels), len(left), len(right)))
-    for one, kernel in enumerate(kernels):
-        if isinstance(kernel, RadialKernel):
-            if kernel.metric not in distances:
-                distances[kernel.metric] = left.distance(kernel.metric, right)
-            tiles[one] = distances[kernel.metric]
-            kernel.of_distance(tiles[one])
-        else:
-            tiles[one] = kernel.tile(left, right)
-    return tiles
-
-
-def _pair_sums_finite(
-    kernels: Sequence[PredictionKernel],
-    target_kernel: TargetKernel,
-    predictions: FinitePredictions,
-    targets: Array,
-    places: Places,
-) -> FloatArray:
-    """One addition for each pair of redrawn labels that differ from their bases and agree.
-
-    The residual of a redraw is e_y - p = q + d with q = e_m - p, where m is the base: the most probable class if its
-    probability exceeds 1/2, else none (e_m = 0). With A the matrix of the target kernel, K that of the predictions
-    and R = K q A over the pairs i != j of the tiles::
-
-        sum_{i<j} h_ij = sum_i R_i . q_i / 2 + sum_i R_i . d_i + sum_{i<j} K_ij d_i' A d_j
-    """
-    labels = np.ascontiguousarray(targets, dtype=predictions.label_type)
-    base, anchors = predictions.bases, predictions.anchors
-    gram = predictions.gram(target_kernel)
-    is_delta = isinstance(target_kernel, DeltaKernel)
-
-    def tile_sums(place: Place) -> tuple[slice, slice, FloatArray, FloatArray, FloatArray]:
-        rows, columns = place
-        values = _kernel_tiles(kernels, predictions.take(rows), predictions.take(columns))
-        if rows == columns:
-            values[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = 0.0
-        across, down = values @ anchors[columns], values.swapaxes(1, 2) @ anchors[rows]
-        if rows == columns:
-            values = np.triu(values)
-        begin = rows.start, columns.start
-        if is_delta:
-            pairs = _equal_sums(values, base, labels, begin, gram.shape[0])
-        else:
-            pairs = np.stack([redraws.gram_sums(tile, gram, base, labels, *begin) for tile in values])
-        return rows, columns, pairs, across, down
-
-    pairs = np.zeros((len(kernels), labels.shape[0]))
-    smoothed = np.zeros((len(kernels), *anchors.shape))
-    for rows_, columns, sums, across, down in threaded(tile_sums, *places, "redraws", products=True):
-        pairs += sums
-        smoothed[:, rows_] += across
-        if rows_ != columns:
-            smoothed[:, columns] += down
-    smoothed = smoothed @ gram
-    constants = np.einsum("lik,ik->l", smoothed, anchors) / 2.0
-    rows = np.flatnonzero(base >= 0)
-    for one, values in enumerate(smoothed):
-        values[rows] -= values[rows, base[rows]][:, None]
-        pairs[one] += constants[one] + redraws.gathered_sums(values, labels)
-    return pairs
-
-
-def _equal_sums(tiles: FloatArray, base: IntArray, labels: Array, begin: tuple[int, int], n_classes: int) -> FloatArray:
-    """Sums over pairs of redrawn labels that agree, for each of the kernels, (L, B)."""
-    sums = np.empty((tiles.shape[0], labels.shape[0]))
-    for part in ranges(tiles.shape[0], redraws.LANES):
-        some = tiles[part]
-        if some.shape[0] == 1:
-            sums[part] = redraws.equal_sums(some[0], base, labels, *begin, n_classes)
-        else:
-            together = redraws.equal_sums_of_kernels(some, base, labels, *begin, n_classes)
-            sums[part] = together[:, : some.shape[0]].T
-    return sums
-
-
-def _pair_sums_normal(
-    kernels: Sequence[PredictionKernel],
-    gaussian: GaussianKernel,
-    predictions: Predictions,
-    targets: Array,
-    places: Places,
-) -> FloatArray:
-    """Three Gaussians per pair and redraw, fused into one pass for all kernels."""
-    law = predictions.law
-    assert isinstance(law, Normal)
-    means, precision = law.mean, 1.0 / gaussian.width
-    precisions = 1.0 / np.hypot(law.scale, gaussian.width)
-    y = np.ascontiguousarray(targets.T, dtype=np.float64)
-
-    def tile_sums(place: Place) -> FloatArray:
-        rows, columns = place
-        values = _kernel_tiles(kernels, predictions.take(rows), predictions.take(columns))
-        if rows == columns:
-            values = np.triu(values, k=1)
-        one, two = (means[rows], precisions[rows]), (means[columns], precisions[columns])
-        sums = smoothed_gaussian_sums(values, precision, y[rows], y[columns], *one, *two, rows == columns)
-        constants: FloatArray = np.einsum(
-            "lij,ij->l", values, law.take(rows).expected_kernel2(gaussian, law.take(columns))
-        )
-        return sums + constants[:, None]
-
-    return _total(tile_sums, places)
-
-
-def _pair_sums_one_by_one(
-    kernels: Sequence[PredictionKernel],
-    target_kernel: TargetKernel,
-    predictions: Predictions,
-    targets: Array,
-    places: Places,
-) -> FloatArray:
-    """Redraw by redraw, for families without a faster way."""
-    predictions = predictions.prepared(target_kernel)
-
-    def tile_sums(place: Place) -> FloatArray:
-        rows, columns = place
-        left, right = predictions.take(rows), predictions.take(columns)
-        weights = _kernel_tiles(kernels, left, right)
-        if rows == columns:
-            weights = np.triu(weights, k=1)
-        left, right = left.law, right.law
-        constant = left.expected_kernel2(target_kernel, right)
-        sums = np.empty((len(kernels), targets.shape[0]))
-        for b, y in enumerate(targets):
-            tile = left.target_tile(target_kernel, y[rows], y[columns])
-            tile -= left.expected_kernel(target_kernel, y[columns])
-            tile -= right.expected_kernel(target_kernel, y[rows]).T
-            tile += constant
-            sums[:, b] = np.einsum("lij,ij->l", weights, tile)
-        return sums
-
-    return _total(tile_sums, places)
+    outcomes = outcomes_of(target_kernel, predictions, targets)
+    if outcomes is None:
+        return number_pair_sums(prediction_kernels, target_kernel, predictions, targets, places)
+    return label_pair_sums(prediction_kernels, predictions, outcomes, places)
 
 
 def _diagonal_sums(kernel: PairKernel, predictions: Predictions, targets: Array) -> FloatArray:
     """``sum_i h_ii`` for each of the targets."""
-    if not isinstance(predictions, FinitePredictions):
-        return np.array([h_diagonal(kernel, Sample(predictions, y)).sum() for y in targets])
-    return np.asarray(np.sum([_finite_diagonal_sums(one, predictions, targets) for one in kernel.products], axis=0))
-
-
-def _finite_diagonal_sums(kernel: ProductKernel, predictions: FinitePredictions, targets: Array) -> FloatArray:
-    gram, probabilities = predictions.gram(kernel.target_kernel), predictions.probabilities
-    means = probabilities @ gram
-    centred = np.diag(gram) - 2.0 * means + np.einsum("ik,ik->i", means, probabilities)[:, None]
-    itself = predictions.take(np.arange(len(predictions))[:, None])
-    centred *= kernel.prediction_kernel.tile(itself, itself)[:, 0]
-    return redraws.gathered_sums(centred, np.ascontiguousarray(targets, dtype=predictions.label_type))
+    sums = []
+    for one in kernel.products:
+        outcomes = outcomes_of(one.target_kernel, predictions, targets)
+        if outcomes is None:
+            sums.append(number_diagonal_sums(one, predictions, targets))
+        else:
+            sums.append(label_diagonal_sums(one.prediction_kernel, predictions, outcomes))
+    return np.asarray(np.sum(sums, axis=0))

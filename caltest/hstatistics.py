@@ -8,7 +8,7 @@ import numpy as np
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import FloatArray
-from caltest.hlines import Line, on_a_line
+from caltest.hlines import Line, lines_and_rest
 from caltest.htiles import Place, Tiles, h_tile, sample_for, tiles_of
 from caltest.kernels import PairKernel, ProductKernel
 from caltest.predictions import FinitePredictions, Sample
@@ -66,12 +66,12 @@ def h_sums(kernel: PairKernel, sample: Sample, size: int = STRIP) -> tuple[float
 def mean_of_pairs(kernel: PairKernel, sample: Sample, unbiased: bool) -> float:
     """Mean of ``h`` over the pairs i < j if ``unbiased``, else over all n**2 pairs."""
     n = len(sample)
-    line = on_a_line(kernel, sample.predictions)
-    if line is None:
-        pairs, diagonal = h_sums(kernel, sample)
-    else:
+    lines, rest = lines_and_rest(kernel, sample.predictions)
+    pairs, diagonal = (0.0, 0.0) if rest is None else h_sums(rest, sample)
+    for line in lines:
         residuals = line.residuals(sample.targets[None])
-        pairs, diagonal = float(line.pair_sums(residuals)[0]), line.factor * float(np.vdot(residuals, residuals))
+        pairs += float(line.pair_sums(residuals)[0])
+        diagonal += line.factor * float(np.vdot(residuals, residuals))
     return 2.0 * pairs / (n * (n - 1)) if unbiased else (2.0 * pairs + diagonal) / n**2
 
 
@@ -112,11 +112,14 @@ def weighted_sums(kernel: PairKernel, sample: Sample, weights: FloatArray) -> tu
 
     Time O(n**2 B) by matrix products, O(n B) for binary predictions with an exponential kernel; memory O(n B).
     """
-    line = on_a_line(kernel, sample.predictions)
-    if line is None:
-        return _weighted_tiles(tiles_of(kernel, sample), weights)
-    residuals = line.residuals(sample.targets[None])
-    return _weighted_line(line, residuals, weights), line.row_sums(residuals[:, 0])
+    lines, rest = lines_and_rest(kernel, sample.predictions)
+    n, size = weights.shape
+    forms, sums = (np.zeros(size), np.zeros(n)) if rest is None else _weighted_tiles(tiles_of(rest, sample), weights)
+    for line in lines:
+        residuals = line.residuals(sample.targets[None])
+        forms += _weighted_line(line, residuals, weights)
+        sums += line.row_sums(residuals[:, 0])
+    return forms, sums
 
 
 def _weighted_line(line: Line, residuals: FloatArray, weights: FloatArray) -> FloatArray:

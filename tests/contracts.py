@@ -37,15 +37,26 @@ def ensemble():
 
 FAMILIES = {ct.Categorical: categorical, ct.Bernoulli: bernoulli, ct.Normal: normal, ct.Ensemble: ensemble}
 
+SIMILAR = np.array([[1.0, 0.5, 0.2, 0.0], [0.5, 2.0, 0.3, 0.1], [0.2, 0.3, 1.0, 0.6], [0.0, 0.1, 0.6, 1.5]])
+RANK_1 = np.outer([1.0, 2.0, 0.0, 0.5], [1.0, 2.0, 0.0, 0.5])
+
 KERNELS = {
     ct.Categorical: [
         ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
         ct.ProductKernel(metric_kernel(ct.Cityblock()), ct.GaussianKernel(bandwidth=1.5)),
         ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.ExponentialKernel(ct.Euclidean(), bandwidth=2.0)),
+        ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.MatrixKernel(SIMILAR)),
+        ct.ProductKernel(ct.MaternKernel(bandwidth=0.5), ct.DeltaKernel() + 0.5 * ct.LaplacianKernel(bandwidth=1.5)),
+        ct.ProductKernel(metric_kernel(ct.TotalVariation()), 2.0 * ct.DeltaKernel())
+        + ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.MatrixKernel(RANK_1)),
     ],
     ct.Bernoulli: [
         ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
         ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.GaussianKernel(bandwidth=1.0)),
+        ct.ProductKernel(metric_kernel(ct.Euclidean()), ct.MatrixKernel(SIMILAR[:2, :2])),
+        ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel() + ct.GaussianKernel(bandwidth=1.0)),
+        ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel())
+        + ct.ProductKernel(ct.RationalQuadraticKernel(bandwidth=0.3), ct.MatrixKernel(SIMILAR[2:, 2:])),
     ],
     ct.Normal: [
         ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7)),
@@ -113,7 +124,68 @@ KERNELS[ct.Mixture] = [
     ),
 ]
 
-CASES = [(family, kernel) for family, kernels in KERNELS.items() for kernel in kernels]
+
+def residuals():
+    rng = np.random.default_rng(8)
+    predictions = ct.Normal(rng.normal(size=N), rng.uniform(0.2, 1.5, N))
+    return Sample(*ct.standardised_residuals(predictions, rng.normal(size=N)))
+
+
+FAMILIES[ct.Residuals] = residuals
+KERNELS[ct.Residuals] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7)),
+    ct.ProductKernel(
+        metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=0.5)), 0.5),
+        ct.GaussianKernel(bandwidth=0.5) + 2.0 * ct.GaussianKernel(bandwidth=2.0),
+    ),
+]
+
+
+def vector_ensemble():
+    rng = np.random.default_rng(20)
+    members = rng.normal(size=(N, 1, 2)) + rng.normal(size=(N, 6, 2))
+    return Sample(ct.Ensemble(members), rng.normal(size=(N, 2)))
+
+
+def large_ensemble():
+    """So many members that the Gaussian kernel is summed by waves."""
+    rng = np.random.default_rng(21)
+    return Sample(ct.Ensemble(rng.normal(size=(N, 1)) + rng.normal(size=(N, 60))), rng.normal(size=N))
+
+
+def drawn_ensemble():
+    return Sample(normal().predictions.to_ensemble(5, rng=1), normal().targets)
+
+
+def quantile_forecast():
+    """Forecasts for which the number of an interval lies in that interval, so that outcomes can be given twice."""
+    rng = np.random.default_rng(22)
+    values = np.arange(4) + rng.uniform(0.05, 0.95, (N, 4))
+    predictions = ct.QuantileForecast([0.1, 0.3, 0.8, 0.9], values)
+    return Sample(predictions, rng.integers(0, 5, N))
+
+
+def one_quantile():
+    rng = np.random.default_rng(23)
+    return Sample(ct.QuantileForecast([0.7], rng.uniform(0.05, 0.95, (N, 1))), rng.integers(0, 2, N))
+
+
+FAMILIES[ct.QuantileForecast] = quantile_forecast
+KERNELS[ct.Ensemble] += [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.5)),
+    ct.ProductKernel(metric_kernel(ct.MMD(ct.LaplacianKernel(0.5)), 1.0), ct.MaternKernel(bandwidth=0.7, order=2.5)),
+    ct.ProductKernel(
+        ct.GaussianKernel(ct.EnergyDistance(), 1.0),
+        0.5 * ct.GaussianKernel(bandwidth=0.3) + ct.ExponentialKernel(bandwidth=1.0, exponent=1.5),
+    ),
+]
+KERNELS[ct.QuantileForecast] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.DeltaKernel()),
+    ct.ProductKernel(ct.GaussianKernel(ct.Wasserstein(), 0.5), ct.LaplacianKernel(0.3)),
+    ct.ProductKernel(
+        ct.MaternKernel(ct.Wasserstein(), 0.5), ct.MatrixKernel(np.eye(5) + 0.5) + ct.GaussianKernel(bandwidth=0.2)
+    ),
+]
 
 
 def estimators(sample, kernel):
@@ -123,10 +195,11 @@ def estimators(sample, kernel):
         ct.SKCE(kernel, unbiased=False),
         ct.BlockSKCE(kernel, block_size=3),
         ct.BlockSKCE(kernel, block_size=3, unbiased=False),
-        ct.LowRankSKCE(kernel, rank=5, rng=1).resolve(sample.predictions),
         ct.UCME(kernel, sample.predictions.take(slice(0, 3)), sample.targets[:3]),
     ]
-    if isinstance(sample.predictions, FinitePredictions):
+    if isinstance(kernel, ct.ProductKernel):
+        made.append(ct.LowRankSKCE(kernel, rank=5, rng=1).resolve(sample.predictions))
+    if isinstance(sample.predictions, FinitePredictions) and not isinstance(sample.predictions, ct.QuantileForecast):
         made += [
             ct.ECE(ct.UniformBinning(4)),
             ct.ECE(ct.MedianVarianceBinning(3), ct.SquaredEuclidean()),
@@ -135,3 +208,142 @@ def estimators(sample, kernel):
             ct.MMCE(unbiased=False),
         ]
     return made
+
+
+def counts(predictions):
+    """Outcomes of which two are far out."""
+    targets = predictions.sample(6)
+    targets[4], targets[11] = 0, 300
+    return Sample(predictions, predictions.check_targets(targets))
+
+
+def poisson():
+    rate = np.random.default_rng(5).gamma(1.0, 8.0, N)
+    rate[[2, 9]] = 0.0, 1e-3
+    return counts(ct.Poisson(rate))
+
+
+def negative_binomial():
+    rng = np.random.default_rng(6)
+    mean = rng.gamma(1.0, 3.0, N)
+    mean[7] = 0.0
+    return counts(ct.NegativeBinomial.from_mean(mean, rng.uniform(0.01, 0.5, N)))
+
+
+FAMILIES[ct.Poisson] = poisson
+FAMILIES[ct.NegativeBinomial] = negative_binomial
+
+KERNELS[ct.Poisson] = [
+    ct.ProductKernel(metric_kernel(ct.Euclidean(), 1.0), ct.GaussianKernel(bandwidth=3.0)),
+    ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
+    ct.ProductKernel(
+        metric_kernel(ct.EnergyDistance(), 1.0), ct.LaplacianKernel(2.0) + 0.5 * ct.MaternKernel(bandwidth=9.0)
+    ),
+]
+KERNELS[ct.NegativeBinomial] = [
+    ct.ProductKernel(metric_kernel(ct.Cityblock(), 1.0), ct.RationalQuadraticKernel(bandwidth=2.0)),
+    ct.ProductKernel(metric_kernel(ct.Wasserstein1(), 4.0), ct.MaternKernel(bandwidth=3.0, order=2.5)),
+    ct.ProductKernel(ct.GaussianKernel(bandwidth=0.5), ct.GaussianKernel(bandwidth=0.6)),
+]
+
+
+def ordinal():
+    rng = np.random.default_rng(7)
+    p = rng.dirichlet(np.full(5, 0.5), N)
+    p[6], p[13] = [0.0, 0.0, 1.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.5, 0.0]
+    return Sample(ct.Ordinal(p, positions=[-1.0, 0.0, 0.5, 2.0, 10.0]), rng.integers(0, 5, N))
+
+
+FAMILIES[ct.Ordinal] = ordinal
+
+KERNELS[ct.Ordinal] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein1(), 2.0), ct.LaplacianKernel(1.5)),
+    ct.ProductKernel(metric_kernel(ct.EnergyDistance(), 1.0), ct.GaussianKernel(bandwidth=2.0) + ct.DeltaKernel()),
+    ct.ProductKernel(
+        ct.GaussianKernel(bandwidth=0.3), ct.MatrixKernel(np.eye(5) + 0.5) + ct.MaternKernel(bandwidth=3.0)
+    ),
+    ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
+]
+
+
+def student_t():
+    rng = np.random.default_rng(8)
+    df = rng.choice([2.5, 4.0, 30.0], N)
+    return Sample(ct.StudentT(df, rng.normal(size=N), rng.uniform(0.2, 1.5, N)), rng.normal(size=N))
+
+
+FAMILIES[ct.StudentT] = student_t
+KERNELS[ct.StudentT] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7)),
+    ct.ProductKernel(
+        metric_kernel(ct.Cityblock(), 1.0), 0.5 * ct.LaplacianKernel(0.3) + ct.MaternKernel(bandwidth=2.0)
+    ),
+    ct.ProductKernel(
+        ct.GaussianKernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.RationalQuadraticKernel(bandwidth=0.7)
+    ),
+]
+
+
+def gamma():
+    rng = np.random.default_rng(9)
+    predictions = ct.Gamma(rng.choice([0.4, 1.0, 3.5, 60.0], N), rng.uniform(0.2, 2.0, N))
+    return Sample(predictions, rng.exponential(size=N))
+
+
+FAMILIES[ct.Gamma] = gamma
+KERNELS[ct.Gamma] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=1.0)),
+    ct.ProductKernel(metric_kernel(ct.Euclidean(), 1.0), ct.LaplacianKernel(0.5)),
+    ct.ProductKernel(ct.GaussianKernel(bandwidth=2.0), ct.MaternKernel(bandwidth=3.0, order=2.5)),
+]
+
+
+def log_normal():
+    rng = np.random.default_rng(10)
+    predictions = ct.LogNormal(rng.normal(size=N), rng.choice([0.05, 0.7, 1.5], N))
+    return Sample(predictions, np.exp(rng.normal(size=N)))
+
+
+FAMILIES[ct.LogNormal] = log_normal
+KERNELS[ct.LogNormal] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=1.0)),
+    ct.ProductKernel(metric_kernel(ct.Cityblock(), 1.0), ct.ExponentialKernel(bandwidth=0.5, exponent=1.5)),
+]
+
+
+def beta():
+    rng = np.random.default_rng(11)
+    predictions = ct.Beta(rng.choice([0.4, 1.0, 3.5, 60.0], N), rng.choice([0.5, 1.0, 4.0, 25.0], N))
+    return Sample(predictions, rng.random(N))
+
+
+FAMILIES[ct.Beta] = beta
+KERNELS[ct.Beta] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 0.3), ct.GaussianKernel(bandwidth=0.1)),
+    ct.ProductKernel(metric_kernel(ct.Euclidean(), 0.3), ct.LaplacianKernel(0.5)),
+    ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.RationalQuadraticKernel(bandwidth=0.3, shape=2.0)),
+]
+
+KERNELS[ct.Normal] += [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.7) + ct.MaternKernel(bandwidth=2.0)),
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.ExponentialKernel(bandwidth=1.0, exponent=0.5)),
+]
+KERNELS[ct.Laplace] += [ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7))]
+
+CASES = [(FAMILIES[family], kernel) for family, kernels in KERNELS.items() for kernel in kernels]
+CASES += [
+    (
+        vector_ensemble,
+        ct.ProductKernel(metric_kernel(ct.EnergyDistance(), 1.0), ct.GaussianKernel(bandwidth=(0.7, 2.0))),
+    ),
+    (
+        vector_ensemble,
+        ct.ProductKernel(metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.LaplacianKernel(2.0)),
+    ),
+    (large_ensemble, KERNELS[ct.Ensemble][0]),
+    (drawn_ensemble, KERNELS[ct.Ensemble][0]),
+    (one_quantile, KERNELS[ct.QuantileForecast][0]),
+]
+
+NOT_CENTRED = {drawn_ensemble}
+"""Targets are redrawn from other distributions than those over which expectations are taken."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest import hlines, hredraws, hstatistics
+from caltest import hlines, hplaces, hredraws, hstatistics
 from caltest.htiles import h_tile
 from caltest.predictions import Sample
 
@@ -60,7 +60,7 @@ def test_every_sum_equals_that_of_all_pairs(shape, family, metric, target):
     assert rows == pytest.approx(h.sum(axis=1), abs=1e-13)
 
     redraws = sample.predictions.sample(4, 6)
-    tiles = list(hredraws.upper_tiles(n, 10)), hredraws.n_upper_tiles(n, 10)
+    tiles = list(hplaces.upper_tiles(n, 10)), hplaces.n_upper_tiles(n, 10)
     slow = hredraws.pair_sums([kernel], sample.predictions, redraws, tiles)[0]
     for unbiased in (True, False):
         means = hredraws.redrawn_means([kernel], sample.predictions, redraws, unbiased)[0]

@@ -36,6 +36,32 @@ def scalar_tiles(
 
 
 @jit
+def mixture_tiles(
+    row_means: FloatArray,
+    row_variances: FloatArray,
+    row_weights: FloatArray,
+    column_means: FloatArray,
+    column_variances: FloatArray,
+    column_weights: FloatArray,
+    out: FloatArray,
+) -> None:
+    """``sum_ab w_a w_b`` times ``scalar_tiles`` of the components: rows (m, r, a), columns (m, b, c)."""
+    for tile in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            line = out[tile, i]
+            line[:] = 0.0
+            for a in range(row_means.shape[2]):
+                m, v = row_means[tile, i, a], 1.0 + row_variances[tile, i, a]
+                for b in range(column_means.shape[1]):
+                    n, w, weights = column_means[tile, b], column_variances[tile, b], column_weights[tile, b]
+                    weight = row_weights[tile, i, a]
+                    for j in range(line.shape[0]):
+                        precision = 1.0 / np.sqrt(min(v + w[j], LARGEST))
+                        x = precision * (m - n[j])
+                        line[j] += weight * weights[j] * (precision * exp_of_negative(-0.5 * x * x))
+
+
+@jit
 def diagonal_tiles(
     row_means: FloatArray,
     row_variances: FloatArray,
@@ -136,6 +162,20 @@ def scalar(rows: tuple[FloatArray, FloatArray], columns: tuple[FloatArray, Float
     (m, v), (n, w) = ([stack(values, batch, 1) for values in side] for side in (rows, columns))
     out = np.empty((*batch, m.shape[-1], n.shape[-1]))
     scalar_tiles(m, v, n, w, out.reshape(-1, *out.shape[-2:]))
+    return out
+
+
+Components = tuple[FloatArray, FloatArray, FloatArray]
+"""Means, variances and weights."""
+
+
+def mixture(rows: Components, columns: Components) -> FloatArray:
+    """``mixture_tiles`` of components (..., r, a) and (..., c, b): (..., r, c)."""
+    batch = np.broadcast_shapes(rows[0].shape[:-2], columns[0].shape[:-2])
+    m, v, p = (stack(values, batch, 2) for values in rows)
+    n, w, q = (stack(values.swapaxes(-1, -2), batch, 2) for values in columns)
+    out = np.empty((*batch, m.shape[-2], n.shape[-1]))
+    mixture_tiles(m, v, p, n, w, q, out.reshape(-1, *out.shape[-2:]))
     return out
 
 

@@ -181,6 +181,35 @@ def gram_sums(
 
 
 @jit
+def table_sums(
+    tile: FloatArray, table: FloatArray, labels: Array, row_start: int, column_start: int, skip_lower: bool
+) -> FloatArray:
+    """``sum_ij tile[i, j] table[label_i, label_j]`` for each redraw, (B,); over i < j only if ``skip_lower``.
+
+    For labels most of which differ from each other: every pair takes one look-up. A tile whose lower half is skipped
+    has zeros there.
+    """
+    n_redraws, size = labels.shape[0], tile.shape[1]
+    sums, columns = np.zeros(n_redraws), np.empty(size, dtype=np.int64)
+    whole = size // FOUR * FOUR
+    for b in range(n_redraws):
+        for j in range(size):
+            columns[j] = labels[b, column_start + j]
+        for i in range(tile.shape[0]):
+            line, weights = table[labels[b, row_start + i]], tile[i]
+            s0 = s1 = s2 = s3 = 0.0
+            for j in range(i // FOUR * FOUR if skip_lower else 0, whole, FOUR):
+                s0 += weights[j] * line[columns[j]]
+                s1 += weights[j + 1] * line[columns[j + 1]]
+                s2 += weights[j + 2] * line[columns[j + 2]]
+                s3 += weights[j + 3] * line[columns[j + 3]]
+            for j in range(whole, size):
+                s0 += weights[j] * line[columns[j]]
+            sums[b] += (s0 + s1) + (s2 + s3)
+    return sums
+
+
+@jit
 def gathered_sums(values: FloatArray, labels: Array) -> FloatArray:
     """``sum_i values[i, labels[b, i]]`` for each redraw, (B,)."""
     sums = np.zeros(labels.shape[0])
@@ -190,3 +219,13 @@ def gathered_sums(values: FloatArray, labels: Array) -> FloatArray:
             total += values[i, labels[b, i]]
         sums[b] = total
     return sums
+
+
+@jit
+def label_features(root: FloatArray, means: FloatArray, labels: Array, out: FloatArray) -> None:
+    """``out[j, t, b] = root[t, labels[j, b]] - means[j, t]``."""
+    for j in range(labels.shape[0]):
+        for t in range(root.shape[0]):
+            values, mean, line = root[t], means[j, t], out[j, t]
+            for b in range(labels.shape[1]):
+                line[b] = values[labels[j, b]] - mean

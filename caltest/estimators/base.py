@@ -119,6 +119,11 @@ def some_predictions(data: Any) -> Predictions:
         raise ValueError(f"in {len(rows)} evenly spaced rows: {error}") from error
 
 
+def kernel_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:
+    """What readers of an estimate from n observations should know of the kernel."""
+    return (*median_notes(kernel, n), *kernel.notes)
+
+
 def median_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:
     """A note where the median bandwidth is not that of all pairs."""
     if not kernel.uses_median or n <= MEDIAN_OF:
@@ -170,5 +175,5 @@ class BoundedEstimator(Protocol):
     def has_tail_bound(self) -> bool:
         """Whether a bound is known for these settings."""
 
-    def tail_bound(self, estimate: float, n: int) -> float:
-        """Upper bound of P(estimator >= estimate) for calibrated predictions."""
+    def tail_bound(self, estimate: float, predictions: Predictions) -> float:
+        """Upper bound of P(estimator >= estimate) if the predictions are calibrated."""

@@ -13,7 +13,7 @@ from caltest._validation import at_least
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.base import Estimator
 from caltest.kernels import Euclidean, Metric, SquaredEuclidean, TotalVariation
-from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.predictions import FinitePredictions, Predictions, QuantileForecast, Sample
 
 TARGETS_AT_ONCE = 64
 """Targets counted together, a cache line of one-byte labels an observation; the estimates do not depend on it."""
@@ -128,7 +128,8 @@ class _Bins(NamedTuple):
 
 
 def _finite(predictions: Predictions) -> FinitePredictions:
-    if not isinstance(predictions, FinitePredictions):
+    # Quantile forecasts all have the same probabilities, which would fall into a single bin.
+    if not isinstance(predictions, FinitePredictions) or isinstance(predictions, QuantileForecast):
         raise TypeError(
             f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones for ECE"
         )

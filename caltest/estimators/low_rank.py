@@ -9,7 +9,7 @@ from caltest._numerics import seed_of
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.accumulator import EstimateAccumulator
-from caltest.estimators.base import SummableEstimator, median_notes
+from caltest.estimators.base import SummableEstimator, kernel_notes
 from caltest.hfeatures import Features, FeatureSums
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
@@ -130,8 +130,8 @@ class LowRankSKCE(SummableEstimator):
         return self._features
 
     def notes(self, n: int) -> tuple[str, ...]:
-        """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel, n)
+        """Notes on the bandwidth and the matrices of the kernel."""
+        return kernel_notes(self.kernel, n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -9,8 +9,9 @@ import numpy as np
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.accumulator import EstimateAccumulator
-from caltest.estimators.base import Estimator, SummableEstimator, median_notes
+from caltest.estimators.base import Estimator, SummableEstimator, kernel_notes
 from caltest.estimators.moments import Moments
+from caltest.hbound import h_bound
 from caltest.hredraws import redrawn_block_means, redrawn_means
 from caltest.hstatistics import block_means, mean_of_pairs
 from caltest.kernels import PairKernel
@@ -83,20 +84,21 @@ class SKCE(Estimator):
         """Both versions have a bound."""
         return True
 
-    def tail_bound(self, estimate: float, n: int) -> float:
+    def tail_bound(self, estimate: float, predictions: Predictions) -> float:
         """Bound of P(estimator >= estimate | calibrated), Lemma 2 of Widmann et al. 2019.
 
-        With B = ``kernel.h_bound``: ``exp(-floor(n/2) t**2 / (2 B**2))`` for the unbiased estimator (Theorem H.3) and
-        ``exp(-max(0, sqrt(n t / B) - 1)**2 / 2)`` for the biased one (Theorem H.2); 1 for t <= 0.
+        With B = sup |h|: ``exp(-floor(n/2) t**2 / (2 B**2))`` for the unbiased estimator (Theorem H.3) and
+        ``exp(-max(0, sqrt(n t / B) - 1)**2 / 2)`` for the biased one (Theorem H.2); 1 for t <= 0. The proofs use
+        nothing else of B; that for the biased one takes the kernel to be positive definite.
         """
-        bound = self.kernel.h_bound
+        n, bound = len(predictions), h_bound(self.kernel, predictions)
         if self.unbiased:
             return hoeffding_bound(estimate, bound, n // 2)
         return exp(-(max(0.0, sqrt(max(0.0, n * estimate / bound)) - 1.0) ** 2) / 2.0)
 
     def notes(self, n: int) -> tuple[str, ...]:
-        """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel, n)
+        """Notes on the bandwidth and the matrices of the kernel."""
+        return kernel_notes(self.kernel, n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
@@ -202,18 +204,19 @@ class BlockSKCE(SummableEstimator):
         """Only unbiased blocks have a bound."""
         return self.unbiased
 
-    def tail_bound(self, estimate: float, n: int) -> float:
+    def tail_bound(self, estimate: float, predictions: Predictions) -> float:
         """Bound of P(estimator >= estimate | calibrated) for unbiased blocks.
 
-        ``exp(-N t**2 / (2 B**2))`` with B = ``kernel.h_bound`` and N = floor(n/b) floor(b/2) independent pairs in
-        blocks of size b (Theorems H.3 and H.4 of Widmann et al. 2019; Hoeffding 1963). The Julia reference uses
-        floor(n/2) for every b, which is too many when b is odd or does not divide n.
+        ``exp(-N t**2 / (2 B**2))`` with B = sup |h| and N = floor(n/b) floor(b/2) independent pairs in blocks of size
+        b (Theorems H.3 and H.4 of Widmann et al. 2019; Hoeffding 1963). The Julia reference uses floor(n/2) for every
+        b, which is too many when b is odd or does not divide n.
         """
-        return hoeffding_bound(estimate, self.kernel.h_bound, n // self.block_size * (self.block_size // 2))
+        n_pairs = len(predictions) // self.block_size * (self.block_size // 2)
+        return hoeffding_bound(estimate, h_bound(self.kernel, predictions), n_pairs)
 
     def notes(self, n: int) -> tuple[str, ...]:
-        """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel, n)
+        """Notes on the bandwidth and the matrices of the kernel."""
+        return kernel_notes(self.kernel, n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -9,7 +9,7 @@ import numpy as np
 from caltest._numerics import check_memory
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least
-from caltest.estimators.base import Estimator, median_notes
+from caltest.estimators.base import Estimator, kernel_notes
 from caltest.hredraws import redrawn_deviation_means
 from caltest.hstatistics import deviations
 from caltest.kernels import PairKernel
@@ -92,8 +92,8 @@ class UCME(Estimator):
         return estimates
 
     def notes(self, n: int) -> tuple[str, ...]:
-        """A note where the median bandwidth is not that of all pairs."""
-        return median_notes(self.kernel, n)
+        """Notes on the bandwidth and the matrices of the kernel."""
+        return kernel_notes(self.kernel, n)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -15,6 +15,7 @@ from caltest.kernels.metrics import (
     TotalVariation,
     VectorMetric,
     Wasserstein,
+    Wasserstein1,
 )
 from caltest.kernels.mixture_wasserstein import MixtureWasserstein
 from caltest.kernels.product import PairKernel, ProductKernel, SumOfProducts
@@ -48,4 +49,5 @@ __all__ = [
     "TotalVariation",
     "VectorMetric",
     "Wasserstein",
+    "Wasserstein1",
 ]

@@ -17,6 +17,9 @@ class KernelWarning(UserWarning):
 class PredictedDistributions(Protocol):
     """What kernels need to know of predictions."""
 
+    def resolve_metric(self, metric: Metric) -> Metric:
+        """The metric with every setting that depends on the predictions replaced by its value."""
+
     def distance(self, metric: Metric, other: Any) -> FloatArray:
         """Distances (..., r, c) to other predictions of the same family."""
 

@@ -10,6 +10,9 @@ from caltest.kernels.base import TargetKernel
 from caltest.kernels.gaussian import GaussianKernel
 from caltest.kernels.metrics import Metric
 
+ROUNDING = 1e-13
+"""Differences of numbers of size 1 up to this are rounding."""
+
 
 @dataclass(frozen=True)
 class MMD(Metric):
@@ -58,17 +61,25 @@ class MMD(Metric):
         squares *= -2.0
         squares += rows.self_kernel(self.kernel)[..., :, None]
         squares += columns.self_kernel(self.kernel)[..., None, :]
-        return _root(squares, self.kernel.bound)
+        squares[squares < ROUNDING * self.kernel.bound] = 0.0
+        return np.sqrt(squares, out=squares)
 
     def rounding(self, predictions: Any) -> float:
         """The root of the rounding error of the kernel's values."""
         return 1e-7 * float(np.sqrt(self.kernel.bound))
 
 
-def _root(squares: FloatArray, size: float) -> FloatArray:
-    """Roots of differences of numbers of some size, which are rounding where they are as small as that."""
-    squares[squares < 1e-13 * size] = 0.0
-    return np.sqrt(squares, out=squares)
+def difference_of_means(between: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:
+    """``2 between - rows - columns`` for means (..., r, c), (..., r) and (..., c) of distances.
+
+    Written over ``between``; 0 where the difference is not above the rounding of its own terms.
+    """
+    between *= 2.0
+    within = rows[..., :, None] + columns[..., None, :]
+    rounding = ROUNDING * (between + within)
+    between -= within
+    between[between < rounding] = 0.0
+    return between
 
 
 @dataclass(frozen=True)
@@ -95,8 +106,8 @@ class EnergyDistance(Metric):
     def between(self, rows: Any, columns: Any) -> FloatArray:
         """Distances (..., r, c) of rows of predictions (..., r) and columns (..., c)."""
         squares: FloatArray = rows.energy_distances(columns)
-        return _root(squares, float(np.max(squares, initial=0.0)))
+        return np.sqrt(squares, out=squares)
 
     def rounding(self, predictions: Any) -> float:
-        """The root of the rounding error of the squares."""
-        return 1e-7 * float(np.sqrt(predictions.target_scale()))
+        """None: squares that are rounding are 0."""
+        return 0.0

@@ -80,8 +80,9 @@ class ExponentialKernel(RadialKernel):
         if self.exponent == 1.0:
             exponential(distance.reshape(-1), self.inverse_width)
         else:
-            distance *= self.inverse_width
-            np.power(distance, self.exponent, out=distance)
+            with np.errstate(over="ignore"):
+                distance *= self.inverse_width
+                np.power(distance, self.exponent, out=distance)
             exponential(distance.reshape(-1), 1.0)
         return distance
 

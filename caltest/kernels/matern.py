@@ -58,7 +58,10 @@ class MaternKernel(RadialKernel):
 
     def of_distance(self, distance: FloatArray) -> FloatArray:
         """Kernel values, written over the contiguous distances."""
-        distance *= sqrt(2.0 * self.order) * self.inverse_width
+        with np.errstate(over="ignore"):
+            distance *= sqrt(2.0 * self.order) * self.inverse_width
+        # The exponential of -1000 is 0 to double precision, which a larger polynomial must not change.
+        np.minimum(distance, 1000.0, out=distance)
         polynomial = 1.0 + distance
         if self.order == 2.5:
             polynomial += np.square(distance) / 3.0

@@ -9,6 +9,7 @@ from caltest._arrays import read_only
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_semidefinite
 from caltest.kernels.base import PredictedDistributions, TargetKernel
+from caltest.kernels.operator_norms import operator_norms
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,18 +18,19 @@ class MatrixKernel(TargetKernel):
 
     ``ProductKernel(k_P, MatrixKernel(A))`` is the matrix-valued kernel ``k_P(p, p') A`` of the 2019 paper, and a sum of
     such products the general kernel of its Example D.1. It is universal, so that it sees every miscalibration, if the
-    kernels of predictions are universal and the sum of the matrices is positive definite (Lemma D.3).
+    kernels of predictions are universal and the sum of the matrices is positive definite (Lemma D.3). As residuals
+    e_y - p sum to 0, it is enough that it is so on vectors that sum to 0; results say where it is not.
 
     Parameters
     ----------
     matrix
-        (k, k) array-like.
+        (k, k) array-like, in the order of the classes.
 
     Raises
     ------
     ValueError
-        For a matrix that is not square, symmetric and positive semi-definite, and at the call for another number of
-        classes than k.
+        For a matrix that is not square, symmetric and positive semi-definite, or that is 0, and at the call for another
+        number of classes than k.
 
     Examples
     --------
@@ -43,6 +45,8 @@ class MatrixKernel(TargetKernel):
     def __post_init__(self) -> None:
         values = positive_semidefinite(self.matrix, "matrix")
         object.__setattr__(self, "matrix", read_only(values, np.float64))
+        if not self.matrix.any():
+            raise ValueError("matrix: got 0 everywhere, wanted a matrix that tells classes apart")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MatrixKernel) and np.array_equal(self.matrix, other.matrix)
@@ -55,6 +59,11 @@ class MatrixKernel(TargetKernel):
         for labels in (rows, columns):
             if labels.dtype.kind not in "iu":
                 raise TypeError(f"target_kernel: got {self!r} for targets that are no classes; it is for classes only")
+            if labels.size and labels.max() >= self.n_classes:
+                raise ValueError(
+                    f"matrix: got {self.n_classes} rows and columns for the target {labels.max()}, "
+                    "wanted one for each class"
+                )
         tile: FloatArray = self.matrix[rows[..., :, None], columns[..., None, :]]
         return tile
 
@@ -73,11 +82,18 @@ class MatrixKernel(TargetKernel):
         """``max A[a, a] - 2 A[a, b] + A[b, b]``: the supremum of ``(e_y - p)' A (e_y' - p')``.
 
         Predictions are mixtures of outcomes and A is positive semi-definite, so the bilinear form is largest between
-        two corners of the simplex. It is at most ``2**(1 + 1/p - 1/q) |A|_{p;q}``, the bound of Lemma H.1 of Widmann
-        et al. 2019, for all p and q.
+        two corners of the simplex. It is at most all of the ``operator_bounds``.
         """
-        diagonal = np.diag(self.matrix)
-        return float((diagonal[:, None] + diagonal[None, :] - 2.0 * self.matrix).max())
+        return squared_diameter(self.matrix)
+
+    def operator_bounds(self) -> dict[tuple[float, float], float]:
+        """``B_{p;q} = 2**(1 + 1/p - 1/q) |A|_{p;q}`` by (p, q), with p and q among 1, 2 and infinity.
+
+        Bounds of ``(e_y - p)' A (e_y' - p')`` by norms of A (Widmann et al. 2019, Lemma H.1), for a kernel of
+        predictions with the supremum 1. The tests use ``squared_diameter``, which is never larger. Time O(2**k k**2);
+        for k > 16 those that need all vectors of signs, (2, 1), (inf, 1) and (inf, 2), are left out.
+        """
+        return {(p, q): 2.0 ** (1.0 + 1.0 / p - 1.0 / q) * norm for (p, q), norm in operator_norms(self.matrix).items()}
 
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
         """The kernel itself: it has no settings."""
@@ -86,3 +102,15 @@ class MatrixKernel(TargetKernel):
     def describe_for_targets(self) -> str:
         """Formula in one line."""
         return f"A[y, y'] ({self.n_classes} x {self.n_classes})"
+
+
+def squared_diameter(gram: FloatArray) -> float:
+    """``max_ab A[a, a] - 2 A[a, b] + A[b, b]`` of a positive semi-definite matrix (k, k)."""
+    diagonal = np.diag(gram)
+    return float((diagonal[:, None] + diagonal[None, :] - 2.0 * gram).max())
+
+
+def rank_on_residuals(matrix: FloatArray) -> int:
+    """Rank of the bilinear form of a positive semi-definite matrix (k, k) on vectors that sum to 0, at most k - 1."""
+    centred = matrix - matrix.mean(axis=0) - matrix.mean(axis=1)[:, None] + matrix.mean()
+    return int(np.count_nonzero(np.linalg.eigvalsh(centred) > 1e-10 * np.abs(matrix).max()))

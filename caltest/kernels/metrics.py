@@ -169,3 +169,24 @@ class Wasserstein(VectorMetric):
     kind = SQUARED_EUCLIDEAN
     root = True
     squared_negative_definite = True
+
+
+@dataclass(frozen=True)
+class Wasserstein1(VectorMetric):
+    """1-Wasserstein distance on the real line: ``int |F - F'|`` with the distribution functions F and F'.
+
+    The cost of moving the mass of one distribution to the other, in units of the target. For ordered classes it is the
+    cityblock distance of the distribution functions at the classes, times the gaps between them, so exp(-d / bandwidth)
+    is a kernel; a Gaussian of it need not be one.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, q = ct.Ordinal([[1.0, 0.0, 0.0]]), ct.Ordinal([[0.0, 0.5, 0.5]])
+    >>> p.distance(ct.Wasserstein1(), q)
+    array([[1.5]])
+    """
+
+    symbol = "W1"
+    label = "1-Wasserstein"
+    kind = CITYBLOCK

@@ -26,8 +26,7 @@ class MixtureWasserstein(Metric):
 
     Notes
     -----
-    Cost: for each pair an assignment problem if all weights are equal, microseconds, else a linear programme,
-    milliseconds.
+    Cost: a transport problem for each pair, about 60 microseconds for ten components.
 
     Warns
     -----
@@ -64,9 +63,7 @@ class MixtureWasserstein(Metric):
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
         """Mixtures compute it themselves; other predictions do not have it."""
-        raise TypeError(
-            f"metric: got {self!r} for {rows.family} predictions, wanted a metric of them; it is for Mixture"
-        )
+        raise TypeError(f"metric: got {self!r} for {rows.family} predictions, but it is for Mixture predictions")
 
     def rounding(self, predictions: Any) -> float:
         """The root of the rounding error of the squares."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from caltest.kernels.base import PredictedDistributions, PredictionKernel, TargetKernel
+from caltest.kernels.matrix import MatrixKernel, rank_on_residuals
 from caltest.kernels.metrics import Euclidean
 from caltest.kernels.radial import RadialKernel
 
@@ -27,18 +28,24 @@ class PairKernel(ABC):
         return sum(one.prediction_kernel.bound * one.target_kernel.bound for one in self.products)
 
     @property
-    def h_bound(self) -> float:
-        """Bound of ``|h|``: the bound of each kernel of predictions times the squared diameter of that of targets.
-
-        For ``k_P I`` it is 2 sup k_P, the smallest of the bounds B_{p;q} of Example H.1 of Widmann et al. 2019; for
-        other matrices it is at most the smallest of those (Lemma H.1).
-        """
-        return sum(one.prediction_kernel.bound * one.target_kernel.squared_diameter for one in self.products)
-
-    @property
     def uses_median(self) -> bool:
         """Whether a bandwidth of predictions is still ``"median"``."""
         return any(one.prediction_kernel.uses_median for one in self.products)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A note where the matrices of a kernel of classes leave some miscalibration unseen (Lemma D.3)."""
+        terms = [term for one in self.products for term in one.target_kernel.weighted_terms]
+        matrices = [weight * kernel.matrix for weight, kernel in terms if isinstance(kernel, MatrixKernel)]
+        if len(matrices) < len(terms) or len({matrix.shape for matrix in matrices}) > 1:
+            return ()
+        rank, full = rank_on_residuals(sum(matrices)), len(matrices[0]) - 1
+        if rank == full:
+            return ()
+        return (
+            f"the matrix of the target kernel has rank {rank} on residuals, less than {full}: "
+            "miscalibration in the other directions goes unseen",
+        )
 
     def check_resolved(self) -> None:
         """Raise ``ValueError`` if a bandwidth is still ``"median"``."""
@@ -142,19 +149,24 @@ class SumOfProducts(PairKernel):
     ------
     TypeError
         For terms that are no product kernels.
+    ValueError
+        Without any terms.
 
     Examples
     --------
     >>> import caltest as ct
     >>> sharp = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.1), ct.DeltaKernel())
     >>> wide = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.MatrixKernel([[2, 1], [1, 2]]))
-    >>> print((sharp + wide).describe(), (sharp + wide).h_bound)
-    exp(-TV / 0.1) x [y = y'] + exp(-TV / 1) x A[y, y'] (2 x 2) 4.0
+    >>> print((sharp + wide).describe())
+    exp(-TV / 0.1) x [y = y'] + exp(-TV / 1) x A[y, y'] (2 x 2)
     """
 
     terms: tuple[ProductKernel, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", tuple(self.terms))
+        if not self.terms:
+            raise ValueError("terms: got none, wanted product kernels")
         for term in self.terms:
             if not isinstance(term, ProductKernel):
                 raise TypeError(

@@ -111,8 +111,8 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
-        difference = np.subtract(rows[..., :, None], columns[..., None, :], dtype=np.float64)
-        return self.of_distance(np.abs(difference))
+        difference = np.subtract(rows[..., :, None], columns[..., None, :], dtype=np.float64, order="C")
+        return self.of_distance(np.abs(difference, out=difference))
 
     def vector_target_tile(self, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for rows (..., r, d) and columns (..., c, d), of shape (..., r, c)."""
@@ -129,7 +129,7 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     def resolve_metric(self, predictions: PredictedDistributions) -> Self:
         """The same kernel with the settings of its metric that depend on the predictions replaced by their values."""
-        metric = self.metric.resolve(predictions)
+        metric = predictions.resolve_metric(self.metric)
         return self if metric is self.metric else self._changed("metric", metric)
 
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:

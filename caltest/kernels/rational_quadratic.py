@@ -56,8 +56,8 @@ class RationalQuadraticKernel(RadialKernel):
 
     def of_distance(self, distance: FloatArray) -> FloatArray:
         """Kernel values, written over the contiguous distances."""
-        distance *= self.inverse_width
         with np.errstate(over="ignore"):
+            distance *= self.inverse_width
             np.square(distance, out=distance)
         distance *= 0.5 / self.shape
         np.log1p(distance, out=distance)

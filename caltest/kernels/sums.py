@@ -19,7 +19,7 @@ class SumKernel(TargetKernel):
     Parameters
     ----------
     weighted
-        Pairs (weight, kernel of targets), none of which is itself a sum.
+        Pairs (weight, kernel of targets); those of sums are taken apart.
 
     Raises
     ------
@@ -38,19 +38,24 @@ class SumKernel(TargetKernel):
 
     weighted: tuple[tuple[float, TargetKernel], ...]
 
+    def __post_init__(self) -> None:
+        if not self.weighted:
+            raise ValueError("weighted: got no terms, wanted pairs (weight, kernel of targets)")
+        for _, kernel in self.weighted:
+            _check_term(kernel)
+        weighted = ((positive_number("weight", weight), kernel) for weight, kernel in self.weighted)
+        terms = tuple((weight * inner, term) for weight, kernel in weighted for inner, term in kernel.weighted_terms)
+        object.__setattr__(self, "weighted", terms)
+
     @classmethod
     def of(cls, *kernels: TargetKernel) -> "SumKernel":
         """The sum of kernels, some of which can be sums."""
-        for kernel in kernels:
-            if not isinstance(kernel, TargetKernel):
-                raise TypeError(f"target_kernel: got {kernel!r} in a sum, wanted a kernel of targets")
-        return cls(tuple(term for kernel in kernels for term in kernel.weighted_terms))
+        return cls(tuple((1.0, kernel) for kernel in kernels))
 
     @classmethod
     def multiple(cls, factor: float, kernel: TargetKernel) -> "SumKernel":
         """A kernel times a positive number."""
-        number = positive_number("factor", factor)
-        return cls(tuple((number * weight, term) for weight, term in kernel.weighted_terms))
+        return cls(((factor, kernel),))
 
     @property
     def weighted_terms(self) -> tuple[tuple[float, TargetKernel], ...]:
@@ -96,3 +101,8 @@ class SumKernel(TargetKernel):
             factor = "" if weight == 1.0 else f"{weight:.4g} "
             parts.append(factor + kernel.describe_for_targets())
         return " + ".join(parts)
+
+
+def _check_term(kernel: object) -> None:
+    if not isinstance(kernel, TargetKernel):
+        raise TypeError(f"target_kernel: got {kernel!r} in a sum, wanted a kernel of targets")

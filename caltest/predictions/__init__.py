@@ -3,34 +3,56 @@
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth
 from caltest.predictions.base import ClosedFormMissing, Predictions, Sample
 from caltest.predictions.bernoulli import Bernoulli
+from caltest.predictions.beta import Beta
 from caltest.predictions.categorical import Categorical
 from caltest.predictions.convert import as_predictions, as_sample, median_bandwidth
+from caltest.predictions.counts import CountPredictions
 from caltest.predictions.ensemble import Ensemble
 from caltest.predictions.finite import FinitePredictions
+from caltest.predictions.gamma import Gamma
 from caltest.predictions.laplace import Laplace
+from caltest.predictions.log_normal import LogNormal
 from caltest.predictions.mixture import Mixture
 from caltest.predictions.mvnormal import MvNormal
+from caltest.predictions.negative_binomial import NegativeBinomial
 from caltest.predictions.normal import Normal
+from caltest.predictions.ordinal import Ordinal
+from caltest.predictions.poisson import Poisson
+from caltest.predictions.quantiles import QuantileForecast
 from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label
+from caltest.predictions.residuals import Residuals, pit_values, standardised_residuals
+from caltest.predictions.student_t import StudentT
 
 __all__ = [
     "MEDIAN_OF",
     "Bernoulli",
+    "Beta",
     "Categorical",
     "ClosedFormMissing",
+    "CountPredictions",
     "Ensemble",
     "FinitePredictions",
+    "Gamma",
     "Laplace",
+    "LogNormal",
     "Mixture",
     "MvNormal",
+    "NegativeBinomial",
     "Normal",
+    "Ordinal",
+    "Poisson",
     "Predictions",
+    "QuantileForecast",
+    "Residuals",
     "Sample",
+    "StudentT",
     "ZeroBandwidth",
     "as_predictions",
     "as_sample",
     "classwise",
     "median_bandwidth",
+    "pit_values",
     "reduce_to_top_label",
+    "standardised_residuals",
     "top_label",
 ]

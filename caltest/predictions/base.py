@@ -84,6 +84,10 @@ class Predictions(ABC):
     def embedding(self, metric: Metric) -> FloatArray:
         """Vectors (..., n, d) whose distances are the metric; ``TypeError`` if the family does not have it."""
 
+    def resolve_metric(self, metric: Metric) -> Metric:
+        """The metric with every setting that depends on the predictions replaced by its value."""
+        return metric.resolve(self)
+
     def warn_of(self, metric: Metric) -> None:
         """Warn if functions of the metric of these predictions need not be positive definite."""
 
@@ -120,14 +124,14 @@ class Predictions(ABC):
 
         ``ClosedFormMissing`` if the family has no way to compute it.
         """
-        return _weighted_sum(kernel, lambda term: self._expected_kernel(term, targets))
+        return weighted_sum(kernel, lambda term: self._expected_kernel(term, targets))
 
     def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``E k(Z, Z')`` with Z from each prediction (..., r) and Z' from each other one (..., c): (..., r, c).
 
         ``ClosedFormMissing`` if the family has no way to compute it.
         """
-        return _weighted_sum(kernel, lambda term: self._expected_kernel2(term, other))
+        return weighted_sum(kernel, lambda term: self._expected_kernel2(term, other))
 
     @abstractmethod
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
@@ -137,6 +141,10 @@ class Predictions(ABC):
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``expected_kernel2`` for a kernel that is no sum."""
 
+    def squared_diameter(self, kernel: TargetKernel) -> float:
+        """Supremum of ``k(y, y) - 2 k(y, y') + k(y', y')`` over the targets that the family allows."""
+        return kernel.squared_diameter
+
     def self_kernel(self, kernel: TargetKernel) -> FloatArray:
         """``E k(Z, Z~)`` with two independent draws from each prediction, (..., n)."""
         if len(self.shape) > 1:
@@ -144,8 +152,15 @@ class Predictions(ABC):
         single = self.take(np.arange(len(self))[:, None])
         return single.expected_kernel2(kernel, single)[:, 0, 0]
 
+    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c), or (B, c, d): (L, B)."""
+        return np.stack([np.einsum("lij,ij->l", weights, self.expected_kernel(kernel, y)) for y in targets], axis=1)
+
     def energy_distances(self, other: Self) -> FloatArray:
-        """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c)."""
+        """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c).
+
+        Differences that are rounding are 0.
+        """
         raise TypeError(f"metric: got EnergyDistance() for {self.family} predictions, wanted MMD(kernel)")
 
     def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
@@ -190,6 +205,19 @@ class Predictions(ABC):
         """
         raise TypeError(f"predictions: got {self.family} predictions, which have no distribution function")
 
+    def check_continuous(self) -> None:
+        """Raise ``TypeError`` unless the family is continuous, ``ValueError`` if a prediction has no spread."""
+        raise TypeError(
+            f"predictions: got {self.family} predictions, which are not continuous distributions of a real target"
+        )
+
+    def standardised(self, targets: Array) -> "tuple[Predictions, Array]":
+        """The law of residuals ``(Z - m) / s`` of each prediction, and those of the targets."""
+        raise TypeError(
+            f"predictions: got {self.family} predictions, which have no location and scale, for standardised "
+            "residuals; wanted Normal, Laplace or MvNormal ones, say, or pit_values(predictions, targets)"
+        )
+
     def quantile(self, level: ArrayLike) -> FloatArray:
         """The smallest y with ``P(Z <= y) >= level`` for each prediction, (..., n).
 
@@ -221,7 +249,7 @@ class Predictions(ABC):
         return TypeError(f"metric: got {metric!r} for {self.family} predictions, wanted one of {known}")
 
 
-def _weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatArray]) -> FloatArray:
+def weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatArray]) -> FloatArray:
     """A function that is linear in the kernel."""
     (weight, term), *rest = kernel.weighted_terms
     total = function(term)

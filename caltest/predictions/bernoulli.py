@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._types import Array, ArrayLike, FloatArray
-from caltest._validation import class_labels, class_names, probability_vector, same_length
+from caltest._validation import class_labels, class_names, positive_number, probability_vector, same_length
 from caltest.kernels import (
     Cityblock,
     DeltaKernel,
@@ -144,6 +144,20 @@ class Bernoulli(FinitePredictions):
         """Family and dimensions in a few words."""
         reduction = "" if self._notion == "binary" else f" ({self._notion})"
         return f"Bernoulli{reduction}, n = {len(self) if n is None else n}"
+
+    def cdf(self, targets: Array) -> FloatArray:
+        """``P(Z <= y)`` for the outcome y of each prediction, (..., n): 1 - p for 0, 1 for 1."""
+        return np.where(targets >= 1, 1.0, 1.0 - self._p)
+
+    def at_temperature(self, temperature: float) -> Self:
+        """Predictions with odds ``(p / (1 - p))**(1/T)``: temperature scaling (Guo et al. 2017).
+
+        The powers are those of densities with respect to the counting measure (Widmann et al. 2021, Definition F.1);
+        0, 1/2 and 1 stay.
+        """
+        from scipy.special import expit, logit
+
+        return self._like(expit(logit(self._p) / positive_number("temperature", temperature)))
 
     def followed_by(self, other: Self) -> Self:
         """These predictions and others of the same kind, in this order."""

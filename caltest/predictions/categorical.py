@@ -1,12 +1,12 @@
 """Predicted distributions on k classes."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from caltest._types import Array, ArrayLike, FloatArray
-from caltest._validation import class_labels, class_names, probability_matrix, same_length
+from caltest._validation import class_labels, class_names, positive_number, probability_matrix, same_length
 from caltest.kernels import (
     Cityblock,
     DeltaKernel,
@@ -45,6 +45,7 @@ class Categorical(FinitePredictions):
     """
 
     family = "Categorical"
+    known_metrics: ClassVar[str] = "TotalVariation(), Cityblock(), Euclidean(), because classes have no order"
 
     def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
         self._fill(probabilities, classes, copy=True)
@@ -99,8 +100,10 @@ class Categorical(FinitePredictions):
         return labels
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` is categorical with as many classes."""
-        require_family(other, Categorical, name)
+        """Raise unless ``other`` is of the same family with as many classes."""
+        require_family(other, type(self), name)
+        if not isinstance(self, type(other)):
+            raise TypeError(f"{name}: got {other.family} predictions, wanted {self.family} predictions")
         if isinstance(other, Categorical) and other.n_classes != self.n_classes:
             raise ValueError(f"{name}: got {other.n_classes} classes, wanted {self.n_classes} as in the predictions")
         if isinstance(other, Categorical):
@@ -110,7 +113,7 @@ class Categorical(FinitePredictions):
         """Probability vectors, for every metric of vectors."""
         if isinstance(metric, (TotalVariation, Cityblock, Euclidean, SquaredEuclidean)):
             return self._probabilities
-        raise self._no_metric(metric, "TotalVariation(), Cityblock(), Euclidean(), because classes have no order")
+        raise self._no_metric(metric, self.known_metrics)
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-TV / median) x [y = y']``, the kernel of the 2019 paper."""
@@ -118,7 +121,19 @@ class Categorical(FinitePredictions):
 
     def describe(self, n: int | None = None) -> str:
         """Family and dimensions in a few words."""
-        return f"Categorical, n = {len(self) if n is None else n}, {self.n_classes} classes"
+        return f"{self.family}, n = {len(self) if n is None else n}, {self.n_classes} classes"
+
+    def at_temperature(self, temperature: float) -> Self:
+        """Predictions with probabilities proportional to ``p**(1/T)``: temperature scaling (Guo et al. 2017).
+
+        The powers are those of densities with respect to the counting measure (Widmann et al. 2021, Definition F.1).
+        The order of the classes by probability stays, and so do zeros.
+        """
+        with np.errstate(divide="ignore"):
+            logs = np.log(self._probabilities)
+        logs -= logs.max(axis=-1, keepdims=True)
+        powers = np.exp(logs / positive_number("temperature", temperature))
+        return self._like(powers / powers.sum(axis=-1, keepdims=True))
 
     def followed_by(self, other: Self) -> Self:
         """These predictions and others with the same classes, in this order."""

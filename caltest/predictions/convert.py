@@ -12,10 +12,14 @@ from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions, Sample
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.categorical import Categorical
+from caltest.predictions.foreign import from_foreign, is_foreign
 
 
 def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, copy: bool = True) -> Predictions:
     """``Predictions`` as they are, an (n, k) array-like as ``Categorical``, an (n,) array-like as ``Bernoulli``.
+
+    Distributions of scipy.stats and torch.distributions become the family of that name, with one prediction for each
+    of their parameters (n,), or for each distribution in a list.
 
     Without ``copy`` they can read the caller's array, and then last no longer than the call.
     """
@@ -23,6 +27,8 @@ def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, cop
         if classes is not None:
             raise TypeError(f"classes: pass them to {data.family}(...), these predictions are already made")
         return data
+    if is_foreign(data):
+        return from_foreign(data, classes)
     array = to_array(data, "predictions")
     if array.ndim == 2:
         return Categorical(array, classes=classes) if copy else Categorical.borrowed(array, classes)
@@ -46,9 +52,9 @@ def as_sample(
 
     Without ``copy`` the sample can read the caller's arrays, and then lasts no longer than the call.
     """
-    if isinstance(targets, Predictions):
+    if isinstance(targets, Predictions) or is_foreign(targets):
         raise TypeError("targets: got predictions; the arguments are swapped, pass the predictions first")
-    if not isinstance(predictions, Predictions):
+    if not isinstance(predictions, Predictions) and not is_foreign(predictions):
         predictions = to_array(predictions, f"{prefix}predictions")
         targets = to_array(targets, f"{prefix}targets")
         not_swapped(predictions, targets)

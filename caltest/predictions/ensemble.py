@@ -4,11 +4,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from caltest._arrays import to_array
+from caltest._loops.steps import squared_gaps
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import real_array, same_length, vector_targets
+from caltest._validation import finite_array, real_array, same_length, vector_targets
 from caltest.kernels import (
     EnergyDistance,
-    Euclidean,
     ExponentialKernel,
     GaussianKernel,
     Metric,
@@ -16,33 +17,47 @@ from caltest.kernels import (
     TargetKernel,
     Wasserstein,
 )
-from caltest.predictions.base import Predictions, median_standard_deviation, require_family
+from caltest.kernels.discrepancies import difference_of_means
+from caltest.predictions.base import Predictions, median_standard_deviation, require_family, weighted_sum
+from caltest.predictions.measure_sums import distance_sums, kernel_sums, mixture_sums
+from caltest.predictions.measures import Measures
 
 
 class Ensemble(Predictions):
     """n ensembles of m equally likely members, numbers or vectors of d numbers.
 
-    Expectations are means over the members::
+    Expectations are means over the members, so every kernel of the targets is allowed::
 
         E k(Z, y) = 1/m sum_a k(z_a, y),    E k(Z, Z') = 1/m**2 sum_ab k(z_a, z'_b)
-
-    so every kernel of the targets is allowed.
 
     Parameters
     ----------
     members
-        (n, m) array-like for scalar targets, (n, m, d) for vectors.
+        (n, m) array-like for scalar targets, (n, m, d) for vectors, in units of the targets.
 
     Raises
     ------
     ValueError
-        For values that are not finite, no members.
+        For values that are not finite, no members, another number of dimensions.
 
     Notes
     -----
     What is tested is that the outcome is distributed as a member drawn at random. An ensemble is a coarse picture of a
     smooth distribution, so with few members and many observations even the best ensemble is rejected; a mixture of
-    distributions around the members (``Mixture``) does not have this limit.
+    distributions around the members does not have this limit. Draws that stand for a known distribution are made by
+    ``predictions.to_ensemble(n_members, rng)``, for which tests redraw the targets from the distribution itself.
+
+    Any kernel of the predictions makes sums over pairs cost at least O(n**2); this is the time of a pair.
+
+    - Scalar members, ``LaplacianKernel`` and ``MaternKernel``: O(m), from a pass along the sorted members of a few
+      hundred rows and columns at a time.
+    - Scalar members, ``GaussianKernel``: O(F), where F is 10 and a number proportional to the range of the data in
+      bandwidths, if that is less than m**2.
+    - ``Wasserstein`` and, for scalar members, ``EnergyDistance``: O(m) after sorting once.
+    - Everything else, and vectors of d > 1 numbers: O(m**2 d) with the named kernels compiled; other kernels of targets
+      take as long as their values for all pairs of members.
+
+    Memory: O(n m d) and a few MB for each thread.
 
     Examples
     --------
@@ -54,9 +69,16 @@ class Ensemble(Predictions):
     family = "Ensemble"
 
     def __init__(self, members: ArrayLike) -> None:
-        array = np.asarray(members)
-        self._members = real_array(members, "members", ndim=3 if array.ndim == 3 else 2)
-        self._is_vector = self._members.ndim == 3
+        array = to_array(members, "members")
+        if array.ndim not in (2, 3) or 0 in array.shape:
+            raise ValueError(
+                f"members: got shape {array.shape}, wanted (n, m) numbers, m members of each prediction, "
+                "or (n, m, d) for vectors, with n, m and d at least 1"
+            )
+        values = finite_array(array, "members")
+        # In ascending order the members of a scalar ensemble are its quantile function.
+        self._members = np.sort(values, axis=1) if values.ndim == 2 else values
+        self._is_vector = values.ndim == 3
         self._source: Predictions | None = None
         self._members.flags.writeable = False
 
@@ -74,7 +96,7 @@ class Ensemble(Predictions):
 
     @property
     def members(self) -> FloatArray:
-        """Members (..., n, m), or (..., n, m, d) for vectors."""
+        """Members (..., n, m) in ascending order, or (..., n, m, d) for vectors."""
         return self._members
 
     @property
@@ -83,9 +105,19 @@ class Ensemble(Predictions):
         return int(self._members.shape[-2 if self._is_vector else -1])
 
     @property
+    def source(self) -> Predictions | None:
+        """The predictions from which the members were drawn, if ``to_ensemble`` made them."""
+        return self._source
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Shape (..., n) of the stack."""
         return self._members.shape[: -2 if self._is_vector else -1]
+
+    @property
+    def hypothesis(self) -> str:
+        """What calibration means for these predictions."""
+        return super().hypothesis if self._source is None else self._source.hypothesis
 
     def take(self, index: Any) -> Self:
         """The predictions at a slice or an integer array of any shape."""
@@ -97,72 +129,104 @@ class Ensemble(Predictions):
             return self._source.sample(rng, size)
         shape = self.shape if size is None else (size, *self.shape)
         index = np.random.default_rng(rng).integers(self.n_members, size=shape)
-        if self._is_vector:
-            return self._members[np.arange(len(self)), index]
         return self._members[np.arange(len(self)), index]
 
     @property
     def target_bytes(self) -> int:
         """Bytes of a redrawn target."""
-        return 8 * (self._members.shape[-1] if self._is_vector else 1)
+        return 8 * self._dimension
+
+    @property
+    def _dimension(self) -> int:
+        return int(self._members.shape[-1]) if self._is_vector else 1
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Real targets as an (n,) float array, or (n, d) for vectors."""
+        """Real targets as an (n,) float array, or (n, d) for vectors; those that the source of drawn members takes."""
+        if self._source is not None:
+            checked: Array = self._source.check_targets(targets, name).astype(np.float64)
+            return checked
         if self._is_vector:
-            return vector_targets(targets, len(self), self._members.shape[-1], name)
+            return vector_targets(targets, len(self), self._dimension, name)
         values = real_array(targets, name, ndim=1)
         same_length(len(self), values.shape[0], name)
         return values
 
     def impossible(self, targets: Array) -> BoolArray:
-        """None of them: members stand for a distribution, they do not list the possible outcomes."""
+        """Those that the source of drawn members excludes, else none.
+
+        Members stand for a distribution, they do not list the possible outcomes.
+        """
+        if self._source is not None:
+            return self._source.impossible(targets)
         return np.zeros(len(self), dtype=np.bool_)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` is an ensemble of the same kind of targets."""
+        """Raise unless ``other`` is an ensemble of the same kind of targets; the numbers of members can differ."""
         require_family(other, Ensemble, name)
-        assert isinstance(other, Ensemble)
-        mine = self._members.shape[-1] if self._is_vector else 0
-        theirs = other._members.shape[-1] if other._is_vector else 0
-        if mine != theirs:
-            raise ValueError(f"{name}: got members of dimension {theirs}, wanted {mine} as in the predictions")
+        if isinstance(other, Ensemble) and self._members.shape[len(self.shape) + 1 :] != other._targets_shape:
+            raise ValueError(f"{name}: got members that are {other._kind}, wanted {self._kind} as in the predictions")
+
+    @property
+    def _targets_shape(self) -> tuple[int, ...]:
+        return (self._dimension,) if self._is_vector else ()
+
+    @property
+    def _kind(self) -> str:
+        return f"vectors of length {self._dimension}" if self._is_vector else "numbers"
 
     def embedding(self, metric: Metric) -> FloatArray:
         """Sorted members over sqrt(m), for scalar targets."""
         if isinstance(metric, Wasserstein) and not self._is_vector:
-            return np.asarray(np.sort(self._members, axis=-1) / np.sqrt(self.n_members))
+            return np.asarray(self._members / np.sqrt(self.n_members))
         raise self._no_metric(metric, "EnergyDistance(), MMD(kernel), and Wasserstein() for scalar targets")
 
+    def distance(self, metric: Metric, other: Any) -> FloatArray:
+        """Distances (..., r, c) of these predictions (..., r) to others (..., c), which can have more or less members.
+
+        Quantile functions of m and m' members are constant on the same m + m' intervals or less, so that the
+        2-Wasserstein distance is a Euclidean distance for them too.
+        """
+        self.check_compatible(other, "other")
+        if isinstance(metric, Wasserstein) and not self._is_vector and other.n_members != self.n_members:
+            return metric.tile(*_quantile_functions(self._members, other._members))
+        return metric.between(self, other)
+
     def energy_distances(self, other: Self) -> FloatArray:
-        """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c)."""
-        squares = 2.0 * self._mean_distances(other)
-        squares -= np.diagonal(self._mean_distances(self), axis1=-2, axis2=-1)[..., :, None]
-        squares -= np.diagonal(other._mean_distances(other), axis1=-2, axis2=-1)[..., None, :]
-        return squares
+        """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c).
 
-    def _mean_distances(self, other: Self) -> FloatArray:
+        For scalar targets ``2 int (F - F')**2``, a sum of squares. Equal ensembles have 0, and so have those whose
+        difference is rounding.
+        """
         if self._is_vector:
-            rows, columns = self._flat(self._members), self._flat(other._members)
-            tile = Euclidean().tile(rows, columns)
-        else:
-            tile = np.abs(self._flat(self._members)[..., :, None] - self._flat(other._members)[..., None, :])
-        return self._averaged(tile, other.n_members)
+            within = (distance_sums(one._each()._measures, one._each()._measures)[..., 0, 0] for one in (self, other))
+            return difference_of_means(distance_sums(self._measures, other._measures), *within)
+        batch = np.broadcast_shapes(self.shape[:-1], other.shape[:-1])
+        out = np.empty((*batch, len(self), len(other)))
+        rows, columns = (
+            np.broadcast_to(ended, (*batch, *ended.shape[-2:])).reshape(-1, *ended.shape[-2:])
+            for ended in (_ended(self._members), _ended(other._members))
+        )
+        squared_gaps(rows, columns, out.reshape(-1, len(self), len(other)))
+        out *= 2.0
+        return out
 
-    def _flat(self, members: FloatArray) -> FloatArray:
-        """Members (..., r m) or (..., r m, d)."""
-        if self._is_vector:
-            return members.reshape(*members.shape[:-3], -1, members.shape[-1])
-        return members.reshape(*members.shape[:-2], -1)
-
-    def _averaged(self, tile: FloatArray, n_columns: int) -> FloatArray:
-        shape = tile.shape[:-2]
-        parts = tile.reshape(*shape, -1, self.n_members, tile.shape[-1] // n_columns, n_columns)
-        return np.asarray(parts.mean(axis=(-3, -1)))
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Means (..., n), or (..., n, d) for vectors, and variances, summed over the dimensions, (..., n)."""
+        axis = len(self.shape)
+        variances = self._members.var(axis=axis)
+        return self._members.mean(axis=axis), variances.sum(axis=-1) if self._is_vector else variances
 
     def target_scale(self) -> float:
         """Median over the predictions of the standard deviation (the root of the sum of variances for vectors)."""
-        variances = self._members.var(axis=-2 if self._is_vector else -1)
-        return median_standard_deviation(np.sqrt(variances.sum(axis=-1) if self._is_vector else variances))
+        return median_standard_deviation(np.sqrt(self.moments()[1]))
+
+    def cdf(self, targets: Array) -> FloatArray:
+        """``P(Z <= y)``: the share of members up to y, or that of the predictions from which they were drawn."""
+        if self._source is not None:
+            return self._source.cdf(targets)
+        if self._is_vector:
+            return super().cdf(targets)
+        return np.asarray((self._members <= targets[..., None]).mean(axis=-1))
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for all targets in rows and in columns, (..., r, c)."""
@@ -170,12 +234,43 @@ class Ensemble(Predictions):
             return kernel.vector_target_tile(rows, columns)
         return kernel.target_tile(rows, columns)
 
+    @property
+    def _measures(self) -> Measures:
+        points = self._members if self._is_vector else self._members[..., None]
+        return Measures(points, np.full(self.n_members, 1.0 / self.n_members))
+
+    def _point_masses(self, targets: Array) -> Measures:
+        points = targets[..., None, :] if self._is_vector else targets[..., None, None]
+        return Measures(points, np.ones(1))
+
+    def _each(self) -> Self:
+        """A stack of samples of one prediction."""
+        return self._like(self._members[..., None, :, :] if self._is_vector else self._members[..., None, :], None)
+
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
-        return self._averaged(self.target_tile(kernel, self._flat(self._members), targets), 1)
+        return kernel_sums(kernel, self._measures, self._point_masses(targets), self._is_vector)
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        tile = self.target_tile(kernel, self._flat(self._members), self._flat(other._members))
-        return self._averaged(tile, other.n_members)
+        return kernel_sums(kernel, self._measures, other._measures, self._is_vector)
+
+    def self_kernel(self, kernel: TargetKernel) -> FloatArray:
+        """``E k(Z, Z~)`` with two independent draws from each prediction, (..., n)."""
+        return self._each().expected_kernel2(kernel, self._each())[..., 0, 0]
+
+    def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
+        """The four terms of the target part of h in one: a target with weight 1 and the members with -1/m."""
+        rows = self._point_masses(targets) - self._measures
+        columns = other._point_masses(other_targets) - other._measures
+        return weighted_sum(kernel, lambda term: kernel_sums(term, rows, columns, self._is_vector))
+
+    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c), or (B, c, d): (L, B)."""
+        return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
+
+    def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        sums = [mixture_sums(kernel, self._measures, tile, targets) for tile in weights]
+        fast = [one for one in sums if one is not None]
+        return np.stack(fast) if len(fast) == len(sums) else super().expectation_sums(kernel, weights, targets)
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-d / median) x Gaussian`` with d the 2-Wasserstein distance, the energy distance for vectors."""
@@ -184,13 +279,37 @@ class Ensemble(Predictions):
 
     def describe(self, n: int | None = None) -> str:
         """Family and dimensions in a few words."""
-        dimension = f", d = {self._members.shape[-1]}" if self._is_vector else ""
-        return f"Ensemble, n = {len(self) if n is None else n}, {self.n_members} members{dimension}"
+        dimension = f", d = {self._dimension}" if self._is_vector else ""
+        source = "" if self._source is None else f" drawn from {self._source.family}"
+        return f"Ensemble, n = {len(self) if n is None else n}, {self.n_members} members{source}{dimension}"
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others, in this order."""
+        """These predictions and others with as many members, in this order."""
         self.check_compatible(other, "predictions")
+        if other.n_members != self.n_members:
+            raise ValueError(
+                f"predictions: got {other.n_members} members, wanted {self.n_members} as in those that they follow"
+            )
+        if (self._source is None) != (other._source is None):
+            raise ValueError(
+                "predictions: got members drawn by to_ensemble(...) together with others, whose targets are redrawn in "
+                "another way; wanted one kind"
+            )
         source = None
         if self._source is not None and other._source is not None:
             source = self._source.followed_by(other._source)
         return self._like(np.concatenate([self._members, other._members]), source)
+
+
+def _quantile_functions(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Vectors with the distance of two quantile functions in L2, from sorted members (..., m) and (..., m')."""
+    m, k = rows.shape[-1], columns.shape[-1]
+    # Levels in units of 1 / (m k), as whole numbers, so that levels of both that are equal are one.
+    ends = np.union1d(np.arange(1, m + 1) * k, np.arange(1, k + 1) * m)
+    widths = np.sqrt(np.diff(ends, prepend=0) / (m * k))
+    return rows[..., (ends - 1) // k] * widths, columns[..., (ends - 1) // m] * widths
+
+
+def _ended(members: FloatArray) -> FloatArray:
+    """Sorted members (..., m) followed by infinity."""
+    return np.concatenate([members, np.full((*members.shape[:-1], 1), np.inf)], axis=-1)

@@ -13,6 +13,7 @@ from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, BoolArray, FloatArray, IntArray
 from caltest.kernels import DeltaKernel, MatrixKernel, TargetKernel
+from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import Predictions, median_standard_deviation
 
 UNIFORMS_AT_ONCE = 2**18
@@ -35,6 +36,11 @@ class FinitePredictions(Predictions):
     @abstractmethod
     def n_classes(self) -> int:
         """Number k of outcomes."""
+
+    @property
+    def positions(self) -> FloatArray:
+        """Outcomes as points on a line, (k,): 0..k-1, or what ordered classes stand for."""
+        return np.arange(self.n_classes, dtype=np.float64)
 
     @property
     @abstractmethod
@@ -76,7 +82,12 @@ class FinitePredictions(Predictions):
                     f"matrix: got {term.n_classes} rows and columns, wanted {self.n_classes}, one for each class"
                 )
         outcomes = np.arange(self.n_classes)
-        return kernel.target_tile(outcomes, outcomes)
+        return self.target_tile(kernel, outcomes, outcomes)
+
+    def squared_diameter(self, kernel: TargetKernel) -> float:
+        """That of the matrix, and no less than what is left of kernels that are equal for all outcomes to rounding."""
+        gram = self.gram(kernel)
+        return max(squared_diameter(gram), 1e-12 * float(np.diag(gram).max()))
 
     def times_gram(self, vectors: FloatArray, kernel: TargetKernel) -> FloatArray:
         """Vectors (..., k) times the matrix of the target kernel."""
@@ -131,10 +142,9 @@ class FinitePredictions(Predictions):
         return np.uint8 if self.n_classes <= 256 else np.int32
 
     def target_scale(self) -> float:
-        """Median standard deviation of the label, with classes as the points 0..k-1."""
-        labels = np.arange(self.n_classes)
-        mean = self.probabilities @ labels
-        variance = np.maximum(self.probabilities @ labels**2 - mean**2, 0.0)
+        """Median standard deviation of the position of the outcome."""
+        differences = self.positions - (self.probabilities @ self.positions)[:, None]
+        variance = np.einsum("ik,ik,ik->i", self.probabilities, differences, differences)
         return median_standard_deviation(np.sqrt(variance))
 
 

@@ -1,15 +1,18 @@
 """Predicted Laplace distributions of a real target."""
 
-from math import sqrt
-from typing import Self
+from math import log, sqrt
+from typing import Self, TypeGuard
 
 import numpy as np
 
 from caltest._loops import laplaces
+from caltest._loops.densities import LAPLACE
 from caltest._types import Array, FloatArray
 from caltest._validation import positive_number
 from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, TargetKernel, Wasserstein
+from caltest.predictions.laws import Laws, real_laws
 from caltest.predictions.location_scale import LocationScale
+from caltest.predictions.radial import Radial, radial
 
 
 class Laplace(LocationScale):
@@ -22,7 +25,8 @@ class Laplace(LocationScale):
 
     (Widmann et al. 2021, appendix D.2, in another form.) Both are computed from sums of positive terms, or the integral
     of a derivative where all scales are within 2 % of each other, to a relative error of 1e-13; the formulas of the
-    paper and its software lose all digits where b, s or s' are nearly equal.
+    paper and its software lose all digits where b, s or s' are nearly equal. For other kernels expectations come from
+    quadrature, exact to 1e-10.
 
     Parameters
     ----------
@@ -59,19 +63,32 @@ class Laplace(LocationScale):
 
     def at_temperature(self, temperature: float) -> Self:
         """The same means and T times the scales (with respect to the Lebesgue measure)."""
-        return self._like(self._mean, positive_number("temperature", temperature) * self._scale)
+        return self._like(self.mean, positive_number("temperature", temperature) * self.scale)
+
+    @staticmethod
+    def laws(*parameters: FloatArray) -> Laws:
+        """Densities with parameters (n,), for quadrature."""
+        mean, scale = parameters
+        return real_laws(LAPLACE, mean, scale, 35.0 * scale, -log(2.0))
+
+    def _quadrature(self, kernel: TargetKernel) -> Radial | None:
+        """The kernel, if it has no closed form."""
+        return None if _is_laplacian(kernel) else radial(kernel)
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
-        return laplaces.one_sided(self._mean, self._scale, targets, self._width(kernel))
+        if not _is_laplacian(kernel):
+            return super()._expected_kernel(kernel, targets)
+        return laplaces.one_sided(self.mean, self.scale, targets, kernel.width)
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        return laplaces.two_sided((self._mean, self._scale), (other._mean, other._scale), self._width(kernel))
-
-    def _width(self, kernel: TargetKernel) -> float:
-        if isinstance(kernel, ExponentialKernel) and kernel.exponent == 1.0:
-            return kernel.width
-        raise self._no_closed_form(kernel, "LaplacianKernel(bandwidth=...)")
+        if not _is_laplacian(kernel):
+            return super()._expected_kernel2(kernel, other)
+        return laplaces.two_sided((self.mean, self.scale), (other.mean, other.scale), kernel.width)
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-W2 / median) x Laplacian`` with the median standard deviation as the bandwidth of the targets."""
         return ProductKernel(ExponentialKernel(Wasserstein(), "median"), LaplacianKernel("median"))
+
+
+def _is_laplacian(kernel: TargetKernel) -> TypeGuard[ExponentialKernel]:
+    return isinstance(kernel, ExponentialKernel) and kernel.exponent == 1.0

@@ -1,16 +1,26 @@
 """Predicted mixtures of distributions of one family."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 import numpy as np
 
 from caltest._arrays import to_array
+from caltest._loops import normals
+from caltest._loops.transport import transport_costs
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import mixture_weights
-from caltest.kernels import MMD, ExponentialKernel, Metric, MixtureWasserstein, ProductKernel, TargetKernel
+from caltest.kernels import (
+    MMD,
+    ExponentialKernel,
+    GaussianKernel,
+    Metric,
+    MixtureWasserstein,
+    ProductKernel,
+    TargetKernel,
+)
 from caltest.predictions.base import Predictions, median_standard_deviation, require_family
-from caltest.predictions.transport import transport_costs
+from caltest.predictions.normal import Normal
 
 
 class Mixture(Predictions):
@@ -147,6 +157,11 @@ class Mixture(Predictions):
         return self._components[0].target_tile(kernel, rows, columns)
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        if self._is_fused(kernel):
+            points = (targets / kernel.width)[..., None]
+            certain = points, np.zeros_like(points), np.ones_like(points)
+            return normals.mixture(self._in_units_of(kernel.width), certain)
+
         def part(a: int) -> FloatArray:
             tile = self._components[a].expected_kernel(kernel, targets)
             tile *= self._weights[..., :, a, None]
@@ -155,6 +170,9 @@ class Mixture(Predictions):
         return _sum_of(part, len(self._components))
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        if self._is_fused(kernel):
+            return normals.mixture(self._in_units_of(kernel.width), other._in_units_of(kernel.width))
+
         def part(a: int) -> FloatArray:
             tile = _sum_of(lambda b: pair(a, b), len(other._components))
             tile *= self._weights[..., :, a, None]
@@ -167,10 +185,24 @@ class Mixture(Predictions):
 
         return _sum_of(part, len(self._components))
 
+    def _is_fused(self, kernel: TargetKernel) -> TypeGuard[GaussianKernel]:
+        """Whether one compiled loop goes over all pairs of components."""
+        return isinstance(self._components[0], Normal) and isinstance(kernel, GaussianKernel)
+
+    def _in_units_of(self, width: float) -> normals.Components:
+        parts = [one.in_units_of(width) for one in self._components if isinstance(one, Normal)]
+        means, variances = (np.stack(values, axis=-1) for values in zip(*parts, strict=True))
+        return means, variances, self._weights
+
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         parts = np.stack([one.cdf(targets) for one in self._components], axis=-1)
         return np.asarray((self._weights * parts).sum(axis=-1))
+
+    def check_continuous(self) -> None:
+        """Raise unless the components are continuous."""
+        for component in self._components:
+            component.check_continuous()
 
     def _quantile(self, level: FloatArray) -> FloatArray:
         """Bisection, to the last digit, between the quantiles of the components."""

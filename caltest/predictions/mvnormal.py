@@ -130,6 +130,26 @@ class MvNormal(Predictions):
         """Vectors as an (n, d) float array."""
         return vector_targets(targets, len(self), self.dimension, name)
 
+    def standardised(self, targets: Array) -> tuple[Predictions, Array]:
+        """The standard normal distribution, and ``S**-1/2 (y - m)`` with the symmetric root."""
+        difference = targets - self._mean
+        law = MvNormal(np.zeros(self._mean.shape), 1.0)
+        if self._kind != FULL:
+            roots = self._as_kind(DIAGONAL)._root
+            self._refuse_singular(roots.min(axis=-1) > 0.0)
+            return law, difference / roots
+        values, vectors = np.linalg.eigh(self._covariance)
+        self._refuse_singular(values[:, 0] > ROUNDING * values[:, -1])
+        rotated = vectors.swapaxes(-1, -2) @ difference[..., None] / np.sqrt(values)[..., None]
+        return law, np.asarray((vectors @ rotated)[..., 0])
+
+    def _refuse_singular(self, regular: BoolArray) -> None:
+        if not regular.all():
+            raise ValueError(
+                f"covariance: got a singular matrix at row {int(np.argmin(regular))}, wanted positive definite ones: "
+                "outcomes cannot be measured in units of a scale of 0"
+            )
+
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the targets lie outside of the subspace of a singular covariance matrix by more than rounding."""
         difference = targets - self._mean
@@ -177,9 +197,9 @@ class MvNormal(Predictions):
         traces = [np.trace(one._covariance, axis1=-2, axis2=-1) for one in (self, other)]
         squares += traces[0][..., :, None] + traces[1][..., None, :]
         for i in range(squares.shape[-2]):
-            root = self._root[..., i, None, :, :]
-            values = np.linalg.eigvalsh(root @ other._covariance @ root)
-            squares[..., i, :] -= 2.0 * np.sqrt(np.maximum(values, 0.0)).sum(axis=-1)
+            # The trace of (S**1/2 S' S**1/2)**1/2 is the sum of the singular values of the product of the roots.
+            values = np.linalg.svd(self._root[..., i, None, :, :] @ other._root, compute_uv=False)
+            squares[..., i, :] -= 2.0 * values.sum(axis=-1)
         squares[squares < 1e-14 * (traces[0][..., :, None] + traces[1][..., None, :])] = 0.0
         return np.sqrt(squares, out=squares)
 

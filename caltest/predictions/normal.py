@@ -1,15 +1,31 @@
 """Predicted normal distributions of a real target."""
 
+from collections.abc import Callable
+from functools import partial
+from math import log, pi, sqrt
 from typing import Self
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from caltest._loops import normals
+from caltest._loops.densities import NORMAL
+from caltest._loops.normal_tails import exponential
 from caltest._types import Array, FloatArray
 from caltest._validation import positive_number
-from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
+from caltest.kernels import (
+    ExponentialKernel,
+    GaussianKernel,
+    MaternKernel,
+    ProductKernel,
+    TargetKernel,
+    Wasserstein,
+)
+from caltest.predictions.laws import Laws, real_laws
 from caltest.predictions.location_scale import LocationScale
+from caltest.predictions.radial import Radial, radial
+
+MeansAndVariances = tuple[FloatArray, FloatArray]
 
 
 class Normal(LocationScale):
@@ -19,6 +35,15 @@ class Normal(LocationScale):
 
         E k(Z, y)  = b / sqrt(b**2 + s**2)         exp(-(m - y)**2  / (2 (b**2 + s**2)))
         E k(Z, Z') = b / sqrt(b**2 + s**2 + s'**2) exp(-(m - m')**2 / (2 (b**2 + s**2 + s'**2)))
+
+    With the Laplacian kernel, where D = Z - y has the mean m - y and the variance v = s**2, and D = Z - Z' the mean
+    m - m' and the variance v = s**2 + s'**2, in units of b::
+
+        E exp(-|D|) = exp(-E[D]**2 / (2 v)) (erfcx((v - E[D]) / sqrt(2 v)) + erfcx((v + E[D]) / sqrt(2 v))) / 2
+
+    and with Matern kernels sums of these and their derivatives, written without cancellation
+    (``caltest._loops.normal_tails``). Rational quadratic kernels, and exponential ones of other exponents, have no
+    closed form; their expectations come from quadrature, exact to 1e-10.
 
     Parameters
     ----------
@@ -53,25 +78,53 @@ class Normal(LocationScale):
 
     def at_temperature(self, temperature: float) -> Self:
         """The same means and sqrt(T) times the scales (with respect to the Lebesgue measure)."""
-        return self._like(self._mean, np.sqrt(positive_number("temperature", temperature)) * self._scale)
+        return self._like(self.mean, np.sqrt(positive_number("temperature", temperature)) * self.scale)
+
+    @staticmethod
+    def laws(*parameters: FloatArray) -> Laws:
+        """Densities with parameters (n,), for quadrature."""
+        mean, scale = parameters
+        return real_laws(NORMAL, mean, scale, 8.3 * scale, -0.5 * log(2.0 * pi))
+
+    def _quadrature(self, kernel: TargetKernel) -> Radial | None:
+        """The kernel, if it has no closed form."""
+        return radial(kernel) if _closed_form(kernel) is None else None
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
-        width = self._width(kernel)
-        return normals.scalar(self._in_units_of(width), (targets / width, np.zeros(targets.shape)))
+        closed_form = _closed_form(kernel)
+        if closed_form is None:
+            return super()._expected_kernel(kernel, targets)
+        width, tiles = closed_form
+        return tiles(self.in_units_of(width), (targets / width, np.zeros(targets.shape)))
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        width = self._width(kernel)
-        return normals.scalar(self._in_units_of(width), other._in_units_of(width))
+        closed_form = _closed_form(kernel)
+        if closed_form is None:
+            return super()._expected_kernel2(kernel, other)
+        width, tiles = closed_form
+        return tiles(self.in_units_of(width), other.in_units_of(width))
 
-    def _in_units_of(self, width: float) -> tuple[FloatArray, FloatArray]:
+    def in_units_of(self, width: float) -> tuple[FloatArray, FloatArray]:
+        """Means and variances in units of the bandwidth of a kernel."""
         with np.errstate(over="ignore"):
-            return self._mean / width, np.square(self._scale / width)
-
-    def _width(self, kernel: TargetKernel) -> float:
-        if isinstance(kernel, GaussianKernel):
-            return kernel.width
-        raise self._no_closed_form(kernel, "GaussianKernel(bandwidth=...)")
+            return self.mean / width, np.square(self.scale / width)
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-W2 / median) x Gaussian`` with the median predicted scale as the bandwidth of the targets."""
         return ProductKernel(ExponentialKernel(Wasserstein(), "median"), GaussianKernel(bandwidth="median"))
+
+
+def _closed_form(
+    kernel: TargetKernel,
+) -> tuple[float, Callable[[MeansAndVariances, MeansAndVariances], FloatArray]] | None:
+    """The unit of length of a kernel, and the formula of its expectation in that unit, if there is one."""
+    if isinstance(kernel, GaussianKernel):
+        return kernel.width, normals.scalar
+    if isinstance(kernel, MaternKernel):
+        square = 0.0 if kernel.order == 1.5 else 1.0 / 3.0
+        return kernel.width / sqrt(2.0 * kernel.order), partial(exponential, a=1.0, b=square)
+    if isinstance(kernel, ExponentialKernel) and kernel.exponent == 1.0:
+        return kernel.width, partial(exponential, a=0.0, b=0.0)
+    if isinstance(kernel, ExponentialKernel) and kernel.exponent == 2.0:
+        return kernel.width / sqrt(2.0), normals.scalar
+    return None

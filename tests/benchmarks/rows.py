@@ -1,8 +1,10 @@
 """The benchmarks: what is measured, beside what, and what it should reach."""
 
+from .families import COMPONENTS, DIMENSIONS, LEVELS, MEMBERS, STRIP
 from .sides import Row, Side, faster, growth, longer, megabytes, memory, seconds
 
 DRAWS = {"draws": 1000}
+
 SINGLE_PRECISION = 1e-2
 """Tolerance for differences of sums of a million numbers of 24 bits."""
 
@@ -64,6 +66,17 @@ def first_test(cold):
     return Side("caltest", "ours", "first_test", 500, 3, fresh=True, cold=cold)
 
 
+def family_row(family, title, n=2000, strip=False, limit=None):
+    settings = {"family": family}
+    ours = Side("caltest", "ours_families", "skce", n, 2, settings)
+    if strip:
+        other = Side("NumPy", "vectorised_families", "strip_of_skce", n, 2, settings, times=n // STRIP)
+    else:
+        other = Side("NumPy", "vectorised_families", "skce", n, 2, settings)
+    name = "family-" + family.replace(" ", "-").replace(",", "")
+    return Row(name, f"SKCE, {title}", ours, (other,), limit or (faster(1),))
+
+
 TOP_LABEL = (
     Side("NumPy", "vectorised", "top_label_ece", 1_000_000),
     Side("torchmetrics", "peers", "torchmetrics_ece", 1_000_000, peer="torchmetrics", tolerance=SINGLE_PRECISION),
@@ -94,6 +107,20 @@ ROWS = [
     probcal_row(10_000, 100, 77.0),
     Row("ece", "ECE, top label, 15 bins", Side("caltest", "ours", "top_label_ece", 1_000_000), TOP_LABEL, (faster(1),)),
     Row("ece-test", "ECE, binary, exact Monte Carlo, 1000 draws", ECE_TEST, (ECE_REDRAWS,), (seconds(0.1),)),
+    family_row("normal", "Normal"),
+    family_row("laplace", "Laplace, Laplacian kernel"),
+    family_row("diagonal", f"MvNormal, d = {DIMENSIONS}, diagonal"),
+    family_row("full", f"MvNormal, d = {DIMENSIONS}, full", n=1000, limit=(seconds(2),)),
+    family_row("mixture", f"Mixture of {COMPONENTS} Normal, MMD"),
+    family_row("ensemble", f"Ensemble of {MEMBERS}", strip=True),
+    family_row("ensemble, Laplacian", f"Ensemble of {MEMBERS}, Laplacian kernel", strip=True),
+    family_row("student", "StudentT", strip=True),
+    family_row("gamma", "Gamma", strip=True),
+    family_row("lognormal", "LogNormal", strip=True),
+    family_row("beta", "Beta", strip=True),
+    family_row("poisson", "Poisson"),
+    family_row("negative binomial", "NegativeBinomial"),
+    family_row("ordinal", f"Ordinal, {LEVELS} classes"),
     Row("import", "import", imports("caltest", "numpy", "numba", "caltest"), (IMPORTS,), (longer(1),)),
     Row("first-cold", "first test, nothing compiled", first_test(True), (), (seconds(15),), in_quick=False),
     Row("first-warm", "first test, compiled before", first_test(False), (), (seconds(1.5),)),

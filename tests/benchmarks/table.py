@@ -35,7 +35,8 @@ def line(row, ours, other, first):
 
 
 def title(row):
-    size = f", n = {row.ours.n:,}, k = {row.ours.k}" if row.ours.n else ""
+    classes = "" if "family" in row.ours.settings else f", k = {row.ours.k}"
+    size = f", n = {row.ours.n:,}{classes}" if row.ours.n else ""
     return row.title + size
 
 

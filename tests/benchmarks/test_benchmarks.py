@@ -5,7 +5,8 @@ from .compare import disagreement
 from .measure import Outcome
 from .rows import ROWS
 
-QUICK = ["skce-10000-10", "bootstrap-10", "blocks", "ece-test"]
+QUICK = ["skce-10000-10", "bootstrap-10", "blocks", "ece-test", "family-normal", "family-laplace", "family-diagonal"]
+QUICK += ["family-full", "family-mixture"]
 
 
 def test_quick_rows_agree_and_the_table_is_printed(capsys):

@@ -135,6 +135,53 @@ def test_estimates_for_normal_predictions(normal30, estimator, value):
     assert estimator(ct.Normal(mean, scale), targets) == pytest.approx(value, rel=RTOL)
 
 
+def laplacians(width):
+    return ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), bandwidth=1.0), ct.LaplacianKernel(width))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "scale", "value"),
+    [
+        (ct.SKCE(laplacians(1.0)), None, 0.0141322920974042),
+        (ct.SKCE(laplacians(1.0), unbiased=False), None, 0.0383957223280272),
+        (ct.SKCE(laplacians(0.5)), 0.5, 0.0211365585476792),
+    ],
+)
+def test_estimates_for_laplace_predictions(normal30, estimator, scale, value):
+    """The last one has the scale of every prediction equal to the bandwidth."""
+    mean, scales, targets = normal30
+    assert estimator(ct.Laplace(mean, scales if scale is None else scale), targets) == pytest.approx(value, rel=RTOL)
+
+
+@pytest.mark.filterwarnings("ignore::caltest.KernelWarning")
+def test_estimates_for_multivariate_normal_predictions():
+    rng = np.random.default_rng(1234)
+    mean, factors, y = rng.normal(size=(30, 3)), rng.normal(size=(30, 3, 3)), rng.normal(size=(30, 3))
+    full = factors @ factors.swapaxes(1, 2)
+    predictions = ct.MvNormal(mean, full)
+    assert ct.SKCE(normals(2.0))(predictions, y) == pytest.approx(0.00626758086425566, rel=RTOL)
+    # In the reference the distance of a distribution to itself is about 7e-8 by rounding, where it is 0 here.
+    assert ct.SKCE(normals(2.0), unbiased=False)(predictions, y) == pytest.approx(0.0299916439093323, rel=1e-7)
+    diagonal = ct.MvNormal(mean, np.einsum("iaa->ia", full))
+    assert ct.SKCE(normals(2.0))(diagonal, y) == pytest.approx(0.0107083273649841, rel=RTOL)
+
+
+@pytest.mark.filterwarnings("ignore::caltest.KernelWarning")
+def test_estimates_for_mixtures():
+    """Corrected values: the reference skips pairs of components and returns 0.000313767465140139 for equal weights."""
+    rng = np.random.default_rng(1234)
+    weights, means = rng.dirichlet(np.ones(3), 30), rng.normal(size=(30, 3))
+    scales, y = rng.uniform(0.2, 1.5, (30, 3)), rng.normal(size=30)
+    components = [ct.Normal(means[:, a], scales[:, a]) for a in range(3)]
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.MixtureWasserstein(), 1.0), ct.GaussianKernel(bandwidth=1.0))
+    unbiased, biased = ct.SKCE(kernel), ct.SKCE(kernel, unbiased=False)
+    weighted, equal = ct.Mixture(components, weights), ct.Mixture(components)
+    assert unbiased(weighted, y) == pytest.approx(0.00759046873843412, rel=RTOL)
+    assert biased(weighted, y) == pytest.approx(0.0256484958046713, rel=RTOL)
+    assert unbiased(equal, y) == pytest.approx(0.00095850917325588, rel=RTOL)
+    assert biased(equal, y) == pytest.approx(0.0165109546348014, rel=RTOL)
+
+
 def test_closed_forms():
     corners = ct.Categorical([[1.0, 0.0], [0.0, 1.0]])
     kernel = ct.ProductKernel(ct.GaussianKernel(bandwidth=1.0), ct.DeltaKernel())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from caltest._loops.redraws import LANES, equal_sums, equal_sums_of_kernels, gathered_sums, gram_sums
+from caltest._loops.redraws import LANES, equal_sums, equal_sums_of_kernels, gathered_sums, gram_sums, table_sums
 
 N, B = 26, 5
 
@@ -96,3 +96,20 @@ def test_gathered_sums(label_type):
     values = np.random.default_rng(1).normal(size=(N, 3))
     expected = [sum(values[i, y[i]] for i in range(N)) for y in labels]
     assert gathered_sums(values, labels) == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("place", [*PLACES, (5, 5, 9, 9), (2, 2, 1, 1)])
+@pytest.mark.parametrize(("k", "label_type"), [(3, np.uint8), (300, np.uint16), (40, np.int64)])
+def test_tables_of_the_kernel_of_labels(place, k, label_type):
+    row_start, column_start, r, c = place
+    rng = np.random.default_rng(r)
+    table, labels = rng.normal(size=(k, k)), rng.integers(0, k, (B, N)).astype(label_type)
+    tile = rng.normal(size=(r, c))
+    for skip_lower in {False, row_start == column_start}:
+        weights = np.triu(tile, 1) if skip_lower else tile
+        expected = [
+            sum(weights[i, j] * table[y[row_start + i], y[column_start + j]] for i in range(r) for j in range(c))
+            for y in labels
+        ]
+        sums = table_sums(weights, table, labels, row_start, column_start, skip_lower)
+        assert sums == pytest.approx(expected, rel=1e-12, abs=1e-12)

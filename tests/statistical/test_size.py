@@ -134,6 +134,28 @@ def test_bounds_never_reject_too_often(replications):
         assert rejections(test, lambda r: calibrated(r, 50, 2, 1.0), spawn(6), simulations)[0] == 0
 
 
+SIMILAR = ct.MatrixKernel(7.0 * np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 2.0]]))
+EACH = [ct.MatrixKernel(np.diag(row)) for row in np.eye(3)]
+BOUNDED = {
+    "matrix": ct.ProductKernel(KERNEL.prediction_kernel, SIMILAR),
+    "sum of kernels": ct.ProductKernel(KERNEL.prediction_kernel, 5.0 * ct.DeltaKernel() + SIMILAR),
+    "sum of products": ct.SumOfProducts([ct.ProductKernel(ct.GaussianKernel(bandwidth=2.0), one) for one in EACH]),
+}
+
+
+@pytest.mark.parametrize("kernel", BOUNDED.values(), ids=BOUNDED)
+@pytest.mark.parametrize("n", [4, 20])
+def test_bounds_keep_every_level_with_matrices_and_sums(kernel, n, replications):
+    """At most alpha at each level, even where the bounds are close to 1. A twentieth of sup |h| fails."""
+    simulations = replications(300, 3000)
+    alphas = (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99)
+    for estimator in (ct.SKCE(kernel), ct.SKCE(kernel, unbiased=False), ct.BlockSKCE(kernel)):
+        test = ct.DistributionFreeSKCETest(estimator)
+        counts = rejections(test, lambda r: calibrated(r, n, 3, 1.0), spawn(15, n), simulations, alphas)
+        for count, alpha in zip(counts, alphas, strict=True):
+            assert count <= band(simulations, alpha)[1]
+
+
 class TestKnownFailuresOfPublishedMethods:
     """Facts about the methods, pinned so that nobody takes them for faults of the program."""
 

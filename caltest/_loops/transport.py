@@ -1,0 +1,103 @@
+"""The cheapest coupling of two small discrete distributions, by successive shortest paths."""
+
+import numpy as np
+
+from caltest._jit import jit
+from caltest._loops.stacks import stack
+from caltest._types import FloatArray, IntArray
+
+NOTHING = 1e-15
+"""Mass that is left over by rounding."""
+
+
+@jit
+def transport_cost(rows: FloatArray, columns: FloatArray, costs: FloatArray) -> float:
+    """Smallest ``sum_ab T_ab C_ab`` over T >= 0 with the row sums (m,) and the column sums (k,) given, for C (m, k).
+
+    Mass goes along the cheapest path from a row that has some left to a column that lacks some, where a path can take
+    back what went before; every such step keeps the coupling optimal for the mass it has (Ahuja, Magnanti and Orlin
+    1993, section 9.7).
+    """
+    supply, demand = rows.copy(), columns.copy()
+    coupling = np.zeros(costs.shape)
+    total = 0.0
+    while supply.max() > NOTHING and demand.max() > NOTHING:
+        to_column, from_column, from_row = _cheapest_paths(supply, coupling, costs)
+        end = -1
+        for b in range(demand.shape[0]):
+            if demand[b] > NOTHING and (end < 0 or to_column[b] < to_column[end]):
+                end = b
+        total += _send(end, supply, demand, coupling, from_row, from_column) * to_column[end]
+    return total
+
+
+@jit
+def _cheapest_paths(
+    supply: FloatArray, coupling: FloatArray, costs: FloatArray
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """Costs of the paths to columns, the column before each row (-1 at the start) and the row before each column."""
+    m, k = costs.shape
+    rounding = NOTHING * costs.max()
+    to_row = np.where(supply > NOTHING, 0.0, np.inf)
+    to_column = np.full(k, np.inf)
+    from_column, from_row = np.full(m, -1), np.full(k, -1)
+    for _ in range(m + k):
+        changed = False
+        for a in range(m):
+            for b in range(k):
+                if to_row[a] + costs[a, b] < to_column[b] - rounding:
+                    to_column[b], from_row[b], changed = to_row[a] + costs[a, b], a, True
+        for a in range(m):
+            for b in range(k):
+                if coupling[a, b] > NOTHING and to_column[b] - costs[a, b] < to_row[a] - rounding:
+                    to_row[a], from_column[a], changed = to_column[b] - costs[a, b], b, True
+        if not changed:
+            break
+    return to_column, from_column, from_row
+
+
+@jit
+def _send(
+    end: int,
+    supply: FloatArray,
+    demand: FloatArray,
+    coupling: FloatArray,
+    from_row: IntArray,
+    from_column: IntArray,
+) -> float:
+    """Send as much as goes along the path to a column; how much that is."""
+    amount, a = demand[end], from_row[end]
+    while from_column[a] >= 0:
+        b = from_column[a]
+        amount = min(amount, coupling[a, b])
+        a = from_row[b]
+    amount = min(amount, supply[a])
+    supply[a] -= amount
+    demand[end] -= amount
+    a = from_row[end]
+    coupling[a, end] += amount
+    while from_column[a] >= 0:
+        b = from_column[a]
+        coupling[a, b] -= amount
+        a = from_row[b]
+        coupling[a, b] += amount
+    sent: float = amount
+    return sent
+
+
+@jit
+def _costs_of_pairs(rows: FloatArray, columns: FloatArray, costs: FloatArray, out: FloatArray) -> None:
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = transport_cost(rows[i], columns[j], costs[i, j])
+
+
+def transport_costs(rows: FloatArray, columns: FloatArray, costs: FloatArray) -> FloatArray:
+    """``transport_cost`` for the weights (..., r, m) and (..., c, k) and costs (..., r, c, m, k): (..., r, c)."""
+    batch = costs.shape[:-4]
+    out = np.empty(costs.shape[:-2])
+    left, right, flat = stack(rows, batch, 2), stack(columns, batch, 2), stack(costs, batch, 4)
+    results = out.reshape(-1, *out.shape[-2:])
+    for tile in range(results.shape[0]):
+        _costs_of_pairs(left[tile], right[tile], flat[tile], results[tile])
+    return out

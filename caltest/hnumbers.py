@@ -1,0 +1,160 @@
+"""Sums of h over tiles for many redraws of targets that are numbers or vectors."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from caltest._loops.gaussian import smoothed_gaussian_sums
+from caltest._loops.members import redrawn_sums
+from caltest._numerics import ranges
+from caltest._types import Array, FloatArray
+from caltest.hplaces import Places, kernel_tiles, total_of_tiles
+from caltest.htiles import Place
+from caltest.kernels import GaussianKernel, PredictionKernel, ProductKernel, TargetKernel
+from caltest.kernels.forms import form_of
+from caltest.predictions import Normal, Predictions
+
+NUMBERS_AT_ONCE = 2**18
+"""Targets of all redraws whose h with themselves is computed together."""
+
+
+def number_pair_sums(
+    kernels: Sequence[PredictionKernel],
+    target_kernel: TargetKernel,
+    predictions: Predictions,
+    targets: Array,
+    places: Places,
+) -> FloatArray:
+    """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and targets (B, n) or (B, n, d): (L, B)."""
+    if isinstance(predictions.law, Normal) and _is_gaussian(target_kernel):
+        return _pair_sums_normal(kernels, target_kernel, predictions, targets, places)
+    if targets.ndim == 2:
+        return _pair_sums_of_numbers(kernels, target_kernel, predictions, targets, places)
+    return pair_sums_one_by_one(kernels, target_kernel, predictions, targets, places)
+
+
+def _is_gaussian(kernel: TargetKernel) -> bool:
+    return all(isinstance(term, GaussianKernel) for _, term in kernel.weighted_terms)
+
+
+def _pair_sums_normal(
+    kernels: Sequence[PredictionKernel],
+    target_kernel: TargetKernel,
+    predictions: Predictions,
+    targets: Array,
+    places: Places,
+) -> FloatArray:
+    """Three Gaussians per pair, redraw and term of the kernel of targets, in one pass for all kernels."""
+    law = predictions.law
+    assert isinstance(law, Normal)
+    terms = []
+    for weight, term in target_kernel.weighted_terms:
+        assert isinstance(term, GaussianKernel)
+        terms.append((weight, 1.0 / term.width, 1.0 / np.hypot(law.scale, term.width)))
+    y = np.ascontiguousarray(targets.T, dtype=np.float64)
+
+    def tile_sums(place: Place) -> FloatArray:
+        rows, columns = place
+        values = kernel_tiles(kernels, predictions.take(rows), predictions.take(columns))
+        if rows == columns:
+            values = np.triu(values, k=1)
+        both = law.take(rows).expected_kernel2(target_kernel, law.take(columns))
+        sums: FloatArray = np.zeros((len(kernels), targets.shape[0])) + np.einsum("lij,ij->l", values, both)[:, None]
+        for weight, precision, precisions in terms:
+            one, two = (law.mean[rows], precisions[rows]), (law.mean[columns], precisions[columns])
+            sums += weight * smoothed_gaussian_sums(values, precision, y[rows], y[columns], *one, *two, rows == columns)
+        return sums
+
+    return total_of_tiles(tile_sums, places)
+
+
+def _pair_sums_of_numbers(
+    kernels: Sequence[PredictionKernel],
+    target_kernel: TargetKernel,
+    predictions: Predictions,
+    targets: Array,
+    places: Places,
+) -> FloatArray:
+    """Term by term, each for all redraws at once: what families with targets on the line can have in common."""
+    predictions = predictions.prepared(target_kernel)
+
+    def tile_sums(place: Place) -> FloatArray:
+        rows, columns = place
+        left, right = predictions.take(rows), predictions.take(columns)
+        weights = kernel_tiles(kernels, left, right)
+        if rows == columns:
+            weights = np.triu(weights, k=1)
+        left, right = left.law, right.law
+        sums = _target_sums(target_kernel, left, weights, targets, place)
+        sums -= left.expectation_sums(target_kernel, weights, targets[:, columns])
+        sums -= right.expectation_sums(target_kernel, weights.swapaxes(1, 2), targets[:, rows])
+        constants: FloatArray = np.einsum("lij,ij->l", weights, left.expected_kernel2(target_kernel, right))
+        sums += constants[:, None]
+        return sums
+
+    return total_of_tiles(tile_sums, places)
+
+
+def _target_sums(
+    kernel: TargetKernel, law: Predictions, weights: FloatArray, targets: Array, place: Place
+) -> FloatArray:
+    """``sum_ij w_lij k(y_bi, y_bj)`` over a tile, (L, B), compiled for kernels that are known functions."""
+    rows, columns = place
+    sums = np.zeros((weights.shape[0], targets.shape[0]))
+    y = targets.T
+    for weight, term in kernel.weighted_terms:
+        form = form_of(term)
+        if form is None:
+            tiles = (law.target_tile(term, one[rows], one[columns]) for one in targets)
+            sums += weight * np.stack([np.einsum("lij,ij->l", weights, tile) for tile in tiles], axis=1)
+        else:
+            left, right = (np.ascontiguousarray(y[part], dtype=np.float64) for part in place)
+            function = form.kind, form.shape, float(form.factors[0])
+            sums += weight * redrawn_sums(*function, weights, left, right, rows == columns)
+    return sums
+
+
+def pair_sums_one_by_one(
+    kernels: Sequence[PredictionKernel],
+    target_kernel: TargetKernel,
+    predictions: Predictions,
+    targets: Array,
+    places: Places,
+) -> FloatArray:
+    """Redraw by redraw, for families without a faster way."""
+    predictions = predictions.prepared(target_kernel)
+
+    def tile_sums(place: Place) -> FloatArray:
+        rows, columns = place
+        left, right = predictions.take(rows), predictions.take(columns)
+        weights = kernel_tiles(kernels, left, right)
+        if rows == columns:
+            weights = np.triu(weights, k=1)
+        left, right = left.law, right.law
+        constant = left.expected_kernel2(target_kernel, right)
+        sums = np.empty((len(kernels), targets.shape[0]))
+        for b, y in enumerate(targets):
+            tile = left.target_tile(target_kernel, y[rows], y[columns])
+            tile -= left.expected_kernel(target_kernel, y[columns])
+            tile -= right.expected_kernel(target_kernel, y[rows]).T
+            tile += constant
+            sums[:, b] = np.einsum("lij,ij->l", weights, tile)
+        return sums
+
+    return total_of_tiles(tile_sums, places)
+
+
+def number_diagonal_sums(kernel: ProductKernel, predictions: Predictions, targets: Array) -> FloatArray:
+    """``sum_i k_P(p_i, p_i) (k(y_i, y_i) - 2 E k(Z_i, y_i) + E k(Z_i, Z~_i))`` for each of the targets."""
+    n, target_kernel = len(predictions), kernel.target_kernel
+    each = predictions.prepared(target_kernel).take(np.arange(n)[:, None])
+    weights, law = kernel.prediction_kernel.tile(each, each)[:, 0, 0], each.law
+    constants = law.expected_kernel2(target_kernel, law)[:, 0, 0]
+    sums = []
+    for part in ranges(targets.shape[0], max(1, NUMBERS_AT_ONCE // n)):
+        y = np.ascontiguousarray(np.moveaxis(targets[part], 0, 1))
+        centred = law.target_tile(target_kernel, y[:, :, None], y[:, :, None])[..., 0, 0]
+        centred -= 2.0 * law.expected_kernel(target_kernel, y)[:, 0]
+        centred += constants[:, None]
+        sums.append(weights @ centred)
+    return np.concatenate(sums)

@@ -1,0 +1,69 @@
+"""Tiles that cover all pairs of observations, and the kernels of predictions on them."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from caltest._numerics import ranges
+from caltest._threads import threaded
+from caltest._types import FloatArray
+from caltest.htiles import Place
+from caltest.kernels import Metric, PredictionKernel, RadialKernel
+from caltest.predictions import Predictions
+
+Places = tuple[Iterable[Place], int]
+"""Places of tiles, and how many there are."""
+
+TILE = 384
+"""Rows and columns of a tile: 1.2 MB of float64 for each kernel, and a few tiles at a time for each thread.
+
+Larger ones make longer lists of changed labels, which are faster, but come in fresh memory, which is slow.
+"""
+
+
+def upper_tiles(n: int, tile: int) -> Iterator[Place]:
+    """Row and column ranges that cover the pairs i <= j: tiles on the diagonal come whole, none lies below it."""
+    for rows in ranges(n, tile):
+        for columns in ranges(n, tile):
+            if columns.start >= rows.start:
+                yield rows, columns
+
+
+def n_upper_tiles(n: int, tile: int) -> int:
+    """How many tiles ``upper_tiles`` yields."""
+    strips = -(-n // tile)
+    return strips * (strips + 1) // 2
+
+
+def block_tiles(n: int, block_size: int) -> Iterator[Place]:
+    """Tiles that cover the pairs i <= j within blocks."""
+    for block in ranges(n, block_size):
+        for rows, columns in upper_tiles(block_size, TILE):
+            yield (
+                slice(block.start + rows.start, block.start + rows.stop),
+                slice(block.start + columns.start, block.start + columns.stop),
+            )
+
+
+def total_of_tiles(tile_sums: Callable[[Place], FloatArray], places: Places) -> FloatArray:
+    """Sum over all places, in their order."""
+    sums = threaded(tile_sums, *places, "redraws", products=True)
+    total = next(sums).copy()
+    for one in sums:
+        total += one
+    return total
+
+
+def kernel_tiles(kernels: Sequence[PredictionKernel], left: Predictions, right: Predictions) -> FloatArray:
+    """Tiles of the kernels of predictions, (L, r, c); each metric is computed once."""
+    distances: dict[Metric, FloatArray] = {}
+    tiles = np.empty((len(kernels), len(left), len(right)))
+    for one, kernel in enumerate(kernels):
+        if isinstance(kernel, RadialKernel):
+            if kernel.metric not in distances:
+                distances[kernel.metric] = left.distance(kernel.metric, right)
+            tiles[one] = distances[kernel.metric]
+            kernel.of_distance(tiles[one])
+        else:
+            tiles[one] = kernel.tile(left, right)
+    return tiles

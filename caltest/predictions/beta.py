@@ -1,0 +1,106 @@
+"""Predicted beta distributions of a target between 0 and 1."""
+
+from typing import Self
+
+import numpy as np
+from scipy.special import betainc, betaincinv
+
+from caltest._loops.densities import BETA
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest._validation import positive_number
+from caltest.predictions.laws import Laws, stirling_rest, unit_laws
+from caltest.predictions.univariate import Univariate, check_positive, quantile_levels
+
+
+class Beta(Univariate):
+    """n beta distributions, with densities proportional to ``z**(a - 1) (1 - z)**(b - 1)`` on the unit interval.
+
+    The mean is ``a / (a + b)``; a and b are what a count of successes and of failures adds to.
+
+    Expectations of Gaussian, Laplacian, exponential, Matern and rational quadratic kernels of targets come from
+    quadrature, exact to 1e-10.
+
+    Parameters
+    ----------
+    a, b
+        Numbers above 0: (n,) array-like or one number for all.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite or not positive, different lengths; for targets outside of [0, 1].
+
+    Notes
+    -----
+    The 2-Wasserstein distance is that of 32 quantiles. ``Euclidean()`` and ``Cityblock()`` are distances of (mean,
+    standard deviation).
+
+    Cost: about 1 ms for each distribution and kernel of targets, then 0.5 us for a pair.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.Beta(a=[2.0, 0.5], b=3.0)
+    <Beta, n = 2>
+    """
+
+    family = "Beta"
+    parameter_names = ("a", "b")
+    support = (0.0, 1.0)
+
+    def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
+        super().__init__(a, b)
+        check_positive(self.a, "a")
+        check_positive(self.b, "b")
+
+    @property
+    def a(self) -> FloatArray:
+        """First parameters (..., n)."""
+        return self._parameters[0]
+
+    @property
+    def b(self) -> FloatArray:
+        """Second parameters (..., n)."""
+        return self._parameters[1]
+
+    @staticmethod
+    def laws(*parameters: FloatArray) -> Laws:
+        """Densities with parameters (n,), for quadrature."""
+        a, b = parameters
+        total = a + b
+        low, high = a / total, b / total
+        log_constant = 0.5 * np.log(a * high / (2.0 * np.pi))
+        log_constant += stirling_rest(total) - stirling_rest(a) - stirling_rest(b)
+        return unit_laws(BETA, (low, high), np.sqrt(low * high / (total + 1.0)), log_constant, a, b)
+
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+        return rng.beta(self.a, self.b, shape)
+
+    def cdf(self, targets: Array) -> FloatArray:
+        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
+        return np.asarray(betainc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
+
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        return np.asarray(betaincinv(self.a, self.b, level))
+
+    @staticmethod
+    def quantile_vectors(*parameters: FloatArray) -> FloatArray:
+        """Quantiles at fixed levels."""
+        levels, weights = quantile_levels()
+        different, place = np.unique(np.stack(parameters, axis=-1), axis=0, return_inverse=True)
+        vectors = np.sqrt(weights) * betaincinv(different[:, :1], different[:, 1:], levels)
+        return np.asarray(vectors[place.reshape(-1)])
+
+    def _features(self) -> FloatArray:
+        mean, variance = self.moments()
+        return np.stack([mean, np.sqrt(variance)], axis=-1)
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Means and variances (..., n)."""
+        total = self.a + self.b
+        return self.a / total, self.a / total * (self.b / total) / (total + 1.0)
+
+    def at_temperature(self, temperature: float) -> Self:
+        """(a / T, b / T), which keep the mean (with respect to the measure dz / (z (1 - z)))."""
+        t = positive_number("temperature", temperature)
+        return self._like(self.a / t, self.b / t)

@@ -1,0 +1,125 @@
+"""Distributions of scipy.stats as families of this package; scipy.stats is never imported here."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from caltest._arrays import to_array
+from caltest._types import Array, FloatArray
+from caltest._validation import real_array
+from caltest.predictions.described import Described, joined
+
+Rule = tuple[str, Callable[..., tuple[Array, ...]]]
+"""A family, and the arguments of its constructor from the parameters of scipy."""
+
+
+def _from_zero(loc: FloatArray) -> None:
+    _all_equal("loc", loc, 0.0, "the family has a fixed origin; subtract loc from the targets")
+
+
+def _all_equal(name: str, values: FloatArray, wanted: float, advice: str) -> None:
+    if (values != wanted).any():
+        i = int(np.argmax(values != wanted))
+        raise ValueError(f"{name}: got {values.flat[i]:.6g} at row {i}, wanted {wanted:g}: {advice}")
+
+
+def _gamma(a: FloatArray, loc: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
+    _from_zero(loc)
+    return a, scale
+
+
+def _exponential(loc: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
+    _from_zero(loc)
+    return np.ones_like(scale), scale
+
+
+def _lognormal(s: FloatArray, loc: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
+    _from_zero(loc)
+    if (scale <= 0.0).any():
+        i = int(np.argmax(scale <= 0.0))
+        raise ValueError(f"scale: got {scale.flat[i]:.6g} at row {i}, wanted positive numbers")
+    return np.log(scale), s
+
+
+def _beta(a: FloatArray, b: FloatArray, loc: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
+    _from_zero(loc)
+    _all_equal("scale", scale, 1.0, "the family lives on [0, 1]; divide the targets by scale")
+    return a, b
+
+
+def _counts(*parameters: FloatArray) -> tuple[Array, ...]:
+    *shapes, loc = parameters
+    _from_zero(loc)
+    return tuple(shapes)
+
+
+RULES: dict[str, Rule] = {
+    "norm": ("Normal", lambda loc, scale: (loc, scale)),
+    "laplace": ("Laplace", lambda loc, scale: (loc, scale)),
+    "t": ("StudentT", lambda df, loc, scale: (df, loc, scale)),
+    "gamma": ("Gamma", _gamma),
+    "expon": ("Gamma", _exponential),
+    "lognorm": ("LogNormal", _lognormal),
+    "beta": ("Beta", _beta),
+    "poisson": ("Poisson", _counts),
+    "nbinom": ("NegativeBinomial", _counts),
+    "bernoulli": ("Bernoulli", _counts),
+}
+"""Rules by the names of univariate distributions, for their shape parameters in order, loc and, if any, scale."""
+
+KNOWN = f"frozen {', '.join(RULES)}, multivariate_normal, and Normal and Mixture of Normal"
+
+
+def is_of_scipy(data: object) -> bool:
+    """Whether it is an object of scipy.stats."""
+    return type(data).__module__.startswith("scipy.stats")
+
+
+def described(data: Any) -> Described:
+    """What an object of scipy.stats is here; ``TypeError`` if it is nothing known."""
+    stats = sys.modules["scipy.stats"]
+    if isinstance(data, stats.distributions.rv_frozen):
+        for name, (family, arguments) in RULES.items():
+            if type(data.dist) is type(getattr(stats, name)):
+                parameters = _parameters_of_frozen(data, isinstance(data.dist, stats.rv_continuous))
+                return Described(name, family, arguments(*parameters), parameters[0].shape)
+        raise unknown(data.dist.name)
+    if isinstance(data, type(stats.multivariate_normal([0.0]))):
+        return Described("multivariate_normal", "MvNormal", (np.asarray(data.mean), np.asarray(data.cov)), ())
+    return _described_object(data, stats)
+
+
+def _parameters_of_frozen(frozen: Any, is_continuous: bool) -> list[FloatArray]:
+    """Shape parameters, loc and, if continuous, scale, as arrays of the same shape."""
+    shapes = [name.strip() for name in (frozen.dist.shapes or "").split(",") if name]
+    names = [*shapes, "loc", "scale"] if is_continuous else [*shapes, "loc"]
+    given = {"loc": 0.0, "scale": 1.0, **dict(zip(names, frozen.args, strict=False)), **frozen.kwds}
+    arrays = [to_array(given[name], name) for name in names]
+    shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    return [
+        real_array(np.broadcast_to(array, shape).ravel(), name, ndim=1).reshape(shape)
+        for name, array in zip(names, arrays, strict=True)
+    ]
+
+
+def _described_object(data: Any, stats: Any) -> Described:
+    """A distribution of the infrastructure that came with scipy 1.15."""
+    if hasattr(stats, "Normal") and isinstance(data, stats.Normal):
+        mean, scale = np.broadcast_arrays(np.asarray(data.mu), np.asarray(data.sigma))
+        return Described("Normal", "Normal", (mean, scale), mean.shape)
+    if hasattr(stats, "Mixture") and isinstance(data, stats.Mixture):
+        components = [described(component).as_rows() for component in data.components]
+        return Described("Mixture", "Mixture", (np.asarray(data.weights),), (), joined(components))
+    if isinstance(data, (stats.rv_continuous, stats.rv_discrete)):
+        raise TypeError(f"predictions: got {data.name} without parameters, wanted {data.name}(...) with arrays of them")
+    raise unknown(str(data) if hasattr(data, "support") else type(data).__name__)
+
+
+def unknown(name: str) -> TypeError:
+    """What to raise for other distributions."""
+    return TypeError(
+        f"predictions: got {name} of scipy.stats, wanted one of {KNOWN}; for other distributions pass m draws from "
+        "each: Ensemble(distribution.rvs((m, n)).T), or Ensemble(distribution.sample(m).T) for new ones"
+    )

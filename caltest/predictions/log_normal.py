@@ -1,0 +1,111 @@
+"""Predicted log-normal distributions of a positive target."""
+
+from typing import Self
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from caltest._loops.densities import LOG_NORMAL
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest._validation import positive_number
+from caltest.predictions.laws import Laws, positive_laws
+from caltest.predictions.univariate import Univariate, check_positive, quantile_levels, with_length
+
+
+class LogNormal(Univariate):
+    """n log-normal distributions: the natural logarithm of Z is normal with mean ``log_mean`` and sd ``log_scale``.
+
+    The median of Z is ``exp(log_mean)``, its mean ``exp(log_mean + log_scale**2 / 2)``.
+
+    Expectations of Gaussian, Laplacian, exponential, Matern and rational quadratic kernels of targets come from
+    quadrature, exact to 1e-10.
+
+    Parameters
+    ----------
+    log_mean
+        Means of log Z: (n,) array-like or one number for all. (``scipy.stats.lognorm`` has ``scale=exp(log_mean)``.)
+    log_scale
+        Standard deviations of log Z, above 0: (n,) array-like or one number for all.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite, scales that are not positive, different lengths; for targets not above 0.
+
+    Notes
+    -----
+    Targets are compared as they are, not their logarithms; ``Normal(log_mean, log_scale)`` with the logarithms of the
+    targets compares those, which weighs relative errors.
+
+    The 2-Wasserstein distance is exact between distributions of equal ``log_scale``, where it is the difference of the
+    roots of E Z**2; otherwise it is that of 32 quantiles. ``Euclidean()`` and ``Cityblock()`` are distances of
+    (log_mean, log_scale).
+
+    Cost: about 1 ms for each distribution and kernel of targets, then 0.5 us for a pair.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.LogNormal(log_mean=[0.0, 1.0], log_scale=0.5)
+    <LogNormal, n = 2>
+    """
+
+    family = "LogNormal"
+    parameter_names = ("log_mean", "log_scale")
+    support = (0.0, np.inf)
+    is_open = True
+
+    def __init__(self, log_mean: ArrayLike, log_scale: ArrayLike) -> None:
+        super().__init__(log_mean, log_scale)
+        check_positive(self.log_scale, "log_scale")
+
+    @property
+    def log_mean(self) -> FloatArray:
+        """Means of the logarithms (..., n)."""
+        return self._parameters[0]
+
+    @property
+    def log_scale(self) -> FloatArray:
+        """Standard deviations of the logarithms (..., n)."""
+        return self._parameters[1]
+
+    @staticmethod
+    def laws(*parameters: FloatArray) -> Laws:
+        """Densities with parameters (n,), for quadrature."""
+        mean, scale = parameters
+        with np.errstate(over="ignore"):
+            median, far = np.exp(mean), np.exp(mean + 8.3 * scale)
+        log_constant = -np.log(scale) - 0.5 * np.log(2.0 * np.pi)
+        return positive_laws(LOG_NORMAL, median, median * np.minimum(scale, 1.0), far, log_constant, scale, 0.0)
+
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+        return np.exp(self.log_mean + self.log_scale * rng.standard_normal(shape))
+
+    def cdf(self, targets: Array) -> FloatArray:
+        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(ndtr((np.log(np.maximum(targets, 0.0)) - self.log_mean) / self.log_scale))
+
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        return np.asarray(np.exp(self.log_mean + self.log_scale * ndtri(level)))
+
+    @staticmethod
+    def quantile_vectors(*parameters: FloatArray) -> FloatArray:
+        """Quantiles at fixed levels, scaled to the root of the mean square."""
+        mean, scale = parameters
+        levels, weights = quantile_levels()
+        quantiles = np.exp(scale[:, None] * ndtri(levels))
+        return with_length(np.sqrt(weights) * quantiles, np.exp(mean + np.square(scale)))
+
+    def _features(self) -> FloatArray:
+        return np.stack([self.log_mean, self.log_scale], axis=-1)
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Means and variances (..., n)."""
+        square = np.square(self.log_scale)
+        mean = np.exp(self.log_mean + 0.5 * square)
+        return mean, np.square(mean) * np.expm1(square)
+
+    def at_temperature(self, temperature: float) -> Self:
+        """The same ``log_mean`` and sqrt(T) times the ``log_scale`` (with respect to the measure dz / z)."""
+        return self._like(self.log_mean, self.log_scale * np.sqrt(positive_number("temperature", temperature)))

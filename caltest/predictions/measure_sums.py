@@ -1,0 +1,122 @@
+"""Kernels summed over all pairs of points of two measures, in the fastest way there is for the kernel."""
+
+from collections.abc import Callable
+from math import prod, sqrt
+
+import numpy as np
+
+from caltest._loops import members
+from caltest._numerics import ranges
+from caltest._types import FloatArray
+from caltest.kernels import TargetKernel
+from caltest.kernels.forms import Form, form_of
+from caltest.predictions.measure_sweeps import sweep_mixture_sums, sweep_sums
+from caltest.predictions.measure_waves import Waves
+from caltest.predictions.measures import Measures
+
+POINTS = 2**16
+"""Points of rows, and of columns, that are taken together."""
+
+TILE = 512
+"""Rows, and columns, that are taken together at most."""
+
+VALUES = 2**18
+"""Values of kernels that compiled loops do not know, and targets, that are taken together."""
+
+NANOSECONDS_PAIR = 1.2
+"""Measured time of a Gaussian function of a pair of points."""
+
+
+def kernel_sums(kernel: TargetKernel, rows: Measures, columns: Measures, vectors: bool) -> FloatArray:
+    """``sum_ab u_a v_b k(x_a, y_b)`` for rows (..., r) and columns (..., c), of shape (..., r, c).
+
+    With m and m' points of each of a block of r rows and c columns, a pair takes the time
+
+    - O(min(m, m')) for numbers and the exponential and Matern kernels, beside a sort of the points of the block,
+    - O(F) for numbers and the Gaussian kernel, beside O(F (m / c + m' / r)), where F is 12 and 1.4 times the range of
+      the points in units of the bandwidth, if that is less than m m',
+    - O(m m' d) for all others.
+    """
+    form = form_of(kernel, rows.dimension, vectors)
+    if form is None:
+        return _in_blocks(lambda left, right: _by_tiles(kernel, left, right, vectors), rows, columns)
+    return _in_blocks(lambda left, right: _block_sums(form, left, right), rows, columns)
+
+
+def distance_sums(rows: Measures, columns: Measures) -> FloatArray:
+    """``sum_ab u_a v_b |x_a - y_b|``, (..., r, c), with the Euclidean norm. Time O(r c m m' d)."""
+    form = Form(members.DISTANCE, np.ones(rows.dimension))
+    return _in_blocks(lambda left, right: _by_pairs(form, left, right), rows, columns)
+
+
+def mixture_sums(kernel: TargetKernel, rows: Measures, weights: FloatArray, targets: FloatArray) -> FloatArray | None:
+    """``sum_ij w_ij sum_a k(x_ia, y_bj) / m`` for rows (r,) of m numbers, weights (r, c) and targets (B, c): (B,).
+
+    In time O(r c m + B c log(B c)) for the exponential and Matern kernels and O(F (r m + r c + B c)) for the Gaussian
+    one; None if there is no faster way than target by target.
+    """
+    form = form_of(kernel)
+    if form is None or rows.dimension > 1:
+        return None
+    parts = list(ranges(targets.shape[0], max(1, VALUES // targets.shape[1])))
+    if form.is_exponential:
+        return np.concatenate([sweep_mixture_sums(form, rows, weights, targets[part]) for part in parts])
+    if form.kind == members.GAUSSIAN:
+        waves = Waves.between(float(form.factors[0]), rows.points, targets)
+        if waves.size * weights.shape[0] <= VALUES:
+            return np.concatenate([waves.mixture_sums(rows, weights, targets[part]) for part in parts])
+    return None
+
+
+def _in_blocks(function: Callable[[Measures, Measures], FloatArray], rows: Measures, columns: Measures) -> FloatArray:
+    """A function of measures (B, r) and (B, c) with values (B, r, c), computed block by block."""
+    batch = np.broadcast_shapes(rows.points.shape[:-3], columns.points.shape[:-3])
+    left, right = (np.broadcast_to(one.points, (*batch, *one.points.shape[-3:])) for one in (rows, columns))
+    left, right = left.reshape(-1, *left.shape[-3:]), right.reshape(-1, *right.shape[-3:])
+    r, c = left.shape[1], right.shape[1]
+    out = np.empty((prod(batch), r, c))
+    height, width = (min(TILE, max(1, POINTS // one.n_points)) for one in (rows, columns))
+    depth = max(1, POINTS // max(min(r, height) * rows.n_points, min(c, width) * columns.n_points))
+    for some in ranges(len(out), depth):
+        for part in ranges(r, height):
+            for other in ranges(c, width):
+                one, two = Measures(left[some, part], rows.weights), Measures(right[some, other], columns.weights)
+                out[some, part, other] = function(one, two)
+    return out.reshape(*batch, r, c)
+
+
+def _block_sums(form: Form, rows: Measures, columns: Measures) -> FloatArray:
+    if rows.dimension == 1 and form.is_exponential:
+        return sweep_sums(form, rows, columns)
+    if rows.dimension == 1 and form.kind == members.GAUSSIAN:
+        waves = Waves.between(float(form.factors[0]), rows.points, columns.points)
+        pairs = float(rows.points.size) * columns.points.shape[1] * columns.n_points
+        if waves.nanoseconds(rows, columns) < NANOSECONDS_PAIR * pairs:
+            return waves.sums(rows, columns)
+    return _by_pairs(form, rows, columns)
+
+
+def _by_pairs(form: Form, rows: Measures, columns: Measures) -> FloatArray:
+    """Pair of points by pair of points."""
+    left, right = np.ascontiguousarray(rows.points), np.ascontiguousarray(columns.points)
+    out = np.empty((left.shape[0], left.shape[1], right.shape[1]))
+    members.pair_sums(form.kind, form.shape, form.factors, left, rows.weights, right, columns.weights, out)
+    return out
+
+
+def _by_tiles(kernel: TargetKernel, rows: Measures, columns: Measures, vectors: bool) -> FloatArray:
+    """From values of the kernel for all pairs of points, a few rows and columns at a time."""
+    batch, m, k = rows.points.shape[0], rows.n_points, columns.n_points
+    size = max(1, int(sqrt(VALUES / (batch * m * k))))
+    out = np.empty((batch, rows.points.shape[1], columns.points.shape[1]))
+    for part in ranges(out.shape[1], size):
+        left = rows.points[:, part].reshape(batch, -1, rows.dimension)
+        for other in ranges(out.shape[2], size):
+            right = columns.points[:, other].reshape(batch, -1, columns.dimension)
+            if vectors:
+                values = kernel.vector_target_tile(left, right)
+            else:
+                values = kernel.target_tile(left[..., 0], right[..., 0])
+            values = values.reshape(batch, -1, m, right.shape[1] // k, k)
+            out[:, part, other] = np.einsum("xiajb,a,b->xij", values, rows.weights, columns.weights, optimize=True)
+    return out

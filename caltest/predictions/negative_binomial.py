@@ -1,0 +1,206 @@
+"""Predicted negative binomial distributions: counts that vary more than those of a Poisson distribution."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._arrays import to_array
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest._validation import LARGEST_COUNT, positive_number, real_array, same_length
+from caltest.predictions.counts import CountPredictions
+from caltest.predictions.saddle_point import HALF_LOG_2_PI, stirling_error
+
+
+class NegativeBinomial(CountPredictions):
+    """n negative binomial distributions of counts with size s > 0 and probability q in (0, 1].
+
+    ``p(u) = Gamma(u + s) / (Gamma(s) u!) q**s (1 - q)**u`` for u = 0, 1, ...; ``scipy.stats.nbinom(s, q)``. For a whole
+    number s it is the number of failures before the s-th success, for every s a Poisson distribution whose rate has a
+    Gamma distribution. With the mean m = s (1 - q) / q and the dispersion a = 1 / s the variance is m + a m**2;
+    ``NegativeBinomial.from_mean(m, a)`` takes these. Every kernel of numbers can be the kernel of targets::
+
+        E k(Z, y) = sum_u p(u) k(u, y),    E k(Z, Z') = sum_u sum_v p(u) p'(v) k(u, v)
+
+    The Euclidean and the cityblock distance compare the vectors ``(sqrt(m), sqrt(m sqrt(a)))``: the roots of mean and
+    standard deviation of the rate, in the limit a = 0 those of ``Poisson``. ``TotalVariation``, ``Wasserstein1`` and
+    ``EnergyDistance`` are those of the distributions, from sums.
+
+    Parameters
+    ----------
+    size
+        (n,) array-like or one number for all, above 0; not only whole numbers.
+    probability
+        (n,) array-like or one number for all, in (0, 1]; 1 predicts the count 0 with certainty. Models that predict
+        means, such as those of statsmodels, go to ``from_mean``.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite or not in these ranges; in computations with the kernel, if more than 131 072
+        counts matter. That is so for means of some thousands where the standard deviation is as large as the mean; take
+        draws then: ``to_ensemble``.
+
+    Notes
+    -----
+    The sums run over a window of U counts that has all but 2e-18 of the mass of every prediction; expectations are
+    right to 1e-13, and targets can lie outside of the window. Tails are exponential, so U is about 42 times the largest
+    m a, plus 9 sqrt(m). Time O(n U**2) once for a kernel, for U above 2048 O(n U log U), O(U) for each pair; memory
+    O(n U).
+
+    Source: Widmann et al. 2021, appendix G, for countably infinite sets of targets.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> predictions = ct.NegativeBinomial.from_mean([2.0, 10.0], dispersion=0.5)
+    >>> predictions
+    <NegativeBinomial, n = 2>
+    >>> predictions.size, predictions.probability.round(4), predictions.variance
+    (array([2., 2.]), array([0.5   , 0.1667]), array([ 4., 60.]))
+    """
+
+    family = "NegativeBinomial"
+
+    def __init__(self, size: ArrayLike, probability: ArrayLike) -> None:
+        size, probability = _vectors(size, "size", probability, "probability")
+        _check_range(size, "size", size > 0.0, "numbers above 0")
+        in_range = (probability > 0.0) & (probability <= 1.0)
+        _check_range(probability, "probability", in_range, "numbers above 0 and at most 1 (for means use from_mean)")
+        with np.errstate(over="ignore"):
+            self._fill(size * (1.0 - probability) / probability, size, "probability")
+
+    @classmethod
+    def from_mean(cls, mean: ArrayLike, dispersion: ArrayLike) -> Self:
+        """Distributions with means m and variances ``m + dispersion m**2``: size 1 / dispersion.
+
+        Parameters
+        ----------
+        mean
+            (n,) array-like, at least 0.
+        dispersion
+            (n,) array-like or one number for all, above 0: the ``alpha`` of statsmodels, 1 / ``size`` in R. Of order
+            1e-9 or less it makes no difference to a Poisson distribution, which has dispersion 0.
+        """
+        mean, dispersion = _vectors(mean, "mean", dispersion, "dispersion")
+        _check_range(mean, "mean", mean >= 0.0, "expected counts of at least 0")
+        # Smaller numbers have no finite reciprocal.
+        in_range = dispersion > 1e-300
+        _check_range(dispersion, "dispersion", in_range, "numbers above 0 (without dispersion use Poisson(mean))")
+        new = object.__new__(cls)
+        new._fill(mean, 1.0 / dispersion, "mean")
+        return new
+
+    def _fill(self, mean: FloatArray, size: FloatArray, name: str) -> None:
+        with np.errstate(over="ignore"):
+            largest = np.maximum(mean, mean / size)
+        if (largest >= LARGEST_COUNT).any():
+            i = int(largest.argmax())
+            raise ValueError(
+                f"{name}: got the mean {mean[i]:.6g} and the size {size[i]:.6g} at row {i}, wanted means, and means "
+                "divided by sizes, up to 2**53"
+            )
+        mean.flags.writeable = size.flags.writeable = False
+        self._parameters = (mean, size)
+
+    @property
+    def mean(self) -> FloatArray:
+        """Means (..., n)."""
+        return self._parameters[0]
+
+    @property
+    def size(self) -> FloatArray:
+        """Sizes (..., n), scipy's n."""
+        return self._parameters[1]
+
+    @property
+    def probability(self) -> FloatArray:
+        """Probabilities (..., n), scipy's p."""
+        return np.asarray(self.size / (self.size + self.mean))
+
+    @property
+    def dispersion(self) -> FloatArray:
+        """Dispersions (..., n), the reciprocals of the sizes."""
+        return np.asarray(1.0 / self.size)
+
+    @property
+    def variance(self) -> FloatArray:
+        """Variances (..., n)."""
+        return self.mean * (1.0 + self.mean / self.size)
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """Counts (n,), or (size, n), drawn from Poisson distributions with Gamma distributed rates."""
+        generator = np.random.default_rng(rng)
+        unit = self.mean / self.size
+
+        def draw() -> Array:
+            return np.asarray(generator.poisson(generator.standard_gamma(self.size) * unit))
+
+        return draw() if size is None else np.stack([draw() for _ in range(size)])
+
+    def cdf(self, targets: Array) -> FloatArray:
+        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
+        from scipy.special import betainc, betaincc
+
+        y = np.floor(np.asarray(targets, dtype=np.float64))
+        above = np.maximum(y, 0.0) + 1.0
+        # Of a probability next to 1 and its complement only the complement has all its digits.
+        low = betainc(self.size, above, self.probability)
+        high = betaincc(above, self.size, self.mean / (self.size + self.mean))
+        return np.where(y < 0.0, 0.0, np.where(self.mean > self.size, low, high))
+
+    def at_temperature(self, temperature: float) -> "NegativeBinomial":
+        """Negative binomial predictions of the same size with the probability ``1 - (1 - q)**(1/T)``.
+
+        With respect to the measure ``mu({u}) = Gamma(u + s) / (Gamma(s) u!)`` the density ``q**s (1 - q)**u`` is
+        geometric in u, and so are its powers (Widmann et al. 2021, Definition F.1). The means change: they grow with T.
+        """
+        power = 1.0 / positive_number("temperature", temperature)
+        with np.errstate(divide="ignore", over="ignore"):
+            # The logarithm of 1 - q is -log(1 + size / mean).
+            odds = 1.0 / np.expm1(power * np.log1p(self.size / self.mean))
+        new = object.__new__(type(self))
+        new._fill(self.size * odds, self.size, "temperature")
+        return new
+
+    def _tail_exponent(self, counts: FloatArray) -> FloatArray:
+        """``u log(u / m) - (u + s) log((u + s) / (m + s))`` in terms that do not cancel."""
+        mean, size = self.mean[..., None], self.size[..., None]
+        low, high = np.minimum(counts, mean), np.maximum(counts, mean)
+        difference = high - low
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            change = counts * np.log1p(difference / low * (size / (size + high)))
+            change -= size * np.log1p(difference / (size + low))
+            change = np.where(counts < mean, -change, change)
+            return np.where(counts == 0.0, size * np.log1p(mean / size), change)
+
+    def _log_factor(self, counts: FloatArray) -> FloatArray:
+        """``log(Gamma(u + s) / (Gamma(s) u!)) + u log(u / s) - (u + s) log((u + s) / s)``, which has no mean in it."""
+        # One size for all predictions, as regression models have it, is computed once.
+        sizes, places = np.unique(self.size, return_inverse=True)
+        size = sizes[:, None]
+        factor = stirling_error(counts + size) - stirling_error(size) - stirling_error(counts)
+        factor += 0.5 * np.log(size / (size + counts))
+        factor -= 0.5 * np.log(counts) + HALF_LOG_2_PI
+        return np.asarray(factor[places.reshape(self.size.shape)])
+
+    def _parameter_vectors(self) -> FloatArray:
+        """Square roots of the means and of the standard deviations of the rates."""
+        return np.sqrt(np.stack([self.mean, self.mean / np.sqrt(self.size)], axis=-1))
+
+
+def _vectors(one: ArrayLike, name: str, other: ArrayLike, other_name: str) -> tuple[FloatArray, FloatArray]:
+    """Two parameters as (n,) arrays, of which one can be a single number."""
+    first, second = to_array(one, name), to_array(other, other_name)
+    if first.ndim == 0 and second.ndim == 1:
+        first = np.full(second.shape, first)
+    if second.ndim == 0 and first.ndim == 1:
+        second = np.full(first.shape, second)
+    first, second = real_array(first, name, ndim=1), real_array(second, other_name, ndim=1)
+    same_length(first.shape[0], second.shape[0], other_name)
+    return first, second
+
+
+def _check_range(values: FloatArray, name: str, in_range: Any, wanted: str) -> None:
+    if not in_range.all():
+        i = int(np.argmin(in_range))
+        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted {wanted}")

@@ -1,0 +1,219 @@
+"""Targets in units of what was predicted for them: standardised residuals and probability integral transforms."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._types import Array, ArrayLike, BoolArray, FloatArray
+from caltest.kernels import GaussianKernel, Metric, ProductKernel, TargetKernel
+from caltest.predictions.base import Predictions, require_family
+from caltest.predictions.convert import as_sample
+from caltest.predictions.uniform import StandardUniform
+
+
+class Residuals(Predictions):
+    """The known distribution of residuals, given predictions by which they are compared.
+
+    If predictions are calibrated, residuals have a distribution that does not depend on them: standardised ones that of
+    the noise, probability integral transforms the uniform one. A test of ``(Residuals, residuals)`` compares residuals
+    with that law, and predictions with each other. Made by ``standardised_residuals`` and ``pit_values``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> residuals, z = ct.standardised_residuals(ct.Normal([1.0, 2.0], [0.5, 2.0]), [1.5, 0.0])
+    >>> print(residuals, z)
+    <Residuals of Normal, n = 2> [ 1. -1.]
+    """
+
+    family = "Residuals"
+
+    def __init__(self, predictions: Predictions, law: Predictions, hypothesis: str) -> None:
+        self._predictions = predictions
+        self._law = law
+        self._hypothesis = hypothesis
+        self.notes = predictions.notes
+
+    def _like(self, predictions: Predictions, law: Predictions) -> Self:
+        return type(self)(predictions, law, self._hypothesis)
+
+    @property
+    def predictions(self) -> Predictions:
+        """The predictions that the residuals are of, (..., n)."""
+        return self._predictions
+
+    @property
+    def law(self) -> Predictions:
+        """What residuals are drawn from if the predictions are calibrated, (..., n)."""
+        return self._law
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape (..., n) of the stack."""
+        return self._predictions.shape
+
+    @property
+    def hypothesis(self) -> str:
+        """What calibration means for these residuals."""
+        return self._hypothesis
+
+    def take(self, index: Any) -> Self:
+        """The predictions at a slice or an integer array of any shape."""
+        return self._like(self._predictions.take(index), self._law.take(index))
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """Residuals drawn from their law."""
+        return self._law.sample(rng, size)
+
+    @property
+    def target_bytes(self) -> int:
+        """Bytes of a redrawn residual."""
+        return self._law.target_bytes
+
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
+        """Residuals as their law takes them."""
+        return self._law.check_targets(targets, name)
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """Which of the residuals their law excludes."""
+        return self._law.impossible(targets)
+
+    def check_compatible(self, other: Predictions, name: str) -> None:
+        """Raise unless ``other`` are residuals of the same kind."""
+        require_family(other, Residuals, name)
+        assert isinstance(other, Residuals)
+        self._predictions.check_compatible(other._predictions, name)
+        self._law.check_compatible(other._law, name)
+
+    def embedding(self, metric: Metric) -> FloatArray:
+        """Vectors of the predictions."""
+        return self._predictions.embedding(metric)
+
+    def distance(self, metric: Metric, other: Any) -> FloatArray:
+        """Distances (..., r, c) of the predictions."""
+        self.check_compatible(other, "other")
+        return self._predictions.distance(metric, other._predictions)
+
+    def resolve_metric(self, metric: Metric) -> Metric:
+        """The metric with settings from the predictions."""
+        return self._predictions.resolve_metric(metric)
+
+    def target_scale(self) -> float:
+        """Typical size of a residual."""
+        return self._law.target_scale()
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Those of the residuals."""
+        return self._law.moments()
+
+    def cdf(self, targets: Array) -> FloatArray:
+        """That of the residuals."""
+        return self._law.cdf(targets)
+
+    def prepared(self, kernel: TargetKernel) -> Self:
+        """The law prepared for a kernel."""
+        return self._like(self._predictions, self._law.prepared(kernel))
+
+    def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
+        """``k(z, z')`` for all residuals in rows and in columns, (..., r, c)."""
+        return self._law.target_tile(kernel, rows, columns)
+
+    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        return self._law.expected_kernel(kernel, targets)
+
+    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        return self._law.expected_kernel2(kernel, other._law)
+
+    def default_kernel(self) -> ProductKernel:
+        """The default kernel of the predictions, times a sum of Gaussian kernels of 1/2, 1 and 2 typical residuals."""
+        scale = self._law.target_scale()
+        sizes = [GaussianKernel(bandwidth=factor * scale) for factor in (0.5, 1.0, 2.0)]
+        return ProductKernel(self._predictions.default_kernel().prediction_kernel, sizes[0] + sizes[1] + sizes[2])
+
+    def describe(self, n: int | None = None) -> str:
+        """Family and dimensions in a few words."""
+        return f"Residuals of {self._predictions.describe(n)}"
+
+    def followed_by(self, other: Self) -> Self:
+        """These residuals and others of the same kind, in this order."""
+        self.check_compatible(other, "predictions")
+        return self._like(self._predictions.followed_by(other._predictions), self._law.followed_by(other._law))
+
+
+def standardised_residuals(predictions: Predictions, targets: ArrayLike) -> tuple[Residuals, Array]:
+    """Reduce to the question "are the errors, in units of what was predicted for them, as they should be?".
+
+    ``z = (y - m) / s``, or ``S**-1/2 (y - m)`` for vectors, whose law is known if the predictions are calibrated. A
+    kernel of z sees wrong scales that a kernel of y, in which wide and narrow predictions have the same bandwidth,
+    does not.
+
+    Parameters
+    ----------
+    predictions
+        Continuous predictions with a location and a scale, such as ``Normal`` or ``MvNormal``.
+    targets
+        (n,) or (n, d) array-like of outcomes.
+
+    Returns
+    -------
+    tuple
+        ``(Residuals, z)``, to be passed to any estimator or test: ``test(*standardised_residuals(p, y))``.
+
+    Raises
+    ------
+    ValueError
+        For bad targets, or predictions without any spread.
+    TypeError
+        For families without location and scale.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> rng = np.random.default_rng(1)
+    >>> wide = ct.Normal(rng.random(100), 0.13)
+    >>> y = wide.mean + 0.1 * rng.normal(size=100)  # the noise has the standard deviation 0.1, not 0.13
+    >>> bool(ct.calibration_test(*ct.standardised_residuals(wide, y), rng=1).pvalue < 0.05)
+    True
+    """
+    sample = as_sample(predictions, targets)
+    law, residuals = sample.predictions.standardised(sample.targets)
+    return Residuals(sample.predictions, law, "(Y - m) / s has its standard law given P_X"), residuals
+
+
+def pit_values(predictions: Predictions, targets: ArrayLike) -> tuple[Residuals, Array]:
+    """Reduce to the question "are the outcomes spread evenly over the predicted quantiles, whatever was predicted?".
+
+    ``u = F(y)`` with the predicted distribution function F, the probability integral transform (Dawid 1984), which is
+    uniform given the prediction if predictions are calibrated. Unlike a histogram of u, a kernel test of
+    ``(Residuals, u)`` sees errors that cancel across predictions.
+
+    Parameters
+    ----------
+    predictions
+        Continuous predictions of real targets.
+    targets
+        (n,) array-like of outcomes.
+
+    Returns
+    -------
+    tuple
+        ``(Residuals, u)``, to be passed to any estimator or test: ``test(*pit_values(p, y))``.
+
+    Raises
+    ------
+    ValueError
+        For bad targets, or predictions without any spread.
+    TypeError
+        For families that are not continuous or have no distribution function.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> _, u = ct.pit_values(ct.Normal([1.0, 2.0], [0.5, 2.0]), [1.0, 4.0])
+    >>> u.round(3)
+    array([0.5  , 0.841])
+    """
+    sample = as_sample(predictions, targets)
+    sample.predictions.check_continuous()
+    u = np.clip(sample.predictions.cdf(sample.targets), 0.0, 1.0)
+    return Residuals(sample.predictions, StandardUniform((len(sample),)), "F(Y) is uniform given P_X"), u
