@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
         stored = texts(notebook)
         NotebookClient(
             notebook,
-            timeout=600,
+            timeout=1200,
             kernel_name="python3",
             record_timing=False,
             coalesce_streams=True,
