@@ -100,7 +100,7 @@ def as_they_are(predictions, y):
 @pytest.mark.parametrize("reduce", [ct.standardised_residuals, ct.pit_values], ids=["z", "u"])
 def test_size_and_power_against_wrong_scales(reduce):
     """The published kernel with its bandwidth of 1 finds a scale that is 30 % too small in 11 % of data sets."""
-    sets = 150
+    sets = 60
     assert rejections(reduce, 64, sets, seed=3) <= stats.binom(sets, 0.05).ppf(0.995)
     assert rejections(reduce, 64, sets, seed=4, factor=1.3) >= stats.binom(sets, 0.25).ppf(0.5)
 
