@@ -46,7 +46,7 @@ def parameters(family, n):
         "poisson": lambda: (rng.uniform(1.0, 20.0, n), rng.poisson(8.0, n)),
         "negative binomial": lambda: (rng.uniform(2.0, 6.0, n), rng.uniform(0.2, 0.6, n), rng.poisson(8.0, n)),
         "ordinal": lambda: (rng.dirichlet(np.ones(LEVELS), n), rng.integers(0, LEVELS, n)),
-    }[family]()
+    }[family.partition(",")[0]]()
 
 
 def _covariances(factors):

@@ -17,7 +17,7 @@ def strip_of_skce(predictions, labels, family):
     rows = slice(0, min(STRIP, len(labels)))
 
     def call():
-        STRIPS[family](rows, *arrays)
+        STRIPS[family.partition(",")[0]](rows, *arrays)
         return {}
 
     return call
@@ -127,7 +127,7 @@ def _ordinal_distances(probabilities):
 
 def _counts(distribution, y, vectors):
     k_p = np.exp(-_distances(vectors) / BANDWIDTH)
-    counts = np.arange(max(int(distribution.isf(1e-17).max()), y.max()) + 1)
+    counts = np.arange(max(int(distribution.isf(1e-15).max()), y.max()) + 1)
     probabilities = distribution.pmf(counts[:, None]).T
     residuals = -probabilities
     residuals[np.arange(len(y)), y] += 1.0
@@ -137,14 +137,16 @@ def _counts(distribution, y, vectors):
 def _poisson(rate, y):
     from scipy.stats import poisson
 
-    return _counts(poisson(rate), y, np.stack([rate, np.sqrt(rate)], axis=1))
+    return _counts(poisson(rate), y, np.sqrt(rate)[:, None])
 
 
 def _negative_binomial(size, probability, y):
     from scipy.stats import nbinom
 
     distribution = nbinom(size, probability)
-    return _counts(distribution, y, np.stack([distribution.mean(), distribution.std()], axis=1))
+    return _counts(
+        distribution, y, np.sqrt(np.stack([distribution.mean(), distribution.mean() / np.sqrt(size)], axis=1))
+    )
 
 
 def _members_strip(rows, members, y):
