@@ -210,7 +210,7 @@ class CountPredictions(Predictions):
         return first, stop
 
     def _pmf(self, first: int, stop: int) -> FloatArray:
-        """Probabilities of the counts from first to stop - 1, (..., n, stop - first); those below 1e-300 are 0."""
+        """Probabilities of the counts from first to stop - 1, (..., n, stop - first); those below 1e-150 are 0."""
         rows = max(1, PART // (stop - first))
         if len(self.shape) == 1 and len(self) > rows:
             check_memory(8 * len(self) * (stop - first), "probabilities of all counts", WAYS_OUT)
@@ -220,9 +220,7 @@ class CountPredictions(Predictions):
         positive = slice(1 if first == 0 else 0, None)
         logs[..., positive] += self._log_factor(counts[positive])
         with np.errstate(under="ignore"):
-            values = np.exp(logs, out=logs)
-        values[values < 1e-300] = 0.0
-        return values
+            return _without_tiny(np.exp(logs, out=logs))
 
     def embedding(self, metric: Metric) -> FloatArray:
         """Parameters for ``Euclidean`` and ``Cityblock``, probabilities or distribution functions on a window."""
@@ -317,7 +315,7 @@ class CountPredictions(Predictions):
             labels[part] = np.where(inside, some - first, stop - first + np.searchsorted(outside, some))
         probabilities = np.zeros((len(self), counts.size))
         probabilities[:, : stop - first] = self._probabilities(first, stop)
-        return probabilities, kernel.target_tile(counts, counts), labels
+        return probabilities, _without_tiny(kernel.target_tile(counts, counts)), labels
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for all counts in rows and in columns, (..., r, c)."""
@@ -410,8 +408,8 @@ def _means(kernel: TargetKernel, probabilities: FloatArray, first: int, counts: 
     flat = probabilities.reshape(-1, window.size)
     means = np.empty((flat.shape[0], counts.size))
     for part in ranges(counts.size, max(1, PART // window.size)):
-        np.matmul(flat, kernel.target_tile(window, counts[part]), out=means[:, part])
-    return means.reshape(*probabilities.shape[:-1], counts.size)
+        np.matmul(flat, _without_tiny(kernel.target_tile(window, counts[part])), out=means[:, part])
+    return _without_tiny(means).reshape(*probabilities.shape[:-1], counts.size)
 
 
 def _means_of_range(kernel: TargetKernel, probabilities: FloatArray, first: int, start: int, stop: int) -> FloatArray:
@@ -440,4 +438,10 @@ def _convolved(kernel: TargetKernel, probabilities: FloatArray, first: int, star
     means = np.empty((flat.shape[0], stop - start))
     for part in ranges(flat.shape[0], max(1, PART // length)):
         means[part] = irfft(rfft(flat[part], length) * values, length)[:, size - 1 : differences.size]
-    return means.reshape(*probabilities.shape[:-1], stop - start)
+    return _without_tiny(means).reshape(*probabilities.shape[:-1], stop - start)
+
+
+def _without_tiny(values: FloatArray) -> FloatArray:
+    """Numbers below 1e-150 replaced by 0, in place: processors are slow with products of them, and no sum sees them."""
+    values[np.abs(values) < 1e-150] = 0.0
+    return values
