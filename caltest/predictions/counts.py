@@ -47,6 +47,9 @@ LONG = 2048
 
 WAYS_OUT = "use BlockSKCE, Normal(mean, standard_deviation), or draws: predictions.to_ensemble(n_members, rng)"
 
+LARGEST_TABLE = 2**31
+"""Bytes of probabilities and expectations that are kept together."""
+
 MOST_OUTCOMES = 4096
 """Counts up to which the kernel of all pairs of them is kept, 128 MB."""
 
@@ -261,6 +264,12 @@ class CountPredictions(Predictions):
             self._known_window = self._found_window()
         return self._known_window
 
+    @property
+    def width(self) -> int:
+        """Probabilities and expectations of the counts of the window."""
+        first, stop = self._window()
+        return 2 * (stop - first)
+
     def _functions(self, metric: VectorMetric | None, first: int, stop: int) -> FloatArray:
         """Probabilities for the total variation distance, else distribution functions."""
         probabilities = self._probabilities(first, stop)
@@ -279,12 +288,16 @@ class CountPredictions(Predictions):
         return self._pmf(first, stop)
 
     def prepared(self, kernel: TargetKernel) -> Self:
-        """The same predictions with a table of expectations; time O(n U**2), memory O(n U) for a window of U counts."""
+        """The same predictions with a table of expectations; time O(n U**2), memory O(n U) for a window of U counts.
+
+        Tables that would be larger than 2 GB are left to the parts that are taken of the predictions.
+        """
         self._check_kernel(kernel)
         if self._table is not None and self._table.kernel == kernel:
             return self
         first, stop = self._window()
-        check_memory(16 * len(self) * (stop - first), "probabilities and expectations of all counts", WAYS_OUT)
+        if 8 * self.width * len(self) > LARGEST_TABLE:
+            return self
         probabilities = self._probabilities(first, stop)
         means = _means_of_range(kernel, probabilities, first, first, stop)
         return self._with(self._parameters, CountTable(kernel, first, probabilities, means))
@@ -336,8 +349,12 @@ class CountPredictions(Predictions):
         table = self._table
         if table is not None and table.kernel == kernel and table.first <= targets.min() <= targets.max() < table.stop:
             return _looked_up(table.means, targets.astype(np.intp) - table.first)
-        counts, places = np.unique(targets, return_inverse=True)
         first, stop = self._window()
+        rows = max(1, PART // (stop - first))
+        if table is None and len(self.shape) == targets.ndim == 1 and len(self) > rows:
+            parts = [self.take(part) for part in ranges(len(self), rows)]
+            return np.concatenate([part._expected_kernel(kernel, targets) for part in parts])
+        counts, places = np.unique(targets, return_inverse=True)
         means = _means(kernel, self._probabilities(first, stop), first, counts)
         return _looked_up(means, places.reshape(targets.shape))
 
