@@ -265,6 +265,71 @@ KERNELS[ct.Ordinal] = [
     ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
 ]
 
+
+def student_t():
+    rng = np.random.default_rng(8)
+    df = rng.choice([2.5, 4.0, 30.0], N)
+    return Sample(ct.StudentT(df, rng.normal(size=N), rng.uniform(0.2, 1.5, N)), rng.normal(size=N))
+
+
+FAMILIES[ct.StudentT] = student_t
+KERNELS[ct.StudentT] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7)),
+    ct.ProductKernel(
+        metric_kernel(ct.Cityblock(), 1.0), 0.5 * ct.LaplacianKernel(0.3) + ct.MaternKernel(bandwidth=2.0)
+    ),
+    ct.ProductKernel(
+        ct.GaussianKernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.RationalQuadraticKernel(bandwidth=0.7)
+    ),
+]
+
+
+def gamma():
+    rng = np.random.default_rng(9)
+    predictions = ct.Gamma(rng.choice([0.4, 1.0, 3.5, 60.0], N), rng.uniform(0.2, 2.0, N))
+    return Sample(predictions, rng.exponential(size=N))
+
+
+FAMILIES[ct.Gamma] = gamma
+KERNELS[ct.Gamma] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=1.0)),
+    ct.ProductKernel(metric_kernel(ct.Euclidean(), 1.0), ct.LaplacianKernel(0.5)),
+    ct.ProductKernel(ct.GaussianKernel(bandwidth=2.0), ct.MaternKernel(bandwidth=3.0, order=2.5)),
+]
+
+
+def log_normal():
+    rng = np.random.default_rng(10)
+    predictions = ct.LogNormal(rng.normal(size=N), rng.choice([0.05, 0.7, 1.5], N))
+    return Sample(predictions, np.exp(rng.normal(size=N)))
+
+
+FAMILIES[ct.LogNormal] = log_normal
+KERNELS[ct.LogNormal] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=1.0)),
+    ct.ProductKernel(metric_kernel(ct.Cityblock(), 1.0), ct.ExponentialKernel(bandwidth=0.5, exponent=1.5)),
+]
+
+
+def beta():
+    rng = np.random.default_rng(11)
+    predictions = ct.Beta(rng.choice([0.4, 1.0, 3.5, 60.0], N), rng.choice([0.5, 1.0, 4.0, 25.0], N))
+    return Sample(predictions, rng.random(N))
+
+
+FAMILIES[ct.Beta] = beta
+KERNELS[ct.Beta] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 0.3), ct.GaussianKernel(bandwidth=0.1)),
+    ct.ProductKernel(metric_kernel(ct.Euclidean(), 0.3), ct.LaplacianKernel(0.5)),
+    ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.RationalQuadraticKernel(bandwidth=0.3, shape=2.0)),
+]
+
+KERNELS[ct.Normal] += [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.7) + ct.MaternKernel(bandwidth=2.0)),
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.ExponentialKernel(bandwidth=1.0, exponent=0.5)),
+]
+KERNELS[ct.Laplace] += [ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7))]
+
 CASES = [(FAMILIES[family], kernel) for family, kernels in KERNELS.items() for kernel in kernels]
 CASES += [
     (

@@ -7,7 +7,7 @@ vectorises.
 import numpy as np
 
 from caltest._jit import jit
-from caltest._loops.exponential import LN2_HIGH, LN2_LOW, exp_of_negative
+from caltest._loops.exponential import exp_of_negative, logarithm
 from caltest._types import FloatArray
 
 EXPONENTIAL, MATERN_3, MATERN_5, GAUSSIAN, RATIONAL, DISTANCE = range(6)
@@ -21,30 +21,6 @@ CACHED = 2**13
 
 FARTHEST = 800.0
 """Beyond it exponential functions are 0; it keeps their polynomials finite."""
-
-BITS_OF_ROOT_HALF = 0x3FE6A09E667F3BCD
-
-
-@jit
-def log_from_one(x: float) -> float:
-    """``log(x)`` for finite x >= 1, to a relative error of 4e-16, in a form that vectorises.
-
-    With x = 2**n y and y between the root of 1/2 and that of 2 it is n log(2) + 2 artanh(s), s = (y - 1) / (y + 1),
-    |s| < 0.172, by the first twelve terms of the series.
-    """
-    bits = np.float64(x).view(np.int64)
-    n = (bits - BITS_OF_ROOT_HALF) >> 52
-    y = np.int64(bits - (n << 52)).view(np.float64)
-    s = (y - 1.0) / (y + 1.0)
-    t = s * s
-    p = 2.0 / 21.0 + t * (2.0 / 23.0)
-    p = 2.0 / 17.0 + t * (2.0 / 19.0 + t * p)
-    p = 2.0 / 13.0 + t * (2.0 / 15.0 + t * p)
-    p = 2.0 / 9.0 + t * (2.0 / 11.0 + t * p)
-    p = 2.0 / 5.0 + t * (2.0 / 7.0 + t * p)
-    p = t * (2.0 / 3.0 + t * p)
-    result: float = n * LN2_HIGH + (s * (2.0 + p) + n * LN2_LOW)
-    return result
 
 
 @jit
@@ -70,7 +46,7 @@ def _add_function(kind: int, shape: float, squares: FloatArray, weight: float, o
     elif kind == RATIONAL:
         for q in range(squares.shape[0]):
             base = min(1.0 + (0.5 / shape) * squares[q], 1e300)
-            out[q] += weight * exp_of_negative(-shape * log_from_one(base))
+            out[q] += weight * exp_of_negative(-shape * logarithm(base))
     else:
         for q in range(squares.shape[0]):
             out[q] += weight * np.sqrt(squares[q])

@@ -12,6 +12,12 @@ from caltest._types import FloatArray
 
 EXPONENTIAL, POWER, RATIONAL = range(3)
 
+FARTHEST = 800.0
+"""Beyond it exponential functions are 0; it keeps their polynomials finite."""
+
+LARGEST = 700.0
+"""Logarithms above it are those of numbers whose exponential functions are 0."""
+
 Radial = tuple[int, float, float, float, float]
 """Kind, a, b, c, d."""
 
@@ -22,13 +28,14 @@ def radial_values(kernel: Radial, x: FloatArray, n: int) -> None:
     kind, a, b, c, d = kernel
     if kind == EXPONENTIAL:
         for q in range(n):
-            x[q] = (1.0 + x[q] * (a + x[q] * b)) * exp_of_negative(-x[q] * (c + x[q] * d))
+            y = min(x[q], FARTHEST)
+            x[q] = (1.0 + y * (a + y * b)) * exp_of_negative(-y * (c + y * d))
     elif kind == POWER:
         for q in range(n):
-            x[q] = exp_of_negative(-exp_of_negative(a * logarithm(x[q])))
+            x[q] = exp_of_negative(-exp_of_negative(min(a * logarithm(x[q]), LARGEST)))
     else:
         for q in range(n):
-            x[q] = exp_of_negative(-a * logarithm(1.0 + x[q] * x[q] * (0.5 / a)))
+            x[q] = exp_of_negative(-a * logarithm(min(1.0 + x[q] * x[q] * (0.5 / a), 1e300)))
 
 
 @jit

@@ -8,7 +8,7 @@ while they are larger than a peak and than their distance from it.
 import numpy as np
 
 from caltest._jit import jit
-from caltest._loops.densities import SPREAD, density
+from caltest._loops.densities import LAPLACE, SPREAD, density
 from caltest._loops.panels import (
     COEFFICIENTS,
     ENDS,
@@ -30,6 +30,9 @@ TOLERANCE = 4e-15
 
 SMALLEST = 2.0**-48
 """Size of panels, relative to their place, that are not halved."""
+
+KINK = 2.0**-23
+"""Size of panels, in units of the scale of a density, on which a kink of it is rounding."""
 
 NEGLIGIBLE = 1e-17
 """Probability that does not matter."""
@@ -75,6 +78,7 @@ def grow_density(
     low, width, skip, coefficients = panels
     lows, widths, values = np.empty(DEPTH), np.empty(DEPTH), np.empty(ORDER)
     lows[0], widths[0] = low[first], width[first]
+    peak = law[SPREAD] * (KINK if kind == LAPLACE else 1.0)
     waiting, node = 1, first
     while waiting > 0:
         if node >= low.shape[0]:
@@ -89,7 +93,7 @@ def grow_density(
                 is_leaf = True
                 for k in range(ORDER):
                     coefficients[node, k] = mass * ENDS[0, k]
-        if not is_leaf and size <= max(law[SPREAD], distance(x, size, centre)):
+        if not is_leaf and size <= max(peak, distance(x, size, centre)):
             for q in range(ORDER):
                 step = size * NODES[q]
                 values[q] = size * density(kind, law, x + step, (x - centre) + step, downwards)
@@ -207,7 +211,7 @@ def means_on_panel(
     the density that polynomials see, whether it is a leaf or not. Differences of places are taken before steps inside
     of panels are added, which keeps their digits far from 0.
     """
-    low, width, skip, _ = panels
+    low, width, skip, coefficients = panels
     weights, powers = masses
     radial, inverse, cut, _ = kernel
     points, point_weights = rule
@@ -220,7 +224,7 @@ def means_on_panel(
             length = width[node]
             start = low[node] - x if one == side else low[node] + x - origin
             gap = max(start + min(0.0, sign * size), -start - length - max(0.0, sign * size))
-            if gap > cut or weights[node, 0] == 0.0:
+            if gap > cut or coefficients[node, 0] == 0.0:
                 node = skip[node]
             elif is_polynomial(radial, length * inverse, gap * inverse):
                 for p in range(ORDER):

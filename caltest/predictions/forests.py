@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import chain
 from math import ceil, inf, log2
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,9 @@ PART = 32
 
 KEPT = 8
 """Kernels whose trees are kept."""
+
+KINK = 2.0**-20
+"""Size of panels, in units of what they resolve, on which a kink of an expectation is rounding."""
 
 MISSING = 1e-11
 """The most by which the integral of a density may differ from 1."""
@@ -128,7 +131,9 @@ class Nursery:
         density jumps or has a kink the kernel alone makes them smooth.
         """
         width, smoothness = 1.0 / self._target_kernel.kernel[1], self._target_kernel.smoothness
-        peak = max(smoothness, min(spread, width)) if self._laws.kind == LAPLACE else spread + smoothness
+        peak = spread + smoothness
+        if self._laws.kind == LAPLACE:
+            peak = smoothness if smoothness > 0.0 else KINK * min(spread, width)
         return peak, 2.0 * width if self._laws.support[0] == 0.0 else inf
 
 
@@ -198,30 +203,17 @@ class Forests:
 
     def __init__(self, make_laws: Callable[..., Laws], *parameters: FloatArray) -> None:
         self._make_laws = make_laws
-        self.parameters = parameters
-        self._start()
-
-    def _start(self) -> None:
+        self._parameters = parameters
         self._lock = Lock()
         self._laws: Laws | None = None
         self._first = self._places = np.empty(0, np.intp)
         self._grown: dict[TargetKernel, quadrature.Forest] = {}
 
-    def __getstate__(self) -> tuple[Callable[..., Laws], tuple[FloatArray, ...]]:
-        return self._make_laws, self.parameters
-
-    def __setstate__(self, state: Any) -> None:
-        self._make_laws, self.parameters = state
-        self._start()
-
-    def __len__(self) -> int:
-        return self.parameters[0].size
-
     def get(self, kernel: TargetKernel, target_kernel: Radial) -> tuple[quadrature.Forest, IntArray]:
         """The forest for a kernel, and which tree belongs to each distribution, (n,)."""
         with self._lock:
             if self._laws is None:
-                laws = self._make_laws(*(values.reshape(-1) for values in self.parameters))
+                laws = self._make_laws(*self._parameters)
                 _, self._first, places = np.unique(laws.rows, axis=0, return_index=True, return_inverse=True)
                 self._laws, self._places = laws.take(self._first), places.reshape(-1)
             if kernel not in self._grown:

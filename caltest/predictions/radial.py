@@ -5,9 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from caltest._loops import members as forms
 from caltest._loops.radial import EXPONENTIAL, POWER, RATIONAL
 from caltest._loops.trees import Kernel, Rule
-from caltest.kernels import ExponentialKernel, GaussianKernel, MaternKernel, RationalQuadraticKernel, TargetKernel
+from caltest.kernels import ExponentialKernel, TargetKernel
+from caltest.kernels.forms import form_of
 
 ROUNDING = 39.2
 """Kernels are taken as 0 where they are below exp(-39.2) = 1e-17."""
@@ -42,6 +44,15 @@ POWER_RULE = double_exponential_rule(1.0 / 10.0, 3.3)
 """For kernels that are not analytic at their centre, from there to their bandwidth."""
 
 
+EXPONENTIALS = {
+    forms.GAUSSIAN: (0.0, 0.0, 0.0, 0.5, sqrt(2.0 * ROUNDING)),
+    forms.EXPONENTIAL: (0.0, 0.0, 1.0, 0.0, ROUNDING),
+    forms.MATERN_3: (1.0, 0.0, 1.0, 0.0, 43.5),
+    forms.MATERN_5: (1.0, 1.0 / 3.0, 1.0, 0.0, 46.5),
+}
+"""Numbers a, b, c, d of ``(1 + a x + b x**2) exp(-c x - d x**2)``, and where it is 0 to rounding."""
+
+
 class Radial(NamedTuple):
     """A kernel of targets: the function of a distance, and the rule that integrates it from its centre on.
 
@@ -57,37 +68,25 @@ class Radial(NamedTuple):
 
 def radial(kernel: TargetKernel) -> Radial | None:
     """What compiled loops need to know of a kernel, or None if they do not know it."""
-    if isinstance(kernel, GaussianKernel):
-        return _gaussian(kernel.width, 0.5)
-    if isinstance(kernel, MaternKernel):
-        square = 0.0 if kernel.order == 1.5 else 1.0 / 3.0
-        return _exponential(kernel.width / sqrt(2.0 * kernel.order), 1.0, square, 47.0)
-    if isinstance(kernel, RationalQuadraticKernel):
-        pole = sqrt(2.0 * kernel.shape)
-        cut = pole * sqrt(expm1(min(ROUNDING / kernel.shape, 500.0)))
-        values = RATIONAL, kernel.shape, 0.0, 0.0, 0.0
-        return Radial(_kernel(values, kernel.width, cut, pole), RATIONAL_RULE, kernel.width * min(1.0, pole))
-    if isinstance(kernel, ExponentialKernel):
-        if kernel.exponent == 2.0:
-            return _gaussian(kernel.width, 1.0)
-        if kernel.exponent == 1.0:
-            return _exponential(kernel.width, 0.0, 0.0, ROUNDING)
-        cut = ROUNDING ** min(1.0 / kernel.exponent, 100.0)
-        values = POWER, kernel.exponent, 0.0, 0.0, 0.0
-        return Radial(_kernel(values, kernel.width, cut, 1.0), POWER_RULE, 0.0, min(1.0, kernel.exponent))
-    return None
+    form = form_of(kernel)
+    if form is None:
+        return _of_power(kernel) if isinstance(kernel, ExponentialKernel) else None
+    inverse = float(form.factors[0])
+    if form.kind == forms.RATIONAL:
+        pole = sqrt(2.0 * form.shape)
+        cut = pole * sqrt(expm1(min(ROUNDING / form.shape, 500.0)))
+        settings = _kernel((RATIONAL, form.shape, 0.0, 0.0, 0.0), inverse, cut, pole)
+        return Radial(settings, RATIONAL_RULE, min(1.0, pole) / inverse)
+    linear, square, rate, precision, cut = EXPONENTIALS[form.kind]
+    settings = _kernel((EXPONENTIAL, linear, square, rate, precision), inverse, cut, cut)
+    return Radial(settings, GAUSSIAN_RULE, 1.0 / inverse) if rate == 0.0 else Radial(settings, EXPONENTIAL_RULE)
 
 
-def _gaussian(width: float, factor: float) -> Radial:
-    """``exp(-factor (d / width)**2)``."""
-    cut = sqrt(ROUNDING / factor)
-    return Radial(_kernel((EXPONENTIAL, 0.0, 0.0, 0.0, factor), width, cut, cut), GAUSSIAN_RULE, width)
+def _of_power(kernel: ExponentialKernel) -> Radial:
+    cut = ROUNDING ** min(1.0 / kernel.exponent, 100.0)
+    settings = _kernel((POWER, kernel.exponent, 0.0, 0.0, 0.0), min(1.0 / kernel.width, 1e300), cut, 1.0)
+    return Radial(settings, POWER_RULE, 0.0, min(1.0, kernel.exponent))
 
 
-def _exponential(width: float, linear: float, square: float, cut: float) -> Radial:
-    """``(1 + linear x + square x**2) exp(-x)`` for x = d / width."""
-    return Radial(_kernel((EXPONENTIAL, linear, square, 1.0, 0.0), width, cut, cut), EXPONENTIAL_RULE)
-
-
-def _kernel(values: tuple[int, float, float, float, float], width: float, cut: float, core: float) -> Kernel:
-    return values, min(1.0 / width, 1e300), min(cut, FARTHEST) * width, core * width
+def _kernel(values: tuple[int, float, float, float, float], inverse: float, cut: float, core: float) -> Kernel:
+    return values, inverse, min(cut, FARTHEST) / inverse, core / inverse

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from math import inf, isfinite
+from math import inf, isfinite, prod
 from threading import Lock
 from typing import Any, ClassVar, Self
 
@@ -29,32 +29,40 @@ from caltest.predictions.laws import Laws
 from caltest.predictions.radial import Radial, radial
 
 SHARED = 16384
-"""Predictions whose piecewise polynomials are all kept, about 25 kB each; those of more are made when they are used."""
+"""Predictions whose piecewise polynomials are all kept, about 25 kB each; those of more are made part by part."""
+
+SUMMED = 2**18
+"""Expectations that are summed together."""
 
 LEVELS = 32
 """Quantiles that represent a distribution for the 2-Wasserstein distance."""
 
 
-class _Root:
-    """What all parts of some predictions share: it is computed once, for all of them."""
+class _Shared:
+    """What all parts of some predictions share, computed once for all of them."""
 
-    def __init__(self, predictions: "Univariate") -> None:
-        self.forests = Forests(predictions.laws, *predictions.parameters)
-        self.size = len(self.forests)
+    def __init__(self, family: "type[Univariate]", parameters: tuple[FloatArray, ...]) -> None:
+        self.family = family
+        self.parameters = tuple(values.reshape(-1) for values in parameters)
+        self._start()
+
+    def _start(self) -> None:
+        self.forests = Forests(self.family.laws, *self.parameters)
         self._lock = Lock()
         self._vectors: FloatArray | None = None
 
     def __getstate__(self) -> Any:
-        return self.forests
+        return self.family, self.parameters
 
     def __setstate__(self, state: Any) -> None:
-        self.forests, self.size, self._lock, self._vectors = state, len(state), Lock(), None
+        self.family, self.parameters = state
+        self._start()
 
-    def vectors(self, predictions: "Univariate") -> FloatArray:
-        """Vectors (n, d) of the predictions that share this for their 2-Wasserstein distance."""
+    def vectors(self) -> FloatArray:
+        """Vectors (n, d) for the 2-Wasserstein distance."""
         with self._lock:
             if self._vectors is None:
-                self._vectors = predictions.quantile_vectors(*self.forests.parameters)
+                self._vectors = self.family.quantile_vectors(*self.parameters)
             return self._vectors
 
 
@@ -78,9 +86,8 @@ class Univariate(Predictions):
 
     def _start(self, *parameters: FloatArray) -> None:
         self._parameters = parameters
-        self._rows = np.arange(parameters[0].size).reshape(parameters[0].shape)
-        self._root = _Root(self)
-        self._own: Forests | None = None
+        self._shared = _Shared(type(self), parameters) if parameters[0].size <= SHARED else None
+        self._rows = np.arange(parameters[0].size).reshape(self.shape) if self._shared else np.empty(0, np.intp)
 
     def _like(self, *parameters: FloatArray) -> Self:
         """Other distributions of the family."""
@@ -100,9 +107,11 @@ class Univariate(Predictions):
 
     def take(self, index: Any) -> Self:
         """The predictions at a slice or an integer array of any shape."""
+        parameters = tuple(values[index] for values in self._parameters)
+        if self._shared is None:
+            return self._like(*parameters)
         new = object.__new__(type(self))
-        new._parameters = tuple(values[index] for values in self._parameters)
-        new._rows, new._root, new._own = self._rows[index], self._root, None
+        new._parameters, new._shared, new._rows = parameters, self._shared, self._rows[index]
         return new
 
     @staticmethod
@@ -164,7 +173,10 @@ class Univariate(Predictions):
     def embedding(self, metric: Metric) -> FloatArray:
         """Vectors of quantiles for the 2-Wasserstein distance, of parameters for the others."""
         if isinstance(metric, Wasserstein):
-            return self._root.vectors(self)[self._rows]
+            if self._shared is not None:
+                return self._shared.vectors()[self._rows]
+            vectors = self.quantile_vectors(*(values.reshape(-1) for values in self._parameters))
+            return vectors.reshape(*self.shape, -1)
         if isinstance(metric, (Euclidean, Cityblock)):
             return self._features()
         raise self._no_metric(metric, "Wasserstein(), Euclidean(), Cityblock(), MMD(kernel)")
@@ -175,11 +187,10 @@ class Univariate(Predictions):
 
     def prepared(self, kernel: TargetKernel) -> Self:
         """The same predictions; expectations of the kernel are prepared."""
-        if self._root.size <= SHARED:
-            for _, term in kernel.weighted_terms:
-                target_kernel = self._quadrature(term)
-                if target_kernel is not None:
-                    self._place(term, target_kernel)
+        for _, term in kernel.weighted_terms:
+            target_kernel = self._quadrature(term)
+            if self._shared is not None and target_kernel is not None:
+                self._place(term, target_kernel)
         return self
 
     def _quadrature(self, kernel: TargetKernel) -> Radial | None:
@@ -189,7 +200,7 @@ class Univariate(Predictions):
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         target_kernel = self._known(kernel)
         self._check_support(targets, "targets")
-        if not self._is_large:
+        if self._shared is not None:
             return expectations(self._place(kernel, target_kernel), targets, self._settings(target_kernel))
         is_stack = len(self.shape) > 1
         y = np.broadcast_to(targets, (*self.shape[:-1], targets.shape[-1]))
@@ -200,24 +211,28 @@ class Univariate(Predictions):
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         target_kernel = self._known(kernel)
-        if not (self._is_large or other._is_large):
+        if self._shared is not None and other._shared is not None:
             one, two = self._place(kernel, target_kernel), other._place(kernel, target_kernel)
             return expectations_of_pairs(one, two)
         if len(self.shape) > 1:
             tiles = [self.take(part)._expected_kernel2(kernel, other.take(part)) for part in self._parts(other)]
             return np.concatenate(tiles, axis=0)
-        if not self._is_large:
+        if self._shared is not None:
             return other._expected_kernel2(kernel, self).T
         return np.concatenate([self.take(part)._expected_kernel2(kernel, other) for part in self._parts(self)])
 
-    @property
-    def _is_large(self) -> bool:
-        """Whether these are too many to keep their piecewise polynomials."""
-        return self._root.size > SHARED and self._rows.size > SHARED
+    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c): (L, B), for many b at once."""
+        at_once = max(1, SUMMED // weights[0].size)
+        sums = [
+            np.einsum("lij,bij->lb", weights, self.expected_kernel(kernel, targets[part]))
+            for part in ranges(targets.shape[0], at_once)
+        ]
+        return np.concatenate(sums, axis=1)
 
     def _parts(self, other: "Univariate") -> Iterator[slice]:
         """Parts of the first dimension that are not too large, in these and in other predictions."""
-        size = max(self._rows.size, other._rows.size) // self.shape[0]
+        size = max(prod(self.shape), prod(other.shape)) // self.shape[0]
         return ranges(self.shape[0], max(1, SHARED // size))
 
     def _known(self, kernel: TargetKernel) -> Radial:
@@ -234,20 +249,16 @@ class Univariate(Predictions):
 
     def _place(self, kernel: TargetKernel, target_kernel: Radial) -> Place:
         """Where the piecewise polynomials of these predictions are."""
+        assert self._shared is not None
         try:
-            if self._root.size <= SHARED:
-                forest, places = self._root.forests.get(kernel, target_kernel)
-                return forest, places[self._rows]
-            if self._own is None:
-                self._own = Forests(self.laws, *self._parameters)
-            forest, places = self._own.get(kernel, target_kernel)
-            return forest, places.reshape(self.shape)
+            forest, places = self._shared.forests.get(kernel, target_kernel)
         except NotAccurate as error:
             raise self._not_accurate(kernel, error) from None
+        return forest, places[self._rows]
 
     def _not_accurate(self, kernel: TargetKernel, error: NotAccurate) -> ClosedFormMissing:
-        root = (self._own or self._root.forests).parameters
-        values = zip(self.parameter_names, (one.reshape(-1)[error.row] for one in root), strict=True)
+        assert self._shared is not None
+        values = zip(self.parameter_names, (one[error.row] for one in self._shared.parameters), strict=True)
         law = ", ".join(f"{name} = {value:.6g}" for name, value in values)
         return ClosedFormMissing(
             f"target_kernel: got {kernel!r} for {self.family} predictions of which one has {law}: {error.reason}; use "

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from caltest._loops.exponential import exp_of_negative, exponential, gaussian
+from caltest._loops.exponential import exp_of_negative, exponential, gaussian, logarithm
 
 LOWEST = -708.0
 
@@ -43,3 +43,20 @@ def test_arrays_are_overwritten():
     bounded = np.maximum(-0.7 * x, LOWEST), np.maximum(-0.5 * (0.7 * x) ** 2, LOWEST)
     assert one.tolist() == pytest.approx(np.exp(bounded[0]).tolist(), rel=1e-14)
     assert two.tolist() == pytest.approx(np.exp(bounded[1]).tolist(), rel=1e-13)
+
+
+def test_exponential_of_positive_numbers():
+    arguments = np.concatenate([np.logspace(-20, 2.85, 500), np.linspace(0.0, 709.0, 1001)])
+    values = np.array([exp_of_negative(x) for x in arguments])
+    assert np.abs(values / exact(arguments) - 1).max() < 4e-16
+
+
+def test_logarithm_is_exact_to_two_units_in_the_last_place():
+    x = np.concatenate([1 + np.logspace(-15, 0, 500), np.logspace(0, 300, 3001), 2.0 ** np.arange(100), [np.sqrt(2.0)]])
+    x = np.concatenate([x, 1 - np.logspace(-15, -1, 500), np.logspace(-300, 0, 3001)])
+    exact_values = np.log(x.astype(np.longdouble))
+    values = np.array([logarithm(one) for one in x])
+    other = exact_values != 0.0
+    assert np.abs(values[other] / exact_values[other] - 1).max() < 5e-16
+    assert logarithm(1.0) == 0.0
+    assert logarithm(0.0) < -708.0

@@ -1,0 +1,148 @@
+"""Continuous families whose expectations come from quadrature, beside scipy.stats and adaptive integration."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.integrate import quad
+
+import caltest as ct
+
+FAMILIES = {
+    "student": (ct.StudentT, [(2.5, 0.3, 0.8), (30.0, -2.0, 0.1), (1.0, 0.0, 1.0)], lambda a, m, s: stats.t(a, m, s)),
+    "gamma": (ct.Gamma, [(0.4, 1.0), (3.5, 0.3), (60.0, 0.05)], lambda a, s: stats.gamma(a, scale=s)),
+    "log-normal": (
+        ct.LogNormal,
+        [(0.0, 0.05), (0.3, 0.7), (-0.5, 1.5)],
+        lambda m, s: stats.lognorm(s, scale=np.exp(m)),
+    ),
+    "beta": (ct.Beta, [(0.4, 0.5), (3.5, 1.0), (60.0, 25.0)], lambda a, b: stats.beta(a, b)),
+    "normal": (ct.Normal, [(0.0, 0.05), (0.3, 0.7), (2.0, 3.0)], lambda m, s: stats.norm(m, s)),
+    "laplace": (ct.Laplace, [(0.0, 0.05), (0.3, 0.7), (2.0, 3.0)], lambda m, s: stats.laplace(m, s)),
+}
+KERNELS = [
+    ct.GaussianKernel(bandwidth=0.7),
+    ct.GaussianKernel(bandwidth=0.02),
+    ct.LaplacianKernel(0.3),
+    ct.ExponentialKernel(bandwidth=0.5, exponent=1.5),
+    ct.MaternKernel(bandwidth=0.4, order=1.5),
+    ct.MaternKernel(bandwidth=2.0, order=2.5),
+    ct.RationalQuadraticKernel(bandwidth=0.5, shape=0.7),
+]
+TARGETS = np.array([0.05, 0.4, 0.97])
+
+
+def predictions_of(name):
+    family, parameters, reference = FAMILIES[name]
+    return family(*np.array(parameters).T), [reference(*one) for one in parameters]
+
+
+def k(kernel, distance):
+    return kernel.target_tile(np.zeros(1), np.array([distance]))[0, 0]
+
+
+def integral(function, distribution, points):
+    """Of a function of quantiles over their levels, from both ends to the median, between points where it bends."""
+    total = 0.0
+    for quantile, level in ((distribution.ppf, distribution.cdf), (distribution.isf, distribution.sf)):
+        inner = {u for u in (*map(level, points), *np.logspace(-11, -1, 6)) if 1e-15 < u < 0.5}
+        for a, b in pairwise([0.0, *sorted(inner), 0.5]):
+            total += quad(lambda u, q=quantile: function(q(u)), a, b, epsabs=1e-13, epsrel=1e-12, limit=200)[0]
+    return total
+
+
+def around(y, width):
+    return [y, *(y + sign * step * width for sign in (-1, 1) for step in (0.1, 1, 4, 12))]
+
+
+@pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.describe_for_targets())
+@pytest.mark.parametrize("name", FAMILIES)
+def test_expectations_of_targets_against_adaptive_integration(name, kernel):
+    predictions, references = predictions_of(name)
+    one = predictions.prepared(kernel).expected_kernel(kernel, TARGETS)
+    for i, reference in enumerate(references):
+        for j, y in enumerate(TARGETS):
+            wanted = integral(lambda z, y=y: k(kernel, abs(z - y)), reference, around(y, kernel.width))
+            assert one[i, j] == pytest.approx(wanted, abs=1e-10), (i, j)
+
+
+@pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
+@pytest.mark.parametrize("kernel", [KERNELS[0], KERNELS[2]], ids=lambda kernel: kernel.describe_for_targets())
+@pytest.mark.parametrize("name", FAMILIES)
+def test_expectations_of_two_predictions_are_integrals_of_those_of_targets(name, kernel):
+    predictions, references = predictions_of(name)
+    prepared = predictions.prepared(kernel)
+    two = prepared.expected_kernel2(kernel, prepared)
+    assert two == pytest.approx(two.T, abs=1e-10)
+    for i, j in ((0, 1), (2, 1), (2, 2)):
+
+        def of_target(z, i=i):
+            return prepared.expected_kernel(kernel, np.array([z]))[i, 0]
+
+        points = references[i].ppf([1e-6, 0.05, 0.5, 0.95, 1 - 1e-6])
+        assert two[i, j] == pytest.approx(integral(of_target, references[j], points), abs=1e-9), (i, j)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_distribution_functions_quantiles_and_samples(name):
+    predictions, references = predictions_of(name)
+    cdf = [one.cdf(y) for one, y in zip(references, TARGETS, strict=True)]
+    assert predictions.cdf(TARGETS) == pytest.approx(cdf, rel=1e-11)
+    assert predictions.quantile(0.3) == pytest.approx([one.ppf(0.3) for one in references], rel=1e-10)
+    draws = predictions.sample(3, 4000)
+    for i, one in enumerate(references):
+        assert stats.kstest(draws[:, i], one.cdf).pvalue > 1e-3
+
+
+def power_of_density(name, measure, temperature):
+    """Ratios of densities at two targets: that of the tempered one, and the power of that of the first."""
+    family, parameters, reference = FAMILIES[name]
+    parameters = [parameters[1]]
+    predictions = family(*np.array(parameters).T)
+    hot = predictions.at_temperature(temperature)
+    one, two = 0.2, 0.6
+    cold_ratio = reference(*parameters[0]).logpdf(two) - reference(*parameters[0]).logpdf(one)
+    hot_parameters = [values[0] for values in hot.parameters]
+    hot_ratio = reference(*hot_parameters).logpdf(two) - reference(*hot_parameters).logpdf(one)
+    shift = np.log(measure(two)) - np.log(measure(one))
+    return hot_ratio - shift, (cold_ratio - shift) / temperature
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        ("student", lambda z: 1.0),
+        ("normal", lambda z: 1.0),
+        ("laplace", lambda z: 1.0),
+        ("gamma", lambda z: 1.0 / z),
+        ("log-normal", lambda z: 1.0 / z),
+        ("beta", lambda z: 1.0 / (z * (1.0 - z))),
+    ],
+)
+def test_temperature_takes_powers_of_densities(name, measure):
+    hot, power = power_of_density(name, measure, 1.7)
+    assert hot == pytest.approx(power, rel=1e-10)
+
+
+BAD = {
+    "df": (lambda: ct.StudentT([1.0, -2.0], 0.0, 1.0), "df: got -2 at row 1"),
+    "scale": (lambda: ct.StudentT(3.0, [0.0, 1.0], [1.0, 0.0]), "scale: got 0 at row 1"),
+    "shape": (lambda: ct.Gamma([1.0, 0.0], 1.0), "shape: got 0 at row 1"),
+    "log": (lambda: ct.LogNormal([1.0, 0.0], -1.0), "log_scale: got -1"),
+    "beta": (lambda: ct.Beta([1.0, np.nan], 1.0), "a: got nan at row 1"),
+    "gamma target": (lambda: ct.calibration_test(ct.Gamma([1.0, 2.0], 1.0), [1.0, -1.0]), "targets: got -1 at row 1"),
+    "beta target": (lambda: ct.calibration_test(ct.Beta([1.0, 2.0], 1.0), [0.5, 1.5]), "targets: got 1.5 at row 1"),
+    "log-normal target": (
+        lambda: ct.calibration_test(ct.LogNormal([1.0, 2.0], 1.0), [0.0, 1.5]),
+        "targets: got 0 at row 0",
+    ),
+    "lengths": (lambda: ct.Gamma([1.0, 2.0], [1.0, 2.0, 3.0]), "3"),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), BAD.values(), ids=BAD)
+def test_bad_input(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
