@@ -28,6 +28,10 @@ LISTED = 16.0
 """In the time for a pair of listed labels a matrix product takes so many pairs of features."""
 
 
+MOST_LABELS = 256
+"""Labels up to which a root of the matrix of the target kernel takes no time, and is likely to have few rows."""
+
+
 @dataclass(frozen=True, eq=False)
 class Outcomes:
     """Finitely many outcomes of n predictions, and redraws of them."""
@@ -70,9 +74,10 @@ def label_pair_sums(
     factor = _multiple_of_identity(outcomes.gram)
     if factor is not None:
         return factor * _listed_sums(kernels, predictions, outcomes, None, places)
-    root = root_of(outcomes.gram)
-    if features_are_faster(outcomes, root.shape[0]):
-        return _feature_sums(kernels, predictions, outcomes, root, places)
+    if outcomes.gram.shape[0] <= MOST_LABELS:
+        root = root_of(outcomes.gram)
+        if features_are_faster(outcomes, root.shape[0]):
+            return _feature_sums(kernels, predictions, outcomes, root, places)
     return _listed_sums(kernels, predictions, outcomes, outcomes.gram, places)
 
 

@@ -11,7 +11,7 @@ from caltest._types import FloatArray
 from caltest.hlines import Line, lines_and_rest
 from caltest.htiles import Place, Tiles, h_tile, sample_for, tiles_of
 from caltest.kernels import PairKernel, ProductKernel
-from caltest.predictions import FinitePredictions, Sample
+from caltest.predictions import Sample
 
 ROWS, COLUMNS = 256, 4096
 """Shape of a tile that is multiplied by weights: 8 MB of float64 for each thread."""
@@ -28,7 +28,7 @@ PART = 2**18
 
 def h_diagonal(kernel: PairKernel, sample: Sample) -> FloatArray:
     """``h`` of every observation with itself, (n,)."""
-    parts = list(ranges(len(sample), PART))
+    parts = list(ranges(len(sample), max(1, 8 * PART // sample.predictions.law.width)))
     sums = [_diagonal(one, sample_for(one, sample), parts) for one in kernel.products]
     return np.asarray(np.sum(sums, axis=0))
 
@@ -100,8 +100,7 @@ def _sums_of_blocks(kernel: PairKernel, sample: Sample, block_size: int) -> Floa
         strip_sums = [pairs for pairs, _ in threaded(tiles_of(kernel, sample).sums, places, n_blocks * each, "blocks")]
         sums: FloatArray = np.array(strip_sums).reshape(n_blocks, each).sum(axis=1)
         return sums
-    width = sample.predictions.n_classes if isinstance(sample.predictions, FinitePredictions) else 8
-    size = max(1, PART // (width * block_size))
+    size = max(1, PART // (sample.predictions.law.width * block_size))
     parts = (sample.take(slice(b.start * block_size, b.stop * block_size)) for b in ranges(n_blocks, size))
     blocks = threaded(lambda part: tiles_of(kernel, part).block_sums(block_size), parts, -(-n_blocks // size), "blocks")
     return np.concatenate(list(blocks))

@@ -59,6 +59,11 @@ class Predictions(ABC):
         """Targets drawn from the predictions: (n,), or (size, n) for ``size`` independent redraws."""
 
     @property
+    def width(self) -> int:
+        """About how many numbers each prediction takes in sums over pairs, which says how many are taken at once."""
+        return 8
+
+    @property
     def target_bytes(self) -> int:
         """Bytes of a redrawn target."""
         return 8

@@ -47,6 +47,9 @@ LONG = 2048
 
 WAYS_OUT = "use BlockSKCE, Normal(mean, standard_deviation), or draws: predictions.to_ensemble(n_members, rng)"
 
+LARGEST_TABLE = 2**31
+"""Bytes of probabilities and expectations that are kept together."""
+
 MOST_OUTCOMES = 4096
 """Counts up to which the kernel of all pairs of them is kept, 128 MB."""
 
@@ -210,7 +213,7 @@ class CountPredictions(Predictions):
         return first, stop
 
     def _pmf(self, first: int, stop: int) -> FloatArray:
-        """Probabilities of the counts from first to stop - 1, (..., n, stop - first); those below 1e-300 are 0."""
+        """Probabilities of the counts from first to stop - 1, (..., n, stop - first); those below 1e-150 are 0."""
         rows = max(1, PART // (stop - first))
         if len(self.shape) == 1 and len(self) > rows:
             check_memory(8 * len(self) * (stop - first), "probabilities of all counts", WAYS_OUT)
@@ -220,9 +223,7 @@ class CountPredictions(Predictions):
         positive = slice(1 if first == 0 else 0, None)
         logs[..., positive] += self._log_factor(counts[positive])
         with np.errstate(under="ignore"):
-            values = np.exp(logs, out=logs)
-        values[values < 1e-300] = 0.0
-        return values
+            return _without_tiny(np.exp(logs, out=logs))
 
     def embedding(self, metric: Metric) -> FloatArray:
         """Parameters for ``Euclidean`` and ``Cityblock``, probabilities or distribution functions on a window."""
@@ -263,6 +264,12 @@ class CountPredictions(Predictions):
             self._known_window = self._found_window()
         return self._known_window
 
+    @property
+    def width(self) -> int:
+        """Probabilities and expectations of the counts of the window."""
+        first, stop = self._window()
+        return 2 * (stop - first)
+
     def _functions(self, metric: VectorMetric | None, first: int, stop: int) -> FloatArray:
         """Probabilities for the total variation distance, else distribution functions."""
         probabilities = self._probabilities(first, stop)
@@ -281,12 +288,16 @@ class CountPredictions(Predictions):
         return self._pmf(first, stop)
 
     def prepared(self, kernel: TargetKernel) -> Self:
-        """The same predictions with a table of expectations; time O(n U**2), memory O(n U) for a window of U counts."""
+        """The same predictions with a table of expectations; time O(n U**2), memory O(n U) for a window of U counts.
+
+        Tables that would be larger than 2 GB are left to the parts that are taken of the predictions.
+        """
         self._check_kernel(kernel)
         if self._table is not None and self._table.kernel == kernel:
             return self
         first, stop = self._window()
-        check_memory(16 * len(self) * (stop - first), "probabilities and expectations of all counts", WAYS_OUT)
+        if 8 * self.width * len(self) > LARGEST_TABLE:
+            return self
         probabilities = self._probabilities(first, stop)
         means = _means_of_range(kernel, probabilities, first, first, stop)
         return self._with(self._parameters, CountTable(kernel, first, probabilities, means))
@@ -317,7 +328,7 @@ class CountPredictions(Predictions):
             labels[part] = np.where(inside, some - first, stop - first + np.searchsorted(outside, some))
         probabilities = np.zeros((len(self), counts.size))
         probabilities[:, : stop - first] = self._probabilities(first, stop)
-        return probabilities, kernel.target_tile(counts, counts), labels
+        return probabilities, _without_tiny(kernel.target_tile(counts, counts)), labels
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for all counts in rows and in columns, (..., r, c)."""
@@ -338,8 +349,12 @@ class CountPredictions(Predictions):
         table = self._table
         if table is not None and table.kernel == kernel and table.first <= targets.min() <= targets.max() < table.stop:
             return _looked_up(table.means, targets.astype(np.intp) - table.first)
-        counts, places = np.unique(targets, return_inverse=True)
         first, stop = self._window()
+        rows = max(1, PART // (stop - first))
+        if table is None and len(self.shape) == targets.ndim == 1 and len(self) > rows:
+            parts = [self.take(part) for part in ranges(len(self), rows)]
+            return np.concatenate([part._expected_kernel(kernel, targets) for part in parts])
+        counts, places = np.unique(targets, return_inverse=True)
         means = _means(kernel, self._probabilities(first, stop), first, counts)
         return _looked_up(means, places.reshape(targets.shape))
 
@@ -410,8 +425,8 @@ def _means(kernel: TargetKernel, probabilities: FloatArray, first: int, counts: 
     flat = probabilities.reshape(-1, window.size)
     means = np.empty((flat.shape[0], counts.size))
     for part in ranges(counts.size, max(1, PART // window.size)):
-        np.matmul(flat, kernel.target_tile(window, counts[part]), out=means[:, part])
-    return means.reshape(*probabilities.shape[:-1], counts.size)
+        np.matmul(flat, _without_tiny(kernel.target_tile(window, counts[part])), out=means[:, part])
+    return _without_tiny(means).reshape(*probabilities.shape[:-1], counts.size)
 
 
 def _means_of_range(kernel: TargetKernel, probabilities: FloatArray, first: int, start: int, stop: int) -> FloatArray:
@@ -440,4 +455,10 @@ def _convolved(kernel: TargetKernel, probabilities: FloatArray, first: int, star
     means = np.empty((flat.shape[0], stop - start))
     for part in ranges(flat.shape[0], max(1, PART // length)):
         means[part] = irfft(rfft(flat[part], length) * values, length)[:, size - 1 : differences.size]
-    return means.reshape(*probabilities.shape[:-1], stop - start)
+    return _without_tiny(means).reshape(*probabilities.shape[:-1], stop - start)
+
+
+def _without_tiny(values: FloatArray) -> FloatArray:
+    """Numbers below 1e-150 replaced by 0, in place: processors are slow with products of them, and no sum sees them."""
+    values[np.abs(values) < 1e-150] = 0.0
+    return values

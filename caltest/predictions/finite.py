@@ -38,6 +38,11 @@ class FinitePredictions(Predictions):
         """Number k of outcomes."""
 
     @property
+    def width(self) -> int:
+        """The probabilities of the outcomes."""
+        return self.n_classes
+
+    @property
     def positions(self) -> FloatArray:
         """Outcomes as points on a line, (k,): 0..k-1, or what ordered classes stand for."""
         return np.arange(self.n_classes, dtype=np.float64)

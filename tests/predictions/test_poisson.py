@@ -23,7 +23,7 @@ def test_probabilities_have_all_their_digits(rate):
     spread = math.sqrt(rate)
     for count in {first, *(int(rate + z * spread) for z in (-5, -2, -0.1, 0, 0.5, 1, 3, 6))}:
         if first <= count < stop and exact(rate, count) > 1e-15:
-            assert pmf[count - first] == pytest.approx(exact(rate, count), rel=2e-13)
+            assert pmf[count - first] == pytest.approx(exact(rate, count), rel=2e-13, abs=0.0)
 
 
 def test_probabilities_of_large_counts():
@@ -42,7 +42,7 @@ def test_scipy_has_the_same_distributions():
     assert np.array_equal(predictions.variance, law.var())
     y = np.array([0, 1, 5, 100])
     assert predictions.cdf(y) == pytest.approx(law.cdf(y), rel=1e-12)
-    assert predictions._pmf(0, 200) == pytest.approx(law.pmf(np.arange(200)[:, None]).T, rel=1e-11, abs=1e-290)
+    assert predictions._pmf(0, 200) == pytest.approx(law.pmf(np.arange(200)[:, None]).T, rel=1e-11, abs=1e-140)
 
 
 def test_rate_zero_is_a_point():
@@ -71,7 +71,7 @@ def test_temperature_raises_densities_to_a_power(temperature):
     log_density = u * np.log(rate[:, None]) - rate[:, None]
     powers = np.exp(log_mu + log_density / temperature)
     expected = powers / powers.sum(axis=1, keepdims=True)
-    assert scaled._pmf(0, 250) == pytest.approx(expected, rel=1e-10, abs=1e-250)
+    assert scaled._pmf(0, 250) == pytest.approx(expected, rel=1e-10, abs=1e-140)
 
 
 def test_temperature_of_zero_rates_and_bad_temperatures():
