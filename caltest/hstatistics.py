@@ -17,7 +17,7 @@ ROWS, COLUMNS = 256, 4096
 """Shape of a tile that is multiplied by weights: 8 MB of float64 for each thread."""
 
 STRIP = 128
-"""Rows whose h is summed together."""
+"""Rows whose h is summed together; ``ROWS`` if it takes products of matrices."""
 
 SMALL_BLOCK = 128
 """Blocks up to this size are summed many at once."""
@@ -25,12 +25,20 @@ SMALL_BLOCK = 128
 PART = 2**18
 """Probabilities in the small blocks that are summed together."""
 
+PREPARED = 2**13
+"""Predictions in the large blocks that are prepared together for expectations of a kernel."""
+
 
 def h_diagonal(kernel: PairKernel, sample: Sample) -> FloatArray:
     """``h`` of every observation with itself, (n,)."""
-    parts = list(ranges(len(sample), max(1, 8 * PART // sample.predictions.law.width)))
+    parts = list(ranges(len(sample), max(1, 8 * PART // _width(kernel, sample))))
     sums = [_diagonal(one, sample_for(one, sample), parts) for one in kernel.products]
     return np.asarray(np.sum(sums, axis=0))
+
+
+def _width(kernel: PairKernel, sample: Sample) -> int:
+    """About how many numbers each prediction takes."""
+    return max(sample.predictions.law.width(one.target_kernel) for one in kernel.products)
 
 
 def _diagonal(kernel: ProductKernel, sample: Sample, parts: list[slice]) -> FloatArray:
@@ -48,15 +56,18 @@ def strips(start: int, stop: int, size: int) -> Iterator[Place]:
         yield slice(start + rows.start, start + rows.stop), slice(start + rows.start, stop)
 
 
-def h_sums(kernel: PairKernel, sample: Sample, size: int = STRIP) -> tuple[float, float]:
+def h_sums(kernel: PairKernel, sample: Sample, size: int | None = None) -> tuple[float, float]:
     """Sum of ``h`` over the pairs i < j, and over the diagonal, ``size`` rows at a time.
 
     Time O(n**2), memory O(n k).
     """
     n = len(sample)
     pairs, diagonal = 0.0, 0.0
-    places = strips(0, n, size), -(-n // size)
-    parts = threaded(tiles_of(kernel, sample).sums, *places, "kernel of all pairs", work=2.0 * n * n)
+    tiles = tiles_of(kernel, sample)
+    if size is None:
+        size = ROWS if tiles.products else STRIP
+    places, total = strips(0, n, size), -(-n // size)
+    parts = threaded(tiles.sums, places, total, "kernel of all pairs", work=2.0 * n * n, products=tiles.products)
     for one, trace in parts:
         pairs += one
         diagonal += trace
@@ -92,18 +103,21 @@ def block_means(kernel: PairKernel, sample: Sample, block_size: int, unbiased: b
 
 def _sums_of_blocks(kernel: PairKernel, sample: Sample, block_size: int) -> FloatArray:
     """Sum of ``h`` over the pairs i < j of each block: tile by tile for large blocks, many small blocks at once."""
-    n_blocks = len(sample) // block_size
-    if block_size > SMALL_BLOCK:
-        each = -(-block_size // STRIP)
-        starts = range(0, n_blocks * block_size, block_size)
-        places = (place for start in starts for place in strips(start, start + block_size, STRIP))
-        strip_sums = [pairs for pairs, _ in threaded(tiles_of(kernel, sample).sums, places, n_blocks * each, "blocks")]
-        sums: FloatArray = np.array(strip_sums).reshape(n_blocks, each).sum(axis=1)
-        return sums
-    size = max(1, PART // (sample.predictions.law.width * block_size))
+    n_blocks, is_large = len(sample) // block_size, block_size > SMALL_BLOCK
+    size = max(1, PREPARED // block_size if is_large else PART // (_width(kernel, sample) * block_size))
     parts = (sample.take(slice(b.start * block_size, b.stop * block_size)) for b in ranges(n_blocks, size))
+    if is_large:
+        return np.concatenate([_sums_of_large_blocks(kernel, part, block_size) for part in parts])
     blocks = threaded(lambda part: tiles_of(kernel, part).block_sums(block_size), parts, -(-n_blocks // size), "blocks")
     return np.concatenate(list(blocks))
+
+
+def _sums_of_large_blocks(kernel: PairKernel, sample: Sample, block_size: int) -> FloatArray:
+    n, each, tiles = len(sample), -(-block_size // STRIP), tiles_of(kernel, sample)
+    places = (place for start in range(0, n, block_size) for place in strips(start, start + block_size, STRIP))
+    total = each * n // block_size
+    sums = [pairs for pairs, _ in threaded(tiles.sums, places, total, "blocks", products=tiles.products)]
+    return np.asarray(np.array(sums).reshape(-1, each).sum(axis=1))
 
 
 def weighted_sums(kernel: PairKernel, sample: Sample, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

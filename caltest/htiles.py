@@ -16,10 +16,13 @@ from caltest._loops.pairs import finite_sums, finite_tile
 from caltest._numerics import ranges
 from caltest._types import FloatArray
 from caltest.kernels import GaussianKernel, PairKernel, ProductKernel, RadialKernel, VectorMetric
-from caltest.predictions import FinitePredictions, Normal, Sample
+from caltest.predictions import CountPredictions, FinitePredictions, Normal, Sample
 
 Place = tuple[slice, slice]
 """Ranges of rows and of columns."""
+
+WIDE = 1024
+"""Columns of tiles that are products of matrices; other tiles are squares, which stay in the cache."""
 
 
 def h_tile(kernel: PairKernel, rows: Sample, columns: Sample) -> FloatArray:
@@ -47,6 +50,11 @@ def _product_tile(kernel: ProductKernel, rows: Sample, columns: Sample) -> Float
 class Tiles(ABC):
     """h of one sample and kernel, range by range."""
 
+    @property
+    def products(self) -> bool:
+        """Whether tiles are products of matrices."""
+        return False
+
     @abstractmethod
     def tile(self, place: Place) -> FloatArray:
         """``h`` between the rows and the columns, (r, c)."""
@@ -61,15 +69,12 @@ class Tiles(ABC):
         The columns of a strip begin where its rows begin and go on beyond them.
         """
         rows, columns = strip
-        size = rows.stop - rows.start
-        pairs, diagonal = 0.0, 0.0
-        for part in ranges(columns.stop - columns.start, size):
-            h = self.tile((rows, slice(columns.start + part.start, columns.start + part.stop)))
-            if part.start == 0:
-                diagonal = float(np.trace(h))
-                pairs = (float(h.sum()) - diagonal) / 2.0
-            else:
-                pairs += float(h.sum())
+        square = self.tile((rows, rows))
+        diagonal = float(np.trace(square))
+        pairs = (float(square.sum()) - diagonal) / 2.0
+        size = WIDE if self.products else rows.stop - rows.start
+        for part in ranges(columns.stop - rows.stop, size):
+            pairs += float(self.tile((rows, slice(rows.stop + part.start, rows.stop + part.stop))).sum())
         return pairs, diagonal
 
 
@@ -78,6 +83,11 @@ class SumTiles(Tiles):
     """Sum of the h of several kernels."""
 
     parts: list[Tiles]
+
+    @property
+    def products(self) -> bool:
+        """Whether some of them are products of matrices."""
+        return any(part.products for part in self.parts)
 
     def tile(self, place: Place) -> FloatArray:
         """``h`` between the rows and the columns, (r, c)."""
@@ -102,6 +112,11 @@ class AnyTiles(Tiles):
 
     kernel: ProductKernel
     sample: Sample
+
+    @property
+    def products(self) -> bool:
+        """Those of counts are."""
+        return isinstance(self.sample.predictions.law, CountPredictions)
 
     def tile(self, place: Place) -> FloatArray:
         """``h`` between the rows and the columns, (r, c)."""

@@ -58,8 +58,7 @@ class Predictions(ABC):
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets drawn from the predictions: (n,), or (size, n) for ``size`` independent redraws."""
 
-    @property
-    def width(self) -> int:
+    def width(self, kernel: TargetKernel) -> int:
         """About how many numbers each prediction takes in sums over pairs, which says how many are taken at once."""
         return 8
 

@@ -3,11 +3,13 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Self
 
 import numpy as np
 
 from caltest._jobs import Stream
+from caltest._loops.recursion import STEP, TINY, probabilities_between
 from caltest._loops.tiles import PRODUCT, sum_over_coordinates
 from caltest._numerics import check_memory, ranges
 from caltest._threads import threaded
@@ -62,10 +64,16 @@ class CountTable:
     first: int
     probabilities: FloatArray
     means: FloatArray
+    gram: FloatArray | None
+    """The kernel between counts of the window, or None if it is longer than there are predictions, or too long."""
 
     def take(self, index: Any) -> "CountTable":
         """The rows of some of the predictions."""
-        return CountTable(self.kernel, self.first, self.probabilities[index], self.means[index])
+        return CountTable(self.kernel, self.first, self.probabilities[index], self.means[index], self.gram)
+
+    def contains(self, counts: Array) -> bool:
+        """Whether all counts are in the window."""
+        return bool(self.first <= counts.min() <= counts.max() < self.stop)
 
     @property
     def stop(self) -> int:
@@ -115,6 +123,10 @@ class CountPredictions(Predictions):
     @abstractmethod
     def _log_factor(self, counts: FloatArray) -> FloatArray:
         """``log p(u)`` plus the exponent of the tail, which does not depend on the mean; for counts u >= 1, (m,)."""
+
+    @abstractmethod
+    def _recursion(self) -> tuple[FloatArray, FloatArray]:
+        """Slopes and constants of ``p(u + 1) (u + 1) / p(u) = constant + slope u``, (..., n)."""
 
     @abstractmethod
     def _parameter_vectors(self) -> FloatArray:
@@ -214,16 +226,24 @@ class CountPredictions(Predictions):
 
     def _pmf(self, first: int, stop: int) -> FloatArray:
         """Probabilities of the counts from first to stop - 1, (..., n, stop - first); those below 1e-150 are 0."""
-        rows = max(1, PART // (stop - first))
-        if len(self.shape) == 1 and len(self) > rows:
-            check_memory(8 * len(self) * (stop - first), "probabilities of all counts", WAYS_OUT)
-            return np.concatenate([self.take(part)._pmf(first, stop) for part in ranges(len(self), rows)])
-        counts = np.arange(first, stop, dtype=np.float64)
+        size, n_all = stop - first, prod(self.shape)
+        check_memory(8 * n_all * size, "probabilities of all counts", WAYS_OUT)
+        flat = self._with(tuple(parameter.ravel() for parameter in self._parameters))
+        start = first // STEP * STEP
+        counts = np.arange(start, stop + STEP, STEP, dtype=np.float64)
+        out = np.empty((n_all, size))
+        for part in ranges(n_all, max(1, PART // size)):
+            some = flat.take(part)
+            probabilities_between(some._exact_pmf(counts), *some._recursion(), start, first, out[part])
+        return out.reshape(*self.shape, size)
+
+    def _exact_pmf(self, counts: FloatArray) -> FloatArray:
+        """Probabilities of counts (m,) by their logarithms, (n, m)."""
         logs = -self._tail_exponent(counts)
-        positive = slice(1 if first == 0 else 0, None)
+        positive = slice(1 if counts[0] == 0.0 else 0, None)
         logs[..., positive] += self._log_factor(counts[positive])
         with np.errstate(under="ignore"):
-            return _without_tiny(np.exp(logs, out=logs))
+            return np.exp(logs, out=logs)
 
     def embedding(self, metric: Metric) -> FloatArray:
         """Parameters for ``Euclidean`` and ``Cityblock``, probabilities or distribution functions on a window."""
@@ -264,8 +284,7 @@ class CountPredictions(Predictions):
             self._known_window = self._found_window()
         return self._known_window
 
-    @property
-    def width(self) -> int:
+    def width(self, kernel: TargetKernel) -> int:
         """Probabilities and expectations of the counts of the window."""
         first, stop = self._window()
         return 2 * (stop - first)
@@ -296,11 +315,14 @@ class CountPredictions(Predictions):
         if self._table is not None and self._table.kernel == kernel:
             return self
         first, stop = self._window()
-        if 8 * self.width * len(self) > LARGEST_TABLE:
+        if 8 * self.width(kernel) * len(self) > LARGEST_TABLE:
             return self
         probabilities = self._probabilities(first, stop)
         means = _means_of_range(kernel, probabilities, first, first, stop)
-        return self._with(self._parameters, CountTable(kernel, first, probabilities, means))
+        counts = np.arange(first, stop)
+        is_short = counts.size <= min(len(self), MOST_OUTCOMES)
+        gram = _without_tiny(kernel.target_tile(counts, counts)) if is_short else None
+        return self._with(self._parameters, CountTable(kernel, first, probabilities, means, gram))
 
     @property
     def table(self) -> CountTable:
@@ -335,6 +357,19 @@ class CountPredictions(Predictions):
         self._check_kernel(kernel)
         return kernel.target_tile(rows, columns)
 
+    def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
+        """``(e_y - p)' A (e_y' - p')`` with the counts of the window as outcomes, where tables are there."""
+        one, two = self._table, other._table
+        if one is None or two is None or one.gram is None or one.kernel != kernel or one.gram is not two.gram:
+            return super().centred_kernel(kernel, targets, other, other_targets)
+        if targets.ndim > 1 or not (one.contains(targets) and two.contains(other_targets)):
+            return super().centred_kernel(kernel, targets, other, other_targets)
+        vectors = one.gram[targets.astype(np.intp) - one.first]
+        vectors -= one.means
+        residuals = -two.probabilities
+        residuals[np.arange(len(other)), other_targets.astype(np.intp) - two.first] += 1.0
+        return np.asarray(vectors @ residuals.T)
+
     def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         """``E k(Z, y)`` with Z drawn from each prediction (..., r) and y each count (..., c): (..., r, c)."""
         return self._expected_kernel(kernel, targets)
@@ -347,7 +382,7 @@ class CountPredictions(Predictions):
         """From the table where all counts lie in its window, else from the sums for the counts that occur."""
         self._check_kernel(kernel)
         table = self._table
-        if table is not None and table.kernel == kernel and table.first <= targets.min() <= targets.max() < table.stop:
+        if table is not None and table.kernel == kernel and table.contains(targets):
             return _looked_up(table.means, targets.astype(np.intp) - table.first)
         first, stop = self._window()
         rows = max(1, PART // (stop - first))
@@ -459,6 +494,6 @@ def _convolved(kernel: TargetKernel, probabilities: FloatArray, first: int, star
 
 
 def _without_tiny(values: FloatArray) -> FloatArray:
-    """Numbers below 1e-150 replaced by 0, in place: processors are slow with products of them, and no sum sees them."""
-    values[np.abs(values) < 1e-150] = 0.0
+    """Numbers below 1e-150 replaced by 0, in place."""
+    values[np.abs(values) < TINY] = 0.0
     return values

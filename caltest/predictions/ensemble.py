@@ -136,6 +136,10 @@ class Ensemble(Predictions):
         """Bytes of a redrawn target."""
         return 8 * self._dimension
 
+    def width(self, kernel: TargetKernel) -> int:
+        """The members."""
+        return super().width(kernel) + self.n_members * self._dimension
+
     @property
     def _dimension(self) -> int:
         return int(self._members.shape[-1]) if self._is_vector else 1

@@ -37,8 +37,7 @@ class FinitePredictions(Predictions):
     def n_classes(self) -> int:
         """Number k of outcomes."""
 
-    @property
-    def width(self) -> int:
+    def width(self, kernel: TargetKernel) -> int:
         """The probabilities of the outcomes."""
         return self.n_classes
 

@@ -113,6 +113,10 @@ class Mixture(Predictions):
         """Bytes of a redrawn target."""
         return self._components[0].target_bytes
 
+    def width(self, kernel: TargetKernel) -> int:
+        """The numbers of all components."""
+        return sum(one.width(kernel) for one in self._components)
+
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Targets as the components take them."""
         return self._components[0].check_targets(targets, name)

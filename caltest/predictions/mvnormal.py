@@ -126,6 +126,10 @@ class MvNormal(Predictions):
         """Bytes of a redrawn target."""
         return 8 * self.dimension
 
+    def width(self, kernel: TargetKernel) -> int:
+        """Means and covariances."""
+        return super().width(kernel) + self.dimension * (1 + (self.dimension if self._kind == FULL else 1))
+
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Vectors as an (n, d) float array."""
         return vector_targets(targets, len(self), self.dimension, name)

@@ -112,6 +112,9 @@ class Poisson(CountPredictions):
         """``-log(u! (e / u)**u)``."""
         return -stirling_error(counts) - 0.5 * np.log(counts) - HALF_LOG_2_PI
 
+    def _recursion(self) -> tuple[FloatArray, FloatArray]:
+        return np.zeros(self.shape), self.rate
+
     def _parameter_vectors(self) -> FloatArray:
         """Square roots of the rates."""
         return np.sqrt(self.rate)[..., None]

@@ -29,7 +29,10 @@ from caltest.predictions.laws import Laws
 from caltest.predictions.radial import Radial, radial
 
 SHARED = 16384
-"""Predictions whose piecewise polynomials are all kept, about 25 kB each; those of more are made part by part."""
+"""Predictions whose piecewise polynomials are all kept; those of more are made part by part."""
+
+POLYNOMIALS = 3000
+"""Coefficients of the piecewise polynomials of a prediction, about."""
 
 SUMMED = 2**18
 """Expectations that are summed together."""
@@ -181,6 +184,11 @@ class Univariate(Predictions):
             return self._features()
         raise self._no_metric(metric, "Wasserstein(), Euclidean(), Cityblock(), MMD(kernel)")
 
+    def width(self, kernel: TargetKernel) -> int:
+        """The parameters, or the coefficients of the polynomials of each term of the kernel that takes quadrature."""
+        terms = sum(self._quadrature(term) is not None for _, term in kernel.weighted_terms)
+        return POLYNOMIALS * terms if terms else super().width(kernel)
+
     def target_scale(self) -> float:
         """Median of the standard deviations."""
         return median_standard_deviation(np.sqrt(self.moments()[1]))
@@ -203,10 +211,8 @@ class Univariate(Predictions):
         if self._shared is not None:
             return expectations(self._place(kernel, target_kernel), targets, self._settings(target_kernel))
         is_stack = len(self.shape) > 1
-        y = np.broadcast_to(targets, (*self.shape[:-1], targets.shape[-1]))
-        tiles = [
-            self.take(part)._expected_kernel(kernel, y[part] if is_stack else targets) for part in self._parts(self)
-        ]
+        y = np.broadcast_to(targets, (*self.shape[:-1], targets.shape[-1])) if is_stack else targets
+        tiles = [self.take(part)._expected_kernel(kernel, y[part] if is_stack else y) for part in self._parts(self)]
         return np.concatenate(tiles, axis=0 if is_stack else -2)
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:

@@ -424,3 +424,57 @@ def test_h_by_loops_over_counts():
     h = htiles.h_tile(kernel, Sample(predictions, y), Sample(predictions, y))
     assert h[0, 1] == pytest.approx(expected, rel=1e-12)
     assert hredraws.redrawn_means([kernel], predictions, y[None], True)[0, 0] == pytest.approx(expected, rel=1e-12)
+
+
+def many(n):
+    rng = np.random.default_rng(n)
+    return {
+        "rates": ct.Poisson(rng.uniform(0.0, 12.0, n)),
+        "rates far from 0": ct.Poisson(rng.uniform(2e4, 2.01e4, n)),
+        "means": ct.NegativeBinomial.from_mean(rng.uniform(0.1, 5.0, n), rng.uniform(0.05, 0.5, n)),
+    }
+
+
+@pytest.mark.parametrize("name", many(2))
+@pytest.mark.parametrize("kernel", [ct.DeltaKernel(), KERNELS[-1]], ids=["delta", "sum"])
+@pytest.mark.parametrize("outlier", [0, 500])
+def test_products_of_matrices_are_the_definition(name, kernel, outlier):
+    """With more predictions than counts in the window h is a product of matrices, unless targets are outside of it."""
+    predictions, rng = many(700)[name], np.random.default_rng(3)
+    y = predictions.sample(rng)
+    y[5] += outlier
+    pair_kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Euclidean(), 0.5), kernel)
+    sample = Sample(predictions, y)
+    tiles = htiles.tiles_of(pair_kernel, sample)
+    assert tiles.products
+    if name != "rates far from 0":
+        assert tiles.sample.predictions.table.gram is not None
+    some = np.concatenate([np.arange(8), rng.integers(0, 700, 12)])
+    h = tiles.tile((slice(0, 700), slice(0, 700)))[np.ix_(some, some)]
+    unprepared = sample.take(some)
+    assert h == pytest.approx(htiles.h_tile(pair_kernel, unprepared, unprepared), rel=1e-11, abs=1e-14)
+
+
+@pytest.mark.parametrize("name", many(2))
+def test_probabilities_by_recursion_are_those_by_logarithms(name):
+    """At every count, wherever the window begins, down to probabilities that count for nothing."""
+    predictions = many(30)[name]
+    first, stop = predictions._window()
+    exact = predictions._exact_pmf(np.arange(first, stop, dtype=float))
+    assert predictions._pmf(first, stop) == pytest.approx(exact, rel=2e-12, abs=1e-149)
+    assert np.array_equal(predictions._pmf(first + 37, stop), predictions._pmf(first, stop)[:, 37:])
+
+
+def test_mean_of_pairs_of_many_counts():
+    """Several tiles beside and on the diagonal, by one matrix of all pairs."""
+    predictions = many(2100)["rates"]
+    y = predictions.sample(4)
+    residuals = -predictions._pmf(0, 90)
+    residuals[np.arange(2100), y] += 1.0
+    gram = ct.GaussianKernel(bandwidth=2.0).target_tile(np.arange(90), np.arange(90))
+    distance = np.sqrt(predictions.rate)[:, None] - np.sqrt(predictions.rate)
+    h = np.exp(-np.abs(distance)) * (residuals @ gram @ residuals.T)
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Euclidean(), 1.0), ct.GaussianKernel(bandwidth=2.0))
+    expected = (h.sum() - np.trace(h)) / (2100 * 2099)
+    assert ct.SKCE(kernel)(predictions, y) == pytest.approx(expected, rel=1e-11)
+    assert ct.SKCE(kernel, unbiased=False)(predictions, y) == pytest.approx(h.mean(), rel=1e-11)

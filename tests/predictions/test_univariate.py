@@ -8,6 +8,8 @@ from scipy import stats
 from scipy.integrate import quad
 
 import caltest as ct
+from caltest import hstatistics
+from caltest.predictions import forests, univariate
 
 FAMILIES = {
     "student": (ct.StudentT, [(2.5, 0.3, 0.8), (30.0, -2.0, 0.1), (1.0, 0.0, 1.0)], lambda a, m, s: stats.t(a, m, s)),
@@ -146,3 +148,80 @@ BAD = {
 def test_bad_input(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_many_predictions_part_by_part(monkeypatch):
+    """Polynomials of more predictions than are kept are made for parts of them, with the same results."""
+    rng = np.random.default_rng(5)
+    predictions = ct.Gamma(rng.uniform(0.5, 9.0, 40), rng.uniform(0.1, 1.0, 40))
+    y = predictions.sample(rng)
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Euclidean(), 1.0), ct.MaternKernel(bandwidth=0.5))
+
+    def results():
+        fresh = ct.Gamma(*predictions.parameters)
+        locations = fresh.take(slice(0, 3)), y[:3]
+        yield ct.SKCE(kernel)(fresh, y)
+        yield ct.SKCE(kernel, unbiased=False)(fresh, y)
+        yield ct.BlockSKCE(kernel, block_size=4)(fresh, y)
+        yield ct.BlockSKCE(kernel, block_size=20)(fresh, y)
+        yield ct.UCME(kernel, *locations)(fresh, y)
+        yield ct.MonteCarloTest(ct.SKCE(kernel), n_resamples=9)(fresh, y, rng=1).null_distribution
+
+    whole = list(results())
+    monkeypatch.setattr(univariate, "SHARED", 7)
+    monkeypatch.setattr(hstatistics, "SMALL_BLOCK", 10)
+    monkeypatch.setattr(hstatistics, "PREPARED", 25)
+    for one, part in zip(whole, results(), strict=True):
+        assert part == pytest.approx(one, rel=1e-12, abs=1e-15)
+
+
+def test_small_blocks_prepare_no_more_predictions_than_are_kept(monkeypatch):
+    """Blocks come in parts that are so small that no polynomial is made twice."""
+    made = []
+    original = forests.Nursery.grow
+    monkeypatch.setattr(forests.Nursery, "grow", lambda self, i: (made.append(i), original(self, i))[1])
+    monkeypatch.setattr(univariate, "SHARED", 200)
+    rng = np.random.default_rng(6)
+    predictions = ct.LogNormal(rng.normal(size=300), 0.5)
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Euclidean(), 1.0), ct.GaussianKernel(bandwidth=0.5))
+    for block_size, small_block in ((2, 128), (100, 50)):
+        made.clear()
+        monkeypatch.setattr(hstatistics, "SMALL_BLOCK", small_block)
+        monkeypatch.setattr(hstatistics, "PREPARED", 100)
+        ct.BlockSKCE(kernel, block_size)(predictions, predictions.sample(7))
+        assert len(made) == 300
+
+
+RANGES = {
+    "student": lambda rng: (10 ** rng.uniform(-0.3, 2.5), rng.normal(), 10 ** rng.uniform(-1.5, 1.0)),
+    "gamma": lambda rng: (10 ** rng.uniform(-0.5, 2.5), 10 ** rng.uniform(-1.5, 0.5)),
+    "log-normal": lambda rng: (rng.normal(), 10 ** rng.uniform(-1.5, 0.3)),
+    "beta": lambda rng: (10 ** rng.uniform(-0.5, 2.0), 10 ** rng.uniform(-0.5, 2.0)),
+}
+
+
+def random_kernel(rng):
+    width = 10 ** rng.uniform(-1.5, 1.0)
+    return [
+        ct.GaussianKernel(bandwidth=width),
+        ct.LaplacianKernel(width),
+        ct.ExponentialKernel(bandwidth=width, exponent=rng.uniform(0.5, 1.9)),
+        ct.MaternKernel(bandwidth=width, order=rng.choice([1.5, 2.5])),
+        ct.RationalQuadraticKernel(bandwidth=width, shape=10 ** rng.uniform(-0.5, 0.7)),
+    ][rng.integers(5)]
+
+
+@pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
+@pytest.mark.parametrize("name", RANGES)
+@pytest.mark.parametrize("seed", range(12))
+def test_random_parameters_and_kernels_against_adaptive_integration(name, seed):
+    rng = np.random.default_rng([seed, *map(ord, name)])
+    parameters = RANGES[name](rng)
+    family, _, reference = FAMILIES[name]
+    kernel, law = random_kernel(rng), reference(*parameters)
+    predictions = family(*np.array(parameters)[:, None])
+    y = law.ppf(rng.uniform(0.01, 0.99, 2))
+    values = predictions.expected_kernel(kernel, y)[0]
+    for one, value in zip(y, values, strict=True):
+        expected = integral(lambda z, one=one: k(kernel, z - one), law, around(one, kernel.width))
+        assert value == pytest.approx(expected, abs=1e-10)
