@@ -28,14 +28,17 @@ class Residuals(Predictions):
 
     family = "Residuals"
 
-    def __init__(self, predictions: Predictions, law: Predictions, hypothesis: str) -> None:
+    def __init__(
+        self, predictions: Predictions, law: Predictions, hypothesis: str, widths: tuple[float, ...] = (0.5, 1.0, 2.0)
+    ) -> None:
         self._predictions = predictions
         self._law = law
         self._hypothesis = hypothesis
+        self._widths = widths
         self.notes = predictions.notes
 
     def _like(self, predictions: Predictions, law: Predictions) -> Self:
-        return type(self)(predictions, law, self._hypothesis)
+        return type(self)(predictions, law, self._hypothesis, self._widths)
 
     @property
     def predictions(self) -> Predictions:
@@ -125,10 +128,14 @@ class Residuals(Predictions):
         return self._law.expected_kernel2(kernel, other._law)
 
     def default_kernel(self) -> ProductKernel:
-        """The default kernel of the predictions, times a sum of Gaussian kernels of 1/2, 1 and 2 typical residuals."""
+        """The default kernel of the predictions, times a sum of Gaussian kernels of several widths.
+
+        They are 1/2, 1 and 2 standard deviations of standardised residuals; 1/4, 1/2 and 1 of integral transforms, the
+        law of which has no tails.
+        """
         scale = self._law.target_scale()
-        sizes = [GaussianKernel(bandwidth=factor * scale) for factor in (0.5, 1.0, 2.0)]
-        return ProductKernel(self._predictions.default_kernel().prediction_kernel, sizes[0] + sizes[1] + sizes[2])
+        first, *others = (GaussianKernel(bandwidth=width * scale) for width in self._widths)
+        return ProductKernel(self._predictions.default_kernel().prediction_kernel, sum(others, start=first))
 
     def describe(self, n: int | None = None) -> str:
         """Family and dimensions in a few words."""
@@ -216,4 +223,5 @@ def pit_values(predictions: Predictions, targets: ArrayLike) -> tuple[Residuals,
     sample = as_sample(predictions, targets)
     sample.predictions.check_continuous()
     u = np.clip(sample.predictions.cdf(sample.targets), 0.0, 1.0)
-    return Residuals(sample.predictions, StandardUniform((len(sample),)), "F(Y) is uniform given P_X"), u
+    law = StandardUniform((len(sample),))
+    return Residuals(sample.predictions, law, "F(Y) is uniform given P_X", (0.25, 0.5, 1.0)), u

@@ -10,6 +10,7 @@ KERNELS = [
     ct.GaussianKernel(bandwidth=0.25),
     ct.GaussianKernel(bandwidth=1e-4),
     ct.LaplacianKernel(0.1),
+    ct.MaternKernel(bandwidth=0.05, order=1.5),
     ct.MaternKernel(bandwidth=0.3, order=2.5),
     ct.RationalQuadraticKernel(bandwidth=0.05, shape=0.5),
     ct.ExponentialKernel(bandwidth=0.2, exponent=0.7),
@@ -31,7 +32,10 @@ def test_expectations_of_the_uniform_law(kernel):
         return quad(function, 0, end, points=points or None, epsabs=1e-13, limit=400)[0] if end else 0.0
 
     one = [integral(lambda x: k(kernel, x), v) + integral(lambda x: k(kernel, x), 1 - v) for v in u]
-    assert law.expected_kernel(kernel, u)[2] == pytest.approx(one, abs=1e-10)
+    assert law.expected_kernel(kernel, u)[2] == pytest.approx(one, abs=1e-12)
+    weights = np.random.default_rng(1).normal(size=(2, 4, 4))
+    sums = np.einsum("lij,j->l", weights, one)
+    assert law.expectation_sums(kernel, weights, u[None])[:, 0] == pytest.approx(sums, abs=1e-11)
     two = 2 * integral(lambda x: (1 - x) * k(kernel, x), 1)
     assert law.expected_kernel2(kernel, law) == pytest.approx(np.full((4, 4), two), abs=1e-10)
 
