@@ -6,6 +6,7 @@ import numpy as np
 
 from caltest._loops.gaussian import smoothed_gaussian_sums
 from caltest._loops.members import redrawn_sums
+from caltest._loops.stacks import redraws_last
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
 from caltest.hplaces import Places, kernel_tiles, total_of_tiles
@@ -28,9 +29,7 @@ def number_pair_sums(
     """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and targets (B, n) or (B, n, d): (L, B)."""
     if isinstance(predictions.law, Normal) and _is_gaussian(target_kernel):
         return _pair_sums_normal(kernels, target_kernel, predictions, targets, places)
-    if targets.ndim == 2:
-        return _pair_sums_of_numbers(kernels, target_kernel, predictions, targets, places)
-    return pair_sums_one_by_one(kernels, target_kernel, predictions, targets, places)
+    return _pair_sums_by_terms(kernels, target_kernel, predictions, targets, places)
 
 
 def _is_gaussian(kernel: TargetKernel) -> bool:
@@ -68,15 +67,15 @@ def _pair_sums_normal(
     return total_of_tiles(tile_sums, places)
 
 
-def _pair_sums_of_numbers(
+def _pair_sums_by_terms(
     kernels: Sequence[PredictionKernel],
     target_kernel: TargetKernel,
     predictions: Predictions,
     targets: Array,
     places: Places,
 ) -> FloatArray:
-    """Term by term, each for all redraws at once: what families with targets on the line can have in common."""
-    predictions = predictions.prepared(target_kernel)
+    """Term by term, each for all redraws at once."""
+    predictions, y = predictions.prepared(target_kernel), redraws_last(targets)
 
     def tile_sums(place: Place) -> FloatArray:
         rows, columns = place
@@ -85,7 +84,7 @@ def _pair_sums_of_numbers(
         if rows == columns:
             weights = np.triu(weights, k=1)
         left, right = left.law, right.law
-        sums = _target_sums(target_kernel, left, weights, targets, place)
+        sums = _target_sums(target_kernel, left, weights, targets, y, place)
         sums -= left.expectation_sums(target_kernel, weights, targets[:, columns])
         sums -= right.expectation_sums(target_kernel, weights.swapaxes(1, 2), targets[:, rows])
         constants: FloatArray = np.einsum("lij,ij->l", weights, left.expected_kernel2(target_kernel, right))
@@ -96,52 +95,23 @@ def _pair_sums_of_numbers(
 
 
 def _target_sums(
-    kernel: TargetKernel, law: Predictions, weights: FloatArray, targets: Array, place: Place
+    kernel: TargetKernel, law: Predictions, weights: FloatArray, targets: Array, y: FloatArray, place: Place
 ) -> FloatArray:
-    """``sum_ij w_lij k(y_bi, y_bj)`` over a tile, (L, B), compiled for kernels that are known functions."""
+    """``sum_ij w_lij k(y_bi, y_bj)`` over a tile, (L, B), compiled for kernels that are known functions.
+
+    The targets come as (B, n) or (B, n, d), and as y (n, d, B).
+    """
     rows, columns = place
     sums = np.zeros((weights.shape[0], targets.shape[0]))
-    y = targets.T
     for weight, term in kernel.weighted_terms:
-        form = form_of(term)
+        form = form_of(term, y.shape[1], targets.ndim == 3)
         if form is None:
             tiles = (law.target_tile(term, one[rows], one[columns]) for one in targets)
             sums += weight * np.stack([np.einsum("lij,ij->l", weights, tile) for tile in tiles], axis=1)
         else:
-            left, right = (np.ascontiguousarray(y[part], dtype=np.float64) for part in place)
-            function = form.kind, form.shape, float(form.factors[0])
-            sums += weight * redrawn_sums(*function, weights, left, right, rows == columns)
+            function = form.kind, form.shape, form.factors
+            sums += weight * redrawn_sums(*function, weights, y[rows], y[columns], rows == columns)
     return sums
-
-
-def pair_sums_one_by_one(
-    kernels: Sequence[PredictionKernel],
-    target_kernel: TargetKernel,
-    predictions: Predictions,
-    targets: Array,
-    places: Places,
-) -> FloatArray:
-    """Redraw by redraw, for families without a faster way."""
-    predictions = predictions.prepared(target_kernel)
-
-    def tile_sums(place: Place) -> FloatArray:
-        rows, columns = place
-        left, right = predictions.take(rows), predictions.take(columns)
-        weights = kernel_tiles(kernels, left, right)
-        if rows == columns:
-            weights = np.triu(weights, k=1)
-        left, right = left.law, right.law
-        constant = left.expected_kernel2(target_kernel, right)
-        sums = np.empty((len(kernels), targets.shape[0]))
-        for b, y in enumerate(targets):
-            tile = left.target_tile(target_kernel, y[rows], y[columns])
-            tile -= left.expected_kernel(target_kernel, y[columns])
-            tile -= right.expected_kernel(target_kernel, y[rows]).T
-            tile += constant
-            sums[:, b] = np.einsum("lij,ij->l", weights, tile)
-        return sums
-
-    return total_of_tiles(tile_sums, places)
 
 
 def number_diagonal_sums(kernel: ProductKernel, predictions: Predictions, targets: Array) -> FloatArray:

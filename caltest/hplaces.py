@@ -9,7 +9,7 @@ from caltest._threads import threaded
 from caltest._types import FloatArray
 from caltest.htiles import Place
 from caltest.kernels import Metric, PredictionKernel, RadialKernel
-from caltest.predictions import Predictions
+from caltest.predictions import CountPredictions, FinitePredictions, Predictions
 
 Places = tuple[Iterable[Place], int]
 """Places of tiles, and how many there are."""
@@ -19,6 +19,15 @@ TILE = 384
 
 Larger ones make longer lists of changed labels, which are faster, but come in fresh memory, which is slow.
 """
+
+
+NUMBERS_TILE = 128
+"""The same for targets that are numbers or vectors, of which loops keep all redraws of a row of a tile in the cache."""
+
+
+def tile_size(predictions: Predictions) -> int:
+    """Rows and columns of the tiles that redraws are summed over."""
+    return TILE if isinstance(predictions.law, (FinitePredictions, CountPredictions)) else NUMBERS_TILE
 
 
 def upper_tiles(n: int, tile: int) -> Iterator[Place]:
@@ -35,10 +44,10 @@ def n_upper_tiles(n: int, tile: int) -> int:
     return strips * (strips + 1) // 2
 
 
-def block_tiles(n: int, block_size: int) -> Iterator[Place]:
+def block_tiles(n: int, block_size: int, tile: int) -> Iterator[Place]:
     """Tiles that cover the pairs i <= j within blocks."""
     for block in ranges(n, block_size):
-        for rows, columns in upper_tiles(block_size, TILE):
+        for rows, columns in upper_tiles(block_size, tile):
             yield (
                 slice(block.start + rows.start, block.start + rows.stop),
                 slice(block.start + columns.start, block.start + columns.stop),

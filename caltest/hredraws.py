@@ -8,14 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from caltest import hplaces
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest.hlabels import label_diagonal_sums, label_pair_sums, outcomes_of
 from caltest.hlines import Line, on_a_line
 from caltest.hnumbers import number_diagonal_sums, number_pair_sums
-from caltest.hplaces import Places, block_tiles, n_upper_tiles, upper_tiles
+from caltest.hplaces import Places, block_tiles, n_upper_tiles, tile_size, upper_tiles
 from caltest.kernels import PairKernel, ProductKernel, TargetKernel
 from caltest.predictions import Predictions, Sample
 
@@ -55,7 +54,8 @@ def _redrawn_means(
         if line is not None:
             pairs[one] = _pair_sums_on_a_line(line, targets)
     if rest:
-        places = upper_tiles(n, hplaces.TILE), n_upper_tiles(n, hplaces.TILE)
+        tile = tile_size(predictions)
+        places = upper_tiles(n, tile), n_upper_tiles(n, tile)
         pairs[rest] = pair_sums([kernels[one] for one in rest], predictions, targets, places)
     if unbiased:
         pairs *= 2.0 / (n * (n - 1))
@@ -72,8 +72,10 @@ def redrawn_block_means(
     used = n_blocks * block_size
     kept, targets = predictions.take(slice(0, used)), targets[:, :used]
 
+    tile = tile_size(predictions)
+
     def places() -> Places:
-        return block_tiles(used, block_size), n_blocks * n_upper_tiles(block_size, hplaces.TILE)
+        return block_tiles(used, block_size, tile), n_blocks * n_upper_tiles(block_size, tile)
 
     sums = [pair_sums([one], kept, targets, places())[0] for one in kernel.products]
     pairs: FloatArray = np.sum(sums, axis=0)

@@ -65,3 +65,21 @@ def skce_of_classes(p, y, bandwidth, unbiased):
     distance = sum(np.abs(p[:, None, c] - p[None, :, c]) for c in range(k)) / 2
     h = np.exp(-distance / bandwidth) * (residuals @ residuals.T)
     return (h.sum() - np.trace(h)) / (n * (n - 1)) if unbiased else h.sum() / n**2
+
+
+def pair_sums_one_by_one(kernels, target_kernel, predictions, targets, places):
+    """``sum_{i<j} h_ij`` over tiles for each of the kernels of predictions and each of the targets (B, n): (L, B)."""
+    sums = np.zeros((len(kernels), len(targets)))
+    for rows, columns in places:
+        left, right = predictions.take(rows), predictions.take(columns)
+        for one, kernel in enumerate(kernels):
+            weights = kernel.tile(left, right)
+            if rows == columns:
+                weights = np.triu(weights, k=1)
+            for b, y in enumerate(targets):
+                tile = left.law.target_tile(target_kernel, y[rows], y[columns])
+                tile = tile - left.law.expected_kernel(target_kernel, y[columns])
+                tile = tile - right.law.expected_kernel(target_kernel, y[rows]).T
+                tile = tile + left.law.expected_kernel2(target_kernel, right.law)
+                sums[one, b] += np.vdot(weights, tile)
+    return sums

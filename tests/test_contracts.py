@@ -5,9 +5,10 @@ import itertools
 import numpy as np
 import pytest
 from contracts import CASES, FAMILIES, NOT_CENTRED, N, estimators
+from slow import pair_sums_one_by_one
 
 import caltest as ct
-from caltest import hlabels, hnumbers, hplaces, hredraws, hstatistics, htiles
+from caltest import hlabels, hplaces, hredraws, hstatistics, htiles
 from caltest.estimators import SummableEstimator
 from caltest.hbound import h_bound
 from caltest.predictions import Predictions, Sample
@@ -210,6 +211,7 @@ def test_redraws_do_not_depend_on_the_tiles(case, monkeypatch):
 
     whole = values()
     monkeypatch.setattr(hplaces, "TILE", 4)
+    monkeypatch.setattr(hplaces, "NUMBERS_TILE", 5)
     assert values() == pytest.approx(whole, rel=1e-11, abs=1e-13)
 
 
@@ -220,7 +222,7 @@ def test_fast_redraws_equal_those_of_families_without_a_faster_way(case, monkeyp
     for product in kernel.products:
         kernels = [product, with_other_bandwidth(product)]
         parts = [k.prediction_kernel for k in kernels], product.target_kernel
-        slow = hnumbers.pair_sums_one_by_one(*parts, sample.predictions, redraws, (tiles, len(tiles)))
+        slow = pair_sums_one_by_one(*parts, sample.predictions, redraws, tiles)
         for listed in (hlabels.LISTED, 0.0, np.inf):
             monkeypatch.setattr(hlabels, "LISTED", listed)
             fast = hredraws.pair_sums(kernels, sample.predictions, redraws, (tiles, len(tiles)))

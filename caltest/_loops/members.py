@@ -107,37 +107,77 @@ def pair_sums(
 
 
 @jit
+def _redrawn_squares(y: FloatArray, z: FloatArray, factors: FloatArray, out: FloatArray) -> None:
+    """``sum_t (factors[t] (y[t, b] - z[t, b]))**2`` for each redraw of two targets (d, B), written to ``out`` (B,)."""
+    f, one, two = factors[0], y[0], z[0]
+    for b in range(out.shape[0]):
+        out[b] = (f * (one[b] - two[b])) ** 2
+    for t in range(1, y.shape[0]):
+        f, one, two = factors[t], y[t], z[t]
+        for b in range(out.shape[0]):
+            out[b] += (f * (one[b] - two[b])) ** 2
+
+
+@jit
+def _add_to_lines(values: FloatArray, weights: FloatArray, lines: FloatArray) -> None:
+    """Add the values (B,), times a weight for each tile, to lines (L, B)."""
+    for tile in range(lines.shape[0]):
+        weight, line = weights[tile], lines[tile]
+        for b in range(values.shape[0]):
+            line[b] += weight * values[b]
+
+
+@jit
 def redrawn_sums(
     kind: int,
     shape: float,
-    factor: float,
+    factors: FloatArray,
     tiles: FloatArray,
     rows: FloatArray,
     columns: FloatArray,
     skip_lower: bool,
 ) -> FloatArray:
-    """``sum_ij tile[i, j] f(factor |y_i - z_j|)`` for each tile (L, r, c) and redraw, (L, B).
+    """``sum_ij tile[i, j] f(|factors (y_i - z_j)|)`` for each tile (L, r, c) and redraw, (L, B).
 
-    The targets y (r, B) and z (c, B) have a column for each redraw. Over i < j only if ``skip_lower``.
+    The targets y (r, d, B) and z (c, d, B) have a column for each redraw. Over i < j only if ``skip_lower``.
     """
-    n_tiles, n_redraws = tiles.shape[0], rows.shape[1]
+    n_tiles, n_redraws = tiles.shape[0], rows.shape[2]
     sums, lines = np.zeros((n_tiles, n_redraws)), np.empty((n_tiles, n_redraws))
     squares, values = np.empty(n_redraws), np.empty(n_redraws)
     for i in range(tiles.shape[1]):
-        y = rows[i]
         lines[:] = 0.0
         for j in range(i + 1 if skip_lower else 0, tiles.shape[2]):
-            z = columns[j]
-            for b in range(n_redraws):
-                squares[b] = (factor * (y[b] - z[b])) ** 2
+            _redrawn_squares(rows[i], columns[j], factors, squares)
             if n_tiles == 1:
                 _add_function(kind, shape, squares, tiles[0, i, j], lines[0])
                 continue
             values[:] = 0.0
             _add_function(kind, shape, squares, 1.0, values)
-            for tile in range(n_tiles):
-                weight, line = tiles[tile, i, j], lines[tile]
-                for b in range(n_redraws):
-                    line[b] += weight * values[b]
+            _add_to_lines(values, tiles[:, i, j], lines)
+        sums += lines
+    return sums
+
+
+@jit
+def redrawn_member_sums(
+    kind: int, shape: float, factors: FloatArray, tiles: FloatArray, members: FloatArray, columns: FloatArray
+) -> FloatArray:
+    """``sum_ij tile[i, j] sum_a f(|factors (x_ia - z_j)|)`` for each tile (L, r, c) and redraw, (L, B).
+
+    The points x (r, m, d) are the same for all redraws, the targets z (c, d, B) have a column for each.
+    """
+    n_tiles, n_redraws = tiles.shape[0], columns.shape[2]
+    sums, lines = np.zeros((n_tiles, n_redraws)), np.empty((n_tiles, n_redraws))
+    squares, values = np.empty(n_redraws), np.empty(n_redraws)
+    for i in range(tiles.shape[1]):
+        lines[:] = 0.0
+        for j in range(tiles.shape[2]):
+            values[:] = 0.0
+            if (tiles[:, i, j] == 0.0).all():
+                continue
+            for a in range(members.shape[1]):
+                _squares(members[i, a], columns[j], factors, squares)
+                _add_function(kind, shape, squares, 1.0, values)
+            _add_to_lines(values, tiles[:, i, j], lines)
         sums += lines
     return sums

@@ -2,10 +2,16 @@
 
 import numpy as np
 
-from caltest._types import FloatArray
+from caltest._types import Array, FloatArray
 
 
 def stack(values: FloatArray, batch: tuple[int, ...], ndim: int) -> FloatArray:
     """Contiguous (m, ...) of arrays whose dimensions before the last ``ndim`` broadcast to ``batch``."""
     rest = values.shape[-ndim:]
     return np.ascontiguousarray(np.broadcast_to(values, (*batch, *rest))).reshape(-1, *rest)
+
+
+def redraws_last(targets: Array) -> FloatArray:
+    """Redraws of numbers (B, c), or of vectors (B, c, d), as an array (c, d, B): loops run along the redraws."""
+    vectors = targets[..., None] if targets.ndim == 2 else targets
+    return np.ascontiguousarray(np.moveaxis(vectors, 0, -1), dtype=np.float64)

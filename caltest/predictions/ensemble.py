@@ -272,9 +272,8 @@ class Ensemble(Predictions):
         return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
 
     def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        sums = [mixture_sums(kernel, self._measures, tile, targets) for tile in weights]
-        fast = [one for one in sums if one is not None]
-        return np.stack(fast) if len(fast) == len(sums) else super().expectation_sums(kernel, weights, targets)
+        sums = mixture_sums(kernel, self._measures, np.ascontiguousarray(weights), targets)
+        return super().expectation_sums(kernel, weights, targets) if sums is None else sums
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-d / median) x Gaussian`` with d the 2-Wasserstein distance, the energy distance for vectors."""

@@ -6,6 +6,7 @@ from math import prod, sqrt
 import numpy as np
 
 from caltest._loops import members
+from caltest._loops.stacks import redraws_last
 from caltest._numerics import ranges
 from caltest._types import FloatArray
 from caltest.kernels import TargetKernel
@@ -50,22 +51,32 @@ def distance_sums(rows: Measures, columns: Measures) -> FloatArray:
 
 
 def mixture_sums(kernel: TargetKernel, rows: Measures, weights: FloatArray, targets: FloatArray) -> FloatArray | None:
-    """``sum_ij w_ij sum_a k(x_ia, y_bj) / m`` for rows (r,) of m numbers, weights (r, c) and targets (B, c): (B,).
+    """``sum_ij w_lij sum_a k(x_ia, y_bj) / m`` for rows (r,) of m points: (L, B).
 
-    In time O(r c m + B c log(B c)) for the exponential and Matern kernels and O(F (r m + r c + B c)) for the Gaussian
-    one; None if there is no faster way than target by target.
+    Weights (L, r, c), and targets (B, c) for numbers or (B, c, d) for vectors. For numbers in time
+    O(r c m + B c log(B c)) for the exponential and Matern kernels and O(F (r m + r c + B c)) for the Gaussian one, else
+    O(r c m d B); None if no compiled loop knows the kernel.
     """
-    form = form_of(kernel)
-    if form is None or rows.dimension > 1:
+    form = form_of(kernel, rows.dimension, targets.ndim == 3)
+    if form is None:
         return None
-    parts = list(ranges(targets.shape[0], max(1, VALUES // targets.shape[1])))
-    if form.is_exponential:
-        return np.concatenate([sweep_mixture_sums(form, rows, weights, targets[part]) for part in parts])
-    if form.kind == members.GAUSSIAN:
+    if targets.ndim == 2 and form.is_exponential:
+        return _part_by_part(lambda one, some: sweep_mixture_sums(form, rows, one, some), weights, targets)
+    if targets.ndim == 2 and form.kind == members.GAUSSIAN:
         waves = Waves.between(float(form.factors[0]), rows.points, targets)
-        if waves.size * weights.shape[0] <= VALUES:
-            return np.concatenate([waves.mixture_sums(rows, weights, targets[part]) for part in parts])
-    return None
+        if waves.size * weights.shape[1] <= VALUES:
+            return _part_by_part(lambda one, some: waves.mixture_sums(rows, one, some), weights, targets)
+    points, y = np.ascontiguousarray(rows.points), redraws_last(targets)
+    sums = members.redrawn_member_sums(form.kind, form.shape, form.factors, weights, points, y)
+    return np.asarray(sums / rows.n_points)
+
+
+def _part_by_part(
+    function: Callable[[FloatArray, FloatArray], FloatArray], weights: FloatArray, targets: FloatArray
+) -> FloatArray:
+    """A function of weights (r, c) and some of the targets, (L, B) for weights (L, r, c) and targets (B, c)."""
+    parts = list(ranges(targets.shape[0], max(1, VALUES // targets.shape[1])))
+    return np.stack([np.concatenate([function(one, targets[part]) for part in parts]) for one in weights])
 
 
 def _in_blocks(function: Callable[[Measures, Measures], FloatArray], rows: Measures, columns: Measures) -> FloatArray:

@@ -189,6 +189,12 @@ class Mixture(Predictions):
 
         return _sum_of(part, len(self._components))
 
+    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c), or (B, c, d): (L, B)."""
+        parts = zip(self._components, np.moveaxis(self._weights, -1, 0), strict=True)
+        sums = [one.expectation_sums(kernel, weights * share[:, None], targets) for one, share in parts]
+        return np.asarray(np.sum(sums, axis=0))
+
     def _is_fused(self, kernel: TargetKernel) -> TypeGuard[GaussianKernel]:
         """Whether one compiled loop goes over all pairs of components."""
         return isinstance(self._components[0], Normal) and isinstance(kernel, GaussianKernel)

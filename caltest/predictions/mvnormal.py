@@ -7,6 +7,8 @@ import numpy as np
 
 from caltest._arrays import to_array
 from caltest._loops import normals
+from caltest._loops.normal_sums import redrawn_expectation_sums
+from caltest._loops.stacks import redraws_last
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import finite_array, positive_number, real_array, vector_targets
 from caltest.kernels import (
@@ -20,7 +22,7 @@ from caltest.kernels import (
     TargetKernel,
     Wasserstein,
 )
-from caltest.predictions.base import Predictions, median_standard_deviation, require_family
+from caltest.predictions.base import Predictions, median_standard_deviation, require_family, weighted_sum
 
 ROUNDING = 1e-10
 """Eigenvalues down to minus this, in units of the largest one, are zeros with rounding."""
@@ -245,6 +247,24 @@ class MvNormal(Predictions):
         if left._kind == FULL:
             return normals.full(left._in_units_of(widths), right._in_units_of(widths))
         return normals.diagonal(left._in_units_of(widths), right._in_units_of(widths))
+
+    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c, d): (L, B), all b at once."""
+        return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
+
+    def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        if not isinstance(kernel, GaussianKernel):
+            raise self._no_closed_form(kernel, "GaussianKernel(bandwidth=...) or sums of such kernels")
+        widths = kernel.widths(self.dimension)
+        means, covariances = self._in_units_of(widths)
+        if self._kind == FULL:
+            factors = np.linalg.inv(np.linalg.cholesky(np.eye(self.dimension) + covariances))
+            heights = np.diagonal(factors, axis1=1, axis2=2).prod(axis=1)
+        else:
+            factors = 1.0 / np.sqrt(1.0 + covariances)[:, None]
+            heights = factors[:, 0].prod(axis=1)
+        y = redraws_last(targets / widths)
+        return redrawn_expectation_sums(np.ascontiguousarray(weights), means, factors, heights, y)
 
     def _of_one_kind(self, other: Self) -> tuple[Self, Self]:
         kind = max(self._kind, other._kind)

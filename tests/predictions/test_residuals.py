@@ -86,12 +86,13 @@ def test_pit_values_of_mixtures():
     assert u == pytest.approx(wanted, rel=1e-12)
 
 
-def rejections(reduce, n, sets, seed, factor=1.0):
+def rejections(reduce, n, sets, seed, factor=1.0, d=1):
     rng = np.random.default_rng(seed)
     count = 0
     for _ in range(sets):
-        predictions = ct.Normal(rng.random(n), 0.1)
-        y = predictions.mean + 0.1 * factor * rng.normal(size=n)
+        means = np.repeat(rng.random(n)[:, None], d, axis=1)
+        predictions = ct.Normal(means[:, 0], 0.1) if d == 1 else ct.MvNormal(means, 0.01)
+        y = predictions.mean + 0.1 * factor * rng.normal(size=predictions.mean.shape)
         count += ct.calibration_test(*reduce(predictions, y), n_resamples=99, rng=rng).pvalue <= 0.05
     return count
 
@@ -103,10 +104,22 @@ def as_they_are(predictions, y):
 @pytest.mark.statistical
 @pytest.mark.parametrize("reduce", [ct.standardised_residuals, ct.pit_values], ids=["z", "u"])
 def test_size_and_power_against_wrong_scales(reduce):
-    """The published kernel with its bandwidth of 1 finds a scale that is 30 % too small in 11 % of data sets."""
-    sets = 60
+    """The published kernel with its bandwidth of 1 finds a scale that is 30 % too small in 11 % of data sets.
+
+    Residuals find it in 39 %, integral transforms in 30 % (of 300 data sets).
+    """
+    sets, power = 120, {ct.standardised_residuals: 0.39, ct.pit_values: 0.30}[reduce]
     assert rejections(reduce, 64, sets, seed=3) <= stats.binom(sets, 0.05).ppf(0.995)
-    assert rejections(reduce, 64, sets, seed=4, factor=1.3) >= stats.binom(sets, 0.25).ppf(0.5)
+    assert rejections(reduce, 64, sets, seed=4, factor=1.3) >= stats.binom(sets, power).ppf(0.01)
+
+
+@pytest.mark.statistical
+def test_size_and_power_against_wrong_scales_of_vectors():
+    """Standardised residuals of ten dimensions; the published kernel finds scales that are 10 % too small in 9 %."""
+    sets = 100
+    assert rejections(ct.standardised_residuals, 64, sets, seed=5, d=10) <= stats.binom(sets, 0.05).ppf(0.995)
+    power = rejections(ct.standardised_residuals, 64, sets, seed=6, d=10, factor=1.1)
+    assert power >= stats.binom(sets, 0.36).ppf(0.01)
 
 
 @pytest.mark.parametrize("reduce", [ct.standardised_residuals, ct.pit_values], ids=["z", "u"])
