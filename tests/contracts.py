@@ -330,6 +330,43 @@ KERNELS[ct.Normal] += [
 ]
 KERNELS[ct.Laplace] += [ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7))]
 
+
+def diagonal():
+    rng = np.random.default_rng(24)
+    return Sample(ct.MvNormal(rng.normal(size=(N, 3)), rng.uniform(0.1, 2.0, (N, 3))), rng.normal(size=(N, 3)))
+
+
+def isotropic():
+    rng = np.random.default_rng(25)
+    return Sample(ct.MvNormal(rng.normal(size=(N, 2)), rng.uniform(0.0, 2.0, N)), rng.normal(size=(N, 2)))
+
+
+def mixture_of_vectors():
+    rng = np.random.default_rng(26)
+    components = [ct.MvNormal(rng.normal(size=(N, 2)), rng.uniform(0.1, 2.0, (N, 2))) for _ in range(2)]
+    return Sample(ct.Mixture(components, rng.dirichlet(np.ones(2), N)), rng.normal(size=(N, 2)))
+
+
+def mixture_of_gammas():
+    rng = np.random.default_rng(27)
+    components = [ct.Gamma(rng.uniform(1.0, 9.0, N), rng.uniform(0.2, 1.0, N)) for _ in range(2)]
+    return Sample(ct.Mixture(components), rng.exponential(size=N))
+
+
+def residuals_of_vectors():
+    sample = mvnormal()
+    return Sample(*ct.standardised_residuals(sample.predictions, sample.targets))
+
+
+def integral_transforms():
+    rng = np.random.default_rng(28)
+    predictions = ct.Normal(rng.normal(size=N), rng.uniform(0.2, 1.5, N))
+    return Sample(*ct.pit_values(predictions, rng.normal(size=N)))
+
+
+VECTORS = ct.GaussianKernel(bandwidth=(0.7, 2.0)) + 0.5 * ct.GaussianKernel(bandwidth=3.0)
+MMD_KERNEL = ct.ProductKernel(metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), VECTORS)
+
 CASES = [(FAMILIES[family], kernel) for family, kernels in KERNELS.items() for kernel in kernels]
 CASES += [
     (
@@ -343,6 +380,20 @@ CASES += [
     (large_ensemble, KERNELS[ct.Ensemble][0]),
     (drawn_ensemble, KERNELS[ct.Ensemble][0]),
     (one_quantile, KERNELS[ct.QuantileForecast][0]),
+    (diagonal, KERNELS[ct.MvNormal][1]),
+    (isotropic, ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), VECTORS)),
+    (mixture_of_vectors, MMD_KERNEL),
+    (
+        mixture_of_gammas,
+        ct.ProductKernel(metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.MaternKernel(bandwidth=1.0)),
+    ),
+    (residuals_of_vectors, KERNELS[ct.MvNormal][0]),
+    (
+        integral_transforms,
+        ct.ProductKernel(
+            metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.2) + 0.5 * ct.LaplacianKernel(0.3)
+        ),
+    ),
 ]
 
 NOT_CENTRED = {drawn_ensemble}

@@ -181,5 +181,5 @@ def test_mixtures_without_a_faster_way():
     assert mixture_sums(KERNELS["power"], rows, weights, targets) is None
     for name in ("rational quadratic 1", "Gaussian"):
         tiles = (slow(KERNELS[name], rows, Measures(y[:, None, None], np.ones(1))) for y in targets)
-        expected = [[np.vdot(weights[0], tile) for tile in tiles]]
+        expected = np.array([[np.vdot(weights[0], tile) for tile in tiles]])
         assert mixture_sums(KERNELS[name], rows, weights, targets) == pytest.approx(expected, rel=1e-12, abs=1e-300)

@@ -225,3 +225,25 @@ def test_random_parameters_and_kernels_against_adaptive_integration(name, seed):
     for one, value in zip(y, values, strict=True):
         expected = integral(lambda z, one=one: k(kernel, z - one), law, around(one, kernel.width))
         assert value == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize(("df", "other"), [(3, 3.01), (3, 3.1), (3, 4), (3, 30), (10, 11)])
+@pytest.mark.parametrize("scale", [1.0, 0.5])
+def test_wasserstein_distances_of_unequal_degrees_of_freedom(df, other, scale):
+    """The integral of squared differences of quantiles over ``1 - exp(-v)``, twice for the two equal tails."""
+    one, two = stats.t(df), stats.t(other, 0.0, scale)
+
+    def integrand(v):
+        return (one.isf(np.exp(-v)) - two.isf(np.exp(-v))) ** 2 * np.exp(-v)
+
+    ends = [np.log(2.0), 3.0, 10.0, 40.0, 120.0]
+    exact = np.sqrt(2.0 * sum(quad(integrand, a, b, limit=500)[0] for a, b in pairwise(ends)))
+    predictions = ct.StudentT([df, other], 0.0, [1.0, scale])
+    assert predictions.distance(ct.Wasserstein(), predictions)[0, 1] == pytest.approx(exact, rel=1e-2)
+
+
+@pytest.mark.parametrize("kernel", [ct.GaussianKernel(bandwidth=1.0), ct.LaplacianKernel(100.0)])
+def test_densities_that_are_too_long_are_refused(kernel):
+    assert 0.0 < ct.StudentT([0.1], 0.0, 1.0).expected_kernel(kernel, np.zeros(1))[0, 0] < 1.0
+    with pytest.raises(ct.ClosedFormMissing, match=r"df = 0.05.*quadrature of the density is off.*to_ensemble"):
+        ct.StudentT([0.5, 0.05], 0.0, 1.0).expected_kernel(kernel, np.zeros(1))
