@@ -8,7 +8,7 @@ from scipy.special import betainc, betaincinv
 from caltest._loops.densities import BETA
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
-from caltest.predictions.laws import Laws, stirling_rest, unit_laws
+from caltest.predictions.quadrature.laws import Laws, stirling_rest, unit_laws
 from caltest.predictions.univariate import Univariate, check_positive, quantile_levels
 
 

@@ -12,7 +12,7 @@ from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions, Sample
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.categorical import Categorical
-from caltest.predictions.foreign import from_foreign, is_foreign
+from caltest.predictions.foreign.families import from_foreign, is_foreign
 
 
 def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, copy: bool = True) -> Predictions:

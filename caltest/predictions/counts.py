@@ -9,23 +9,21 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._jobs import Stream
-from caltest._loops.recursion import STEP, TINY, probabilities_between
+from caltest._loops.recursion import STEP, probabilities_between
 from caltest._loops.tiles import PRODUCT, sum_over_coordinates
 from caltest._numerics import check_memory, ranges
 from caltest._threads import threaded
-from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
+from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import same_length, whole_counts
 from caltest.kernels import (
     MMD,
     Cityblock,
-    DeltaKernel,
     Euclidean,
     ExponentialKernel,
     GaussianKernel,
     MatrixKernel,
     Metric,
     ProductKernel,
-    RadialKernel,
     SquaredEuclidean,
     TargetKernel,
     TotalVariation,
@@ -33,6 +31,7 @@ from caltest.kernels import (
     Wasserstein1,
 )
 from caltest.predictions.base import Predictions, median_standard_deviation, require_family
+from caltest.predictions.count_sums import looked_up, means_of_counts, means_of_range, without_tiny
 
 TAIL = 42.0
 """Minus the logarithm of the probability that is left out on either side of a window: exp(-42) = 6e-19."""
@@ -42,9 +41,6 @@ MOST_COUNTS = 2**17
 
 PART = 2**20
 """Probabilities or kernel values that are computed together."""
-
-LONG = 2048
-"""Windows beyond which functions of a difference are summed by fast Fourier transforms."""
 
 
 WAYS_OUT = "use BlockSKCE, Normal(mean, standard_deviation), or draws: predictions.to_ensemble(n_members, rng)"
@@ -318,10 +314,10 @@ class CountPredictions(Predictions):
         if 8 * self.width(kernel) * len(self) > LARGEST_TABLE:
             return self
         probabilities = self._probabilities(first, stop)
-        means = _means_of_range(kernel, probabilities, first, first, stop)
+        means = means_of_range(kernel, probabilities, first, first, stop)
         counts = np.arange(first, stop)
         is_short = counts.size <= min(len(self), MOST_OUTCOMES)
-        gram = _without_tiny(kernel.target_tile(counts, counts)) if is_short else None
+        gram = without_tiny(kernel.target_tile(counts, counts)) if is_short else None
         return self._with(self._parameters, CountTable(kernel, first, probabilities, means, gram))
 
     @property
@@ -350,7 +346,7 @@ class CountPredictions(Predictions):
             labels[part] = np.where(inside, some - first, stop - first + np.searchsorted(outside, some))
         probabilities = np.zeros((len(self), counts.size))
         probabilities[:, : stop - first] = self._probabilities(first, stop)
-        return probabilities, _without_tiny(kernel.target_tile(counts, counts)), labels
+        return probabilities, without_tiny(kernel.target_tile(counts, counts)), labels
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for all counts in rows and in columns, (..., r, c)."""
@@ -383,15 +379,15 @@ class CountPredictions(Predictions):
         self._check_kernel(kernel)
         table = self._table
         if table is not None and table.kernel == kernel and table.contains(targets):
-            return _looked_up(table.means, targets.astype(np.intp) - table.first)
+            return looked_up(table.means, targets.astype(np.intp) - table.first)
         first, stop = self._window()
         rows = max(1, PART // (stop - first))
         if table is None and len(self.shape) == targets.ndim == 1 and len(self) > rows:
             parts = [self.take(part) for part in ranges(len(self), rows)]
             return np.concatenate([part._expected_kernel(kernel, targets) for part in parts])
         counts, places = np.unique(targets, return_inverse=True)
-        means = _means(kernel, self._probabilities(first, stop), first, counts)
-        return _looked_up(means, places.reshape(targets.shape))
+        means = means_of_counts(kernel, self._probabilities(first, stop), first, counts)
+        return looked_up(means, places.reshape(targets.shape))
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """Means of one side, summed with the probabilities of the other."""
@@ -415,7 +411,7 @@ class CountPredictions(Predictions):
         if self._table is not None and self._has_means(kernel, first, stop):
             return self._table.means[..., first - self._table.first : stop - self._table.first]
         mine = self._window()
-        return _means_of_range(kernel, self._probabilities(*mine), mine[0], first, stop)
+        return means_of_range(kernel, self._probabilities(*mine), mine[0], first, stop)
 
     def _has_means(self, kernel: TargetKernel, first: int, stop: int) -> bool:
         """Whether the table has them."""
@@ -443,57 +439,3 @@ def _bisected(is_far: Any, near: FloatArray, far: FloatArray) -> FloatArray:
         beyond = is_far(middle)
         near, far = np.where(beyond, near, middle), np.where(beyond, middle, far)
     return far
-
-
-def _looked_up(table: FloatArray, places: IntArray) -> FloatArray:
-    """Entries ``table[..., i, places[..., j]]`` of a table (..., r, U), (..., r, c)."""
-    if table.ndim == 2 and places.ndim == 1:
-        return np.take(table, places, axis=1)
-    batch = np.broadcast_shapes(table.shape[:-2], places.shape[:-1])
-    index = np.broadcast_to(places[..., None, :], (*batch, table.shape[-2], places.shape[-1]))
-    return np.take_along_axis(np.broadcast_to(table, (*batch, *table.shape[-2:])), index, axis=-1)
-
-
-def _means(kernel: TargetKernel, probabilities: FloatArray, first: int, counts: Array) -> FloatArray:
-    """``sum_u p(u) k(u, y)`` for counts y (m,): (..., n, m)."""
-    window = np.arange(first, first + probabilities.shape[-1])
-    flat = probabilities.reshape(-1, window.size)
-    means = np.empty((flat.shape[0], counts.size))
-    for part in ranges(counts.size, max(1, PART // window.size)):
-        np.matmul(flat, _without_tiny(kernel.target_tile(window, counts[part])), out=means[:, part])
-    return _without_tiny(means).reshape(*probabilities.shape[:-1], counts.size)
-
-
-def _means_of_range(kernel: TargetKernel, probabilities: FloatArray, first: int, start: int, stop: int) -> FloatArray:
-    """``_means`` for the counts from start to stop - 1."""
-    if isinstance(kernel, DeltaKernel) and (first, probabilities.shape[-1]) == (start, stop - start):
-        return probabilities
-    terms = [term for _, term in kernel.weighted_terms]
-    if max(probabilities.shape[-1], stop - start) < LONG or not all(map(_is_of_difference, terms)):
-        return _means(kernel, probabilities, first, np.arange(start, stop))
-    return _convolved(kernel, probabilities, first, start, stop)
-
-
-def _is_of_difference(kernel: TargetKernel) -> bool:
-    return isinstance(kernel, (RadialKernel, DeltaKernel))
-
-
-def _convolved(kernel: TargetKernel, probabilities: FloatArray, first: int, start: int, stop: int) -> FloatArray:
-    """``_means_of_range`` for a function of y - y'."""
-    from scipy.fft import irfft, next_fast_len, rfft
-
-    size = probabilities.shape[-1]
-    differences = np.arange(start - first - size + 1, stop - first)
-    length = next_fast_len(differences.size, real=True)
-    values = rfft(kernel.target_tile(np.zeros(1), differences)[0], length)
-    flat = probabilities.reshape(-1, size)
-    means = np.empty((flat.shape[0], stop - start))
-    for part in ranges(flat.shape[0], max(1, PART // length)):
-        means[part] = irfft(rfft(flat[part], length) * values, length)[:, size - 1 : differences.size]
-    return _without_tiny(means).reshape(*probabilities.shape[:-1], stop - start)
-
-
-def _without_tiny(values: FloatArray) -> FloatArray:
-    """Numbers below 1e-150 replaced by 0, in place."""
-    values[np.abs(values) < TINY] = 0.0
-    return values

@@ -19,8 +19,8 @@ from caltest.kernels import (
 )
 from caltest.kernels.discrepancies import difference_of_means
 from caltest.predictions.base import Predictions, median_standard_deviation, require_family, weighted_sum
-from caltest.predictions.measure_sums import distance_sums, kernel_sums, mixture_sums
-from caltest.predictions.measures import Measures
+from caltest.predictions.measures.measures import Measures
+from caltest.predictions.measures.sums import distance_sums, kernel_sums, mixture_sums
 
 
 class Ensemble(Predictions):

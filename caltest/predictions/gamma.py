@@ -8,7 +8,7 @@ from scipy.special import gammainc, gammainccinv, gammaincinv
 from caltest._loops.densities import GAMMA
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
-from caltest.predictions.laws import Laws, positive_laws, stirling_rest
+from caltest.predictions.quadrature.laws import Laws, positive_laws, stirling_rest
 from caltest.predictions.univariate import Univariate, check_positive, quantile_levels, with_length
 
 

@@ -10,9 +10,9 @@ from caltest._loops.densities import LAPLACE
 from caltest._types import Array, FloatArray
 from caltest._validation import positive_number
 from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, TargetKernel, Wasserstein
-from caltest.predictions.laws import Laws, real_laws
 from caltest.predictions.location_scale import LocationScale
-from caltest.predictions.radial import Radial, radial
+from caltest.predictions.quadrature.laws import Laws, real_laws
+from caltest.predictions.quadrature.radial import Radial, radial
 
 
 class Laplace(LocationScale):

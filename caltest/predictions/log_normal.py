@@ -8,7 +8,7 @@ from scipy.special import ndtr, ndtri
 from caltest._loops.densities import LOG_NORMAL
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
-from caltest.predictions.laws import Laws, positive_laws
+from caltest.predictions.quadrature.laws import Laws, positive_laws
 from caltest.predictions.univariate import Univariate, check_positive, quantile_levels, with_length
 
 

@@ -21,9 +21,9 @@ from caltest.kernels import (
     TargetKernel,
     Wasserstein,
 )
-from caltest.predictions.laws import Laws, real_laws
 from caltest.predictions.location_scale import LocationScale
-from caltest.predictions.radial import Radial, radial
+from caltest.predictions.quadrature.laws import Laws, real_laws
+from caltest.predictions.quadrature.radial import Radial, radial
 
 MeansAndVariances = tuple[FloatArray, FloatArray]
 

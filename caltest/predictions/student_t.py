@@ -10,7 +10,7 @@ from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, Metric, ProductKernel, Wasserstein
 from caltest.predictions.base import Predictions, median_standard_deviation
-from caltest.predictions.laws import Laws, real_laws, stirling_rest
+from caltest.predictions.quadrature.laws import Laws, real_laws, stirling_rest
 from caltest.predictions.univariate import Univariate, check_positive, quantile_levels, with_length
 
 

@@ -24,9 +24,9 @@ from caltest.kernels import (
     Wasserstein,
 )
 from caltest.predictions.base import ClosedFormMissing, Predictions, median_standard_deviation, require_family
-from caltest.predictions.forests import Forests, NotAccurate, Place, expectations, expectations_of_pairs
-from caltest.predictions.laws import Laws
-from caltest.predictions.radial import Radial, radial
+from caltest.predictions.quadrature.forests import Forests, NotAccurate, Place, expectations, expectations_of_pairs
+from caltest.predictions.quadrature.laws import Laws
+from caltest.predictions.quadrature.radial import Radial, radial
 
 SHARED = 16384
 """Predictions whose piecewise polynomials are all kept; those of more are made part by part."""

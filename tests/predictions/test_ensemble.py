@@ -8,7 +8,8 @@ from scipy import stats
 import caltest as ct
 from caltest import hstatistics
 from caltest._jobs import streams
-from caltest.predictions import Sample, measure_sums
+from caltest.predictions import Sample
+from caltest.predictions.measures import sums as measure_sums
 
 N, M = 9, 6
 RNG = np.random.default_rng(1)

@@ -9,7 +9,8 @@ from scipy import stats
 from test_bad_input import pattern
 
 import caltest as ct
-from caltest.predictions import as_predictions, described_torch
+from caltest.predictions import as_predictions
+from caltest.predictions.foreign import from_torch
 
 N = 6
 RNG = np.random.default_rng(1)
@@ -221,7 +222,7 @@ def test_torch_negative_binomial_whose_probability_rounds_to_1():
     """Logits of 18 are a probability of 1 in single precision, and 1.5e-8 to stop."""
     torch = pytest.importorskip("torch")
     distribution = torch.distributions.NegativeBinomial(torch.tensor([2.0]), logits=torch.tensor([18.0]))
-    size, probability = described_torch.described(distribution).arguments
+    size, probability = from_torch.described(distribution).arguments
     assert size == [2.0]
     assert probability == pytest.approx(1 / (1 + np.exp(18.0)), rel=1e-12)
 

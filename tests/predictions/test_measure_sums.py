@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.predictions import measure_sums
-from caltest.predictions.measure_sums import distance_sums, kernel_sums, mixture_sums
-from caltest.predictions.measure_waves import Waves
-from caltest.predictions.measures import Measures
+from caltest.predictions.measures import sums as measure_sums
+from caltest.predictions.measures.measures import Measures
+from caltest.predictions.measures.sums import distance_sums, kernel_sums, mixture_sums
+from caltest.predictions.measures.waves import Waves
 
 KERNELS = {
     "Gaussian": ct.GaussianKernel(bandwidth=0.8),

@@ -9,7 +9,8 @@ from scipy.integrate import quad
 
 import caltest as ct
 from caltest import hstatistics
-from caltest.predictions import forests, univariate
+from caltest.predictions import univariate
+from caltest.predictions.quadrature import forests
 
 FAMILIES = {
     "student": (ct.StudentT, [(2.5, 0.3, 0.8), (30.0, -2.0, 0.1), (1.0, 0.0, 1.0)], lambda a, m, s: stats.t(a, m, s)),

@@ -21,8 +21,8 @@ from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import FloatArray, IntArray
 from caltest.kernels import TargetKernel
-from caltest.predictions.laws import Laws
-from caltest.predictions.radial import Radial
+from caltest.predictions.quadrature.laws import Laws
+from caltest.predictions.quadrature.radial import Radial
 
 ROOM = 16384
 """Nodes of the trees of one density, at most."""

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from caltest._arrays import to_array
 from caltest._types import Array
-from caltest.predictions.described import Described
+from caltest.predictions.foreign.described import Described
 
 
 def _negative_binomial(distribution: Any) -> tuple[Array, ...]:

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from caltest.predictions import described_scipy, described_torch
 from caltest.predictions.base import Predictions
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.beta import Beta
 from caltest.predictions.categorical import Categorical
-from caltest.predictions.described import Described, joined
+from caltest.predictions.foreign import from_scipy, from_torch
+from caltest.predictions.foreign.described import Described, joined
 from caltest.predictions.gamma import Gamma
 from caltest.predictions.laplace import Laplace
 from caltest.predictions.log_normal import LogNormal
@@ -42,7 +42,7 @@ def is_foreign(data: object) -> bool:
     """Whether it is a distribution of another package, or a list that begins with one."""
     if isinstance(data, (list, tuple)):
         return len(data) > 0 and is_foreign(data[0])
-    return described_scipy.is_of_scipy(data) or described_torch.is_of_torch(data)
+    return from_scipy.is_of_scipy(data) or from_torch.is_of_torch(data)
 
 
 def from_foreign(data: Any, classes: Sequence[Any] | None = None) -> Predictions:
@@ -52,10 +52,10 @@ def from_foreign(data: Any, classes: Sequence[Any] | None = None) -> Predictions
 
 
 def _rows(data: Any, position: int = 0) -> Described:
-    if described_scipy.is_of_scipy(data):
-        return described_scipy.described(data).as_rows()
-    if described_torch.is_of_torch(data):
-        return described_torch.described(data).as_rows()
+    if from_scipy.is_of_scipy(data):
+        return from_scipy.described(data).as_rows()
+    if from_torch.is_of_torch(data):
+        return from_torch.described(data).as_rows()
     raise TypeError(f"predictions: got a {type(data).__name__} at position {position}, wanted distributions only")
 
 

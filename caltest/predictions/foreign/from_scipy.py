@@ -9,7 +9,7 @@ import numpy as np
 from caltest._arrays import to_array
 from caltest._types import Array, FloatArray
 from caltest._validation import real_array
-from caltest.predictions.described import Described, joined
+from caltest.predictions.foreign.described import Described, joined
 
 Rule = tuple[str, Callable[..., tuple[Array, ...]]]
 """A family, and the arguments of its constructor from the parameters of scipy."""

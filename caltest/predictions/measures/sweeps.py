@@ -5,7 +5,7 @@ import numpy as np
 from caltest._loops import sweeps
 from caltest._types import FloatArray
 from caltest.kernels.forms import Form
-from caltest.predictions.measures import Measures
+from caltest.predictions.measures.measures import Measures
 
 
 def sweep_sums(form: Form, rows: Measures, columns: Measures) -> FloatArray:

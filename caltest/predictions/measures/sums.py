@@ -11,9 +11,9 @@ from caltest._numerics import ranges
 from caltest._types import FloatArray
 from caltest.kernels import TargetKernel
 from caltest.kernels.forms import Form, form_of
-from caltest.predictions.measure_sweeps import sweep_mixture_sums, sweep_sums
-from caltest.predictions.measure_waves import Waves
-from caltest.predictions.measures import Measures
+from caltest.predictions.measures.measures import Measures
+from caltest.predictions.measures.sweeps import sweep_mixture_sums, sweep_sums
+from caltest.predictions.measures.waves import Waves
 
 POINTS = 2**16
 """Points of rows, and of columns, that are taken together."""

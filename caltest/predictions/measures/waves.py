@@ -9,7 +9,7 @@ import numpy as np
 from caltest._loops import waves
 from caltest._loops.tiles import PRODUCT, sum_over_coordinates
 from caltest._types import FloatArray
-from caltest.predictions.measures import Measures
+from caltest.predictions.measures.measures import Measures
 
 PERIOD_BEYOND = 9.0
 """A sum of waves repeats the Gaussian function; so far from it, it is below 3e-18."""

@@ -1,0 +1,1 @@
+"""Distributions of scipy.stats and torch.distributions as predictions, without importing either."""

@@ -1,0 +1,1 @@
+"""Expectations of kernels under densities of a real target that have no closed form, by piecewise polynomials."""
