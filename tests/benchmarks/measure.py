@@ -9,11 +9,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from time import sleep
 
 from .data import stored
 from .sides import Side
 
 TESTS = Path(__file__).resolve().parents[1]
+PAUSE = 0.3
+"""Seconds between repetitions: threads of libraries for matrix products spin on for a while in a process that waits."""
+
 ONE_CORE = dict.fromkeys(["OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"], "1")
 
 
@@ -52,6 +56,7 @@ def measure(row, repeats, pythons, folder):
         for _ in range(repeats):
             for outcome, call in calls:
                 if not outcome.skipped:
+                    sleep(PAUSE)
                     outcome.answers.append(call())
     return outcomes
 
