@@ -14,7 +14,7 @@ from caltest._threads import threaded
 from caltest._types import Array, BoolArray, FloatArray, IntArray
 from caltest.kernels import DeltaKernel, MatrixKernel, TargetKernel
 from caltest.kernels.matrix import squared_diameter
-from caltest.predictions.base import Predictions, median_standard_deviation
+from caltest.predictions.base import Predictions, median_standard_deviation, weighted_sum
 
 UNIFORMS_AT_ONCE = 2**18
 """Random numbers drawn together by each thread; the draws do not depend on it."""
@@ -77,6 +77,15 @@ class FinitePredictions(Predictions):
         """Which of the labels have predicted probability 0."""
         excluded: BoolArray = np.take_along_axis(self.probabilities, targets[:, None], axis=-1)[:, 0] == 0.0
         return excluded
+
+    def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
+        """``k(y, y')`` for the positions of all outcomes in rows and in columns, (..., r, c)."""
+        return weighted_sum(kernel, lambda term: self._target_tile(term, rows, columns))
+
+    def _target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
+        if isinstance(kernel, MatrixKernel):
+            return kernel.target_tile(rows, columns)
+        return kernel.target_tile(self.positions[rows], self.positions[columns])
 
     def gram(self, kernel: TargetKernel) -> FloatArray:
         """Matrix (k, k) of the target kernel between outcomes."""

@@ -10,11 +10,9 @@ from caltest._validation import real_array
 from caltest.kernels import (
     ExponentialKernel,
     LaplacianKernel,
-    MatrixKernel,
     Metric,
     ProductKernel,
     SquaredEuclidean,
-    TargetKernel,
     Wasserstein1,
 )
 from caltest.predictions.base import Predictions, require_family
@@ -98,19 +96,6 @@ class Ordinal(Categorical):
                 f"{name}: got classes at {other.positions.tolist()}, wanted {self.positions.tolist()} as in the "
                 "predictions"
             )
-
-    def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for the positions of all labels in rows and in columns, (..., r, c)."""
-        (weight, term), *rest = kernel.weighted_terms
-        tile = weight * self._tile(term, rows, columns)
-        for weight, term in rest:
-            tile += weight * self._tile(term, rows, columns)
-        return tile
-
-    def _tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        if isinstance(kernel, MatrixKernel):
-            return kernel.target_tile(rows, columns)
-        return kernel.target_tile(self._positions[rows], self._positions[columns])
 
     def embedding(self, metric: Metric) -> FloatArray:
         """Distribution functions times gaps for ``Wasserstein1``, probability vectors for the other metrics."""

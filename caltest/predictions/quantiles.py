@@ -10,10 +10,8 @@ from caltest._validation import finite_array, real_array, same_length
 from caltest.kernels import (
     ExponentialKernel,
     LaplacianKernel,
-    MatrixKernel,
     Metric,
     ProductKernel,
-    TargetKernel,
     Wasserstein,
 )
 from caltest.predictions.base import Predictions, require_family
@@ -152,19 +150,6 @@ class QuantileForecast(FinitePredictions):
         """Distances (..., r, c) of these predictions (..., r) to others (..., c)."""
         self.check_compatible(other, "other")
         return Wasserstein().tile(self.embedding(metric), other.embedding(metric))
-
-    def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for the middles of the levels of all intervals in rows and in columns, (..., r, c)."""
-        (weight, term), *rest = kernel.weighted_terms
-        tile = weight * self._tile(term, rows, columns)
-        for weight, term in rest:
-            tile += weight * self._tile(term, rows, columns)
-        return tile
-
-    def _tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        if isinstance(kernel, MatrixKernel):
-            return kernel.target_tile(rows, columns)
-        return kernel.target_tile(self.positions[rows], self.positions[columns])
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-W2 / median) x exp(-|l - l'| / median)`` with middles l of levels and their standard deviation."""
