@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._types import FloatArray
+from caltest._types import BoolArray, FloatArray
 
 TIE_TOLERANCE = 1e-10
 """Relative difference below which two values of a statistic count as equal.
@@ -22,8 +22,22 @@ def resampling_pvalue(observed: float, draws: FloatArray) -> float:
     Never 0. If the observed value and the draws are exchangeable under the null hypothesis, the rejection
     probability at level alpha is at most alpha for every B (Dwass 1957; Phipson and Smyth 2010).
     """
-    tolerance = TIE_TOLERANCE * max(abs(observed), float(np.mean(np.abs(draws))))
-    return float((1 + np.count_nonzero(draws >= observed - tolerance)) / (1 + draws.size))
+    return (1 + int(np.count_nonzero(at_least_as_large(observed, draws)))) / (1 + draws.size)
+
+
+def at_least_as_large(observed: float, draws: FloatArray) -> BoolArray:
+    """Which draws are larger than the observed value or equal to it up to rounding."""
+    return np.asarray(draws >= observed - _tie_tolerance(observed, draws))
+
+
+def ranks(observed: float, draws: FloatArray) -> tuple[int, int]:
+    """How many draws are larger than the observed value, and how many are equal to it up to rounding."""
+    larger = int(np.count_nonzero(draws > observed + _tie_tolerance(observed, draws)))
+    return larger, int(np.count_nonzero(at_least_as_large(observed, draws))) - larger
+
+
+def _tie_tolerance(observed: float, draws: FloatArray) -> float:
+    return TIE_TOLERANCE * max(abs(observed), float(np.mean(np.abs(draws))))
 
 
 def check_finite(*values: float) -> None:

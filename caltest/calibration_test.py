@@ -12,7 +12,7 @@ from caltest._progress import progress_bars
 from caltest._types import ArrayLike
 from caltest._validation import at_least, switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
-from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator
+from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator, LogLikelihoodRatio
 from caltest.estimators.base import median_notes, some_predictions
 from caltest.kernels import PairKernel, ProductKernel, RadialKernel
 from caltest.nulls import (
@@ -21,9 +21,11 @@ from caltest.nulls import (
     ConsistencyResampling,
     DistributionFreeBound,
     HotellingNull,
+    ImportanceSampling,
     NormalNull,
     Null,
     Outcome,
+    PearsonNull,
 )
 from caltest.predictions import Predictions, Sample, ZeroBandwidth, as_sample
 from caltest.result import CalibrationTestResult
@@ -158,7 +160,7 @@ class CalibrationTest:
             n_used=estimator.n_used(n),
             estimate=outcome.estimate,
             statistic=outcome.statistic,
-            statistic_name=self.null.statistic_name,
+            statistic_name=self.null.statistic_name_of(estimator),
             pvalue=outcome.pvalue,
             pvalue_kind=self.null.pvalue_kind,
             standard_error=outcome.standard_error,
@@ -166,7 +168,9 @@ class CalibrationTest:
             null_distribution=draws,
             n_resamples=None if draws is None else draws.size,
             seed=seed if self.null.uses_random_numbers else None,
-            notes=(*notes, *self.null.notes(estimator, n)),
+            notes=(*notes, *self.null.notes(estimator, n), *outcome.notes),
+            components=outcome.components,
+            finding=outcome.components[0].finding if outcome.components else outcome.finding,
         )
 
 
@@ -183,6 +187,36 @@ class MonteCarloTest(CalibrationTest):
 
     def __init__(self, estimator: Estimator, n_resamples: int = 999) -> None:
         super().__init__(estimator, ConditionalMonteCarlo(n_resamples))
+
+
+class LikelihoodRatioTest(CalibrationTest):
+    """Exact test of a list of alternatives, with p-values far below 1 / (B + 1). See ``ImportanceSampling``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ct.LikelihoodRatioTest(n_resamples=99)(p, y, rng=1).pvalue < 1e-50
+    True
+    """
+
+    def __init__(self, n_resamples: int = 999) -> None:
+        super().__init__(LogLikelihoodRatio(), ImportanceSampling(n_resamples))
+
+
+class PearsonSKCETest(CalibrationTest):
+    """Unbiased SKCE with its variance and skewness given the predictions, without redraws. See ``PearsonNull``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ct.PearsonSKCETest(p.default_kernel())(p, y).pvalue < 1e-10
+    True
+    """
+
+    def __init__(self, kernel: ProductKernel) -> None:
+        super().__init__(SKCE(kernel), PearsonNull())
 
 
 class ConsistencyTest(CalibrationTest):

@@ -24,6 +24,9 @@ from caltest.predictions import MEDIAN_OF, FinitePredictions, Predictions
 ROWS = 8192
 """Observations whose features are computed together."""
 
+NUMBERS = 1024
+"""The same for targets that are numbers or vectors, which take an exponential function for each landmark."""
+
 SUMS = 2**22
 """Numbers in the matrices M of the redraws that are summed together, 32 MB for each thread."""
 
@@ -106,8 +109,9 @@ class Features:
         return int(self.prediction_map.shape[1] * self.target_map.shape[1])
 
     def _sums(self, predictions: Predictions, targets: Array, redraws: slice) -> FeatureSums:
-        parts = list(ranges(len(predictions), ROWS))
-        part_sums = self._finite_sums if isinstance(predictions, FinitePredictions) else self._real_sums
+        is_finite = isinstance(predictions, FinitePredictions)
+        parts = list(ranges(len(predictions), ROWS if is_finite else NUMBERS))
+        part_sums = self._finite_sums if is_finite else self._real_sums
         sums = threaded(
             lambda part: part_sums(predictions, targets, redraws, part), parts, len(parts), "features", products=True
         )

@@ -1,6 +1,7 @@
 """Results of tests: frozen, complete, computed once."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -54,6 +55,35 @@ class ConfidenceInterval:
         return f"[{self.low:.4g}, {self.high:.4g}] ({100 * self.confidence_level:g} %, {self.method})"
 
 
+@dataclass(frozen=True)
+class ComponentResult:
+    """What one component of an omnibus test found.
+
+    Attributes
+    ----------
+    name
+        Which statistic.
+    statistic
+        Its value, in units of the standard deviation of its redrawn values.
+    pvalue
+        Its own p-value, as if it were the only statistic; that of the test accounts for the choice.
+    finding
+        What the value says of the predictions, in words.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> [component.name for component in ct.calibration_test(p, y, n_resamples=99, rng=1).components]
+    ['kernel error', 'log score', 'Brier score', 'likelihood ratio']
+    """
+
+    name: str
+    statistic: float
+    pvalue: float
+    finding: str
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationTestResult:
     """What a calibration test found. Printing it gives a report; ``to_dict()`` is ready for JSON.
@@ -88,6 +118,10 @@ class CalibrationTestResult:
         Integer that reproduces the result as ``rng=seed``, or None if no random numbers were used.
     notes
         What the reader should know: renormalised rows, known weaknesses of the method.
+    components
+        What each component of an omnibus test found, the one that speaks most against calibration first.
+    finding
+        What that one says of the predictions, in words, or None.
 
     Examples
     --------
@@ -118,6 +152,8 @@ class CalibrationTestResult:
     n_resamples: int | None = None
     seed: int | None = None
     notes: tuple[str, ...] = ()
+    components: tuple[ComponentResult, ...] = ()
+    finding: str | None = None
 
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
         """One-sided interval ``[max(0, estimate - z se), inf)`` for the squared calibration error.
@@ -159,6 +195,7 @@ class CalibrationTestResult:
         entries["df"] = None if self.df is None else list(self.df)
         entries["notes"] = list(self.notes)
         entries["null_distribution"] = self._null_summary()
+        entries["components"] = [asdict(component) for component in self.components]
         return entries
 
     def _null_summary(self) -> dict[str, float] | None:
@@ -201,7 +238,12 @@ class CalibrationTestResult:
         freedom = "" if self.df is None else f", df = {', '.join(f'{value:g}' for value in self.df)}"
         numbers["Statistic"] = f"{self.statistic:.6g} ({self.statistic_name}{freedom})"
         numbers["p-value"] = f"{format_pvalue(self.pvalue)} ({KINDS[self.pvalue_kind]})"
-        lines += ["", *_block(numbers), "", *_block({"Verdict": self.verdict()})]
+        lines += ["", *_block(numbers)]
+        if self.components:
+            lines += ["", *_table_of(self.components)]
+        lines += ["", *_block({"Verdict": self.verdict()})]
+        if self.finding is not None and self.pvalue <= 0.05:
+            lines += _block({"Why": self.finding})
         if self.seed is not None:
             lines += _block({"Reproduce": f"rng={self.seed}"})
         lines += [f"Note: {note}" for note in self.notes]
@@ -210,6 +252,8 @@ class CalibrationTestResult:
 
 def format_pvalue(pvalue: float) -> str:
     """Three significant digits, in scientific notation below 1e-4."""
+    if pvalue == 0.0:
+        return "0"
     if pvalue < 1e-300:
         return "below 1e-300"
     return f"{pvalue:.3g}" if pvalue >= 1e-4 else f"{pvalue:.2e}"
@@ -218,6 +262,12 @@ def format_pvalue(pvalue: float) -> str:
 def _mean_and_sd(draws: FloatArray) -> str:
     deviation = f", standard deviation {draws.std(ddof=1):.3g}" if draws.size > 1 else ""
     return f"mean {draws.mean():.3g}{deviation}, 95 % quantile {np.quantile(draws, 0.95):.3g}"
+
+
+def _table_of(components: Sequence[ComponentResult]) -> list[str]:
+    """A line for each component."""
+    lines = [f"{'Component':<26}{'statistic':>10}{'p-value':>10}"]
+    return lines + [f"  {one.name:<24}{one.statistic:>10.3g}{format_pvalue(one.pvalue):>10}" for one in components]
 
 
 def _block(entries: dict[str, str]) -> list[str]:

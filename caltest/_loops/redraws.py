@@ -229,3 +229,13 @@ def label_features(root: FloatArray, means: FloatArray, labels: Array, out: Floa
             values, mean, line = root[t], means[j, t], out[j, t]
             for b in range(labels.shape[1]):
                 line[b] = values[labels[j, b]] - mean
+
+
+@jit
+def sums_by_label(values: FloatArray, labels: Array) -> FloatArray:
+    """``sum_i values[i, c]`` over the observations with the label c, for each redraw and class, (B, k)."""
+    sums = np.zeros((labels.shape[0], values.shape[1]))
+    for b in range(labels.shape[0]):
+        for i in range(labels.shape[1]):
+            sums[b, labels[b, i]] += values[i, labels[b, i]]
+    return sums

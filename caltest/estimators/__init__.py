@@ -10,9 +10,14 @@ from caltest.estimators.base import (
     VectorMean,
 )
 from caltest.estimators.ece import ECE
+from caltest.estimators.joint import JointEstimator
+from caltest.estimators.likelihood_ratio import LogLikelihoodRatio
 from caltest.estimators.low_rank import LowRankSKCE
+from caltest.estimators.max_skce import MaxSKCE
 from caltest.estimators.mmce import MMCE
 from caltest.estimators.moments import Moments
+from caltest.estimators.omnibus import Omnibus
+from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, ResidualSpread
 from caltest.estimators.skce import SKCE, BlockSKCE
 from caltest.estimators.ucme import UCME
 
@@ -26,9 +31,17 @@ __all__ = [
     "BoundedEstimator",
     "EstimateAccumulator",
     "Estimator",
+    "ExcessBrierScore",
+    "ExcessLogScore",
+    "JointEstimator",
+    "LogLikelihoodRatio",
     "LowRankSKCE",
+    "MaxSKCE",
     "MeanOfTerms",
     "Moments",
+    "Omnibus",
+    "ResidualMean",
+    "ResidualSpread",
     "SummableEstimator",
     "UStatistic",
     "VectorMean",

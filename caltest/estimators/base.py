@@ -1,7 +1,7 @@
 """Estimators of a calibration error, and the protocols by which they say what a null can build on."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -20,6 +20,9 @@ class Estimator(ABC):
     Call it with user data: ``estimator(predictions, targets)``. Subclasses are frozen dataclasses that only
     reduce h, or bins, to a number.
     """
+
+    two_sided: ClassVar[bool] = False
+    """Whether small values speak against calibration as large ones do; the mean is then 0 if calibrated."""
 
     def __call__(self, predictions: ArrayLike, targets: ArrayLike, *, progress: bool = False) -> float:
         """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here.

@@ -11,7 +11,7 @@ from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import Estimator
 from caltest.predictions import Sample
-from caltest.result import PValueKind
+from caltest.result import ComponentResult, PValueKind
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,9 @@ class Outcome:
     standard_error: float | None = None
     df: tuple[float, ...] | None = None
     null_distribution: FloatArray | None = None
+    components: tuple[ComponentResult, ...] = ()
+    finding: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Null(ABC):
@@ -49,6 +52,10 @@ class Null(ABC):
     @abstractmethod
     def describe(self) -> str:
         """The null in one line."""
+
+    def statistic_name_of(self, estimator: Estimator) -> str:
+        """What the statistic is."""
+        return self.statistic_name
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
         """What readers of the p-value should know."""

@@ -273,6 +273,11 @@ class CountPredictions(Predictions):
         (first, stop), (other_first, other_stop) = self._window(), other._window()
         return min(first, other_first), max(stop, other_stop)
 
+    @property
+    def window(self) -> tuple[int, int]:
+        """First count and the one behind the last, outside of which no prediction has a probability above 2e-18."""
+        return self._window()
+
     def _window(self) -> tuple[int, int]:
         if self._table is not None:
             return self._table.first, self._table.stop

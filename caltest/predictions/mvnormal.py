@@ -149,6 +149,18 @@ class MvNormal(Predictions):
         rotated = vectors.swapaxes(-1, -2) @ difference[..., None] / np.sqrt(values)[..., None]
         return law, np.asarray((vectors @ rotated)[..., 0])
 
+    def of_standardised(self, residuals: Array) -> FloatArray:
+        """Targets ``m + S**1/2 z`` for residuals z (..., n, d), with the symmetric root."""
+        return self._mean + self._times_root(residuals)
+
+    @property
+    def is_singular(self) -> bool:
+        """Whether some of the covariance matrices are singular."""
+        if self._kind == FULL:
+            values = np.linalg.eigvalsh(self._covariance)
+            return bool((values[..., 0] <= ROUNDING * values[..., -1]).any())
+        return bool((self._covariance <= 0.0).any())
+
     def _refuse_singular(self, regular: BoolArray) -> None:
         if not regular.all():
             raise ValueError(

@@ -1,0 +1,192 @@
+"""Ways in which predictions can be wrong, as distributions of the targets that are known given the predictions.
+
+Each family of alternatives is a finite list of distributions ``Q_k(y | P)`` with weights ``w_k``, chosen before any
+target is seen. The ratio ``E = sum_k w_k prod_i Q_k(Y_i | P_i) / P_i(Y_i)`` has mean 1 given calibrated predictions,
+whatever they are, so it is an e-value.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest._loops.redraws import gathered_sums, sums_by_label
+from caltest._types import Array, FloatArray
+from caltest.hscores import is_continuous, scores_of
+from caltest.predictions import Categorical, FinitePredictions, MvNormal, Normal, Predictions
+
+TEMPERATURES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
+"""Exponents of the predicted probabilities are 1 / T: below 1 outcomes are less certain than predicted."""
+
+SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)
+"""Parts of the observations that follow another distribution."""
+
+SHIFTS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""Differences of means, in standard deviations."""
+
+SCALES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
+"""Ratios of standard deviations."""
+
+SMALLEST = 5e-324
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One of the distributions, in words: how outcomes differ from what was predicted."""
+
+    weight: float
+    finding: str
+
+
+class Alternatives(ABC):
+    """A list of alternatives for some predictions."""
+
+    members: tuple[Alternative, ...]
+
+    @property
+    def log_weights(self) -> FloatArray:
+        """Logarithms of the weights, (K,)."""
+        return np.asarray(np.log([member.weight for member in self.members]))
+
+    def most_likely(self, targets: Array) -> str:
+        """The alternative with the largest share of the likelihood ratio of targets (n,) or (n, d), in words."""
+        shares = self.log_ratios(targets[None])[:, 0] + self.log_weights
+        return str(self.members[int(np.argmax(shares))].finding)
+
+    @abstractmethod
+    def log_ratios(self, targets: Array) -> FloatArray:
+        """``sum_i log(Q_k(y_i | P_i) / P_i(y_i))`` for many targets (B, n) or (B, n, d): (K, B)."""
+
+    @abstractmethod
+    def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
+        """Targets (size, n) or (size, n, d) drawn from one of the alternatives."""
+
+
+class ClassAlternatives(Alternatives):
+    """Other temperatures, labels at random, and too many labels of one class: a third of the weight each."""
+
+    def __init__(self, law: FinitePredictions) -> None:
+        self._p = np.ascontiguousarray(law.probabilities)
+        k = law.n_classes
+        self.members = (
+            *(_temperature(T, len(TEMPERATURES)) for T in TEMPERATURES),
+            *(_one_of(SHARES, f"about {100 * s:.0f} % of the labels are random") for s in SHARES),
+            *(
+                _one_of(SHARES, f"class {c} occurs more often than predicted, by {100 * s:.0f} % of the rest", k)
+                for s in SHARES
+                for c in range(k)
+            ),
+        )
+        self._tables = [self._table(member) for member in range(len(TEMPERATURES) + len(SHARES))]
+
+    def _table(self, member: int) -> FloatArray:
+        """``log(Q / P)`` of each outcome, (n, k); 0 where both are 0."""
+        q, p = self._law(member), np.maximum(self._p, SMALLEST)
+        return np.asarray(np.where(q > 0.0, np.log(np.maximum(q, SMALLEST)) - np.log(p), 0.0))
+
+    def _law(self, member: int) -> FloatArray:
+        """Probabilities Q of a member, (n, k)."""
+        n_temperatures, k = len(TEMPERATURES), self._p.shape[1]
+        if member < n_temperatures:
+            with np.errstate(divide="ignore"):
+                logs = np.log(self._p) / TEMPERATURES[member]
+            logs -= logs.max(axis=1, keepdims=True)
+            q = np.exp(logs)
+            q /= q.sum(axis=1, keepdims=True)
+            return np.asarray(q)
+        member -= n_temperatures
+        if member < len(SHARES):
+            return np.asarray((1.0 - SHARES[member]) * self._p + SHARES[member] / k)
+        share, c = SHARES[(member - len(SHARES)) // k], (member - len(SHARES)) % k
+        q = (1.0 - share) * self._p
+        q[:, c] += share
+        return q
+
+    def log_ratios(self, targets: Array) -> FloatArray:
+        """Sums of table entries; those of classes that are too frequent in one pass for all classes."""
+        labels = np.ascontiguousarray(targets)
+        sums = [gathered_sums(table, labels) for table in self._tables]
+        p = np.maximum(self._p, SMALLEST)
+        for share in SHARES:
+            with np.errstate(over="ignore"):
+                gains = np.minimum(np.log1p(share / (1.0 - share) / p), 1e3)
+            sums += list(sums_by_label(gains, labels).T + self._p.shape[0] * np.log1p(-share))
+        return np.stack(sums)
+
+    def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
+        """Labels (size, n)."""
+        return Categorical.borrowed(self._law(member), None).sample(rng, size)
+
+
+class NormalAlternatives(Alternatives):
+    """Shifted means, one coordinate at a time, and other scales of normal scores: half of the weight each."""
+
+    def __init__(self, predictions: Predictions, dimension: int) -> None:
+        self._predictions, self._d = predictions, dimension
+        coordinates = [""] if dimension == 1 else [f" in coordinate {t}" for t in range(dimension)]
+        shifts = [(sign * s, t) for s in SHIFTS for sign in (1.0, -1.0) for t in range(dimension)]
+        self._shifts = np.array([shift for shift, _ in shifts])
+        self._coordinates = np.array([t for _, t in shifts])
+        self.members = (
+            *(
+                Alternative(
+                    0.5 / len(shifts),
+                    f"outcomes are {'above' if shift > 0 else 'below'} what was predicted{coordinates[t]}, by about "
+                    f"{abs(shift):g} predicted standard deviations",
+                )
+                for shift, t in shifts
+            ),
+            *(Alternative(0.5 / len(SCALES), _scale_finding(scale)) for scale in SCALES),
+        )
+
+    def log_ratios(self, targets: Array) -> FloatArray:
+        """From the sums of the scores and of their squares."""
+        z = scores_of(self._predictions, targets).values
+        vectors = z[..., None] if z.ndim == 2 else z
+        n, sums = vectors.shape[1], vectors.sum(axis=1)
+        shifted = self._shifts[:, None] * sums[:, self._coordinates].T - n * np.square(self._shifts)[:, None] / 2.0
+        scales = np.array(SCALES)[:, None]
+        squares = np.square(vectors).sum(axis=(1, 2))
+        scaled = 0.5 * (1.0 - 1.0 / scales**2) * squares - n * self._d * np.log(scales)
+        return np.concatenate([shifted, scaled])
+
+    def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
+        """Targets whose scores are normal with another mean or scale."""
+        law, n = self._predictions.law, len(self._predictions)
+        z = rng.standard_normal((size, n) if self._d == 1 else (size, n, self._d))
+        if member < self._shifts.size:
+            z[(...,) if self._d == 1 else (..., self._coordinates[member])] += self._shifts[member]
+        else:
+            z *= SCALES[member - self._shifts.size]
+        if isinstance(law, Normal):
+            return np.asarray(law.mean + law.scale * z)
+        if isinstance(law, MvNormal):
+            return law.of_standardised(z)
+        from scipy.special import ndtr
+
+        return law.quantile(np.clip(ndtr(z), 0.0, 1.0))
+
+
+def alternatives_for(predictions: Predictions) -> Alternatives | None:
+    """The alternatives for a family, or None if likelihood ratios are not known."""
+    law = predictions.law
+    if isinstance(law, FinitePredictions):
+        return ClassAlternatives(law)
+    if isinstance(law, MvNormal):
+        return None if law.is_singular else NormalAlternatives(predictions, law.dimension)
+    return NormalAlternatives(predictions, 1) if is_continuous(law) else None
+
+
+def _one_of(shares: tuple[float, ...], finding: str, times: int = 1) -> Alternative:
+    return Alternative(1.0 / (3.0 * len(shares) * times), finding)
+
+
+def _temperature(temperature: float, number: int) -> Alternative:
+    direction = "overconfident" if temperature > 1.0 else "underconfident"
+    finding = f"predictions are {direction}: outcomes follow them at temperature {temperature:.2g}"
+    return Alternative(1.0 / (3.0 * number), finding)
+
+
+def _scale_finding(scale: float) -> str:
+    wrong = "too narrow" if scale > 1.0 else "too wide"
+    return f"predictions are {wrong}: errors are {scale:.2g} times as large as predicted"

@@ -1,0 +1,87 @@
+"""Estimators of several numbers that only together are a test statistic."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from caltest._types import Array, FloatArray
+from caltest.estimators.base import Estimator
+from caltest.predictions import Predictions, Sample
+from caltest.result import ComponentResult
+
+
+class JointEstimator(Estimator):
+    """Several numbers for the observed targets and for each redraw of them, which are combined when all are known.
+
+    The combination may use all columns, as long as it treats them alike: then the combined values are exchangeable
+    under the null hypothesis, as the columns are, and a Monte Carlo p-value is exact.
+    """
+
+    impossible_excluded: ClassVar[bool] = False
+    """Whether the p-value is 0 if an outcome occurred that its prediction excludes."""
+
+    @abstractmethod
+    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """The numbers for many targets (B, n), (J, B); the estimate is the first."""
+
+    @abstractmethod
+    def combined(self, values: FloatArray) -> FloatArray:
+        """The statistic (B,) of columns (J, B); large values speak against calibration."""
+
+    def found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:
+        """What each component found, from the numbers (J, B), of which the first column is that of the sample."""
+        return ()
+
+    @property
+    @abstractmethod
+    def statistic_name(self) -> str:
+        """What the statistic is."""
+
+    def estimate(self, sample: Sample) -> float:
+        """The first of the numbers."""
+        return float(self.values(sample.predictions, np.asarray(sample.targets)[None])[0, 0])
+
+
+def standardised(values: FloatArray) -> FloatArray:
+    """Rows (J, B) in units of the standard deviations of the other columns around their means.
+
+    Each column is compared with all others, so that none is treated unlike another and one that is far out does not
+    hide itself. Rows that do not vary are 0.
+    """
+    return leave_one_out(values)[0]
+
+
+def leave_one_out(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Values (J, B) standardised by the mean and the standard deviation of the others, and skewness of the others."""
+    n = values.shape[1] - 1
+    middle = np.median(values, axis=1, keepdims=True)
+    size = np.abs(values - middle).max(axis=1, keepdims=True)
+    x = np.divide(values - middle, size, out=np.zeros_like(values), where=size > 1e-13 * np.abs(middle))
+    first, second, third = ((np.sum(x**power, axis=1, keepdims=True) - x**power) / n for power in (1, 2, 3))
+    variance = np.maximum(second - first**2, 0.0)
+    deviation = np.sqrt(np.where(variance > 1e-24, variance, 0.0))
+    # Where all others are equal any difference is as large as it can be.
+    z = np.divide(x - first, deviation, out=1e6 * np.sign(np.round(x - first, 12)), where=deviation > 0.0)
+    cubes = third - 3.0 * first * second + 2.0 * first**3
+    skewness = np.divide(cubes, deviation**3, out=np.zeros_like(x), where=deviation > 0.0)
+    return z, skewness
+
+
+def tail_exponents(column: FloatArray) -> FloatArray:
+    """``-log P(Z >= z)`` for values (B,) standardised by the others, with Z of Pearson type III of their skewness.
+
+    Monotone in z and finite. For a negative skewness Z is normal.
+    """
+    from scipy.special import gammaincc, gammaln, log_ndtr
+
+    z, skewness = (values[0] for values in leave_one_out(column[None]))
+    exponents = -log_ndtr(-z)
+    skewed = skewness > 1e-2
+    a = 4.0 / np.square(np.where(skewed, skewness, 1.0))
+    x = np.maximum(a + z * np.sqrt(a), 0.0)
+    tail = gammaincc(a, x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = x + gammaln(a) - (a - 1.0) * np.log(x) + np.log1p((1.0 - a) / x)
+        of_gamma = np.where(tail > 1e-250, -np.log(tail), far)
+    return np.asarray(np.where(skewed, of_gamma, exponents))

@@ -1,0 +1,65 @@
+"""The likelihood ratio of a mixture of alternatives to calibration."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest._types import Array, FloatArray
+from caltest._validation import at_least
+from caltest.alternatives import Alternatives, alternatives_for
+from caltest.estimators.base import Estimator
+from caltest.predictions import Predictions, Sample
+
+
+@dataclass(frozen=True)
+class LogLikelihoodRatio(Estimator):
+    """``log E`` with ``E = sum_k w_k prod_i Q_k(Y_i | P_i) / P_i(Y_i)``, for a list of alternatives Q_k to calibration.
+
+    The alternatives are fixed given the predictions: for classes other temperatures, labels at random and classes that
+    are too frequent; for continuous distributions shifted and scaled outcomes (``caltest.alternatives``). If the
+    predictions are calibrated, E has mean 1 whatever they are, so 1 / E bounds a p-value (``EValueBound``). It finds
+    what its alternatives describe with the power of a likelihood ratio, and can miss what none of them resembles.
+
+    Notes
+    -----
+    Time O(n k) for each alternative and O(n) for each of them and each redraw. ``TypeError`` for families whose
+    densities are not known: ensembles, counts, mixtures of vectors. Outcomes of predicted probability 0 count as
+    probability 5e-324.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ct.LogLikelihoodRatio()(p, y) > 100
+    True
+    """
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise for no predictions, and for families without known likelihood ratios."""
+        at_least(len(predictions), 1, "LogLikelihoodRatio")
+        if alternatives_for(predictions) is None:
+            raise TypeError(
+                f"predictions: got {predictions.family} predictions, for which no likelihood ratios are known here; "
+                "wanted classes or continuous distributions of numbers"
+            )
+
+    def estimate(self, sample: Sample) -> float:
+        """The estimate from a checked sample."""
+        return float(self.estimates(sample.predictions, np.asarray(sample.targets)[None])[0])
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """``log E`` for many targets, (B,)."""
+        alternatives = alternatives_for(predictions)
+        assert alternatives is not None
+        return log_ratios_of(alternatives, targets)
+
+    def describe(self, predictions: Predictions) -> str:
+        """What is estimated, in one line."""
+        return "log of the likelihood ratio of a mixture of alternatives to calibration"
+
+
+def log_ratios_of(alternatives: Alternatives, targets: Array) -> FloatArray:
+    """``log sum_k w_k prod_i Q_k / P_i`` for many targets, (B,)."""
+    logs = alternatives.log_ratios(targets) + alternatives.log_weights[:, None]
+    largest = logs.max(axis=0)
+    return np.asarray(largest + np.log(np.exp(logs - largest).sum(axis=0)))

@@ -1,0 +1,193 @@
+"""Proper scores above what they are on average if the predictions are calibrated, and moments of residuals."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest._loops.redraws import gathered_sums
+from caltest._types import Array, FloatArray
+from caltest._validation import at_least
+from caltest.estimators.base import Estimator
+from caltest.hscores import has_scores, scores_of
+from caltest.predictions import FinitePredictions, Predictions, Sample
+
+SMALLEST = 5e-324
+"""Probabilities of 0 count as this in logarithms."""
+
+
+class ExcessScore(Estimator):
+    """Mean of ``S(P, Y) - E S(P, Z)``, Z ~ P, for a score S of classes: 0 on average if predictions are calibrated."""
+
+    two_sided = True
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise for no predictions, and for families other than classes."""
+        at_least(len(predictions), 1, type(self).__name__)
+        if not isinstance(predictions.law, FinitePredictions):
+            raise TypeError(
+                f"predictions: got {predictions.family} predictions, wanted probabilities of classes for "
+                f"{type(self).__name__}; for numbers use ResidualMean() and ResidualSpread()"
+            )
+
+    @abstractmethod
+    def scores(self, probabilities: FloatArray) -> FloatArray:
+        """Scores of each outcome, (n, k)."""
+
+    def estimate(self, sample: Sample) -> float:
+        """The estimate from a checked sample."""
+        return float(self.estimates(sample.predictions, np.asarray(sample.targets)[None])[0])
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Estimates for many targets (B, n)."""
+        assert isinstance(predictions.law, FinitePredictions)
+        p = predictions.law.probabilities
+        scores = self.scores(p)
+        excess = scores - np.einsum("ik,ik->i", p, scores)[:, None]
+        return np.asarray(gathered_sums(excess, np.ascontiguousarray(targets)) / len(predictions))
+
+
+@dataclass(frozen=True)
+class ExcessLogScore(ExcessScore):
+    """Mean of ``-log p_Y`` minus the entropy of p: positive for overconfident predictions, negative for underconfident.
+
+    Divided by its standard deviation it is the score statistic for a temperature of the predictions at 1.
+    ``MonteCarloTest(ExcessLogScore())`` is exact and two-sided.
+
+    Notes
+    -----
+    Time O(n k) and O(n) for each redraw. Probabilities of 0 count as 5e-324. ``TypeError`` for other predictions than
+    those of classes.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> round(ct.ExcessLogScore()(p, y), 4)
+    -0.2912
+    """
+
+    def scores(self, probabilities: FloatArray) -> FloatArray:
+        """``-log p``."""
+        return np.asarray(-np.log(np.maximum(probabilities, SMALLEST)))
+
+    def describe(self, predictions: Predictions) -> str:
+        """What is estimated, in one line."""
+        return "mean log score minus the mean entropy"
+
+
+@dataclass(frozen=True)
+class ExcessBrierScore(ExcessScore):
+    """Mean of ``|e_Y - p|**2`` minus its expectation ``1 - |p|**2``: positive for overconfident predictions.
+
+    For binary predictions it is twice the numerator of Spiegelhalter's statistic, divided by n.
+
+    Notes
+    -----
+    Time O(n k) and O(n) for each redraw. ``TypeError`` for other predictions than those of classes.
+
+    Source: Spiegelhalter 1986, for binary predictions.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> round(ct.ExcessBrierScore()(p, y), 4)
+    -0.1384
+    """
+
+    def scores(self, probabilities: FloatArray) -> FloatArray:
+        """``1 - 2 p_y + |p|**2``."""
+        return np.asarray(1.0 - 2.0 * probabilities + np.square(probabilities).sum(axis=-1, keepdims=True))
+
+    def describe(self, predictions: Predictions) -> str:
+        """What is estimated, in one line."""
+        return "mean Brier score minus its expectation"
+
+
+class ResidualMoment(Estimator):
+    """A moment of standardised residuals of numbers or vectors."""
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise for no predictions, and for classes."""
+        at_least(len(predictions), 1, type(self).__name__)
+        if not has_scores(predictions):
+            raise TypeError(
+                f"predictions: got {predictions.family} predictions, wanted distributions of numbers or vectors for "
+                f"{type(self).__name__}; for classes use ExcessLogScore() and ExcessBrierScore()"
+            )
+
+    @abstractmethod
+    def moments(self, scores: FloatArray) -> FloatArray:
+        """The moment (B,) of scores (B, n) or (B, n, d)."""
+
+    def estimate(self, sample: Sample) -> float:
+        """The estimate from a checked sample."""
+        return float(self.estimates(sample.predictions, np.asarray(sample.targets)[None])[0])
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Estimates for many targets (B, n) or (B, n, d)."""
+        return self.moments(scores_of(predictions, targets).values)
+
+
+@dataclass(frozen=True)
+class ResidualMean(ResidualMoment):
+    """Squared length of the mean residual: are outcomes above or below what was predicted.
+
+    ``n |mean z|**2 - d`` with the residuals of ``caltest.hscores``: standardised for normal predictions, normal
+    quantiles of ``F(Y)`` for other continuous ones. If those predictions are calibrated, it is a chi-squared variable
+    of d degrees of freedom minus d.
+
+    Notes
+    -----
+    Time O(n d) for each redraw. ``TypeError`` for classes.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
+    >>> ct.MonteCarloTest(ct.ResidualMean(), n_resamples=99)(p, y, rng=1).pvalue
+    0.01
+    """
+
+    def moments(self, scores: FloatArray) -> FloatArray:
+        """``n |mean z|**2 - d``."""
+        mean = scores.mean(axis=1)
+        squares = np.square(mean) if mean.ndim == 1 else np.square(mean).sum(axis=1)
+        return np.asarray(scores.shape[1] * squares - (scores.shape[2] if scores.ndim == 3 else 1))
+
+    def describe(self, predictions: Predictions) -> str:
+        """What is estimated, in one line."""
+        return "squared mean of the standardised residuals"
+
+
+@dataclass(frozen=True)
+class ResidualSpread(ResidualMoment):
+    """Mean of ``|z|**2 / d - 1`` for the residuals z of d coordinates: positive where predictions are too narrow.
+
+    For normal predictions half of it, times d, is the excess of the log score. ``MonteCarloTest(ResidualSpread())`` is
+    exact and two-sided.
+
+    Notes
+    -----
+    Time O(n d) for each redraw. ``TypeError`` for classes.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> y = 1.3 * rng.normal(size=100)
+    >>> ct.MonteCarloTest(ct.ResidualSpread(), n_resamples=99)(ct.Normal(np.zeros(100), 1.0), y, rng=1).pvalue
+    0.01
+    """
+
+    two_sided = True
+
+    def moments(self, scores: FloatArray) -> FloatArray:
+        """``mean |z|**2 / d - 1``."""
+        return np.asarray(np.square(scores).reshape(scores.shape[0], -1).mean(axis=1) - 1.0)
+
+    def describe(self, predictions: Predictions) -> str:
+        """What is estimated, in one line."""
+        return "mean square of the standardised residuals - 1"

@@ -1,0 +1,60 @@
+"""Targets in units of what was predicted for them, for many redraws at once."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from caltest._types import Array, FloatArray
+from caltest.predictions import FinitePredictions, MvNormal, Normal, Predictions
+
+FARTHEST = 1.2e-16
+"""Levels this close to 0 or 1 are taken as this: beyond it 1 - u has no digits left."""
+
+
+class Scores(NamedTuple):
+    """Scores of targets, and whether they are standard normal given the predictions if these are calibrated."""
+
+    values: FloatArray
+    """(B, n) for numbers, (B, n, d) for vectors."""
+    are_normal: bool
+
+
+def scores_of(predictions: Predictions, targets: Array) -> Scores:
+    """Scores of targets (B, n) or (B, n, d): of mean 0 and variance 1, as far as possible.
+
+    Normal predictions: ``(y - m) / s``, and ``S**-1/2 (y - m)`` for vectors. Other continuous distributions of numbers:
+    the normal quantile of ``F(y)``. All others: differences to the mean, in units of the standard deviation, for
+    vectors of that of a coordinate on average. Predictions without spread have the score 0.
+    """
+    law = predictions.law
+    if isinstance(law, Normal):
+        return Scores(_ratio(targets - law.mean, law.scale), True)
+    if isinstance(law, MvNormal) and not law.is_singular:
+        return Scores(law.standardised(targets)[1], True)
+    if is_continuous(law):
+        from scipy.special import ndtri
+
+        return Scores(ndtri(np.clip(law.cdf(targets), FARTHEST, 1.0 - FARTHEST)), True)
+    mean, variance = law.moments()
+    if targets.ndim == 3:
+        return Scores(_ratio(targets - mean, np.sqrt(variance / mean.shape[-1])[:, None]), False)
+    return Scores(_ratio(targets - mean, np.sqrt(variance)), False)
+
+
+def has_scores(predictions: Predictions) -> bool:
+    """Whether targets are numbers or vectors; classes have none."""
+    return not isinstance(predictions.law, FinitePredictions)
+
+
+def is_continuous(law: Predictions) -> bool:
+    """Whether all predictions are continuous distributions of a number, with a distribution function."""
+    try:
+        law.check_continuous()
+        law.cdf(np.zeros((0, len(law))))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _ratio(differences: FloatArray, scale: FloatArray) -> FloatArray:
+    return np.divide(differences, scale, out=np.zeros(np.shape(differences)), where=scale > 0.0)
