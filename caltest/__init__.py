@@ -39,6 +39,7 @@ from caltest.calibration_test import (
     DistributionFreeSKCETest,
     LikelihoodRatioTest,
     MonteCarloTest,
+    OmnibusTest,
     PearsonSKCETest,
     calibration_test,
 )
@@ -184,6 +185,7 @@ __all__ = [
     "NormalNull",
     "Null",
     "Omnibus",
+    "OmnibusTest",
     "Ordinal",
     "PearsonNull",
     "PearsonSKCETest",

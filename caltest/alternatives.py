@@ -12,7 +12,7 @@ import numpy as np
 
 from caltest._loops.redraws import gathered_sums, sums_by_label
 from caltest._types import Array, FloatArray
-from caltest.hscores import is_continuous, scores_of
+from caltest.hscores import FARTHEST, is_continuous, scores_of
 from caltest.predictions import Categorical, FinitePredictions, MvNormal, Normal, Predictions
 
 TEMPERATURES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
@@ -164,7 +164,7 @@ class NormalAlternatives(Alternatives):
             return law.of_standardised(z)
         from scipy.special import ndtr
 
-        return law.quantile(np.clip(ndtr(z), 0.0, 1.0))
+        return law.quantile(np.clip(ndtr(z), FARTHEST, 1.0 - FARTHEST))
 
 
 def alternatives_for(predictions: Predictions) -> Alternatives | None:

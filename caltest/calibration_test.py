@@ -12,7 +12,7 @@ from caltest._progress import progress_bars
 from caltest._types import ArrayLike
 from caltest._validation import at_least, switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
-from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator, LogLikelihoodRatio
+from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator, LogLikelihoodRatio, Omnibus
 from caltest.estimators.base import median_notes, some_predictions
 from caltest.kernels import PairKernel, ProductKernel, RadialKernel
 from caltest.nulls import (
@@ -168,9 +168,9 @@ class CalibrationTest:
             null_distribution=draws,
             n_resamples=None if draws is None else draws.size,
             seed=seed if self.null.uses_random_numbers else None,
-            notes=(*notes, *self.null.notes(estimator, n), *outcome.notes),
+            notes=(*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes),
             components=outcome.components,
-            finding=outcome.components[0].finding if outcome.components else outcome.finding,
+            finding=outcome.finding,
         )
 
 
@@ -187,6 +187,22 @@ class MonteCarloTest(CalibrationTest):
 
     def __init__(self, estimator: Estimator, n_resamples: int = 999) -> None:
         super().__init__(estimator, ConditionalMonteCarlo(n_resamples))
+
+
+class OmnibusTest(CalibrationTest):
+    """Exact test with kernels, scores and likelihood ratios together, the default test. See ``Omnibus``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> result = ct.OmnibusTest(n_resamples=99)(p, y, rng=1)
+    >>> result.pvalue, result.finding
+    (0.01, 'predictions are underconfident: outcomes follow them at temperature 0.33')
+    """
+
+    def __init__(self, kernel: ProductKernel | None = None, n_resamples: int = 999) -> None:
+        super().__init__(Omnibus(kernel), ConditionalMonteCarlo(n_resamples))
 
 
 class LikelihoodRatioTest(CalibrationTest):
@@ -312,8 +328,9 @@ def calibration_test(
 ) -> CalibrationTestResult:
     """Test whether predictions are calibrated, with a p-value that is valid for every sample size.
 
-    The unbiased squared kernel calibration error is compared with its values for targets redrawn from the
-    predictions (``MonteCarloTest(SKCE(kernel))``).
+    The test combines kernel errors of several bandwidths, scores and the likelihood ratio of common errors, each
+    compared with its values for targets redrawn from the predictions (``OmnibusTest``). The result says which of them
+    speaks most against calibration, and in which direction.
 
     Parameters
     ----------
@@ -324,12 +341,14 @@ def calibration_test(
     targets
         Outcomes: (n,) labels 0..k-1, 0/1 or booleans, counts or real numbers; (n, d) for predictions of vectors.
     kernel
-        Default: that of the family, with the median bandwidth: ``exp(-TV / median) x [y = y']`` for classes,
-        ``exp(-W2 / median)`` times a Gaussian kernel of the targets for normal distributions; ``default_kernel()`` of
-        the predictions returns it. Where most
-        predictions are identical the median of the positive distances is used, and the result says so.
+        Test with the unbiased squared kernel calibration error of this kernel alone (``MonteCarloTest(SKCE(kernel))``).
+        By default kernels are that of the family, with the median bandwidth, and others: ``exp(-TV / median)`` times
+        ``[y = y']`` for classes, ``exp(-W2 / median)`` times a Gaussian kernel of the targets for normal distributions;
+        ``default_kernel()`` of the predictions returns it. Where most predictions are identical the median of the
+        positive distances is used, and the result says so.
     n_resamples
-        Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1).
+        Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1), or 0 if an outcome occurred that its
+        prediction excludes.
     classes
         Names of the classes in the order of the columns, if the targets are names.
     rng
@@ -352,22 +371,24 @@ def calibration_test(
     Notes
     -----
     Assumes that the targets are independent given the predictions and were not used to fit the model. Time O(n**2) for
-    classes and real targets, O(n n_resamples) for binary predictions; memory O(n n_resamples). See
-    ``ConditionalMonteCarlo``, and ``LowRankSKCE`` for more than about 50 000 predictions of several classes.
+    up to 10 000 predictions of classes or 500 of real targets, O(n n_resamples) for more and for binary predictions;
+    memory O(n n_resamples). See ``Omnibus`` and ``ConditionalMonteCarlo``.
 
     Examples
     --------
     >>> import caltest as ct
-    >>> predictions, labels = ct.load_digits_predictions()["naive Bayes"]
+    >>> predictions, labels = ct.load_digits_predictions()["random forest"]
     >>> result = ct.calibration_test(predictions, labels, rng=1)
-    >>> result.pvalue
-    0.001
+    >>> result.pvalue, result.finding
+    (0.001, 'predictions are underconfident: outcomes follow them at temperature 0.33')
     """
     sample = as_sample(predictions, targets, classes)
     at_least(len(sample), 2, "the unbiased SKCE")
+    if kernel is not None:
+        return MonteCarloTest(SKCE(kernel), n_resamples).on(sample, rng=rng, progress=progress)
     with progress_bars(switch("progress", progress)):
-        chosen, notes = (kernel, ()) if kernel is not None else default_kernel(sample.predictions)
-    result = MonteCarloTest(SKCE(chosen), n_resamples).on(sample, rng=rng, progress=progress)
+        chosen, notes = default_kernel(sample.predictions)
+    result = OmnibusTest(chosen, n_resamples).on(sample, rng=rng, progress=progress)
     return replace(result, notes=(*result.notes, *notes))
 
 

@@ -74,8 +74,8 @@ class ComponentResult:
     --------
     >>> import caltest as ct
     >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> [component.name for component in ct.calibration_test(p, y, n_resamples=99, rng=1).components]
-    ['kernel error', 'log score', 'Brier score', 'likelihood ratio']
+    >>> [component.name for component in ct.calibration_test(p, y, rng=1).components]
+    ['likelihood ratio', 'kernel error', 'Brier score', 'log score']
     """
 
     name: str
@@ -129,7 +129,7 @@ class CalibrationTestResult:
     >>> p, y = ct.load_digits_predictions()["random forest"]
     >>> result = ct.calibration_test(p, y, rng=1)
     >>> result
-    <MonteCarloTest: p = 0.001 (exact), n = 899>
+    <OmnibusTest: p = 0.001 (exact), n = 899>
     >>> result.verdict(0.01)
     'reject calibration at the 1 % level: the predictions cannot be taken at face value'
     """

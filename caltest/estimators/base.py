@@ -71,6 +71,10 @@ class Estimator(ABC):
         """What readers of an estimate from n observations should know, before the settings are resolved."""
         return ()
 
+    def resolved_notes(self) -> tuple[str, ...]:
+        """What readers should know of the settings that were computed from the predictions."""
+        return ()
+
     def hypothesis(self, predictions: Predictions) -> str:
         """What is tested, as a formula."""
         return predictions.hypothesis

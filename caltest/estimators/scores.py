@@ -64,7 +64,7 @@ class ExcessLogScore(ExcessScore):
     >>> import caltest as ct
     >>> p, y = ct.load_digits_predictions()["random forest"]
     >>> round(ct.ExcessLogScore()(p, y), 4)
-    -0.2912
+    -0.5734
     """
 
     def scores(self, probabilities: FloatArray) -> FloatArray:
@@ -93,7 +93,7 @@ class ExcessBrierScore(ExcessScore):
     >>> import caltest as ct
     >>> p, y = ct.load_digits_predictions()["random forest"]
     >>> round(ct.ExcessBrierScore()(p, y), 4)
-    -0.1384
+    -0.2642
     """
 
     def scores(self, probabilities: FloatArray) -> FloatArray:
@@ -177,7 +177,7 @@ class ResidualSpread(ResidualMoment):
     >>> import caltest as ct
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
-    >>> y = 1.3 * rng.normal(size=100)
+    >>> y = 1.5 * rng.normal(size=100)
     >>> ct.MonteCarloTest(ct.ResidualSpread(), n_resamples=99)(ct.Normal(np.zeros(100), 1.0), y, rng=1).pvalue
     0.01
     """

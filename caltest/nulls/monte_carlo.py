@@ -105,9 +105,12 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         outcome = self._ranked(float(values[0, 0]), float(statistics[0]), statistics[1:], rng)
         if not isinstance(estimator, JointEstimator):
             return outcome
-        is_excluded = estimator.impossible_excluded and sample.impossible.size > 0
-        pvalue = 0.0 if is_excluded else outcome.pvalue
-        return replace(outcome, pvalue=pvalue, components=estimator.found(sample, values))
+        outcome = replace(outcome, estimate=estimator.estimate(sample))
+        components = estimator.found(sample, values)
+        outcome = replace(outcome, components=components, finding=components[0].finding if components else None)
+        if not (estimator.impossible_excluded and sample.impossible.size):
+            return outcome
+        return replace(outcome, pvalue=0.0, finding=f"outcomes occurred that were predicted not to; {outcome.finding}")
 
     def resample(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator

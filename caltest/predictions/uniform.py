@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import real_array, same_length
+from caltest._validation import levels, real_array, same_length
 from caltest.kernels import (
     Euclidean,
     ExponentialKernel,
@@ -84,6 +84,17 @@ class StandardUniform(Predictions):
     def target_scale(self) -> float:
         """Standard deviation."""
         return float(1.0 / np.sqrt(12.0))
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """1/2 and 1/12 for each, (..., n)."""
+        return np.full(self._shape, 0.5), np.full(self._shape, 1.0 / 12.0)
+
+    def check_continuous(self) -> None:
+        """All of them are."""
+
+    def quantile(self, level: ArrayLike) -> FloatArray:
+        """The level itself."""
+        return np.broadcast_to(levels("level", level), np.broadcast_shapes(np.shape(level), self._shape)).copy()
 
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= u) = u``."""

@@ -1,0 +1,114 @@
+"""Likelihood ratios have mean 1, and alternatives are what they say."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest import alternatives as alternatives_module
+from caltest.alternatives import alternatives_for
+from caltest.estimators.likelihood_ratio import log_ratios_of
+
+P = np.random.default_rng(1).dirichlet(np.full(3, 0.5), 3)
+
+
+def test_ratios_of_classes_have_mean_one_by_enumeration():
+    """That of each alternative, and of their mixture; outcomes of probability 0 included."""
+    p = P.copy()
+    p[1] = [0.25, 0.0, 0.75]
+    alternatives = alternatives_for(ct.Categorical(p))
+    labels = np.array(list(product(range(3), repeat=3)))
+    probabilities = p[0, labels[:, 0]] * p[1, labels[:, 1]] * p[2, labels[:, 2]]
+    possible = probabilities > 0.0
+    assert np.exp(alternatives.log_weights).sum() == pytest.approx(1.0, rel=1e-14)
+    ratios = np.exp(alternatives.log_ratios(labels[possible]))
+    means = ratios @ probabilities[possible]
+    # What leaves the support is missing from the mean.
+    laws = np.stack([alternatives._law(member) for member in range(len(alternatives.members))])
+    kept = np.array([np.prod([law[0, a] * law[1, b] * law[2, c] for a, b, c in [y]]) for law in laws for y in labels])
+    kept = kept.reshape(len(laws), -1)[:, possible].sum(axis=1)
+    assert means == pytest.approx(kept, rel=1e-12)
+    assert (means <= 1.0 + 1e-12).all()
+    interior = alternatives_for(ct.Categorical(P))
+    weights = P[0, labels[:, 0]] * P[1, labels[:, 1]] * P[2, labels[:, 2]]
+    assert np.exp(log_ratios_of(interior, labels)) @ weights == pytest.approx(1.0, rel=1e-12)
+
+
+def test_ratios_of_classes_are_ratios_of_probabilities():
+    alternatives = alternatives_for(ct.Categorical(P))
+    y = np.array([2, 0, 1])
+    for member, ratio in enumerate(alternatives.log_ratios(y[None])[:, 0]):
+        law = alternatives._law(member)
+        assert law.sum(axis=1) == pytest.approx(np.ones(3), rel=1e-14)
+        assert ratio == pytest.approx(np.log(law[np.arange(3), y] / P[np.arange(3), y]).sum(), rel=1e-11, abs=1e-13)
+
+
+def test_words_of_the_alternatives_of_classes():
+    alternatives = alternatives_for(ct.Categorical(np.random.default_rng(2).dirichlet(np.full(4, 0.3), 2000)))
+    words = {}
+    for member, alternative in enumerate(alternatives.members):
+        words[alternative.finding] = alternatives.sample(member, np.random.default_rng(3), 1)[0]
+    for finding, labels in words.items():
+        if (
+            "2 % of the" not in finding
+            and "5 % of the" not in finding
+            and "1.1" not in finding
+            and "0.9" not in finding
+        ):
+            assert alternatives.most_likely(labels) == finding
+    assert any("class 3 occurs more often than predicted, by 40 % of the rest" in one for one in words)
+    assert any("overconfident: outcomes follow them at temperature 3" in one for one in words)
+
+
+@pytest.mark.parametrize(
+    "predictions",
+    [
+        ct.Normal([0.0, 1.0, -2.0], [1.0, 0.5, 3.0]),
+        ct.Gamma([1.0, 4.0, 2.5], [1.0, 0.5, 2.0]),
+        ct.MvNormal(np.arange(6.0).reshape(3, 2), [[1.0, 2.0], [0.5, 0.1], [1.0, 1.0]]),
+    ],
+    ids=lambda p: p.family,
+)
+def test_ratios_of_numbers_are_ratios_of_densities(predictions):
+    alternatives = alternatives_for(predictions)
+    rng = np.random.default_rng(4)
+    y = predictions.sample(rng)
+    z = y if predictions.family != "Gamma" else stats.norm.ppf(predictions.cdf(y))
+    if predictions.family == "Normal":
+        z = (y - predictions.mean) / predictions.scale
+    if predictions.family == "MvNormal":
+        z = (y - predictions.mean) / np.sqrt(predictions.covariance)
+    vectors = z.reshape(3, -1)
+    ratios = alternatives.log_ratios(y[None])[:, 0]
+    for member, ratio in enumerate(ratios):
+        drawn = alternatives.sample(member, np.random.default_rng(5), 4000)
+        shift, scale = np.zeros(vectors.shape[1]), 1.0
+        if member < alternatives._shifts.size:
+            shift[alternatives._coordinates[member]] = alternatives._shifts[member]
+        else:
+            scale = alternatives_module.SCALES[member - alternatives._shifts.size]
+        densities = stats.norm(shift, scale).logpdf(vectors) - stats.norm.logpdf(vectors)
+        assert ratio == pytest.approx(densities.sum(), rel=1e-10, abs=1e-10)
+        assert drawn.shape == (4000, *y.shape)
+        if predictions.family == "Normal":
+            scores = (drawn - predictions.mean) / predictions.scale
+            assert scores.mean() == pytest.approx(shift[0], abs=4.5 * scale / np.sqrt(12000))
+            assert scores.std() == pytest.approx(scale, rel=0.04)
+    assert np.exp(alternatives.log_weights).sum() == pytest.approx(1.0, rel=1e-14)
+
+
+def test_mean_of_the_ratio_of_numbers_is_one():
+    predictions = ct.Gamma(np.array([2.0, 5.0]), 1.0)
+    alternatives = alternatives_for(predictions)
+    ratios = np.exp(log_ratios_of(alternatives, predictions.sample(6, 200_000)))
+    assert ratios.mean() == pytest.approx(1.0, abs=4.5 * ratios.std() / np.sqrt(200_000))
+
+
+def test_families_without_densities():
+    assert alternatives_for(ct.Ensemble([[0.0, 1.0]])) is None
+    assert alternatives_for(ct.Poisson([1.0])) is None
+    assert alternatives_for(ct.MvNormal([[0.0, 1.0]], [[1.0, 0.0]])) is None
+    with pytest.raises(TypeError, match="got Ensemble predictions, for which no likelihood ratios are known"):
+        ct.LogLikelihoodRatio()(ct.Ensemble([[0.0, 1.0]]), [1.0])
