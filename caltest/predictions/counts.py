@@ -13,7 +13,7 @@ from caltest._loops.recursion import STEP, probabilities_between
 from caltest._loops.tiles import PRODUCT, sum_over_coordinates
 from caltest._numerics import check_memory, ranges
 from caltest._threads import threaded
-from caltest._types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import same_length, whole_counts
 from caltest.kernels import (
     MMD,
@@ -340,12 +340,13 @@ class CountPredictions(Predictions):
         """
         self._check_kernel(kernel)
         first, stop = self._window()
-        outside = np.unique(targets[(targets < first) | (targets >= stop)]).astype(np.intp)
+        parts = list(ranges(targets.shape[0], max(1, PART // len(self))))
+        outside = np.unique(np.concatenate([_outside(targets[part], first, stop) for part in parts]))
         if stop - first + outside.size > MOST_OUTCOMES:
             return None
         counts = np.concatenate([np.arange(first, stop), outside])
         labels = np.empty(targets.shape, dtype=np.min_scalar_type(counts.size - 1))
-        for part in ranges(targets.shape[0], max(1, PART // len(self))):
+        for part in parts:
             some = targets[part].astype(np.intp)
             inside = (some >= first) & (some < stop)
             labels[part] = np.where(inside, some - first, stop - first + np.searchsorted(outside, some))
@@ -435,6 +436,13 @@ class CountPredictions(Predictions):
 def _smallest(counts: Array) -> Array:
     """Counts in the smallest unsigned type that holds them."""
     return counts.astype(np.min_scalar_type(int(counts.max())))
+
+
+def _outside(counts: Array, first: int, stop: int) -> IntArray:
+    """The counts that are not from first to stop - 1."""
+    # As signed numbers: numpy 2.0 can crash where small unsigned ones are compared with larger Python integers.
+    signed = counts.astype(np.intp)
+    return signed[(signed < first) | (signed >= stop)]
 
 
 def _bisected(is_far: Any, near: FloatArray, far: FloatArray) -> FloatArray:

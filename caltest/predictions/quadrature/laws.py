@@ -87,7 +87,8 @@ def unit_laws(
 
 
 def _rows(*numbers: FloatArray | float) -> FloatArray:
-    return np.stack(np.broadcast_arrays(*numbers), axis=-1)
+    shape = np.broadcast_shapes(*map(np.shape, numbers))
+    return np.stack([np.broadcast_to(one, shape) for one in numbers], axis=-1)
 
 
 def stirling_rest(x: FloatArray) -> FloatArray:
