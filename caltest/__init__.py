@@ -24,6 +24,8 @@ A_l: normal limit                     ``NormalNull``                ``caltest.nu
 A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nulls.bootstrap``
 C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.consistency``
 Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.hotelling``
+eigenvalues of h: limit law           ``SpectralNull``              ``caltest.nulls.spectral``
+pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.cross``
 ====================================  ============================  ===================================
 """
 
@@ -41,7 +43,7 @@ from caltest.calibration_test import (
     calibration_test,
 )
 from caltest.datasets import load_digits_predictions
-from caltest.estimators import ECE, MMCE, SKCE, UCME, BlockSKCE, EstimateAccumulator, Estimator, LowRankSKCE
+from caltest.estimators import ECE, MMCE, SKCE, UCME, BlockSKCE, CrossSKCE, EstimateAccumulator, Estimator, LowRankSKCE
 from caltest.kernels import (
     MMD,
     Cityblock,
@@ -64,14 +66,33 @@ from caltest.kernels import (
     Wasserstein,
     Wasserstein1,
 )
+from caltest.named_tests import (
+    CertifiedCrossSKCETest,
+    ConditionalSpectralSKCETest,
+    CrossSKCETest,
+    GammaSKCETest,
+    MultiplierSKCETest,
+    ScoreCMETest,
+    SpectralSKCETest,
+    StudentisedCrossSKCETest,
+)
 from caltest.nulls import (
     ArconesGineBootstrap,
     ConditionalMonteCarlo,
+    ConditionalSpectralNull,
     ConsistencyResampling,
+    CrossChernoffBound,
+    CrossNormalNull,
+    CrossSaddlepointNull,
     DistributionFreeBound,
+    GammaNull,
     HotellingNull,
+    KnownCovarianceMonteCarlo,
+    KnownCovarianceNull,
+    MultiplierBootstrap,
     NormalNull,
     Null,
+    SpectralNull,
 )
 from caltest.predictions import (
     Bernoulli,
@@ -120,12 +141,20 @@ __all__ = [
     "CalibrationTestAccumulator",
     "CalibrationTestResult",
     "Categorical",
+    "CertifiedCrossSKCETest",
     "Cityblock",
     "ClosedFormMissing",
     "ConditionalMonteCarlo",
+    "ConditionalSpectralNull",
+    "ConditionalSpectralSKCETest",
     "ConfidenceInterval",
     "ConsistencyResampling",
     "ConsistencyTest",
+    "CrossChernoffBound",
+    "CrossNormalNull",
+    "CrossSKCE",
+    "CrossSKCETest",
+    "CrossSaddlepointNull",
     "DeltaKernel",
     "DistributionFreeBound",
     "DistributionFreeSKCETest",
@@ -136,9 +165,13 @@ __all__ = [
     "Euclidean",
     "ExponentialKernel",
     "Gamma",
+    "GammaNull",
+    "GammaSKCETest",
     "GaussianKernel",
     "HotellingNull",
     "KernelWarning",
+    "KnownCovarianceMonteCarlo",
+    "KnownCovarianceNull",
     "Laplace",
     "LaplacianKernel",
     "LogNormal",
@@ -149,6 +182,8 @@ __all__ = [
     "Mixture",
     "MixtureWasserstein",
     "MonteCarloTest",
+    "MultiplierBootstrap",
+    "MultiplierSKCETest",
     "MvNormal",
     "NegativeBinomial",
     "Normal",
@@ -162,8 +197,12 @@ __all__ = [
     "QuantileForecast",
     "RationalQuadraticKernel",
     "Residuals",
+    "ScoreCMETest",
+    "SpectralNull",
+    "SpectralSKCETest",
     "SquaredEuclidean",
     "StudentT",
+    "StudentisedCrossSKCETest",
     "SumKernel",
     "SumOfProducts",
     "TotalVariation",

@@ -9,6 +9,7 @@ from caltest.estimators.base import (
     UStatistic,
     VectorMean,
 )
+from caltest.estimators.cross import CrossSKCE, OutcomeTerms
 from caltest.estimators.ece import ECE
 from caltest.estimators.low_rank import LowRankSKCE
 from caltest.estimators.mmce import MMCE
@@ -24,11 +25,13 @@ __all__ = [
     "Accumulator",
     "BlockSKCE",
     "BoundedEstimator",
+    "CrossSKCE",
     "EstimateAccumulator",
     "Estimator",
     "LowRankSKCE",
     "MeanOfTerms",
     "Moments",
+    "OutcomeTerms",
     "SummableEstimator",
     "UStatistic",
     "VectorMean",
