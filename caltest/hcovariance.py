@@ -8,7 +8,7 @@ from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
 from caltest.hstatistics import deviations
 from caltest.kernels import GaussianKernel, PairKernel, TargetKernel
-from caltest.predictions import ClosedFormMissing, FinitePredictions, Predictions, Sample
+from caltest.predictions import ClosedFormMissing, CountPredictions, FinitePredictions, Predictions, Sample
 
 DRAWS = 256
 """Targets of each prediction that are drawn where the covariance has no formula."""
@@ -26,12 +26,15 @@ def deviation_covariance(
     """``V = sum_i Cov(D_i)``, (J, J), with ``D_ij = k(T_j, (p_i, Z_i)) - E k(T_j, (p_i, Z_i))`` and Z_i ~ p_i.
 
     A sum over outcomes if they are finitely many. For Gaussian kernels of targets products of kernels are Gaussian
-    functions again, ``k(z, u) k'(z, u') = c k''(z, m)``, whose expectations the family knows. Otherwise, a mean over
-    256 draws of the targets. Time O(n J**2) times the cost of an expectation, memory a few MB.
+    functions again, ``k(z, u) k'(z, u') = c k''(z, m)``, whose expectations a family of real targets knows. Otherwise,
+    and for counts, a mean over 256 draws of the targets. Time O(n J**2) times the cost of an expectation, memory a few MB.
     """
     if isinstance(predictions.law, FinitePredictions):
         return _finite_covariance(kernel, predictions, locations)
-    if all(isinstance(term, GaussianKernel) for one in kernel.products for _, term in one.target_kernel.weighted_terms):
+    terms = [term for one in kernel.products for _, term in one.target_kernel.weighted_terms]
+    # Between two counts there are no counts, so that expectations of kernels at middles are not defined.
+    is_real = not isinstance(predictions.law, CountPredictions)
+    if is_real and all(isinstance(term, GaussianKernel) for term in terms):
         try:
             return _gaussian_covariance(kernel, predictions, locations)
         except ClosedFormMissing:

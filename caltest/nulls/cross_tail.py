@@ -159,8 +159,8 @@ class CrossSaddlepointNull(CrossTail):
     Notes
     -----
     For predictions with finitely many outcomes (``TypeError`` otherwise). Assumes that the targets are independent
-    given the predictions. An approximation without a sample size at which it begins: it is off only where so few
-    targets are uncertain that S has few values. 1 where no target is uncertain. Time O(n**2 k), memory O(n k), no
+    given the predictions. Too small, by up to a half, where S has few values: few uncertain targets, or predictions of
+    two classes that are all alike. 1 where no target is uncertain. Time O(n**2 k), memory O(n k), no
     random numbers.
 
     Sources: Lugannani and Rice 1980; Shekhar, Kim and Ramdas 2022 for the statistic.
