@@ -18,6 +18,9 @@ from caltest.predictions import Sample
 
 Multiplier = Literal["rademacher", "gaussian"]
 
+FEW: dict[Multiplier, str] = {"rademacher": "up to 10 %", "gaussian": "up to 10 %, or 7 % for n = 50,"}
+"""Rejection rates of binary predictions close to 0 and 1, for 16 observations or as many as are named."""
+
 
 @dataclass(frozen=True)
 class MultiplierBootstrap(ResamplingNull):
@@ -79,6 +82,12 @@ class MultiplierBootstrap(ResamplingNull):
         results = run(_draws, [(kernel, sample, diagonal, self.multiplier, part) for part in parts], "bootstrap")
         estimate = (results[0][1] - float(diagonal.sum())) / (n * (n - 1))
         return estimate, n * estimate, np.concatenate([draws for draws, _ in results])
+
+    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+        """A caution for few observations."""
+        if n >= (50 if self.multiplier == "rademacher" else 100):
+            return ()
+        return (f"only {n} observations: {FEW[self.multiplier]} of calibrated models are rejected at the 5 % level",)
 
     def describe(self) -> str:
         """The null in one line."""

@@ -89,6 +89,12 @@ class SpectralNull(LimitLaw):
         law = spectrum(matrix, self.n_eigenvalues)
         return Outcome(estimate, n * estimate, tail_probability(law, n * estimate, self.tail))
 
+    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+        """A caution for few observations."""
+        if n >= 250:
+            return ()
+        return (f"only {n} observations: with many classes the test is too conservative, it rejects too rarely",)
+
     def describe(self) -> str:
         """The null in one line."""
         return f"limit law with the spectrum of h, {self._law_name()}"

@@ -54,7 +54,10 @@ def test_covariance_of_classes_by_enumeration():
 
 def test_covariance_does_not_depend_on_the_parts(monkeypatch):
     locations = NORMAL.take(slice(0, 4))
-    cases = [(TV, ct.Categorical(P), Sample(ct.Categorical(P[:5]), Y[:5])), (W2, NORMAL, Sample(locations, TARGETS[:4]))]
+    cases = [
+        (TV, ct.Categorical(P), Sample(ct.Categorical(P[:5]), Y[:5])),
+        (W2, NORMAL, Sample(locations, TARGETS[:4])),
+    ]
     whole = [covariance(*case) for case in cases]
     monkeypatch.setattr(hcovariance, "PART", 1)
     for case, other in zip(cases, whole, strict=True):

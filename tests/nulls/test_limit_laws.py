@@ -31,9 +31,7 @@ def off_diagonal(matrix):
 
 
 @pytest.mark.parametrize("multiplier", ["rademacher", "gaussian"])
-@pytest.mark.parametrize(
-    ("kernel", "p", "y"), [(TV, P, Y), (TV, P[:, 0], (Y == 0).astype(int)), (W2, NORMAL, TARGETS)]
-)
+@pytest.mark.parametrize(("kernel", "p", "y"), [(TV, P, Y), (TV, P[:, 0], (Y == 0).astype(int)), (W2, NORMAL, TARGETS)])
 def test_multiplier_bootstrap_by_hand(multiplier, kernel, p, y):
     result = ct.MultiplierSKCETest(kernel, 70, multiplier=multiplier)(p, y, rng=3)
     h = off_diagonal(h_matrix(ct.Bernoulli(p) if np.ndim(p) == 1 and p is not NORMAL else p, y, kernel))
