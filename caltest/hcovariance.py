@@ -27,7 +27,8 @@ def deviation_covariance(
 
     A sum over outcomes if they are finitely many. For Gaussian kernels of targets products of kernels are Gaussian
     functions again, ``k(z, u) k'(z, u') = c k''(z, m)``, whose expectations a family of real targets knows. Otherwise,
-    and for counts, a mean over 256 draws of the targets. Time O(n J**2) times the cost of an expectation, memory a few MB.
+    and for counts, a mean over 256 draws of the targets. Time O(n J**2) times the cost of an expectation, memory a
+    few MB.
     """
     if isinstance(predictions.law, FinitePredictions):
         return _finite_covariance(kernel, predictions, locations)

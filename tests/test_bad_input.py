@@ -623,7 +623,7 @@ def test_bad_law_of_hotelling():
 def test_bad_settings_of_limit_laws():
     with pytest.raises(ValueError, match="tail: got 'davies', wanted one of exact, saddlepoint, pearson3, satt"):
         ct.SpectralNull(tail="davies")
-    with pytest.raises(ValueError, match="tail: got 'satterthwaite', wanted one of exact, saddlepoint, pearson3$"):
+    with pytest.raises(ValueError, match=r"tail: got 'satterthwaite', wanted one of exact, saddlepoint, pearson3$"):
         ct.ConditionalSpectralNull(tail="satterthwaite")
     with pytest.raises(ValueError, match='multiplier: got \'mammen\', wanted "rademacher" or "gaussian"'):
         ct.MultiplierBootstrap(multiplier="mammen")
