@@ -101,8 +101,8 @@ def conditional_spectrum(kernel: PairKernel, predictions: Predictions, n_eigenva
     def times(vector: FloatArray) -> FloatArray:
         total = np.zeros((n, rank))
         for one, weight in zip(blocks, weights, strict=True):
-            vectors = np.einsum("isr,ir->is", one, vector.reshape(n, rank))
-            total += np.einsum("isr,is->ir", one, weight @ vectors)
+            vectors = (one @ vector.reshape(n, rank, 1))[:, :, 0]
+            total += (one.swapaxes(1, 2) @ (weight @ vectors)[:, :, None])[:, :, 0]
         return total.reshape(-1)
 
     if count == size:
@@ -126,7 +126,7 @@ def _blocks(kernel: PairKernel, predictions: Predictions) -> tuple[list[FloatArr
     law = predictions.law
     assert isinstance(law, FinitePredictions)
     n, k = len(law), law.n_classes
-    check_memory(24 * n * n * len(kernel.products), "the kernel of all pairs", INSTEAD)
+    check_memory(24 * n * (n + k * k) * len(kernel.products), "the kernel of all pairs", INSTEAD)
     roots = np.sqrt(law.probabilities)
     # diag(p) - p p' is the square of diag(sqrt p) (I - sqrt(p) sqrt(p)'), whose last factor is a projection.
     projections = np.eye(k) - roots[:, :, None] * roots[:, None, :]
@@ -155,7 +155,7 @@ def _square_sum(blocks: list[FloatArray], weights: list[FloatArray]) -> float:
     for one, weight in zip(blocks, weights, strict=True):
         for other, other_weight in zip(blocks, weights, strict=True):
             # tr(B_i' B_j C_j' C_i) is a scalar product of the matrices C_i B_i' and C_j B_j'.
-            crossed = np.einsum("isr,itr->ist", one, other).reshape(len(one), -1)
+            crossed = (one @ other.swapaxes(1, 2)).reshape(len(one), -1)
             total += float(np.vdot(weight * other_weight, crossed @ crossed.T))
     return total
 
@@ -172,5 +172,5 @@ def _largest(times: Callable[[FloatArray], FloatArray], size: int, count: int, w
 
     start = np.random.default_rng(1).standard_normal(size)
     operator = LinearOperator((size, size), matvec=times, dtype=np.float64)
-    values: FloatArray = eigsh(operator, k=count, which=which, v0=start, return_eigenvectors=False, tol=1e-10)
+    values: FloatArray = eigsh(operator, k=count, which=which, v0=start, return_eigenvectors=False, tol=1e-6)
     return values

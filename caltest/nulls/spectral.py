@@ -36,8 +36,8 @@ class LimitLaw(Null):
         self._check_unbiased(estimator)
 
     def _law_name(self) -> str:
-        number = "all" if self.n_eigenvalues is None else f"the {self.n_eigenvalues} largest"
-        return f"{number} eigenvalues, {self.tail} tail"
+        number = "" if self.n_eigenvalues is None else f"the {self.n_eigenvalues} largest "
+        return f"{number}eigenvalues, {self.tail} tail"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class SpectralNull(LimitLaw):
         chi-squared variable with their sum and sum of squares. Default: all up to n = 1500, 100 beyond.
     tail
         How the tail of the law is computed: ``"exact"`` by numerical inversion to ten digits, ``"saddlepoint"`` within
-        about 15 % at any size, ``"pearson3"`` or ``"satterthwaite"`` from three or two moments, good for p-values above
+        about 16 % at any size, ``"pearson3"`` or ``"satterthwaite"`` from three or two moments, good for p-values above
         a percent.
 
     Raises
@@ -64,8 +64,8 @@ class SpectralNull(LimitLaw):
 
     Notes
     -----
-    Asymptotic, and too conservative for many classes and n of a hundred or less, like the bootstrap, of which it is
-    the limit for many resamples; small p-values need no draws. Time O(n**3) for all eigenvalues, O(n**2) for each of
+    Asymptotic, and too conservative for many classes and n of a hundred or less, like the bootstrap; small p-values
+    need no draws. Time O(n**3) for all eigenvalues, O(n**2) for each of
     the largest; memory 16 n**2 bytes (``MemoryError`` if there is less).
 
     Sources: Gretton, Fukumizu, Harchaoui and Sriperumbudur 2009; Widmann et al. 2019, Theorem G.2, for the limit; Chen
