@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._tails import TAILS, Tail, tail_probability
-from caltest.estimators import Estimator, UStatistic
-from caltest.hspectrum import conditional_spectrum
+from caltest.estimators import Estimator, LowRankSKCE, UStatistic
+from caltest.hspectrum import conditional_spectrum, spectrum
 from caltest.nulls.base import Outcome, require_finite
 from caltest.nulls.spectral import LimitLaw
 from caltest.predictions import Sample
@@ -40,6 +40,9 @@ class ConditionalSpectralNull(LimitLaw):
     Asymptotic, but far closer than laws with estimated weights; it uses no random numbers and gives small p-values.
     Assumes that the targets are independent given the predictions. The matrix has n (k - 1) rows; its eigenvalues take
     time O(n**3 k**3), or O(n**2 k) for each of the largest. Memory 24 n**2 bytes, and 24 n**2 k**2 for all eigenvalues.
+    With ``LowRankSKCE`` of rank r the matrix has r k rows, for any n: time O(n r**2 k**2), memory O(r**2 k**2); the
+    variance is then a little too large, by what the pairs of an observation and itself add, so that p-values for fewer
+    than some hundred observations are too large.
 
     Source of the covariances: the hypothesis itself; compare le Cessie and van Houwelingen 1991 for a smoothed test of
     logistic regression with its exact mean and variance.
@@ -56,12 +59,21 @@ class ConditionalSpectralNull(LimitLaw):
     def _tails(self) -> tuple[Tail, ...]:
         return TAILS[:-1]
 
+    def check_estimator(self, estimator: Estimator) -> None:
+        """Raise unless the estimator is the unbiased SKCE, of low rank or not."""
+        if not isinstance(estimator, LowRankSKCE) or not estimator.unbiased:
+            self._check_unbiased(estimator)
+
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate, n times the estimate, and its tail probability."""
-        assert isinstance(estimator, UStatistic)
-        require_finite(sample, "MonteCarloTest(SKCE(kernel))")
+        require_finite(sample, f"MonteCarloTest({type(estimator).__name__}(kernel))")
         n, estimate = len(sample), estimator.estimate(sample)
-        law = conditional_spectrum(estimator.kernel, sample.predictions, self.n_eigenvalues).times(1.0 / (n - 1))
+        if isinstance(estimator, LowRankSKCE):
+            law = spectrum(estimator.covariance(sample.predictions), self.n_eigenvalues)
+        else:
+            assert isinstance(estimator, UStatistic)
+            law = conditional_spectrum(estimator.kernel, sample.predictions, self.n_eigenvalues)
+        law = law.times(1.0 / (n - 1))
         return Outcome(estimate, n * estimate, tail_probability(law, n * estimate, self.tail))
 
     def describe(self) -> str:

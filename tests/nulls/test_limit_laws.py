@@ -217,3 +217,25 @@ def test_laws_add_and_scale():
     one = ChiSquaredSum.of(np.array([2.0, 0.0, -1.0]))
     assert one.weights.tolist() == [2.0, -1.0]
     assert one.times(-3.0).weights.tolist() == [-6.0, 3.0]
+
+
+@pytest.mark.parametrize("kernel", [TV, OF_MATRIX], ids=["delta", "matrix"])
+def test_conditional_spectrum_of_low_rank(kernel, monkeypatch):
+    """With all predictions as landmarks it is the spectrum of all residuals with the kernel's diagonal."""
+    monkeypatch.setattr("caltest.hfeatures.ROWS", 7)
+    predictions = ct.Categorical(P)
+    estimator = ct.LowRankSKCE(kernel, rank=N, rng=1).resolve(predictions)
+    law = hspectrum.spectrum(estimator.covariance(predictions), None)
+    covariances = [np.diag(p) - np.outer(p, p) for p in P]
+    gram, weight = predictions.gram(kernel.target_kernel), kernel.prediction_kernel.tile(predictions, predictions)
+    slow = sum(
+        weight[i, j] ** 2 * np.trace(gram @ covariances[i] @ gram @ covariances[j]) for i in range(N) for j in range(N)
+    )
+    mean = sum(np.trace(gram @ c) * weight[i, i] for i, c in enumerate(covariances))
+    assert law.power_sum(1) == pytest.approx(mean, rel=1e-8)
+    assert law.power_sum(2) == pytest.approx(slow, rel=1e-7)
+    result = ct.CalibrationTest(estimator, ct.ConditionalSpectralNull())(P, Y)
+    redraws = estimator.estimates(predictions, predictions.sample(1, 20_000))
+    rate = np.mean(redraws >= result.estimate)
+    assert rate <= result.pvalue <= 1.5 * rate  # 0.0083 and 0.0104: pairs of an observation and itself add variance
+    assert result.statistic == pytest.approx(N * result.estimate)
