@@ -110,15 +110,19 @@ class Features:
         assert isinstance(law, FinitePredictions)
         k, s = law.n_classes, self.prediction_map.shape[1]
         check_memory(24 * (k * s) ** 2, "the covariance of features and residuals", "take a lower rank")
-        total = np.zeros((k, s, k, s))
-        rows = max(1, min(ROWS, SUMS // (k * s)))
-        for part in ranges(len(predictions), rows):
-            features = self._prediction_features(predictions.take(part))
-            p = law.probabilities[part]
+
+        def part_of(part: slice) -> FloatArray:
+            features, p = self._prediction_features(predictions.take(part)), law.probabilities[part]
             products = (p[:, :, None] * features[:, None, :]).reshape(len(p), -1)
-            total -= (products.T @ products).reshape(k, s, k, s)
+            total = -(products.T @ products).reshape(k, s, k, s)
             for label in range(k):
                 total[label, :, label] += features.T @ (p[:, label, None] * features)
+            return total
+
+        parts = list(ranges(len(predictions), max(1, min(ROWS, SUMS // (k * s)))))
+        total = np.zeros((k, s, k, s))
+        for one in threaded(part_of, parts, len(parts), "features", products=True):
+            total += one
         return total.reshape(k * s, k * s)
 
     def _size(self) -> int:
