@@ -239,3 +239,19 @@ def test_conditional_spectrum_of_low_rank(kernel, monkeypatch):
     rate = np.mean(redraws >= result.estimate)
     assert rate <= result.pvalue <= 1.5 * rate  # 0.0083 and 0.0104: pairs of an observation and itself add variance
     assert result.statistic == pytest.approx(N * result.estimate)
+
+
+def test_notes_where_the_size_is_off():
+    p, y = np.tile(P, (34, 1)), np.tile(Y, 34)
+    for estimator, null, n, large in (
+        (ct.SKCE(TV), ct.MultiplierBootstrap(9), 20, 50),
+        (ct.SKCE(TV), ct.MultiplierBootstrap(9, "gaussian"), 50, 100),
+        (ct.SKCE(TV), ct.SpectralNull(), 250, 1000),
+        (ct.CrossSKCE(TV), ct.CrossNormalNull(exact_variance=True), 16, 50),
+    ):
+        test = ct.CalibrationTest(estimator, null)
+        assert f"only {n} observations" in test(p[:n], y[:n], rng=1).notes[0]
+        assert test(p[:large], y[:large], rng=1).notes == ()
+    for estimator, null in ((ct.SKCE(TV), ct.GammaNull()), (ct.CrossSKCE(TV), ct.CrossNormalNull())):
+        assert ct.CalibrationTest(estimator, null)(p, y).notes
+    assert "with only 30 observations" in ct.GammaSKCETest(TV)(P, Y).notes[0]

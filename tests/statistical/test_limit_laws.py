@@ -26,7 +26,7 @@ CLOSE_FROM = {
     "normal multipliers": (ct.CalibrationTest(U, ct.MultiplierBootstrap(199, "gaussian")), 100),
     "spectrum": (ct.CalibrationTest(U, ct.SpectralNull()), 16),
     "gamma": (ct.CalibrationTest(U, ct.GammaNull()), 50),
-    "halves, known variance": (ct.CalibrationTest(CROSS, ct.CrossNormalNull(exact_variance=True)), 16),
+    "halves, known variance": (ct.CalibrationTest(CROSS, ct.CrossNormalNull(exact_variance=True)), 50),
     "halves, saddlepoint": (ct.CalibrationTest(CROSS, ct.CrossSaddlepointNull()), 16),
 }
 
