@@ -196,6 +196,7 @@ def estimators(sample, kernel):
         ct.BlockSKCE(kernel, block_size=3),
         ct.BlockSKCE(kernel, block_size=3, unbiased=False),
         ct.UCME(kernel, sample.predictions.take(slice(0, 3)), sample.targets[:3]),
+        ct.CrossSKCE(kernel),
     ]
     if isinstance(kernel, ct.ProductKernel):
         made.append(ct.LowRankSKCE(kernel, rank=5, rng=1).resolve(sample.predictions))

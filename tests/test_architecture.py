@@ -7,7 +7,7 @@ import caltest
 
 PACKAGE = Path(caltest.__file__).parent
 LAYERS = [
-    ["_types", "_chunks", "_arrays", "_jit", "_numerics", "_progress", "_threads", "_jobs"],
+    ["_types", "_chunks", "_arrays", "_jit", "_numerics", "_progress", "_threads", "_jobs", "_tails"],
     ["_loops"],
     ["_validation"],
     ["result"],
@@ -27,12 +27,14 @@ LAYERS = [
         "hscores",
         "hresiduals",
         "alternatives",
+        "hspectrum",
+        "hcovariance",
         "binning",
         "datasets",
     ],
     ["estimators"],
     ["nulls"],
-    ["calibration_test", "calibration_accumulator"],
+    ["calibration_test", "calibration_accumulator", "named_tests"],
     ["generators", "plots", "_tables"],
     ["cli"],
     ["__main__"],

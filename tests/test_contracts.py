@@ -238,12 +238,12 @@ def test_draws_do_not_depend_on_how_many_are_taken_at_once(case):
     assert np.array_equal(parts, sample.predictions.sample(7, 7))
 
 
-def test_order_matters_to_blocks_only(case):
+def test_order_matters_to_blocks_and_halves_only(case):
     sample, kernel = case
     shuffled = sample.take(np.random.default_rng(6).permutation(N))
     for estimator in estimators(sample, kernel):
         same = estimator(shuffled.predictions, shuffled.targets)
-        if isinstance(estimator, ct.BlockSKCE):
+        if isinstance(estimator, (ct.BlockSKCE, ct.CrossSKCE)):
             assert same != pytest.approx(estimator(sample.predictions, sample.targets), rel=1e-6)
         else:
             assert same == pytest.approx(estimator(sample.predictions, sample.targets), rel=1e-11, abs=1e-14)
@@ -259,18 +259,19 @@ def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
 
 def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(centred_case):
     sample, kernel = centred_case
-    for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel)):
+    for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel), ct.CrossSKCE(kernel)):
         values = estimator.estimates(sample.predictions, sample.predictions.sample(8, 400))
         assert abs(values.mean()) <= 4.5 * values.std() / np.sqrt(400)
 
 
-@pytest.mark.parametrize("test", ["MonteCarlo", "Consistency", "bootstrap"])
+@pytest.mark.parametrize("test", ["MonteCarlo", "Consistency", "bootstrap", "multiplier"])
 def test_results_are_reproduced_by_their_seed(case, test):
     sample, kernel = case
     make = {
         "MonteCarlo": lambda: ct.MonteCarloTest(ct.SKCE(kernel), n_resamples=19),
         "Consistency": lambda: ct.ConsistencyTest(ct.SKCE(kernel), n_resamples=19),
         "bootstrap": lambda: ct.AsymptoticSKCETest(kernel, n_resamples=19),
+        "multiplier": lambda: ct.MultiplierSKCETest(kernel, n_resamples=19),
     }[test]
     first = make()(sample.predictions, sample.targets)
     again = make()(sample.predictions, sample.targets, rng=first.seed)

@@ -20,6 +20,8 @@ TESTS = {
     "Monte Carlo, normal": (lambda n: ct.MonteCarloTest(ct.SKCE(W2), n), NORMAL, TARGETS),
     "Monte Carlo, low rank": (lambda n: ct.MonteCarloTest(ct.LowRankSKCE(TV, 9, rng=1), n), P, Y),
     "bootstrap": (lambda n: ct.AsymptoticSKCETest(TV, n), P, Y),
+    "multiplier": (lambda n: ct.MultiplierSKCETest(TV, n), P, Y),
+    "mean embedding": (lambda n: ct.ScoreCMETest(ct.UCME(TV, P[:3], Y[:3]), n), P, Y),
     "consistency": (lambda n: ct.ConsistencyTest(ct.SKCE(TV), n), P, Y),
 }
 each_test = pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
@@ -71,7 +73,7 @@ def test_an_exception_of_a_worker_reaches_the_caller():
 def test_redraws_do_not_depend_on_the_number_of_parts(test, n_jobs, monkeypatch):
     whole = result_of(test, 150)
     monkeypatch.setattr(_jobs, "n_jobs", lambda: n_jobs)
-    for module in ("monte_carlo", "bootstrap", "consistency"):
+    for module in ("monte_carlo", "bootstrap", "multiplier", "known_covariance", "consistency"):
         monkeypatch.setattr(f"caltest.nulls.{module}.run", lambda f, calls, what: [f(*c) for c in calls])
     assert_same(result_of(test, 150), whole)
 

@@ -9,6 +9,7 @@ from caltest.estimators.base import (
     UStatistic,
     VectorMean,
 )
+from caltest.estimators.cross import CrossSKCE, OutcomeTerms
 from caltest.estimators.ece import ECE
 from caltest.estimators.joint import JointEstimator
 from caltest.estimators.likelihood_ratio import LogLikelihoodRatio
@@ -29,6 +30,7 @@ __all__ = [
     "Accumulator",
     "BlockSKCE",
     "BoundedEstimator",
+    "CrossSKCE",
     "EstimateAccumulator",
     "Estimator",
     "ExcessBrierScore",
@@ -40,6 +42,7 @@ __all__ = [
     "MeanOfTerms",
     "Moments",
     "Omnibus",
+    "OutcomeTerms",
     "ResidualMean",
     "ResidualSpread",
     "SummableEstimator",

@@ -9,8 +9,8 @@ import numpy as np
 from caltest._numerics import resampling_pvalue
 from caltest._types import FloatArray
 from caltest._validation import whole_number
-from caltest.estimators import Estimator
-from caltest.predictions import Sample
+from caltest.estimators import Estimator, UStatistic
+from caltest.predictions import FinitePredictions, Sample
 from caltest.result import ComponentResult, PValueKind
 
 
@@ -61,6 +61,11 @@ class Null(ABC):
         """What readers of the p-value should know."""
         return ()
 
+    def _check_unbiased(self, estimator: Estimator) -> None:
+        """Raise unless the estimator is the unbiased SKCE."""
+        if not isinstance(estimator, UStatistic) or not estimator.is_u_statistic:
+            raise self._illegal(estimator, "the unbiased estimator SKCE(kernel)")
+
     def _illegal(self, estimator: Estimator, wanted: str) -> TypeError:
         return TypeError(f"estimator: got {type(estimator).__name__} for {type(self).__name__}, wanted {wanted}")
 
@@ -106,3 +111,12 @@ class ResamplingNull(Null):
 def ranked(estimate: float, statistic: float, draws: FloatArray) -> Outcome:
     """The rank of a statistic among its resampled values as the p-value."""
     return Outcome(estimate, statistic, resampling_pvalue(statistic, draws), null_distribution=draws)
+
+
+def require_finite(sample: Sample, instead: str) -> None:
+    """Raise ``TypeError`` unless the predictions have finitely many outcomes."""
+    if not isinstance(sample.predictions.law, FinitePredictions):
+        raise TypeError(
+            f"predictions: got {sample.predictions.family} predictions, wanted finitely many outcomes, over which "
+            f"sums can be taken; use {instead}"
+        )

@@ -64,8 +64,7 @@ class ArconesGineBootstrap(ResamplingNull):
 
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise unless the estimator is the unbiased SKCE."""
-        if not isinstance(estimator, UStatistic) or not estimator.is_u_statistic:
-            raise self._illegal(estimator, "the unbiased estimator SKCE(kernel)")
+        self._check_unbiased(estimator)
 
     def resample(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator
@@ -74,10 +73,7 @@ class ArconesGineBootstrap(ResamplingNull):
         assert isinstance(estimator, UStatistic)
         n, kernel = len(sample), estimator.kernel
         diagonal = h_diagonal(kernel, sample)
-        counts = 16 * n * LEAST_STREAMS * RESAMPLES_OF_A_STREAM
-        check_memory(counts, "counts of a pass of the bootstrap", "use MonteCarloTest(LowRankSKCE(kernel))")
-        at_once = max(LEAST_STREAMS, COUNTS_AT_ONCE // (n * RESAMPLES_OF_A_STREAM))
-        parts = in_parts(streams(rng, self.n_resamples), at_once)
+        parts = passes(n, rng, self.n_resamples)
         results = run(_bootstrap, [(kernel, sample, diagonal, part) for part in parts], "bootstrap")
         estimate = (results[0][1] - float(diagonal.sum())) / (n * (n - 1))
         return estimate, n * estimate, np.concatenate([draws for draws, _ in results])
@@ -85,6 +81,14 @@ class ArconesGineBootstrap(ResamplingNull):
     def describe(self) -> str:
         """The null in one line."""
         return f"Arcones-Gine bootstrap, {self.n_resamples} resamples"
+
+
+def passes(n: int, rng: np.random.Generator, n_resamples: int) -> list[Sequence[Stream]]:
+    """Streams of resamples that are weighted together, with n weights each."""
+    weights = 16 * n * LEAST_STREAMS * RESAMPLES_OF_A_STREAM
+    check_memory(weights, "weights of a pass of the bootstrap", "use MonteCarloTest(LowRankSKCE(kernel))")
+    at_once = max(LEAST_STREAMS, COUNTS_AT_ONCE // (n * RESAMPLES_OF_A_STREAM))
+    return in_parts(streams(rng, n_resamples), at_once)
 
 
 def _bootstrap(

@@ -44,6 +44,18 @@ def bootstrap_test(predictions, labels, draws, binary=False):
     return _tested(test, predictions[:, 1].copy() if binary else predictions, labels, draws)
 
 
+def multiplier_test(predictions, labels, draws):
+    from caltest import MultiplierSKCETest
+
+    return _tested(MultiplierSKCETest(kernel(), draws), predictions, labels, draws)
+
+
+def spectral_test(predictions, labels):
+    from caltest import SpectralSKCETest
+
+    return _tested(SpectralSKCETest(kernel()), predictions, labels, 1000)
+
+
 def redrawn(predictions, labels, draws):
     """Checked predictions, and the labels followed by redraws of them."""
     import numpy as np

@@ -57,21 +57,6 @@ class Constant(PredictionKernel):
         return "1"
 
 
-class Constant(PredictionKernel):
-    """1, whatever the predictions are."""
-
-    bound = 1.0
-
-    def tile(self, rows, columns):
-        return np.ones((*rows.shape, columns.shape[-1]))
-
-    def resolve(self, predictions):
-        return self
-
-    def describe(self):
-        return "1"
-
-
 def test_bad_settings():
     with pytest.raises(ValueError, match=r"factors: got 0\.0, wanted a positive number"):
         ct.MaxSKCE(KERNEL, (0.0,))

@@ -1,0 +1,201 @@
+"""SKCE between two halves: its terms, and its tails against enumeration."""
+
+import itertools
+
+import numpy as np
+import pytest
+from contracts import CASES
+from samples import TV, W2, samples
+from scipy import special, stats
+
+import caltest as ct
+from caltest.htiles import h_tile
+from caltest.nulls.cross_tail import OutcomeSum
+from caltest.predictions import FinitePredictions, Sample
+
+N = 31
+_, P, Y, NORMAL, TARGETS = samples(N, 3)
+FINITE = [case for case in CASES if isinstance(case[0]().predictions.law, FinitePredictions)]
+
+
+@pytest.mark.parametrize("rng", [None, 5])
+@pytest.mark.parametrize(("maker", "kernel"), CASES[::3], ids=lambda part: getattr(part, "__name__", ""))
+def test_terms_are_means_of_h(maker, kernel, rng, monkeypatch):
+    sample, estimator = maker(), ct.CrossSKCE(kernel, rng)
+    first, other = estimator.halves(len(sample))
+    assert sorted([*first, *other]) == list(range(len(sample)))
+    assert first.size - other.size == len(sample) % 2
+    h = h_tile(kernel, sample, sample)
+    terms = h[np.ix_(first, other)].mean(axis=1)
+    assert estimator.terms(sample) == pytest.approx(terms, abs=1e-14)
+    monkeypatch.setattr("caltest.estimators.cross.ROWS", 3)
+    monkeypatch.setattr("caltest.estimators.cross.COLUMNS", 4)
+    assert estimator.terms(sample) == pytest.approx(terms, abs=1e-14)
+    assert estimator.estimate(sample) == pytest.approx(terms.mean(), abs=1e-14)
+
+
+def test_split():
+    assert [half.tolist() for half in ct.CrossSKCE(TV).halves(5)] == [[0, 2, 4], [1, 3]]
+    one, other = ct.CrossSKCE(TV, rng=1), ct.CrossSKCE(TV, rng=2)
+    assert one.halves(40)[0].tolist() != other.halves(40)[0].tolist()
+    assert one == ct.CrossSKCE(TV, rng=1)
+
+
+@pytest.mark.parametrize(("maker", "kernel"), FINITE, ids=lambda part: getattr(part, "__name__", ""))
+def test_terms_of_all_outcomes(maker, kernel, monkeypatch):
+    """The terms for other targets of the first half are those that the estimator has for them."""
+    monkeypatch.setattr("caltest.estimators.cross.ROWS", 5)
+    monkeypatch.setattr("caltest.estimators.cross.COLUMNS", 4)
+    sample, estimator = maker(), ct.CrossSKCE(kernel)
+    possible = estimator.outcome_terms(sample)
+    assert possible.observed == pytest.approx(estimator.terms(sample), abs=1e-13)
+    first, _ = estimator.halves(len(sample))
+    for label in range(possible.values.shape[1]):
+        targets = sample.targets.copy()
+        targets[first] = label
+        assert possible.values[:, label] == pytest.approx(
+            estimator.terms(Sample(sample.predictions, targets)), abs=1e-13
+        )
+    means = np.einsum("ik,ik->i", possible.values, possible.probabilities)
+    assert means == pytest.approx(np.zeros(means.size), abs=1e-14)
+
+
+def test_studentised_and_exact_variance_by_hand():
+    estimator, sample = ct.CrossSKCE(TV), Sample(ct.Categorical(P), Y)
+    terms = estimator.terms(sample)
+    result = ct.StudentisedCrossSKCETest(TV)(P, Y)
+    z = stats.ttest_1samp(terms, 0.0).statistic
+    assert result.statistic == pytest.approx(z, rel=1e-11)
+    assert result.pvalue == pytest.approx(stats.norm.sf(z), rel=1e-10)
+    redraws = ct.Categorical(P).sample(1, 20_000)
+    first, _ = estimator.halves(N)
+    mixed = np.tile(Y, (20_000, 1))
+    mixed[:, first] = redraws[:, first]
+    draws = estimator.estimates(ct.Categorical(P), mixed[:4000])
+    known = ct.CalibrationTest(estimator, ct.CrossNormalNull(exact_variance=True))(P, Y)
+    assert known.statistic == pytest.approx(known.estimate / draws.std(), rel=0.05)
+    assert known.estimate == pytest.approx(terms.mean(), rel=1e-12)
+
+
+def enumerated(n, k, seed, concentration=1.0):
+    """Predictions, labels, the law of the sum of the terms, and all its values with their probabilities."""
+    rng = np.random.default_rng(seed)
+    p = ct.Categorical(rng.dirichlet(np.full(k, concentration), n))
+    sample = Sample(p, p.sample(rng))
+    terms = ct.CrossSKCE(TV).outcome_terms(sample)
+    size = terms.observed.size
+    labels = np.array(list(itertools.product(range(k), repeat=size)))
+    values = terms.values[np.arange(size), labels].sum(axis=1)
+    chances = terms.probabilities[np.arange(size), labels].prod(axis=1)
+    return sample, OutcomeSum(terms.values, terms.probabilities), values, chances
+
+
+@pytest.mark.parametrize(("n", "k"), [(6, 3), (12, 3), (16, 2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_moments_of_the_law_against_enumeration(n, k, seed):
+    _, law, values, chances = enumerated(n, k, seed)
+    assert chances.sum() == pytest.approx(1.0, rel=1e-12)
+    assert chances @ values == pytest.approx(0.0, abs=1e-13)
+    assert law.variance == pytest.approx(chances @ values**2, rel=1e-11)
+    assert law.skewness == pytest.approx(chances @ values**3 / law.variance**1.5, rel=1e-9, abs=1e-11)
+    for t in (-3.0, 0.0, 1.5, 40.0):
+        log, slope, curvature = law.tilted(t)
+        weights = chances * np.exp(t * values)
+        assert log == pytest.approx(np.log(weights.sum()), rel=1e-10, abs=1e-13)
+        assert slope == pytest.approx(weights @ values / weights.sum(), rel=1e-9, abs=1e-12)
+        centred = values - slope
+        assert curvature == pytest.approx(weights @ centred**2 / weights.sum(), rel=1e-8)
+    top, chance = law.top()
+    assert top == pytest.approx(values.max(), rel=1e-12)
+    assert chance == pytest.approx(chances[values >= values.max() - 1e-12].sum(), rel=1e-11)
+
+
+@pytest.mark.parametrize("concentration", [0.1, 1.0])
+@pytest.mark.parametrize(("n", "k"), [(4, 2), (6, 3), (12, 3), (16, 2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_bound_is_never_below_the_probability(n, k, seed, concentration):
+    """For every outcome of the first half; so P(p <= alpha) <= alpha at every level."""
+    sample, _, values, chances = enumerated(n, k, seed, concentration)
+    estimator = ct.CrossSKCE(TV)
+    first, _ = estimator.halves(n)
+    bound, null = ct.CalibrationTest(estimator, ct.CrossChernoffBound()), ct.CrossSaddlepointNull()
+    labels = list(itertools.product(range(k), repeat=first.size))
+    for number in np.random.default_rng(1).choice(len(labels), min(len(labels), 30), replace=False):
+        if chances[number] == 0.0:
+            continue
+        targets = sample.targets.copy()
+        targets[first] = labels[number]
+        exact = chances[values >= values[number] - 1e-12].sum()
+        certified = bound(sample.predictions, targets).pvalue
+        assert certified >= exact * (1.0 - 1e-9)
+        nearly = ct.CalibrationTest(estimator, null)(sample.predictions, targets).pvalue
+        assert chances[number] * (1.0 - 1e-9) <= nearly <= certified * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_saddlepoint_is_close_to_the_probability(seed):
+    """Eleven uncertain targets of three classes: within a quarter wherever the tail has many atoms."""
+    _, law, values, chances = enumerated(22, 3, seed, 3.0)
+    scale = np.sqrt(law.variance)
+    for s in np.array([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0]) * scale:
+        exact = chances[values >= s].sum()
+        if np.count_nonzero(values >= s) >= 100:
+            assert law.saddlepoint_tail(s) == pytest.approx(exact, rel=0.25)
+
+
+def test_bound_of_a_binomial_sum():
+    """Equal predictions of two classes: Chernoff's bound is exp(-n KL(q || p)).
+
+    The sum has values at equal distances, for which the formula of Lugannani and Rice leaves out half of the first one.
+    """
+    n, p, q = 80, 0.3, 0.7
+    predictions = np.full(n, p)
+    y = np.zeros(n, dtype=int)
+    y[1::2] = 1
+    y[0 : int(2 * q * n / 2) : 2] = 1
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
+    result = ct.CertifiedCrossSKCETest(kernel)(predictions, y)
+    half = n // 2
+    observed = y[::2].mean()
+    assert observed == q
+    divergence = special.rel_entr(observed, p) + special.rel_entr(1 - observed, 1 - p)
+    assert result.pvalue == pytest.approx(np.exp(-half * divergence), rel=1e-8)
+    exact = stats.binom.sf(round(q * half) - 1, half, p)
+    saddle = ct.CrossSKCETest(kernel)(predictions, y).pvalue
+    assert exact <= result.pvalue
+    assert 0.45 * exact <= saddle <= result.pvalue
+
+
+def test_pvalues_of_the_largest_value_and_beyond():
+    p = np.full(8, 0.3)
+    y = np.ones(8, dtype=int)
+    for test in (ct.CertifiedCrossSKCETest(TV), ct.CrossSKCETest(TV)):
+        assert test(p, y).pvalue == pytest.approx(0.3**4, rel=1e-12)
+    excluded = np.array([[1.0, 0.0], [0.5, 0.5], [0.6, 0.4], [0.5, 0.5]])
+    for test in (ct.CertifiedCrossSKCETest(TV), ct.CrossSKCETest(TV)):
+        assert test(excluded, [1, 1, 1, 1]).pvalue == 0.0
+
+
+def test_certain_predictions_say_nothing():
+    p = np.eye(3)[Y]
+    for test in (ct.CertifiedCrossSKCETest(TV), ct.CrossSKCETest(TV)):
+        assert test(p, Y).pvalue == 1.0
+    for exact in (False, True):
+        with pytest.raises(ValueError, match="terms of the estimate do not vary"):
+            ct.CalibrationTest(ct.CrossSKCE(TV), ct.CrossNormalNull(exact_variance=exact))(p, Y)
+
+
+def test_real_targets_have_a_studentised_test_only():
+    assert 0.0 < ct.StudentisedCrossSKCETest(W2)(NORMAL, TARGETS).pvalue < 1.0
+    for null in (ct.CrossChernoffBound(), ct.CrossSaddlepointNull(), ct.CrossNormalNull(exact_variance=True)):
+        with pytest.raises(TypeError, match="predictions: got Normal predictions, wanted finitely many outcomes"):
+            ct.CalibrationTest(ct.CrossSKCE(W2), null)(NORMAL, TARGETS)
+
+
+def test_pvalues_reach_far_below_those_of_simulations():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), 600)
+    certified = ct.CertifiedCrossSKCETest(TV)(p, p.argmin(axis=1))
+    assert 0.0 < certified.pvalue < 1e-60
+    assert certified.pvalue_kind == "bound"
+    assert ct.CrossSKCETest(TV)(p, p.argmin(axis=1)).pvalue == pytest.approx(certified.pvalue, rel=0.99)
