@@ -99,6 +99,7 @@ from caltest.predictions import (
     top_label,
 )
 from caltest.result import CalibrationTestResult, ConfidenceInterval
+from caltest.studies import PowerCurve, PowerResult, SampleSize, power, power_curve, sample_size
 
 __version__ = "0.1.0"
 
@@ -156,12 +157,15 @@ __all__ = [
     "Null",
     "Ordinal",
     "Poisson",
+    "PowerCurve",
+    "PowerResult",
     "Predictions",
     "ProductKernel",
     "QuantileBinning",
     "QuantileForecast",
     "RationalQuadraticKernel",
     "Residuals",
+    "SampleSize",
     "SquaredEuclidean",
     "StudentT",
     "SumKernel",
@@ -176,6 +180,9 @@ __all__ = [
     "load_digits_predictions",
     "median_bandwidth",
     "pit_values",
+    "power",
+    "power_curve",
+    "sample_size",
     "standardised_residuals",
     "top_label",
 ]
