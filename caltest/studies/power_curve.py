@@ -252,7 +252,7 @@ def _checked_sizes(sizes: int | Sequence[int]) -> tuple[int, ...]:
     numbers = tuple(whole_number("sizes", n, 1) for n in (sizes if several else [sizes]))  # type: ignore[union-attr]
     if not numbers or len(set(numbers)) != len(numbers):
         raise ValueError(f"sizes: got {sizes!r}, wanted one number of observations or several different ones")
-    return numbers
+    return tuple(sorted(numbers))
 
 
 def _earlier(
