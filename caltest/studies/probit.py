@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 from math import inf, sqrt
 from typing import NamedTuple
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from scipy.special import ndtri
 
-NEAR = 1.7
-"""Powers at n within this factor of the crossing enter the fit, if there are three of them."""
-FAR = 3.0
+from caltest._types import FloatArray
+
+Point = tuple[int, int, int]
+"""Observations, rejections, simulations."""
+
+WINDOWS = (1.7, 3.0, inf)
+"""Powers at n within such a factor of the estimate are fitted: the narrowest window in which they increase."""
 
 
 class Crossing(NamedTuple):
@@ -20,43 +25,44 @@ class Crossing(NamedTuple):
     high: float
 
 
-def fitted_size(
-    points: Sequence[tuple[int, int, int]], power: float, centre: float, confidence_level: float
-) -> Crossing | None:
-    """Where ``Phi(a + b sqrt(n))`` is the wanted power, from a probit regression; None if it does not increase.
+def fitted_size(points: Sequence[Point], power: float, centre: float, confidence_level: float) -> Crossing | None:
+    """Where ``Phi(a + b sqrt(n))`` is the wanted power, from a probit regression; None if powers do not increase.
 
-    Points are (n, rejections, simulations); those near ``centre`` are used. Half a rejection and half an acceptance
-    are added to each, so that rates of 0 and 1 have finite probits. The interval holds the n for which the line is
-    not significantly above or below the wanted probit (Fieller).
+    Points near ``centre`` are used, three at least. Half a rejection and half an acceptance are added to each, so
+    that rates of 0 and 1 have finite probits. The interval holds the n for which the line is not significantly above or
+    below the wanted probit (Fieller 1954).
     """
+    for factor in WINDOWS:
+        used = [point for point in points if centre / factor <= point[0] <= centre * factor]
+        if len(used) < 3:
+            continue
+        (a, b), covariance = _fit(used)
+        if b > 0.0:
+            a -= float(ndtri(power))
+            low, high = _fieller(a, b, covariance, float(ndtri(0.5 + confidence_level / 2.0)))
+            return Crossing(max(-a / b, 0.0) ** 2, max(low, 0.0) ** 2, high**2)
+    return None
+
+
+def _fit(points: Sequence[Point]) -> tuple[FloatArray, FloatArray]:
+    """Coefficients (2,) of 1 and sqrt(n), and their covariance matrix."""
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.families.links import Probit
     from statsmodels.genmod.generalized_linear_model import GLM
+    from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
-    used = _within(points, centre, NEAR)
-    if len(used) < 3:
-        used = _within(points, centre, FAR)
-    if len(used) < 2:
-        return None
-    sizes, counts, totals = np.array(used, dtype=np.float64).T
-    roots = np.sqrt(sizes)
+    sizes, counts, totals = np.array(points, dtype=np.float64).T
     outcomes = np.stack([counts + 0.5, totals - counts + 0.5], axis=1)
-    design = np.stack([np.ones_like(roots), roots], axis=1)
-    fit = GLM(outcomes, design, family=Binomial(link=Probit())).fit()
-    (a, b), covariance = fit.params, fit.cov_params()
-    if b <= 0.0:
-        return None
-    root = (float(ndtri(power)) - a) / b
-    low, high = _fieller(a - float(ndtri(power)), b, covariance, float(ndtri(0.5 + confidence_level / 2.0)))
-    return Crossing(max(root, 0.0) ** 2, max(low, 0.0) ** 2, high**2)
+    design = np.stack([np.ones_like(sizes), np.sqrt(sizes)], axis=1)
+    with catch_warnings():
+        # Points on a line fit perfectly; the half counts keep it finite all the same.
+        simplefilter("ignore", PerfectSeparationWarning)
+        fit = GLM(outcomes, design, family=Binomial(link=Probit())).fit()
+    return np.asarray(fit.params), np.asarray(fit.cov_params())
 
 
-def _within(points: Sequence[tuple[int, int, int]], centre: float, factor: float) -> list[tuple[int, int, int]]:
-    return [point for point in points if centre / factor <= point[0] <= centre * factor]
-
-
-def _fieller(a: float, b: float, covariance: np.ndarray, z: float) -> tuple[float, float]:
-    """The x with ``(a + b x)**2 <= z**2 Var(a + b x)``, for covariances of estimates a and b."""
+def _fieller(a: float, b: float, covariance: FloatArray, z: float) -> tuple[float, float]:
+    """The x with ``(a + b x)**2 <= z**2 Var(a + b x)``, for estimates a and b with this covariance."""
     aa, ab, bb = covariance[0, 0], covariance[0, 1], covariance[1, 1]
     square, linear, constant = b * b - z * z * bb, a * b - z * z * ab, a * a - z * z * aa
     root = linear * linear - square * constant

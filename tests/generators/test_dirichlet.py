@@ -70,11 +70,11 @@ class TestSamples:
             assert stats.kstest(column, stats.beta(a, 2 * a).cdf).pvalue > 1e-3
 
     def test_small_concentrations_fill_the_range_of_numbers(self):
-        p = DirichletModel(3, 0.02).sample(5000, rng=2)[0].probabilities
+        p = DirichletModel(3, 0.02).sample(100_000, rng=11)[0].probabilities
         for place in (1e-100, 1e-10, 0.5, 0.99):
             expected = stats.beta(0.02, 0.04).cdf(place)
             for column in p.T:
-                assert stats.binomtest(int((column <= place).sum()), 5000, expected).pvalue > 1e-3
+                assert stats.binomtest(int((column <= place).sum()), 100_000, expected).pvalue > 1e-3
 
     def test_uneven_concentrations(self):
         p = UNEVEN.sample(20_000, rng=3)[0].probabilities

@@ -244,7 +244,8 @@ class TestResampled:
             Resampled([0.1], None)
 
     def test_exact_tests_work_on_every_family(self):
-        for predictions in (ct.Normal([0.0, 1.0, 2.0], 1.0), ct.Poisson([1.0, 5.0, 2.0]), ct.Ensemble(np.eye(3).cumsum(0))):
+        members = np.array([[0.0, 1.0, 2.0], [0.0, 2.0, 4.0], [1.0, 3.0, 9.0]])
+        for predictions in (ct.Normal([0.0, 1.0, 2.0], 1.0), ct.Poisson([1.0, 5.0, 2.0]), ct.Ensemble(members)):
             sample = Resampled(predictions).sample(20, rng=1)
             assert 0.0 < ct.calibration_test(*sample, n_resamples=19, rng=1).pvalue <= 1.0
 

@@ -188,12 +188,12 @@ class TestBadInput:
 
     @pytest.mark.parametrize("result", [0.04, None, SimpleNamespace(pvalue="small"), SimpleNamespace(p=0.1)])
     def test_no_pvalue(self, result):
-        with pytest.raises(TypeError, match="test: got .* from it, wanted a result with a number as its pvalue"):
+        with pytest.raises(TypeError, match=r"test: got .* from it, wanted a result with a number as its pvalue"):
             ct.power(lambda p, y, rng: result, MODEL, 5)
 
     @pytest.mark.parametrize("value", [float("nan"), -0.1, 1.5])
     def test_numbers_that_are_no_pvalues(self, value):
-        with pytest.raises(ValueError, match="test: got the p-value .* from it, wanted a number from 0 to 1"):
+        with pytest.raises(ValueError, match=r"test: got the p-value .* from it, wanted a number from 0 to 1"):
             ct.power(constant(value), MODEL, 5)
 
     def test_errors_say_in_which_simulation(self):
