@@ -67,7 +67,7 @@ class Distorted(Generator):
     @property
     def description(self) -> str:
         """The model in a few words."""
-        return f"predictions of {self.source.description}; {self.distortion.description}"
+        return f"predictions of {self.source.description}; {_targets_in_words(self.distortion)}"
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         """N predictions of the source, and targets from the distorted laws."""
@@ -134,7 +134,7 @@ class Resampled(Generator):
     @property
     def description(self) -> str:
         """The model in a few words."""
-        return f"{self.predictions.describe()}; {self.distortion.description}"
+        return f"{self.predictions.describe()}; {_targets_in_words(self.distortion)}"
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         """N of the predictions, and targets from their distorted laws."""
@@ -143,6 +143,10 @@ class Resampled(Generator):
         if whole_number("n", n, 1) != len(predictions):
             predictions = predictions.take(generator.integers(len(predictions), size=n))
         return predictions, self.distortion.sample(predictions, generator)
+
+
+def _targets_in_words(distortion: Distortion) -> str:
+    return "targets as predicted" if distortion.strength == 0.0 else distortion.description
 
 
 def check_distortion(distortion: Any) -> None:

@@ -107,18 +107,30 @@ class PowerCurve:
         }
 
     def table(self, alpha: float | None = None) -> str:
-        """Rates at a level, by default the first, with their intervals: a row for each generator and n."""
+        """Rates at a level, by default the first, with their intervals.
+
+        A row for each generator and n; where there is one n, the rows of generators make one block.
+        """
         width = max(max(len(name) for name in self.tests), 17)
+        if len(self.sizes) == 1:
+            labels = [f"n = {self.sizes[0]}"] if len(self.generators) == 1 else list(self.generators)
+            left = max(9, 2 + max(len(label) for label in labels))
+            rows = [self._row(label, g, self.sizes[0], alpha, left, width) for g, label in enumerate(labels)]
+            return "\n".join([*self._header(left, width), *rows])
         blocks = []
         for g, words in enumerate(self.generators):
             lines = [words] if len(self.generators) > 1 else []
-            if len(self.tests) > 1:
-                lines.append(f"{'':<9}" + "  ".join(f"{name:>{width}}" for name in self.tests))
-            lines += [self._row(g, n, alpha, width) for n in self.sizes]
+            lines += self._header(9, width)
+            lines += [self._row(f"n = {n}", g, n, alpha, 9, width) for n in self.sizes]
             blocks.append("\n".join(lines))
         return "\n\n".join(blocks)
 
-    def _row(self, generator: int, n: int, alpha: float | None, width: int) -> str:
+    def _header(self, left: int, width: int) -> list[str]:
+        if len(self.tests) == 1:
+            return []
+        return [" " * left + "  ".join(f"{name:>{width}}" for name in self.tests)]
+
+    def _row(self, label: str, generator: int, n: int, alpha: float | None, left: int, width: int) -> str:
         entries = []
         for test in self.tests:
             cell = self.cells.get((test, generator, n))
@@ -127,7 +139,7 @@ class PowerCurve:
                 continue
             low, high = cell.interval_at(alpha)
             entries.append(f"{f'{cell.rate_at(alpha):.2f} [{low:.2f}, {high:.2f}]':>{width}}")
-        return f"{f'n = {n}':<9}" + "  ".join(entries)
+        return f"{label:<{left}}" + "  ".join(entries)
 
     def __repr__(self) -> str:
         return f"<PowerCurve of {len(self.tests)} tests, {len(self.generators)} generators, n = {list(self.sizes)}>"
