@@ -292,7 +292,7 @@ class TestPowerCurve:
 
     def test_bad_arguments(self):
         curve = ct.power_curve(self.TESTS["MMCE"], self.MODELS[0], 10, n_simulations=2, rng=1)
-        with pytest.raises(TypeError, match="result: got 3, wanted what ct.power_curve returns"):
+        with pytest.raises(TypeError, match=r"result: got 3, wanted what ct\.power_curve returns"):
             plots.power_curve(3)
         with pytest.raises(ValueError, match="alpha: got 2"):
             plots.power_curve(curve, alpha=2)

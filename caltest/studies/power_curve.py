@@ -187,7 +187,7 @@ def power_curve(
     Returns
     -------
     PowerCurve
-        ``print`` it for a table, ``ct.plots.power_curve`` draws it.
+        ``print`` it for a table, ``caltest.plots.power_curve`` draws it.
 
     Raises
     ------
