@@ -12,6 +12,7 @@ from scipy.special import ndtr, ndtri
 import caltest as ct
 from caltest.generators import Bias, DirichletModel, Distorted, GaussianModel, Resampled
 from caltest.studies.probit import fitted_size
+from caltest.studies.search import Search
 
 PREDICTIONS = ct.Normal([0.0], 1.0)
 
@@ -168,6 +169,20 @@ class TestContinuing:
         fresh = ct.sample_size(mean_test, model(0.3), n_simulations=400, rng=3)
         assert (many.n, tuple(many.interval)) == (fresh.n, tuple(fresh.interval))
         assert test.calls < sum(one.n_simulations for one in fresh.tried)
+        test.__class__.__name__ = "Interrupting"
+
+    def test_steps_see_no_more_simulations_than_they_ask_for(self):
+        """Those that an earlier search has made at the same n are kept for later steps."""
+        stored = ct.power(mean_test, model(0.3), 40, n_simulations=200, rng=1)
+        search = Search(mean_test, model(0.3), 0.05, 0.95, 1, {40: stored})
+        assert search.rate(40, 20) == np.mean(stored.pvalues[:20] <= 0.05) != stored.rate
+        assert search.rate(40, 200) == stored.rate
+
+    def test_finished_searches_are_not_repeated(self):
+        whole = ct.sample_size(mean_test, model(0.3), n_simulations=100, rng=3)
+        test = Interrupting(1)
+        test.__class__.__name__ = "mean_test"
+        assert ct.sample_size(test, model(0.3), n_simulations=100, resume=whole).to_dict() == whole.to_dict()
         test.__class__.__name__ = "Interrupting"
 
     def test_nothing_finished_is_no_result(self):

@@ -80,20 +80,23 @@ INTERRUPTED = """
     import caltest as ct
 
     def test(predictions, targets, rng):
-        time.sleep(0.02)
         return SimpleNamespace(pvalue=rng.random())
 
-    def study(**settings):
-        return ct.power(test, ct.generators.DirichletModel.m3(3), 5, n_simulations=300, **settings)
+    def slow(predictions, targets, rng):
+        time.sleep(0.02)
+        return test(predictions, targets, rng)
+
+    def study(test, n_simulations=200, **settings):
+        return ct.power(test, ct.generators.DirichletModel.m3(3), 5, n_simulations=n_simulations, **settings)
 
     if __name__ == "__main__":
         with joblib.parallel_config(backend="BACKEND", n_jobs=2):
-            study(rng=1)
-            threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-            cut = study(rng=1)
-            whole = study(resume=cut)
-        print(0 < cut.n_simulations < 300, len(cut.notes), whole.n_simulations, whole.notes)
-        print((whole.pvalues == study(rng=1).pvalues).all())
+            study(slow, 20)
+            threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            cut = study(slow, rng=1)
+            whole = study(slow, resume=cut)
+        print(0 < cut.n_simulations < 200, len(cut.notes), whole.n_simulations, whole.notes)
+        print((whole.pvalues == study(test, rng=1).pvalues).all())
 """
 
 
@@ -110,4 +113,4 @@ def test_an_interrupt_leaves_what_is_finished_by_workers(backend, tmp_path):
         check=False,
         env={**os.environ, "PYTHONPATH": os.getcwd()},
     )
-    assert run.stdout.splitlines() == ["True 1 300 ()", "True"], run.stderr
+    assert run.stdout.splitlines() == ["True 1 200 ()", "True"], run.stderr
