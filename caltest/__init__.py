@@ -143,6 +143,7 @@ from caltest.predictions import (
     top_label,
 )
 from caltest.result import CalibrationTestResult, ComponentResult, ConfidenceInterval
+from caltest.studies import PowerCurve, PowerResult, SampleSize, power, power_curve, sample_size
 
 __version__ = "0.1.0"
 
@@ -226,6 +227,8 @@ __all__ = [
     "PearsonNull",
     "PearsonSKCETest",
     "Poisson",
+    "PowerCurve",
+    "PowerResult",
     "Predictions",
     "ProductKernel",
     "QuantileBinning",
@@ -234,6 +237,7 @@ __all__ = [
     "ResidualMean",
     "ResidualSpread",
     "Residuals",
+    "SampleSize",
     "ScoreCMETest",
     "SpectralNull",
     "SpectralSKCETest",
@@ -252,6 +256,9 @@ __all__ = [
     "load_digits_predictions",
     "median_bandwidth",
     "pit_values",
+    "power",
+    "power_curve",
+    "sample_size",
     "standardised_residuals",
     "top_label",
 ]

@@ -1,7 +1,7 @@
 """Resamples in parts: random streams that do not depend on the parts, and parts on the workers that joblib provides."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -41,10 +41,16 @@ def in_parts(items: Sequence[R], at_most: int) -> list[Sequence[R]]:
 
 def run(function: Callable[..., R], calls: Sequence[tuple[Any, ...]], what: str) -> list[R]:
     """``function`` of the arguments of each call, by joblib's workers if there are several."""
+    return list(results(function, calls, what))
+
+
+def results(function: Callable[..., R], calls: Sequence[tuple[Any, ...]], what: str) -> Iterator[R]:
+    """The same one after the other, in the order of the calls, each as soon as it is there."""
     if n_jobs() == 1 or len(calls) == 1:
         shown = tracked(calls, len(calls), what) if len(calls) > 1 else calls
-        return [function(*arguments) for arguments in shown]
+        yield from (function(*arguments) for arguments in shown)
+        return
     from joblib import Parallel, delayed
 
-    results = Parallel(return_as="generator")(delayed(function)(*arguments) for arguments in calls)
-    return list(tracked(results, len(calls), what))
+    made = Parallel(return_as="generator")(delayed(function)(*arguments) for arguments in calls)
+    yield from tracked(made, len(calls), what)

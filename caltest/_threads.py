@@ -4,7 +4,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from itertools import islice
 from math import inf
 from threading import Lock
@@ -23,11 +24,17 @@ AHEAD = 4
 """Parts that wait for each thread: enough to keep it busy, few enough to keep their results small."""
 
 
+_alone: ContextVar[bool] = ContextVar("caltest_alone", default=False)
+
+
 def n_threads() -> int:
     """Number of processors, or less if the environment variable NUMBA_NUM_THREADS or OMP_NUM_THREADS says so.
 
-    Programs that start several worker processes set these variables to share the processors among them.
+    Programs that start several worker processes set these variables to share the processors among them. Inside
+    ``one_thread()`` it is 1.
     """
+    if _alone.get():
+        return 1
     limit = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(n_processors(), int(limit) if limit.isdecimal() else n_processors()))
 
@@ -58,6 +65,17 @@ class _OneBlasThread:
             self._users -= 1
             if self._users == 0:
                 _elsewhere(self._undo)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """No other threads inside, neither for loops nor for matrix products: several workers share the processors."""
+    token = _alone.set(True)
+    try:
+        with _one_blas_thread:
+            yield
+    finally:
+        _alone.reset(token)
 
 
 def _elsewhere(function: Callable[[], R]) -> R:

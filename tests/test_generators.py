@@ -6,15 +6,28 @@ from scipy import stats
 from scipy.integrate import dblquad, quad
 
 import caltest as ct
-from caltest.generators import Friedman1, GaussianModel, Generator, HeteroscedasticSine, LeastSquares
+from caltest.generators import (
+    Bias,
+    DirichletModel,
+    Distorted,
+    Friedman1,
+    GaussianModel,
+    Generator,
+    HeteroscedasticSine,
+    LeastSquares,
+    Scaling,
+    class_model,
+)
 
 PAPER = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), bandwidth=1.0), ct.GaussianKernel(bandwidth=1.0))
 LINE = LeastSquares(0.0, 1.0, 0.45)
 CALIBRATED = [GaussianModel(), GaussianModel(dimension=3), HeteroscedasticSine(), Friedman1(), Friedman1(noise=0.3)]
 UNCALIBRATED = [GaussianModel(calibrated=False), GaussianModel(dimension=10, calibrated=False), LINE]
+OF_CLASSES = [class_model(name, 2) for name in ("M1", "M2", "M3", "W2", "W3", "OC", "UC", "ROT", "SIN")]
+OTHERS = [Distorted(GaussianModel(2), Bias(0.3)), Distorted(GaussianModel(), Scaling(0.3)), DirichletModel(3, 1.0)]
 
 
-@pytest.mark.parametrize("generator", CALIBRATED + UNCALIBRATED, ids=lambda g: g.description)
+@pytest.mark.parametrize("generator", CALIBRATED + UNCALIBRATED + OF_CLASSES + OTHERS, ids=lambda g: g.description)
 class TestEveryGenerator:
     def test_samples_are_predictions_with_targets(self, generator):
         predictions, targets = generator.sample(7, rng=1)
@@ -23,15 +36,19 @@ class TestEveryGenerator:
         assert isinstance(generator, Generator)
 
     def test_seeds_reproduce_samples(self, generator):
-        first, again = generator.sample(5, rng=3)[1], generator.sample(5, rng=np.random.default_rng(3))[1]
+        first, again = generator.sample(50, rng=3)[1], generator.sample(50, rng=np.random.default_rng(3))[1]
         assert np.array_equal(first, again)
-        assert not np.array_equal(first, generator.sample(5, rng=4)[1])
+        assert not np.array_equal(first, generator.sample(50, rng=4)[1])
 
     def test_frozen_and_compared_by_value(self, generator):
         assert dataclasses.replace(generator) == generator
         assert hash(generator) == hash(dataclasses.replace(generator))
         with pytest.raises(dataclasses.FrozenInstanceError):
             generator.noise = 3.0
+
+    def test_says_whether_it_is_calibrated(self, generator):
+        known = [*UNCALIBRATED, *OF_CLASSES[1:], *OTHERS[:2]]
+        assert generator.is_calibrated == (generator not in known)
 
     @pytest.mark.parametrize("n", [0, 2.5, "3"])
     def test_bad_sizes(self, generator, n):

@@ -256,3 +256,45 @@ def test_missing_matplotlib_is_named(binary, monkeypatch):
 def test_import_does_not_load_matplotlib():
     code = "import sys, caltest.plots; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+class TestPowerCurve:
+    MODELS = [ct.generators.class_model("M3", 3).with_strength(s) for s in (0.6, 0.0)]
+    TESTS = {
+        "biased": ct.MonteCarloTest(ct.ECE(ct.UniformBinning(5)), n_resamples=19),
+        "MMCE": ct.MonteCarloTest(ct.MMCE(), n_resamples=19),
+    }
+
+    def test_over_n_there_is_a_line_for_each_test_and_generator(self):
+        curve = ct.power_curve(self.TESTS, self.MODELS, [5, 10, 20], n_simulations=15, rng=1)
+        ax = plots.power_curve(curve, ax=Figure().add_subplot())
+        lines = ax.get_lines()[:4]
+        rates = curve.rates().reshape(4, 3)
+        for line, row in zip(lines, rates, strict=True):
+            assert line.get_xdata().tolist() == [5, 10, 20]
+            assert line.get_ydata() == pytest.approx(row)
+        assert lines[0].get_label() == f"biased, {self.MODELS[0].description}"
+        band = ax.collections[0].get_paths()[0].vertices
+        cell = curve.cell("biased", 0, 5)
+        ends = sorted({y for x, y in band if x == 5})
+        assert (ends[0], ends[-1]) == pytest.approx(tuple(cell.interval))
+        assert ax.get_lines()[4].get_ydata()[0] == 0.05
+        assert ax.get_xscale() == "log"
+
+    def test_over_strengths_where_n_is_fixed(self):
+        curve = ct.power_curve(self.TESTS, self.MODELS, 10, n_simulations=15, rng=1)
+        ax = plots.power_curve(curve, alpha=0.2, ax=Figure().add_subplot())
+        line = ax.get_lines()[1]
+        assert line.get_xdata().tolist() == [0.0, 0.6]
+        assert line.get_ydata() == pytest.approx(curve.rates(0.2)[1, ::-1, 0])
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("strength", "power and size")
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["biased", "MMCE"]
+
+    def test_bad_arguments(self):
+        curve = ct.power_curve(self.TESTS["MMCE"], self.MODELS[0], 10, n_simulations=2, rng=1)
+        with pytest.raises(TypeError, match=r"result: got 3, wanted what ct\.power_curve returns"):
+            plots.power_curve(3)
+        with pytest.raises(ValueError, match="alpha: got 2"):
+            plots.power_curve(curve, alpha=2)
+        with pytest.raises(TypeError, match="ax: got str, wanted matplotlib Axes"):
+            plots.power_curve(curve, ax="here")

@@ -1,131 +1,16 @@
-"""Models of predictions and targets whose calibration is known, to study tests and to teach with.
+"""Regression problems with known truth, and a model that is wrong."""
 
-A generator is a frozen dataclass with a ``description`` and a method ``sample(n, rng)`` that returns n predictions and
-their targets::
-
->>> import caltest as ct
->>> generator = ct.generators.GaussianModel(dimension=10, calibrated=False)
->>> generator.sample(50, rng=1)[0]
-<MvNormal, n = 50, d = 10, isotropic covariances>
-"""
-
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Self
 
 import numpy as np
 
-from caltest._types import Array, ArrayLike, FloatArray
-from caltest._validation import positive_number, real_array, same_length, switch, whole_number
-from caltest.kernels import ProductKernel
-from caltest.predictions import MvNormal, Normal, Predictions
-
-__all__ = ["Friedman1", "GaussianModel", "Generator", "HeteroscedasticSine", "LeastSquares", "RegressionProblem"]
-
-
-class Generator(ABC):
-    """A joint distribution of predictions and targets."""
-
-    @property
-    @abstractmethod
-    def description(self) -> str:
-        """The model in a few words."""
-
-    @abstractmethod
-    def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
-        """N independent predictions and their targets."""
-
-
-@dataclass(frozen=True)
-class GaussianModel(Generator):
-    """Predictions ``N(c 1, 0.1**2 I)`` in d dimensions with c uniform on [0, 1], and normal targets.
-
-    Calibrated: the targets are drawn from the predictions. Uncalibrated: the first coordinate of the targets is drawn
-    from N(0.1, 0.1**2) whatever the prediction, the others from the predictions.
-
-    Parameters
-    ----------
-    dimension
-        d >= 1. Predictions are ``Normal`` for d = 1, else ``MvNormal``.
-    calibrated
-        Which of the two.
-
-    Raises
-    ------
-    ValueError
-        For another dimension than a whole number of at least 1.
-
-    Notes
-    -----
-    Source: Widmann et al. 2021, appendix A.2.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> predictions, targets = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
-    >>> ct.calibration_test(predictions, targets, rng=1).pvalue
-    0.001
-    """
-
-    dimension: int = 1
-    calibrated: bool = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dimension", whole_number("dimension", self.dimension, 1))
-        object.__setattr__(self, "calibrated", switch("calibrated", self.calibrated))
-
-    @property
-    def description(self) -> str:
-        """The model in a few words."""
-        return f"{'calibrated' if self.calibrated else 'uncalibrated'} Gaussian model, d = {self.dimension}"
-
-    def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
-        """N predictions, and targets of shape (n,) for d = 1, else (n, d)."""
-        generator = np.random.default_rng(rng)
-        centres = generator.random(whole_number("n", n, 1))
-        return self._predictions(centres), self._laws(centres).sample(generator)
-
-    def skce(self, kernel: ProductKernel) -> float:
-        """The squared kernel calibration error of the model, by quadrature; 0 if it is calibrated.
-
-        With the law Q of the targets of a prediction P (Widmann et al. 2021, Lemma B.2)::
-
-            E k_P(P, P') [E k_Y(Y, Y') - E k_Y(Z, Y') - E k_Y(Y, Z') + E k_Y(Z, Z')],    Y ~ Q, Z ~ P
-
-        over independent pairs (P, Q), (P', Q'). Gauss-Legendre rule with 48 x 48 points on the triangle c' < c, on
-        which exponential and Gaussian kernels of the predictions are smooth: accurate to 1e-12 for bandwidths of at
-        least 0.2. ``TypeError`` for kernels without closed forms.
-        """
-        if self.calibrated:
-            return 0.0
-        nodes, weights = np.polynomial.legendre.leggauss(48)
-        nodes, weights = (nodes + 1.0) / 2.0, weights / 2.0
-        large = np.repeat(nodes, nodes.size)[:, None]
-        small = large * np.tile(nodes, nodes.size)[:, None]
-        p, q, other_p, other_q = (f(c) for c in (large, small) for f in (self._predictions, self._laws))
-        target_kernel = kernel.target_kernel
-        terms = q.expected_kernel2(target_kernel, other_q) + p.expected_kernel2(target_kernel, other_p)
-        terms -= p.expected_kernel2(target_kernel, other_q) + q.expected_kernel2(target_kernel, other_p)
-        terms *= kernel.prediction_kernel.tile(p, other_p)
-        return float(2.0 * np.sum(np.outer(weights * nodes, weights).ravel() * terms.ravel()))
-
-    def _predictions(self, centres: FloatArray) -> Predictions:
-        """``N(c 1, 0.1**2 I)`` for centres of any shape (..., n)."""
-        return self._normal(np.repeat(centres[..., None], self.dimension, axis=-1))
-
-    def _laws(self, centres: FloatArray) -> Predictions:
-        """The distributions of the targets for centres of any shape (..., n)."""
-        means = np.repeat(centres[..., None], self.dimension, axis=-1)
-        if not self.calibrated:
-            means[..., 0] = 0.1
-        return self._normal(means)
-
-    def _normal(self, means: FloatArray) -> Predictions:
-        flat = means.reshape(-1, self.dimension)
-        index = np.arange(flat.shape[0]).reshape(means.shape[:-1])
-        one: Predictions = Normal(flat[:, 0], 0.1) if self.dimension == 1 else MvNormal(flat, 0.1**2)
-        return one.take(index)
+from caltest._types import ArrayLike, FloatArray
+from caltest._validation import positive_number, real_array, same_length, whole_number
+from caltest.generators.base import Generator
+from caltest.predictions import Normal
 
 
 class RegressionProblem(Generator):
@@ -133,6 +18,11 @@ class RegressionProblem(Generator):
 
     Its predictions are the true distributions of the targets given the inputs, hence calibrated.
     """
+
+    @property
+    def is_calibrated(self) -> bool:
+        """True."""
+        return True
 
     @abstractmethod
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
@@ -321,6 +211,11 @@ class LeastSquares(Generator):
         slope, intercept = np.polynomial.Polynomial.fit(x, y, 1).convert().coef[::-1]
         residuals = y - intercept - slope * x
         return cls(float(intercept), float(slope), sqrt(float(residuals @ residuals) / (x.size - 1)), problem)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """False: a straight line with one scale is not the truth of these problems."""
+        return False
 
     @property
     def description(self) -> str:

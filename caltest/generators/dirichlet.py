@@ -1,0 +1,159 @@
+"""The generative model of Widmann et al. 2019."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import betainc, betaln
+
+from caltest._types import Array, FloatArray
+from caltest._validation import whole_number
+from caltest.generators.base import Generator
+from caltest.generators.checks import number_within, positive_numbers, probabilities_of_classes
+from caltest.predictions import Categorical
+
+
+@dataclass(frozen=True)
+class DirichletModel(Generator):
+    """Predictions ``P_X ~ Dir(alpha)``; a share of the labels comes from a distribution beta instead.
+
+    ::
+
+        Y | P_X = p  ~  Cat((1 - pi) p + pi beta)
+
+    Calibrated if and only if pi = 0.
+
+    Parameters
+    ----------
+    n_classes
+        k >= 2.
+    concentration
+        alpha: k positive numbers, or one for all. With 1 the predictions are uniform on the simplex; small ones push
+        them to its corners.
+    strength
+        The share pi, from 0 to 1.
+    fixed
+        beta: k probabilities; by default 1/k each.
+
+    Raises
+    ------
+    ValueError
+        For other settings.
+
+    Notes
+    -----
+    Source: Widmann et al. 2019, appendix J.2; M1, M2 and M3 are those of section 7, where classes count from 1.
+
+    Gamma variables of small shape a are drawn as ``G U**(1/a)`` with G of shape a + 1 and in logarithms, so that no
+    prediction is a vector of zeros for any a.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> model = ct.generators.DirichletModel.m2()
+    >>> round(model.ece(), 3), round(model.mean_total_variation(), 3)
+    (0.45, 0.827)
+    >>> ct.calibration_test(*model.sample(100, rng=1), rng=1).pvalue
+    0.001
+    """
+
+    n_classes: int = 10
+    concentration: float | tuple[float, ...] = 0.1
+    strength: float = 0.0
+    fixed: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        k = whole_number("n_classes", self.n_classes, 2)
+        object.__setattr__(self, "n_classes", k)
+        alpha = positive_numbers("concentration", self.concentration, k)
+        object.__setattr__(self, "concentration", alpha[0] if len(set(alpha)) == 1 else alpha)
+        object.__setattr__(self, "strength", number_within("strength", self.strength, 0.0, 1.0))
+        if self.fixed is not None:
+            fixed = probabilities_of_classes("fixed", self.fixed)
+            if len(fixed) != k:
+                raise ValueError(f"fixed: got {len(fixed)} probabilities, wanted {k}, one for each class")
+            object.__setattr__(self, "fixed", fixed)
+
+    @classmethod
+    def m1(cls, n_classes: int = 10, concentration: float | tuple[float, ...] = 0.1) -> Self:
+        """M1: labels drawn from the predictions."""
+        return cls(n_classes, concentration)
+
+    @classmethod
+    def m2(cls, n_classes: int = 10, concentration: float | tuple[float, ...] = 0.1, strength: float = 0.5) -> Self:
+        """M2: half of the labels are class 0."""
+        first = (1.0,) + (0.0,) * (whole_number("n_classes", n_classes, 2) - 1)
+        return cls(n_classes, concentration, strength, first)
+
+    @classmethod
+    def m3(cls, n_classes: int = 10, concentration: float | tuple[float, ...] = 0.1, strength: float = 1.0) -> Self:
+        """M3: all labels uniform, whatever the predictions."""
+        return cls(n_classes, concentration, strength)
+
+    def with_strength(self, strength: float) -> Self:
+        """The same with another share pi."""
+        return type(self)(self.n_classes, self.concentration, strength, self.fixed)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether pi = 0."""
+        return self.strength == 0.0
+
+    @property
+    def description(self) -> str:
+        """The model in a few words."""
+        a = self.concentration
+        shape = f"{a:g}" if isinstance(a, float) else ", ".join(f"{one:g}" for one in a)
+        labels = "labels from the predictions"
+        if self.strength > 0.0:
+            labels = f"{100 * self.strength:g} % of the labels {self._fixed_in_words}"
+        return f"Dir({shape}), {self.n_classes} classes, {labels}"
+
+    @property
+    def _fixed_in_words(self) -> str:
+        if self.fixed is None:
+            return "uniform"
+        if max(self.fixed) == 1.0:
+            return f"class {self.fixed.index(1.0)}"
+        return f"from ({', '.join(f'{b:.3g}' for b in self.fixed)})"
+
+    @property
+    def _alpha(self) -> FloatArray:
+        return np.broadcast_to(np.asarray(self.concentration, dtype=np.float64), self.n_classes)
+
+    @property
+    def _beta(self) -> FloatArray:
+        return np.full(self.n_classes, 1.0 / self.n_classes) if self.fixed is None else np.array(self.fixed)
+
+    def sample(self, n: int, rng: Any = None) -> tuple[Categorical, Array]:
+        """N predictions for k classes, and their labels (n,)."""
+        generator = np.random.default_rng(rng)
+        shape = (whole_number("n", n, 1), self.n_classes)
+        logs = np.log(generator.gamma(self._alpha + 1.0, size=shape))
+        logs -= generator.standard_exponential(shape) / self._alpha
+        p = np.exp(logs - logs.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        laws = (1.0 - self.strength) * p + self.strength * self._beta
+        return Categorical(p), Categorical(laws).sample(generator)
+
+    def ece(self) -> float:
+        """The expected calibration error with the total variation distance.
+
+        ``pi sum_i (b_i I(b_i; a_i, a_0 - a_i) - a_i / a_0 I(b_i; a_i + 1, a_0 - a_i))`` with the regularised incomplete
+        beta function I and a_0 = sum_i a_i (Widmann et al. 2019, appendix J.2.1).
+        """
+        a, b = self._alpha, self._beta
+        total = a.sum()
+        terms = b * betainc(a, total - a, b) - a / total * betainc(a + 1.0, total - a, b)
+        return float(self.strength * terms.sum())
+
+    def mean_total_variation(self) -> float:
+        """``E TV(P_X, P_X')`` for two independent predictions, a bandwidth that does not depend on data.
+
+        ``2 B(a_0, a_0) / a_0 sum_i 1 / (B(a_i, a_i) B(a_0 - a_i, a_0 - a_i))`` with the beta function B (Widmann et al.
+        2019, appendix J.2.2).
+        """
+        a = self._alpha
+        total = a.sum()
+        logs = betaln(total, total) - betaln(a, a) - betaln(total - a, total - a)
+        return float(2.0 / total * np.exp(logs).sum())

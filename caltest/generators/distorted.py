@@ -1,0 +1,155 @@
+"""Distortions applied to predictions: those of a generator, or those of a user."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._types import Array, ArrayLike
+from caltest._validation import whole_number
+from caltest.generators.base import Generator
+from caltest.generators.distortion import Distortion
+from caltest.generators.real_distortions import Tempering
+from caltest.predictions import Predictions
+from caltest.predictions.convert import as_predictions
+
+NONE = Tempering(0.0)
+"""The distortion that changes nothing, for families of any kind."""
+
+
+@dataclass(frozen=True)
+class Distorted(Generator):
+    """The predictions of a generator, with targets that a distortion draws for them.
+
+    Parameters
+    ----------
+    source
+        Where the predictions come from; its targets are not used.
+    distortion
+        How the targets deviate.
+
+    Raises
+    ------
+    TypeError
+        For arguments of another kind.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from caltest.generators import Bias, Distorted, GaussianModel
+    >>> generator = Distorted(GaussianModel(dimension=10), Bias(0.3))
+    >>> generator.is_calibrated, generator.with_strength(0.0).is_calibrated
+    (False, True)
+    """
+
+    source: Generator
+    distortion: Distortion
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.source, Generator):
+            raise TypeError(f"source: got {self.source!r}, wanted a generator such as GaussianModel()")
+        check_distortion(self.distortion)
+
+    @property
+    def strength(self) -> float:
+        """That of the distortion."""
+        return self.distortion.strength
+
+    def with_strength(self, strength: float) -> Self:
+        """The same with another strength of the distortion."""
+        return replace(self, distortion=self.distortion.with_strength(strength))
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the strength is 0."""
+        return self.distortion.strength == 0.0
+
+    @property
+    def description(self) -> str:
+        """The model in a few words."""
+        return f"predictions of {self.source.description}; {_targets_in_words(self.distortion)}"
+
+    def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
+        """N predictions of the source, and targets from the distorted laws."""
+        generator = np.random.default_rng(rng)
+        predictions = self.source.sample(n, generator)[0]
+        return predictions, self.distortion.sample(predictions, generator)
+
+
+@dataclass(frozen=True, eq=False)
+class Resampled(Generator):
+    """n of the predictions at hand, with targets that a distortion draws for them.
+
+    Answers what a test would find in *these* predictions if the truth deviated from them in a given way.
+
+    Parameters
+    ----------
+    predictions
+        ``Predictions`` or an array-like that becomes some.
+    distortion
+        How the targets deviate; by default not at all, which is for sizes of tests.
+
+    Raises
+    ------
+    ValueError
+        For bad predictions.
+    TypeError
+        For a distortion of another kind.
+
+    Notes
+    -----
+    Samples of as many predictions as there are hold each of them once, so that only the targets are random; others
+    are drawn with replacement.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> predictions, _ = ct.load_digits_predictions()["neural network"]
+    >>> generator = ct.generators.Resampled(predictions, ct.generators.Tempering(-0.4))
+    >>> generator.description
+    'Categorical, n = 899, 10 classes; targets from p^0.6'
+    """
+
+    predictions: ArrayLike = field(repr=False)
+    distortion: Distortion = NONE
+
+    def __post_init__(self) -> None:
+        check_distortion(self.distortion)
+        object.__setattr__(self, "predictions", as_predictions(self.predictions))
+
+    @property
+    def strength(self) -> float:
+        """That of the distortion."""
+        return self.distortion.strength
+
+    def with_strength(self, strength: float) -> Self:
+        """The same with another strength of the distortion."""
+        return replace(self, distortion=self.distortion.with_strength(strength))
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the strength is 0."""
+        return self.distortion.strength == 0.0
+
+    @property
+    def description(self) -> str:
+        """The model in a few words."""
+        return f"{self.predictions.describe()}; {_targets_in_words(self.distortion)}"
+
+    def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
+        """N of the predictions, and targets from their distorted laws."""
+        generator = np.random.default_rng(rng)
+        predictions: Predictions = self.predictions
+        if whole_number("n", n, 1) != len(predictions):
+            predictions = predictions.take(generator.integers(len(predictions), size=n))
+        return predictions, self.distortion.sample(predictions, generator)
+
+
+def _targets_in_words(distortion: Distortion) -> str:
+    return "targets as predicted" if distortion.strength == 0.0 else distortion.description
+
+
+def check_distortion(distortion: Any) -> None:
+    """Raise ``TypeError`` unless it is one."""
+    if not isinstance(distortion, Distortion):
+        raise TypeError(f"distortion: got {distortion!r}, wanted a distortion such as Tempering(-0.4)")

@@ -1,0 +1,178 @@
+"""Size and power of a test by simulation."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from caltest._progress import progress_bars
+from caltest._types import FloatArray
+from caltest._validation import fraction, switch, whole_number
+from caltest.studies.result import PowerResult
+from caltest.studies.settings import (
+    check_generator,
+    check_test,
+    checked_alphas,
+    checked_seed,
+    describe_generator,
+    describe_test,
+    is_calibrated,
+)
+from caltest.studies.simulation import Task, Test, simulate
+
+
+def power(
+    test: Test,
+    generator: Any,
+    n: int,
+    *,
+    n_simulations: int = 1000,
+    alpha: float | Sequence[float] = 0.05,
+    confidence_level: float = 0.95,
+    rng: Any = None,
+    progress: bool = False,
+    resume: PowerResult | None = None,
+) -> PowerResult:
+    """How often a test rejects data of a generator: its power, or its size if the data are calibrated.
+
+    The rate is ``#{p <= alpha} / m`` for m independent data sets, with the exact binomial interval.
+
+    Parameters
+    ----------
+    test
+        A function ``test(predictions, targets, rng=...)`` whose result has a ``pvalue``: a ``CalibrationTest``,
+        ``ct.calibration_test``, or ``functools.partial`` of it with other settings.
+    generator
+        One of ``ct.generators``, or anything with ``sample(n, rng)``. Rates are sizes if its ``is_calibrated`` is true.
+    n
+        Observations of each data set.
+    n_simulations
+        Number m of data sets.
+    alpha
+        Level of the test, or several.
+    confidence_level
+        Of the intervals.
+    rng
+        Seed or ``numpy.random.Generator``; the result keeps the seed that reproduces it.
+    progress
+        Show a progress bar on standard error for what takes more than a second.
+    resume
+        An earlier result for the same test, generator and n: its simulations are kept and those up to ``n_simulations``
+        are added.
+
+    Returns
+    -------
+    PowerResult
+        ``print`` it for a report.
+
+    Raises
+    ------
+    TypeError
+        For a test that cannot be called or returns no ``pvalue``, or a generator without ``sample``.
+    ValueError
+        For other settings, or an earlier result of another study. Errors of the test are passed on, with a note that
+        says in which simulation.
+
+    Notes
+    -----
+    Runs on the workers of ``joblib.parallel_config(n_jobs=...)``, each on one thread. Every data set and every test has
+    a random stream of its own, so results do not depend on the workers. Ctrl-C ends the study: the result then has
+    the simulations that were finished and says so; pass it as ``resume`` to go on.
+
+    Resampling tests with B draws have p-values j / (B + 1), so a level below 1 / (B + 1) never rejects.
+
+    The standard error of a rate r is ``sqrt(r (1 - r) / m)``, at most 1.6 points for 1000 simulations.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from functools import partial
+    >>> test = partial(ct.calibration_test, n_resamples=99)
+    >>> overconfident = ct.generators.class_model("OC", n_classes=3)
+    >>> print(ct.power(test, overconfident, 50, n_simulations=100, rng=1))
+    Power by simulation
+    -------------------
+    Test           calibration_test(n_resamples=99)
+    Data           predictions of Dir(0.1), 3 classes, labels from the predictions; targets from p^0.6, n = 50
+    Simulations    100
+    <BLANKLINE>
+    Power, 5 %     0.100 [0.049, 0.176] (95 %, exact binomial)
+    <BLANKLINE>
+    Reproduce      rng=1
+    """
+    check_test(test)
+    check_generator(generator)
+    n = whole_number("n", n, 1)
+    wanted = whole_number("n_simulations", n_simulations, 1)
+    alphas, level = checked_alphas(alpha), fraction("confidence_level", confidence_level)
+    shown = switch("progress", progress)
+    if resume is not None:
+        check_same_study(resume, test, generator, n, wanted)
+    task = Task((test,), generator, n, checked_seed(rng, resume))
+    earlier = np.empty(0) if resume is None else resume.pvalues
+    with progress_bars(shown):
+        made = simulate(task, earlier.size, wanted, f"n = {n}")
+    pvalues = np.concatenate([earlier, made.pvalues[:, 0]])
+    if pvalues.size == 0:
+        raise KeyboardInterrupt
+    return power_result(test, generator, n, wanted, alphas, level, pvalues, task.seed)
+
+
+def power_result(
+    test: Test,
+    generator: Any,
+    n: int,
+    n_requested: int,
+    alphas: tuple[float, ...],
+    confidence_level: float,
+    pvalues: FloatArray,
+    seed: int,
+) -> PowerResult:
+    """The result for the p-values that were simulated."""
+    pvalues = np.array(pvalues)
+    pvalues.flags.writeable = False
+    notes = []
+    if pvalues.size < n_requested:
+        notes.append(
+            f"interrupted: {pvalues.size} of {n_requested} simulations are finished; resume=result continues them"
+        )
+    notes += _unreachable_levels(pvalues, alphas)
+    return PowerResult(
+        test=describe_test(test),
+        generator=describe_generator(generator),
+        is_calibrated=is_calibrated(generator),
+        n=n,
+        n_requested=n_requested,
+        alphas=alphas,
+        confidence_level=confidence_level,
+        pvalues=pvalues,
+        seed=seed,
+        notes=tuple(notes),
+    )
+
+
+def _unreachable_levels(pvalues: FloatArray, alphas: tuple[float, ...]) -> list[str]:
+    """A note on levels below the smallest p-value, where this is one that many data sets share."""
+    least = float(pvalues.min())
+    if least == 1.0 or np.count_nonzero(pvalues == least) < 2:
+        return []
+    return [
+        f"no p-value is below {least:.3g}, so nothing is rejected at the {100 * alpha:g} % level; with B redraws "
+        "p-values are at least 1 / (B + 1)"
+        for alpha in alphas
+        if alpha < least
+    ]
+
+
+def check_same_study(resume: Any, test: Test, generator: Any, n: int, wanted: int) -> None:
+    """Raise unless an earlier result is that of the same study."""
+    if not isinstance(resume, PowerResult):
+        raise TypeError(f"resume: got {resume!r}, wanted the result of an earlier call")
+    asked = {"test": describe_test(test), "generator": describe_generator(generator), "n": n}
+    for name, value in asked.items():
+        if getattr(resume, name) != value:
+            raise ValueError(f"resume: got a study with {name} = {getattr(resume, name)}, wanted {value}")
+    if resume.n_simulations > wanted:
+        raise ValueError(
+            f"n_simulations: got {wanted}, wanted at least {resume.n_simulations}, which are finished already"
+        )

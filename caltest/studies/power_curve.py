@@ -1,0 +1,293 @@
+"""Sizes and powers of several tests over sample sizes and effects."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from caltest._progress import progress_bars
+from caltest._types import FloatArray
+from caltest._validation import fraction, switch, whole_number
+from caltest.studies.power import check_same_study, power_result
+from caltest.studies.result import PowerResult
+from caltest.studies.settings import check_generator, check_test, checked_alphas, checked_seed, describe_generator
+from caltest.studies.simulation import Task, Test, child_seed, simulate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PowerCurve:
+    """Rates of rejection of several tests, for several generators and sample sizes. Printing it gives a table.
+
+    Attributes
+    ----------
+    tests
+        Names of the tests.
+    generators
+        The generators in words.
+    strengths
+        Their ``strength``, or None for those that have none.
+    sizes
+        Numbers of observations.
+    alphas, confidence_level
+        Levels of the tests and of the intervals.
+    cells
+        What was simulated, by (name of the test, position of the generator, n); cells that were not reached are
+        missing.
+    seed
+        Integer that reproduces the study as ``rng=seed``.
+    notes
+        What the reader should know.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> test = ct.MonteCarloTest(ct.ECE(ct.UniformBinning(5)), n_resamples=19)
+    >>> curve = ct.power_curve(test, ct.generators.class_model("M3", 3), [5, 10], n_simulations=100, rng=1)
+    >>> print(curve)
+    Power at the 5 % level, with 95 % intervals, 100 simulations each
+    <BLANKLINE>
+    n = 5    0.94 [0.87, 0.98]
+    n = 10   0.98 [0.93, 1.00]
+    """
+
+    tests: tuple[str, ...]
+    generators: tuple[str, ...]
+    strengths: tuple[float | None, ...]
+    sizes: tuple[int, ...]
+    alphas: tuple[float, ...]
+    confidence_level: float
+    cells: Mapping[tuple[str, int, int], PowerResult]
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    def cell(self, test: str | None = None, generator: int = 0, n: int | None = None) -> PowerResult:
+        """What was simulated for a test, a generator (its position) and n; the first ones where left out."""
+        key = (self.tests[0] if test is None else test, generator, self.sizes[0] if n is None else n)
+        if key not in self.cells:
+            raise KeyError(f"got test, generator, n = {key}, wanted one of {list(self.cells)}")
+        return self.cells[key]
+
+    def rates(self, alpha: float | None = None) -> FloatArray:
+        """Rates (tests, generators, sizes) at a level, by default the first; NaN where nothing was simulated."""
+        return self._table(lambda cell: cell.rate_at(alpha))
+
+    def lows(self, alpha: float | None = None) -> FloatArray:
+        """Lower ends of the intervals (tests, generators, sizes)."""
+        return self._table(lambda cell: cell.interval_at(alpha).low)
+
+    def highs(self, alpha: float | None = None) -> FloatArray:
+        """Upper ends of the intervals (tests, generators, sizes)."""
+        return self._table(lambda cell: cell.interval_at(alpha).high)
+
+    def _table(self, value: Any) -> FloatArray:
+        shape = len(self.tests), len(self.generators), len(self.sizes)
+        table = np.full(shape, np.nan)
+        for (test, g, n), cell in self.cells.items():
+            table[self.tests.index(test), g, self.sizes.index(n)] = value(cell)
+        return table
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists; one entry for each cell, without p-values."""
+        rows = []
+        for (test, g, n), cell in self.cells.items():
+            row = cell.to_dict()
+            del row["pvalues"]
+            rows.append({**row, "name": test, "strength": self.strengths[g], "n": n})
+        return {
+            "tests": list(self.tests),
+            "generators": list(self.generators),
+            "strengths": list(self.strengths),
+            "sizes": list(self.sizes),
+            "alphas": list(self.alphas),
+            "confidence_level": self.confidence_level,
+            "seed": self.seed,
+            "cells": rows,
+            "notes": list(self.notes),
+        }
+
+    def table(self, alpha: float | None = None) -> str:
+        """Rates at a level, by default the first, with their intervals.
+
+        A row for each generator and n; where there is one n, the rows of generators make one block.
+        """
+        width = max(max(len(name) for name in self.tests), 17)
+        if len(self.sizes) == 1:
+            labels = [f"n = {self.sizes[0]}"] if len(self.generators) == 1 else list(self.generators)
+            left = max(9, 2 + max(len(label) for label in labels))
+            rows = [self._row(label, g, self.sizes[0], alpha, left, width) for g, label in enumerate(labels)]
+            return "\n".join([*self._header(left, width), *rows])
+        blocks = []
+        for g, words in enumerate(self.generators):
+            lines = [words] if len(self.generators) > 1 else []
+            lines += self._header(9, width)
+            lines += [self._row(f"n = {n}", g, n, alpha, 9, width) for n in self.sizes]
+            blocks.append("\n".join(lines))
+        return "\n\n".join(blocks)
+
+    def _header(self, left: int, width: int) -> list[str]:
+        if len(self.tests) == 1:
+            return []
+        return [" " * left + "  ".join(f"{name:>{width}}" for name in self.tests)]
+
+    def _row(self, label: str, generator: int, n: int, alpha: float | None, left: int, width: int) -> str:
+        entries = []
+        for test in self.tests:
+            cell = self.cells.get((test, generator, n))
+            if cell is None:
+                entries.append(f"{'-':>{width}}")
+                continue
+            low, high = cell.interval_at(alpha)
+            entries.append(f"{f'{cell.rate_at(alpha):.2f} [{low:.2f}, {high:.2f}]':>{width}}")
+        return f"{label:<{left}}" + "  ".join(entries)
+
+    def __repr__(self) -> str:
+        return f"<PowerCurve of {len(self.tests)} tests, {len(self.generators)} generators, n = {list(self.sizes)}>"
+
+    def __str__(self) -> str:
+        quantities = sorted({cell.quantity for cell in self.cells.values()})
+        made = sorted({cell.n_simulations for cell in self.cells.values()})
+        counts = f"{made[0]}" if len(made) == 1 else f"{made[0]} to {made[-1]}"
+        parts = [
+            f"{' and '.join(quantities).capitalize()} at the {100 * alpha:g} % level, with "
+            f"{100 * self.confidence_level:g} % intervals, {counts} simulations each\n\n{self.table(alpha)}"
+            for alpha in self.alphas
+        ]
+        return "\n\n".join([*parts, *(f"Note: {note}" for note in self.notes)])
+
+
+def power_curve(
+    tests: Test | Mapping[str, Test],
+    generators: Any,
+    sizes: int | Sequence[int],
+    *,
+    n_simulations: int = 1000,
+    alpha: float | Sequence[float] = 0.05,
+    confidence_level: float = 0.95,
+    rng: Any = None,
+    progress: bool = False,
+    resume: PowerCurve | None = None,
+) -> PowerCurve:
+    """Rates of rejection of several tests over sample sizes and effects, on the same data sets for all tests.
+
+    Parameters
+    ----------
+    tests
+        A test as ``power`` takes it, or several by their names.
+    generators
+        A generator, or a list of them: ``[generator.with_strength(s) for s in ...]`` for a range of effects.
+    sizes
+        Number of observations n, or several.
+    n_simulations, alpha, confidence_level, rng, progress
+        As in ``power``.
+    resume
+        An earlier result of the same study: what was simulated is kept. Tests, sizes, simulations and generators (at
+        the end of the list) can be added.
+
+    Returns
+    -------
+    PowerCurve
+        ``print`` it for a table, ``caltest.plots.power_curve`` draws it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As ``power`` does; also for sizes that occur twice.
+
+    Notes
+    -----
+    Cells of different n or generators are simulated independently of each other. As in ``power``, results do not depend
+    on workers, and Ctrl-C returns what was finished.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> tests = {
+    ...     "SKCE": lambda p, y, rng: ct.calibration_test(p, y, n_resamples=19, rng=rng),
+    ...     "ECE": ct.MonteCarloTest(ct.ECE(ct.UniformBinning(5)), n_resamples=19),
+    ... }
+    >>> model = ct.generators.class_model("M3", 3)
+    >>> curve = ct.power_curve(tests, [model.with_strength(s) for s in (0.0, 0.5)], 30, n_simulations=50, rng=1)
+    >>> curve.rates()[:, :, 0]
+    array([[0.04, 0.76],
+           [0.02, 0.94]])
+    """
+    named = dict(tests) if isinstance(tests, Mapping) else {"test": tests}
+    models = list(generators) if isinstance(generators, (list, tuple)) else [generators]
+    numbers = _checked_sizes(sizes)
+    if not named or not models:
+        raise ValueError(f"tests, generators: got {len(named)} and {len(models)}, wanted at least one of each")
+    for name, test in named.items():
+        check_test(test, f"tests[{name!r}]")
+    for g, model in enumerate(models):
+        check_generator(model, f"generators[{g}]")
+    wanted = whole_number("n_simulations", n_simulations, 1)
+    alphas, level = checked_alphas(alpha), fraction("confidence_level", confidence_level)
+    shown = switch("progress", progress)
+    if resume is not None and not isinstance(resume, PowerCurve):
+        raise TypeError(f"resume: got {resume!r}, wanted the result of an earlier call")
+    seed = checked_seed(rng, resume)
+    cells: dict[tuple[str, int, int], PowerResult] = {}
+    interrupted = False
+    with progress_bars(shown):
+        for g, n in ((g, n) for g in range(len(models)) for n in numbers):
+            earlier = {} if resume is None else _earlier(resume, named, models[g], g, n, wanted)
+            if interrupted:
+                made, cut = {name: cell.pvalues for name, cell in earlier.items()}, True
+            else:
+                made, cut = _simulate_cell(named, models[g], n, child_seed(seed, g, n), earlier, wanted)
+            interrupted |= cut
+            for name, pvalues in made.items():
+                if pvalues.size:
+                    cell_seed = child_seed(seed, g, n)
+                    cells[name, g, n] = power_result(
+                        named[name], models[g], n, wanted, alphas, level, pvalues, cell_seed
+                    )
+    if not cells:
+        raise KeyboardInterrupt
+    note = "interrupted: some simulations are missing; resume=result continues them"
+    return PowerCurve(
+        tests=tuple(named),
+        generators=tuple(describe_generator(model) for model in models),
+        strengths=tuple(getattr(model, "strength", None) for model in models),
+        sizes=numbers,
+        alphas=alphas,
+        confidence_level=level,
+        cells=cells,
+        seed=seed,
+        notes=(note,) if interrupted else (),
+    )
+
+
+def _checked_sizes(sizes: int | Sequence[int]) -> tuple[int, ...]:
+    several = isinstance(sizes, (list, tuple, range, np.ndarray))
+    numbers = tuple(whole_number("sizes", n, 1) for n in (sizes if several else [sizes]))  # type: ignore[union-attr]
+    if not numbers or len(set(numbers)) != len(numbers):
+        raise ValueError(f"sizes: got {sizes!r}, wanted one number of observations or several different ones")
+    return tuple(sorted(numbers))
+
+
+def _earlier(
+    resume: PowerCurve, tests: Mapping[str, Test], generator: Any, g: int, n: int, wanted: int
+) -> dict[str, PowerResult]:
+    """What an earlier study has about a generator and n, by the name of the test."""
+    found = {name: resume.cells[name, g, n] for name in tests if (name, g, n) in resume.cells}
+    for name, cell in found.items():
+        check_same_study(cell, tests[name], generator, n, wanted)
+    return found
+
+
+def _simulate_cell(
+    tests: Mapping[str, Test], generator: Any, n: int, seed: int, earlier: Mapping[str, PowerResult], wanted: int
+) -> tuple[dict[str, FloatArray], bool]:
+    """P-values by the name of the test, and whether something is missing; tests that go on together share data."""
+    made = {name: earlier[name].pvalues if name in earlier else np.empty(0) for name in tests}
+    for start in sorted({values.size for values in made.values()}):
+        names = [name for name, values in made.items() if values.size == start]
+        task = Task(tuple(tests[name] for name in names), generator, n, seed)
+        found = simulate(task, start, wanted, f"n = {n}")
+        for name, column in zip(names, found.pvalues.T, strict=True):
+            made[name] = np.concatenate([made[name], column])
+        if found.interrupted:
+            return made, True
+    return made, False

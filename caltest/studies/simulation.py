@@ -1,0 +1,101 @@
+"""Simulated p-values: the same for any number of workers, in any batches, and in as many sittings as one likes."""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from caltest._jobs import n_jobs, results
+from caltest._threads import one_thread
+from caltest._types import FloatArray
+
+Test = Callable[..., Any]
+"""``test(predictions, targets, rng=...)``, whose result has a ``pvalue``."""
+
+BATCH = 32
+"""The most simulations that a worker makes before it reports."""
+BATCHES_OF_A_WORKER = 8
+"""So many batches at least for each worker, so that none waits long for the others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Tests of the same data sets of n observations.
+
+    The i-th data set is drawn with the child ``(i, 0)`` of the seed and every test gets the child ``(i, 1)``, so
+    p-values depend neither on how many simulations there are nor on the other tests.
+    """
+
+    tests: tuple[Test, ...]
+    generator: Any
+    n: int
+    seed: int
+
+    def pvalues(self, i: int) -> list[float]:
+        """P-values of all tests on the i-th data set."""
+        predictions, targets = self.generator.sample(self.n, rng=self._stream(i, 0))
+        return [_pvalue(test(predictions, targets, rng=self._stream(i, 1))) for test in self.tests]
+
+    def _stream(self, i: int, part: int) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(i, part)))
+
+
+class Simulated(NamedTuple):
+    """P-values (m, number of tests) of the data sets that were made, in order, and whether that was cut short."""
+
+    pvalues: FloatArray
+    interrupted: bool
+
+
+def simulate(task: Task, start: int, stop: int, what: str) -> Simulated:
+    """The data sets ``start`` to ``stop - 1``, on joblib's workers if there are several.
+
+    ``KeyboardInterrupt`` ends the simulation; what was finished before is returned.
+    """
+    workers = n_jobs()
+    calls = [(task, *part, workers > 1) for part in _parts(start, stop, workers)]
+    rows: list[list[float]] = []
+    interrupted = False
+    try:
+        for made in results(_batch, calls, what):
+            rows += made
+    except KeyboardInterrupt:
+        interrupted = True
+    return Simulated(np.array(rows, dtype=np.float64).reshape(len(rows), len(task.tests)), interrupted)
+
+
+def _parts(start: int, stop: int, workers: int) -> Sequence[tuple[int, int]]:
+    """Ranges of simulations: single ones where nothing has to be sent to a worker."""
+    size = 1 if workers == 1 else max(1, min(BATCH, (stop - start) // (BATCHES_OF_A_WORKER * workers)))
+    return [(i, min(i + size, stop)) for i in range(start, stop, size)]
+
+
+def _batch(task: Task, start: int, stop: int, among_workers: bool) -> list[list[float]]:
+    with one_thread() if among_workers else nullcontext():
+        return [_annotated(task, i) for i in range(start, stop)]
+
+
+def _annotated(task: Task, i: int) -> list[float]:
+    try:
+        return task.pvalues(i)
+    except Exception as error:
+        error.add_note(f"in simulation {i} of n = {task.n} with seed {task.seed}")
+        raise
+
+
+def _pvalue(result: Any) -> float:
+    try:
+        pvalue = float(result.pvalue)
+    except (AttributeError, TypeError, ValueError):
+        raise TypeError(f"test: got {result!r} from it, wanted a result with a number as its pvalue") from None
+    if not (isfinite(pvalue) and 0.0 <= pvalue <= 1.0):
+        raise ValueError(f"test: got the p-value {pvalue!r} from it, wanted a number from 0 to 1")
+    return pvalue
+
+
+def child_seed(seed: int, *key: int) -> int:
+    """A seed of its own for a part of a study that is named by whole numbers."""
+    return int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -1,0 +1,240 @@
+"""The synthetic experiments of Widmann et al. 2019, section 7 and appendix J.2: settings, simulations, published numbers.
+
+``05_synthetic_classes.ipynb`` shows Figures 1 and 2; ``estimates(number)`` simulates any of Figures 3 to 34.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, parallel_config
+from scipy import stats
+
+import caltest as ct
+from caltest.generators import DirichletModel
+
+N = 250
+PUBLISHED_SETS = 10_000
+MODELS = {"M1": DirichletModel.m1(), "M2": DirichletModel.m2(), "M3": DirichletModel.m3()}
+TV = ct.TotalVariation()
+
+# Means of the estimates in Figure 1, from the files of the figures in github.com/devmotion/CalibrationPaper.
+PUBLISHED_MEANS = {
+    "ECE": (0.22876019647666532, 0.5133844252714233, 0.3908207321571612),
+    "SKCE_b": (0.001791065804877401, 0.09976616408194146, 0.02045969775710109),
+    "SKCE_uq": (-8.624308735909016e-06, 0.09655136747590724, 0.015122104194196453),
+    "SKCE_ul": (0.00016041013856191278, 0.09655648558846669, 0.015012349168529436),
+}
+# Test errors in Figure 2 at these levels, for M1, M2 and M3, from the same place; that of D_uq is not given here.
+LEVELS = (0.01, 0.05, 0.1, 0.2, 0.5)
+NONE, ALL = (0.0,) * 5, (1.0,) * 5
+PUBLISHED_ERRORS = {
+    "C": ((0.0728, 0.2447, 0.3827, 0.5806, 0.8722), NONE, NONE),
+    "D_b": (NONE, (0.9843, 0.3706, 0.0566, 0.001, 0.0), ALL),
+    "D_ul": (None, ALL, ALL),
+    "A_uq": ((0.0057, 0.0365, 0.0806, 0.1813, 0.5017), NONE, NONE),
+    "A_l": (
+        (0.0077, 0.0455, 0.098, 0.2014, 0.5154),
+        (0.0004, 0.0, 0.0, 0.0, 0.0),
+        (0.9501, 0.8146, 0.6935, 0.5143, 0.2079),
+    ),
+}
+
+
+def kernel(bandwidth):
+    """``exp(-TV / bandwidth) I``."""
+    return ct.ProductKernel(ct.ExponentialKernel(TV, bandwidth), ct.DeltaKernel())
+
+
+def median_kernel(predictions, model=None):
+    """The median of all n**2 total variation distances, as in the paper's software, as the bandwidth."""
+    return kernel(ct.median_bandwidth(predictions, TV, include_diagonal=True))
+
+
+def mean_kernel(predictions, model):
+    """The mean total variation distance of the model as the bandwidth."""
+    return kernel(model.mean_total_variation())
+
+
+def estimate(name, predictions, labels, make_kernel, model):
+    """An estimate by the name of its estimator."""
+    if name == "ECE":
+        return ct.ECE(ct.UniformBinning(10))(predictions, labels)
+    if name == "ECE, data-dependent bins":
+        return ct.ECE(ct.MedianVarianceBinning(10))(predictions, labels)
+    kernel_ = make_kernel(predictions, model)
+    estimator = {
+        "SKCE_b": ct.SKCE(kernel_, unbiased=False),
+        "SKCE_uq": ct.SKCE(kernel_),
+        "SKCE_ul": ct.BlockSKCE(kernel_, 2),
+    }[name]
+    return estimator(predictions, labels)
+
+
+def simulated_estimates(names, model, n_sets, make_kernel=median_kernel, seed=2019):
+    """Estimates (n_sets,) by name, all from the same data sets of 250 labelled predictions."""
+    values = {name: np.empty(n_sets) for name in names}
+    for i in range(n_sets):
+        sample = model.sample(N, np.random.default_rng([seed, i]))
+        for name in names:
+            values[name][i] = estimate(name, *sample, make_kernel, model)
+    return values
+
+
+# --- Figure 2: tests -----------------------------------------------------------------------------------------------
+
+
+def consistency(predictions, labels, rng):
+    return ct.ConsistencyTest(ct.ECE(ct.UniformBinning(10)), n_resamples=1000)(predictions, labels, rng=rng)
+
+
+def bound(predictions, labels, rng, name):
+    kernel_ = median_kernel(predictions)
+    estimator = {"b": ct.SKCE(kernel_, unbiased=False), "uq": ct.SKCE(kernel_), "ul": ct.BlockSKCE(kernel_, 2)}[name]
+    return ct.DistributionFreeSKCETest(estimator)(predictions, labels)
+
+
+def bootstrap(predictions, labels, rng):
+    return ct.AsymptoticSKCETest(median_kernel(predictions), n_resamples=1000)(predictions, labels, rng=rng)
+
+
+def normal_limit(predictions, labels, rng):
+    test = ct.AsymptoticBlockSKCETest(median_kernel(predictions), 2, population_variance=True)
+    return test(predictions, labels)
+
+
+def exact(predictions, labels, rng):
+    return ct.MonteCarloTest(ct.SKCE(median_kernel(predictions)), n_resamples=999)(predictions, labels, rng=rng)
+
+
+TESTS = {
+    "C": consistency,
+    "D_b": partial(bound, name="b"),
+    "D_uq": partial(bound, name="uq"),
+    "D_ul": partial(bound, name="ul"),
+    "A_uq": bootstrap,
+    "A_l": normal_limit,
+    "exact": exact,
+}
+
+
+def simulated_tests(n_sets, rng=2019, n_jobs=-1):
+    """P-values of all tests on the same data sets of the three models."""
+    with parallel_config(backend="loky", n_jobs=n_jobs):
+        return ct.power_curve(TESTS, list(MODELS.values()), N, n_simulations=n_sets, rng=rng)
+
+
+def errors(cell, levels):
+    """Empirical test errors: rejections of a calibrated model, others not rejected."""
+    rates = np.array([np.mean(cell.pvalues <= level) for level in levels])
+    return rates if cell.is_calibrated else 1.0 - rates
+
+
+# --- Figures 3 to 34 -----------------------------------------------------------------------------------------------
+
+CLASSES, SHARES = (2, 10, 100, 1000), (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a figure shows: an estimator with its bandwidth, alpha = (a, ..., a), and beta uniform or the first class."""
+
+    estimator: str
+    make_kernel: object
+    concentration: float
+    first_class: bool
+
+    def model(self, n_classes, share):
+        make = DirichletModel.m2 if self.first_class else DirichletModel.m3
+        return make(n_classes, self.concentration, share)
+
+
+ESTIMATORS = [("ECE", median_kernel), ("ECE, data-dependent bins", median_kernel)]
+ESTIMATORS += list(product(("SKCE_b", "SKCE_uq", "SKCE_ul"), (median_kernel, mean_kernel)))
+FIGURES = {
+    3 + 4 * i + j: Setting(*one, concentration, first_class)
+    for i, one in enumerate(ESTIMATORS)
+    for j, (first_class, concentration) in enumerate(product((False, True), (1.0, 0.1)))
+}
+
+
+def estimates(number, n_sets=PUBLISHED_SETS, classes=CLASSES, n_jobs=-1):
+    """Estimates of Figure 3 to 34 by (classes, share pi), each with those of SKCE_uq, whose mean is the true SKCE."""
+    setting = FIGURES[number]
+    names = [setting.estimator] if setting.estimator.startswith("ECE") else sorted({setting.estimator, "SKCE_uq"})
+    places = list(product(classes, SHARES))
+    made = Parallel(n_jobs=n_jobs)(
+        delayed(simulated_estimates)(names, setting.model(*place), n_sets, setting.make_kernel) for place in places
+    )
+    return dict(zip(places, made, strict=True))
+
+
+def truth(setting, model, values):
+    """The calibration error: in closed form for the ECE, else the mean of the unbiased estimates, as in the paper."""
+    return model.ece() if setting.estimator.startswith("ECE") else values["SKCE_uq"].mean()
+
+
+def draw(number, n_sets=PUBLISHED_SETS, classes=CLASSES, n_jobs=-1):
+    """Figure 3 to 34: histograms of estimates, their mean (solid) and the calibration error (dashed)."""
+    from matplotlib import pyplot as plt
+
+    setting, found = FIGURES[number], estimates(number, n_sets, classes, n_jobs)
+    figure, axes = plt.subplots(len(classes), 5, figsize=(12, 1.75 * len(classes)), layout="constrained")
+    for ax, (k, share) in zip(axes.ravel(), found, strict=True):
+        values = found[k, share]
+        histogram(ax, values[setting.estimator], truth(setting, setting.model(k, share), values))
+        ax.set_title(f"m = {k}, π = {share:g}", fontsize="small")
+    law = "the first class" if setting.first_class else "uniform"
+    bandwidth = "" if setting.estimator.startswith("ECE") else f", {setting.make_kernel.__name__.replace('_', ' ')}"
+    figure.suptitle(f"Figure {number}: {setting.estimator}{bandwidth}, alpha = {setting.concentration:g}, beta {law}")
+    return figure
+
+
+def histogram(ax, values, true):
+    """Estimates with their mean (solid) and the truth (dashed)."""
+    ax.hist(values, bins=20, color="#9CC9E8")
+    ax.axvline(values.mean(), color="#D55E00")
+    ax.axvline(true, color="#444444", linestyle="--")
+    ax.tick_params(labelsize="x-small")
+    ax.locator_params(axis="x", nbins=4)
+    ax.set_yticks([])
+
+
+# --- Comparison with the published numbers -------------------------------------------------------------------------
+
+
+class Comparison(NamedTuple):
+    """What was published, what is found here, and the p-value of the hypothesis that both estimate the same."""
+
+    quantity: str
+    method: str
+    model: str
+    published: float
+    found: float
+    pvalue: float
+
+
+def compare_means(found) -> Iterator[Comparison]:
+    """Differences of means in standard errors; ``found`` has the estimates by model and name."""
+    for method, means in PUBLISHED_MEANS.items():
+        for (model, values), mean in zip(found.items(), means, strict=True):
+            ours = values[method]
+            error = ours.std(ddof=1) * np.sqrt(1.0 / PUBLISHED_SETS + 1.0 / ours.size)
+            pvalue = 2.0 * stats.norm.sf(abs(ours.mean() - mean) / error)
+            yield Comparison("mean", method, model, mean, ours.mean(), pvalue)
+
+
+def compare_errors(curve) -> Iterator[Comparison]:
+    """Fisher's exact test of two binomial proportions for each test, model and level."""
+    for method, rows in PUBLISHED_ERRORS.items():
+        for g, (model, row) in enumerate(zip(MODELS, rows, strict=True)):
+            if row is None:
+                continue
+            cell = curve.cell(method, g)
+            for level, rate, ours in zip(LEVELS, row, errors(cell, LEVELS), strict=True):
+                theirs, count, m = round(PUBLISHED_SETS * rate), round(ours * cell.n_simulations), cell.n_simulations
+                pvalue = stats.fisher_exact([[theirs, PUBLISHED_SETS - theirs], [count, m - count]]).pvalue
+                yield Comparison(f"error at {level:g}", method, model, rate, float(ours), pvalue)

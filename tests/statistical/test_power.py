@@ -1,0 +1,96 @@
+"""Sizes and powers of tests for the models of Widmann et al. 2019, and what sample sizes are worth.
+
+Reduced here; ``python -m pytest tests/statistical --full`` runs ten times as many data sets.
+"""
+
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, ndtri
+
+import caltest as ct
+from caltest.generators import Bias, DirichletModel, Distorted, GaussianModel, Resampled, Scaling, class_model
+
+from .settings import band
+
+pytestmark = pytest.mark.statistical
+
+KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), "median"), ct.DeltaKernel())
+EXACT = {
+    "SKCE": ct.MonteCarloTest(ct.SKCE(KERNEL), n_resamples=99),
+    "SKCE, biased": ct.MonteCarloTest(ct.SKCE(KERNEL, unbiased=False), n_resamples=99),
+    "ECE": ct.MonteCarloTest(ct.ECE(ct.UniformBinning(10)), n_resamples=99),
+}
+
+
+@pytest.mark.parametrize("k", [2, 10])
+@pytest.mark.parametrize("n", [25, 100])
+def test_exact_tests_keep_their_level_on_the_calibrated_model(k, n, replications):
+    curve = ct.power_curve(EXACT, DirichletModel.m1(k), n, n_simulations=replications(400, 4000), rng=20191)
+    for cell in curve.cells.values():
+        assert cell.quantity == "size"
+        for alpha in (0.05, 0.1):
+            assert cell.rejections(alpha) <= band(cell.n_simulations, alpha)[1]
+
+
+def test_exact_tests_keep_their_level_on_given_predictions(replications):
+    """Only the labels are random; sixteen binary predictions with many ties."""
+    predictions = np.array([0.01, 0.05, 0.5, 0.9] * 4)
+    for test in EXACT.values():
+        result = ct.power(test, Resampled(predictions), 16, n_simulations=replications(400, 4000), rng=20192)
+        assert result.rejections(0.05) <= band(result.n_simulations, 0.05)[1]
+
+
+# Powers in per cent at the 5 % level with ten classes, of an independent implementation: SKCE, then ECE.
+POWERS = [
+    ("W2", 50, 38, 45),
+    ("W2", 100, 66, 63),
+    ("W3", 100, 9.6, 62),
+    ("OC", 100, 20, 98),
+    ("UC", 50, 1.5, 0),
+    ("M3", 25, 67, 100),
+]
+
+
+@pytest.mark.parametrize(("name", "n", "skce", "ece"), POWERS)
+def test_powers_of_an_independent_implementation(name, n, skce, ece, replications):
+    """Within 3.5 standard errors of a difference; the other simulation has 500 data sets (200 for UC), B = 199."""
+    tests = {
+        "SKCE": ct.MonteCarloTest(ct.SKCE(KERNEL), n_resamples=199),
+        "ECE": ct.MonteCarloTest(ct.ECE(ct.UniformBinning(10)), n_resamples=199),
+    }
+    m = replications(200, 2000)
+    curve = ct.power_curve(tests, class_model(name), n, n_simulations=m, rng=20193)
+    for test, percent in (("SKCE", skce), ("ECE", ece)):
+        rate = curve.cell(test).rate
+        middle = np.clip((m * rate + 350 * percent / 100) / (m + 350), 0.01, 0.99)
+        assert abs(rate - percent / 100) <= 3.5 * np.sqrt(middle * (1 - middle) * (1 / m + 1 / 350))
+
+
+def test_powers_of_shifts_of_normal_predictions(replications):
+    """Shift by 0.3 standard deviations: 22 % at n = 16 and 65 % at n = 64; 1.3 times the spread: 9.6 % and 11 %."""
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), bandwidth=1.0), ct.GaussianKernel(bandwidth=1.0))
+    test, m = ct.MonteCarloTest(ct.SKCE(kernel), n_resamples=199), replications(200, 2000)
+    models = [Distorted(GaussianModel(), Bias(0.3)), Distorted(GaussianModel(), Scaling(0.3))]
+    curve = ct.power_curve(test, models, [16, 64], n_simulations=m, rng=20194)
+    published = np.array([[0.22, 0.65], [0.096, 0.11]])
+    error = np.sqrt(published * (1 - published) * (1 / m + 1 / 500))
+    assert (np.abs(curve.rates()[0] - published) <= 3.5 * error).all()
+
+
+def z_test(predictions, targets, rng):
+    """One-sided test of the mean of standard normal targets."""
+    return SimpleNamespace(pvalue=float(ndtr(-np.sqrt(len(targets)) * targets.mean())))
+
+
+@pytest.mark.parametrize("bias", [0.5, 0.15])
+def test_intervals_for_sample_sizes_cover(bias, replications):
+    """At least 88 of 100 intervals of level 95 % hold the closed form; they are rounded outwards to whole numbers."""
+    expected = ((ndtri(0.8) + ndtri(0.95)) / bias) ** 2
+    generator = Resampled(ct.Normal([0.0], 1.0), Bias(bias))
+    search = partial(ct.sample_size, z_test, generator, n_simulations=100)
+    intervals = [search(rng=i).interval for i in range(replications(40, 400))]
+    covered = sum(one is not None and one.low <= expected <= one.high for one in intervals)
+    assert covered >= 0.88 * len(intervals)
