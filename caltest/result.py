@@ -230,7 +230,7 @@ class CalibrationTestResult:
                 "Null": self.null,
             }
         )
-        numbers = {"Estimate": f"{self.estimate:.6g}"}
+        numbers = {"Estimate": f"{self.estimate:.6g}" + (" (SKCE with the kernel k)" if self.components else "")}
         if self.standard_error is not None:
             numbers["Estimate"] += f" (standard error {self.standard_error:.3g})"
         if self.null_distribution is not None and self.statistic == self.estimate:

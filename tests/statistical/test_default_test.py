@@ -1,0 +1,96 @@
+"""Sizes of every exact test, and the power of the default test.
+
+Reduced here; ``python -m pytest tests/statistical --full`` runs ten times as many data sets.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest.generators import Bias, Distorted, GaussianModel, Scaling, class_model
+
+from .settings import calibrated, spawn
+
+pytestmark = pytest.mark.statistical
+
+ALPHAS = (0.05, 0.01)
+
+
+def of_classes():
+    """Every test with exact p-values for classes, by name."""
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), "median"), ct.DeltaKernel())
+    return {
+        "omnibus": ct.OmnibusTest(n_resamples=99),
+        "bandwidths": ct.MonteCarloTest(ct.MaxSKCE(kernel), 99),
+        "log score": ct.MonteCarloTest(ct.ExcessLogScore(), 99),
+        "Brier score": ct.MonteCarloTest(ct.ExcessBrierScore(), 99),
+        "likelihood ratio": ct.LikelihoodRatioTest(99),
+        "e-value": ct.CalibrationTest(ct.LogLikelihoodRatio(), ct.EValueBound()),
+        "stopped": ct.CalibrationTest(ct.SKCE(kernel), ct.ConditionalMonteCarlo(99, stop_after=5)),
+        "ties at random": ct.CalibrationTest(ct.SKCE(kernel), ct.ConditionalMonteCarlo(99, "randomized")),
+    }
+
+
+def of_numbers():
+    """Every test with exact p-values for numbers and vectors, by name."""
+    return {
+        "omnibus": ct.OmnibusTest(n_resamples=99),
+        "mean": ct.MonteCarloTest(ct.ResidualMean(), 99),
+        "spread": ct.MonteCarloTest(ct.ResidualSpread(), 99),
+        "likelihood ratio": ct.LikelihoodRatioTest(99),
+    }
+
+
+def assert_level_is_kept(tests, draw, n_sets, rng):
+    """Rejections of each test at both levels are at most the 99.5 % quantile of the binomial distribution."""
+    rejected = {name: np.zeros(len(ALPHAS), dtype=int) for name in tests}
+    for _ in range(n_sets):
+        predictions, targets = draw(rng)
+        for name, test in tests.items():
+            rejected[name] += test(predictions, targets, rng=rng).pvalue <= np.array(ALPHAS)
+    limits = [stats.binom(n_sets, alpha).ppf(0.995) for alpha in ALPHAS]
+    for name, counts in rejected.items():
+        assert (counts <= limits).all(), (name, counts, limits)
+
+
+@pytest.mark.parametrize("n", [16, 50, 250])
+@pytest.mark.parametrize("k", [2, 10, 100])
+@pytest.mark.parametrize("concentration", [0.1, 1.0])
+def test_exact_tests_of_classes_keep_their_level(n, k, concentration, replications):
+    def draw(rng):
+        sample = calibrated(rng, n, k, concentration)
+        return sample.predictions, sample.targets
+
+    n_sets = replications(40 if n * k <= 1000 else 12, 600)
+    assert_level_is_kept(of_classes(), draw, n_sets, spawn(33, n, k, int(10 * concentration)))
+
+
+@pytest.mark.parametrize("n", [16, 50, 250])
+@pytest.mark.parametrize("d", [1, 10])
+def test_exact_tests_of_numbers_keep_their_level(n, d, replications):
+    model = GaussianModel(d)
+    assert_level_is_kept(of_numbers(), lambda rng: model.sample(n, rng), replications(30 if n * d <= 500 else 10, 1000), spawn(32, n, d))
+
+
+POWERS = {
+    "shift to a class": (class_model("W2"), 100, 0.95),
+    "label noise": (class_model("W3"), 100, 0.95),
+    "overconfident": (class_model("OC"), 100, 0.95),
+    "underconfident": (class_model("UC"), 250, 0.95),
+    "wave": (class_model("SIN", 2, 1.0), 250, 0.85),
+    "uniform labels": (class_model("M3"), 25, 0.95),
+    "scale": (Distorted(GaussianModel(1), Scaling(0.3)), 64, 0.70),
+    "scale of vectors": (Distorted(GaussianModel(10), Scaling(0.1)), 64, 0.80),
+    "bias": (Distorted(GaussianModel(1), Bias(0.3)), 64, 0.40),
+    "bias of vectors": (Distorted(GaussianModel(10), Bias(0.3)), 64, 0.20),
+}
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_power_of_the_default_test(name, replications):
+    """At 5 %, no less than the bar up to the error of the simulation."""
+    generator, n, bar = POWERS[name]
+    test = ct.OmnibusTest(n_resamples=199)
+    result = ct.power(test, generator, n, n_simulations=replications(40, 1000), rng=20193)
+    assert result.rejections(0.05) >= stats.binom(result.n_simulations, bar).ppf(0.01), result
