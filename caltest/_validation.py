@@ -323,7 +323,7 @@ def _in_unit(array: Array) -> bool:
 def positive_number(name: str, value: Any, also: str = "") -> float:
     """A finite number above 0."""
     try:
-        number = float(value)
+        number = float(value) if np.ndim(value) == 0 else float("nan")
     except (TypeError, ValueError):
         number = float("nan")
     if isinstance(value, (bool, np.bool_, str)) or not (0.0 < number < float("inf")):
