@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._loops.redraws import gathered_sums, sums_by_label
+from caltest._loops.redraws import gathered_tables, tables_by_label
+from caltest._numerics import ranges
+from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest.hscores import FARTHEST, is_continuous, scores_of
 from caltest.predictions import Categorical, FinitePredictions, MvNormal, Normal, Predictions
@@ -27,7 +29,11 @@ SHIFTS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 SCALES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
 """Ratios of standard deviations."""
 
-SMALLEST = 5e-324
+SMALLEST, FARTHEST_LOG = 5e-324, 1e3
+"""Predicted probabilities of 0 count as the first in logarithms, and no ratio exceeds the exponential of the second."""
+
+LABELS_AT_ONCE = 2**18
+"""Labels whose ratios are summed by a thread at a time."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,10 @@ class ClassAlternatives(Alternatives):
                 for c in range(k)
             ),
         )
-        self._tables = [self._table(member) for member in range(len(TEMPERATURES) + len(SHARES))]
+        self._tables = np.stack([self._table(member) for member in range(len(TEMPERATURES) + len(SHARES))], axis=-1)
+        with np.errstate(over="ignore"):
+            odds = (np.array(SHARES) / (1.0 - np.array(SHARES))) / np.maximum(self._p, SMALLEST)[..., None]
+        self._gains = np.minimum(np.log1p(odds), FARTHEST_LOG)
 
     def _table(self, member: int) -> FloatArray:
         """``log(Q / P)`` of each outcome, (n, k); 0 where both are 0."""
@@ -103,15 +112,18 @@ class ClassAlternatives(Alternatives):
         return q
 
     def log_ratios(self, targets: Array) -> FloatArray:
-        """Sums of table entries; those of classes that are too frequent in one pass for all classes."""
+        """Sums of table entries, of all tables at once; those of classes that are too frequent for all classes."""
         labels = np.ascontiguousarray(targets)
-        sums = [gathered_sums(table, labels) for table in self._tables]
-        p = np.maximum(self._p, SMALLEST)
-        for share in SHARES:
-            with np.errstate(over="ignore"):
-                gains = np.minimum(np.log1p(share / (1.0 - share) / p), 1e3)
-            sums += list(sums_by_label(gains, labels).T + self._p.shape[0] * np.log1p(-share))
-        return np.stack(sums)
+        n_redraws, n = labels.shape
+        parts = list(ranges(n_redraws, max(1, LABELS_AT_ONCE // n)))
+        sums = threaded(lambda part: self._sums(labels[part]), parts, len(parts), "likelihood", work=8.0 * labels.size)
+        return np.concatenate(list(sums), axis=1)
+
+    def _sums(self, labels: Array) -> FloatArray:
+        shifted = tables_by_label(self._gains, labels)
+        shifted += labels.shape[1] * np.log1p(-np.array(SHARES))
+        by_member = shifted.transpose(2, 1, 0).reshape(-1, labels.shape[0])
+        return np.concatenate([gathered_tables(self._tables, labels).T, by_member])
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
         """Labels (size, n)."""

@@ -3,6 +3,8 @@
 import numpy as np
 
 import caltest as ct
+from caltest.alternatives import alternatives_for
+from caltest.hscores import has_scores
 from caltest.predictions import FinitePredictions, Sample
 
 N = 23
@@ -200,6 +202,13 @@ def estimators(sample, kernel):
     ]
     if isinstance(kernel, ct.ProductKernel):
         made.append(ct.LowRankSKCE(kernel, rank=5, rng=1).resolve(sample.predictions))
+        made += [ct.MaxSKCE(kernel).resolve(sample.predictions), ct.Omnibus(kernel).resolve(sample.predictions)]
+    if has_scores(sample.predictions):
+        made += [ct.ResidualMean(), ct.ResidualSpread()]
+    else:
+        made += [ct.ExcessLogScore(), ct.ExcessBrierScore()]
+    if alternatives_for(sample.predictions) is not None:
+        made.append(ct.LogLikelihoodRatio())
     if isinstance(sample.predictions, FinitePredictions) and not isinstance(sample.predictions, ct.QuantileForecast):
         made += [
             ct.ECE(ct.UniformBinning(4)),

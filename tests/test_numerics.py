@@ -12,7 +12,7 @@ _, P, Y, _, _ = samples(400, 3)
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        (ct.AsymptoticSKCETest(TV), r"counts of a pass .* 0.000819 GB of 1e-05 GB .* MonteCarloTest\(LowRankSKCE"),
+        (ct.AsymptoticSKCETest(TV), r"weights of a pass .* 0.000819 GB of 1e-05 GB .* MonteCarloTest\(LowRankSKCE"),
         (ct.MonteCarloTest(ct.SKCE(TV)), r"redrawn targets of a pass .* 1.28e-05 GB .* LowRankSKCE or BlockSKCE"),
         (ct.AsymptoticCMETest(ct.UCME(TV, P[:3], [0, 1, 2])), r"deviations at all locations .* fewer test locations"),
     ],

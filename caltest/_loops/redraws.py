@@ -232,10 +232,26 @@ def label_features(root: FloatArray, means: FloatArray, labels: Array, out: Floa
 
 
 @jit
-def sums_by_label(values: FloatArray, labels: Array) -> FloatArray:
-    """``sum_i values[i, c]`` over the observations with the label c, for each redraw and class, (B, k)."""
-    sums = np.zeros((labels.shape[0], values.shape[1]))
+def gathered_tables(values: FloatArray, labels: Array) -> FloatArray:
+    """``sum_i values[i, labels[b, i], t]`` for each redraw and table, (B, T), for tables (n, k, T)."""
+    sums = np.zeros((labels.shape[0], values.shape[2]))
+    for b in range(labels.shape[0]):
+        line = sums[b]
+        for i in range(labels.shape[1]):
+            row = values[i, labels[b, i]]
+            for t in range(line.shape[0]):
+                line[t] += row[t]
+    return sums
+
+
+@jit
+def tables_by_label(values: FloatArray, labels: Array) -> FloatArray:
+    """``sum_i values[i, c, t]`` over the observations with the label c, for each redraw, class and table, (B, k, T)."""
+    sums = np.zeros((labels.shape[0], values.shape[1], values.shape[2]))
     for b in range(labels.shape[0]):
         for i in range(labels.shape[1]):
-            sums[b, labels[b, i]] += values[i, labels[b, i]]
+            label = labels[b, i]
+            line, row = sums[b, label], values[i, label]
+            for t in range(line.shape[0]):
+                line[t] += row[t]
     return sums

@@ -203,13 +203,13 @@ def power_curve(
     --------
     >>> import caltest as ct
     >>> tests = {
-    ...     "SKCE": lambda p, y, rng: ct.calibration_test(p, y, n_resamples=19, rng=rng),
+    ...     "default": ct.OmnibusTest(n_resamples=19),
     ...     "ECE": ct.MonteCarloTest(ct.ECE(ct.UniformBinning(5)), n_resamples=19),
     ... }
     >>> model = ct.generators.class_model("M3", 3)
     >>> curve = ct.power_curve(tests, [model.with_strength(s) for s in (0.0, 0.5)], 30, n_simulations=50, rng=1)
     >>> curve.rates()[:, :, 0]
-    array([[0.04, 0.76],
+    array([[0.1 , 1.  ],
            [0.02, 0.94]])
     """
     named = dict(tests) if isinstance(tests, Mapping) else {"test": tests}

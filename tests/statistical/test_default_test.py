@@ -69,8 +69,8 @@ def test_exact_tests_of_classes_keep_their_level(n, k, concentration, replicatio
 @pytest.mark.parametrize("n", [16, 50, 250])
 @pytest.mark.parametrize("d", [1, 10])
 def test_exact_tests_of_numbers_keep_their_level(n, d, replications):
-    model = GaussianModel(d)
-    assert_level_is_kept(of_numbers(), lambda rng: model.sample(n, rng), replications(30 if n * d <= 500 else 10, 1000), spawn(32, n, d))
+    model, n_sets = GaussianModel(d), replications(30 if n * d <= 500 else 10, 1000)
+    assert_level_is_kept(of_numbers(), lambda rng: model.sample(n, rng), n_sets, spawn(32, n, d))
 
 
 POWERS = {
