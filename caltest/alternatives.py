@@ -15,7 +15,16 @@ from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest.hscores import FARTHEST, is_continuous, scores_of
-from caltest.predictions import Categorical, FinitePredictions, MvNormal, Normal, Predictions
+from caltest.predictions import (
+    Categorical,
+    CountPredictions,
+    FinitePredictions,
+    MvNormal,
+    NegativeBinomial,
+    Normal,
+    Poisson,
+    Predictions,
+)
 
 TEMPERATURES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
 """Exponents of the predicted probabilities are 1 / T: below 1 outcomes are less certain than predicted."""
@@ -28,6 +37,18 @@ SHIFTS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 
 SCALES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
 """Ratios of standard deviations."""
+
+FACTORS = (0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0)
+"""Ratios of means of counts."""
+
+DISPERSIONS = (0.01, 0.03, 0.1, 0.3, 1.0)
+"""Dispersions of negative binomial counts whose prediction is Poisson."""
+
+SIZES = (0.2, 0.5, 0.8, 1.25, 2.0, 5.0)
+"""Ratios of dispersions of negative binomial counts."""
+
+TABLE = 2**22
+"""Numbers in the tables of the counts of some predictions."""
 
 SMALLEST, FARTHEST_LOG = 5e-324, 1e3
 """Predicted probabilities of 0 count as the first in logarithms, and no ratio exceeds the exponential of the second."""
@@ -179,11 +200,63 @@ class NormalAlternatives(Alternatives):
         return law.quantile(np.clip(ndtr(z), FARTHEST, 1.0 - FARTHEST))
 
 
+class CountAlternatives(Alternatives):
+    """Other means, half of the weight, and other dispersions."""
+
+    def __init__(self, law: CountPredictions) -> None:
+        self._law = law
+        mean, size = law.mean, law.size if isinstance(law, NegativeBinomial) else None
+        laws: list[CountPredictions] = []
+        members = []
+        for factor in FACTORS:
+            laws.append(
+                Poisson(factor * mean) if size is None else NegativeBinomial.from_mean(factor * mean, 1.0 / size)
+            )
+            side = "more" if factor > 1.0 else "less"
+            finding = f"counts are {side} than predicted: {factor:.2g} times as many"
+            members.append(Alternative(0.5 / len(FACTORS), finding))
+        spreads = DISPERSIONS if size is None else SIZES
+        for spread in spreads:
+            dispersion = np.full(len(law), spread) if size is None else spread / size
+            laws.append(NegativeBinomial.from_mean(mean, dispersion))
+            wrong = "too narrow" if size is None or spread > 1.0 else "too wide"
+            how = f"the dispersion is {spread:.2g}" + ("" if size is None else " times that predicted")
+            members.append(Alternative(0.5 / len(spreads), f"predictions are {wrong}: {how}"))
+        self._laws, self.members = tuple(laws), tuple(members)
+
+    def log_ratios(self, targets: Array) -> FloatArray:
+        """Sums of table entries, for some of the predictions at a time."""
+        counts, places = np.unique(targets, return_inverse=True)
+        labels = places.reshape(targets.shape).astype(np.min_scalar_type(counts.size))
+        sums = np.zeros((targets.shape[0], len(self._laws)))
+        size = max(1, TABLE // (counts.size * len(self._laws)))
+        for part in ranges(targets.shape[1], size):
+            sums += gathered_tables(
+                self._tables(part, counts.astype(np.float64)), np.ascontiguousarray(labels[:, part])
+            )
+        return sums.T
+
+    def _tables(self, part: slice, counts: FloatArray) -> FloatArray:
+        """``log(Q / P)`` of counts (U,), (n, U, K); 0 where both are 0."""
+        logs = self._law.take(part).log_probabilities(counts)
+        tables = np.zeros((*logs.shape, len(self._laws)))
+        possible = logs > -np.inf
+        for member, law in enumerate(self._laws):
+            np.subtract(law.take(part).log_probabilities(counts), logs, out=tables[..., member], where=possible)
+        return tables
+
+    def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
+        """Counts (size, n)."""
+        return self._laws[member].sample(rng, size)
+
+
 def alternatives_for(predictions: Predictions) -> Alternatives | None:
     """The alternatives for a family, or None if likelihood ratios are not known."""
     law = predictions.law
     if isinstance(law, FinitePredictions):
         return ClassAlternatives(law)
+    if isinstance(law, (Poisson, NegativeBinomial)):
+        return CountAlternatives(law)
     if isinstance(law, MvNormal):
         return None if law.is_singular else NormalAlternatives(predictions, law.dimension)
     return NormalAlternatives(predictions, 1) if is_continuous(law) else None

@@ -41,6 +41,12 @@ def scores_of(predictions: Predictions, targets: Array) -> Scores:
     return Scores(_ratio(targets - mean, np.sqrt(variance)), False)
 
 
+def are_normal(predictions: Predictions) -> bool:
+    """Whether scores are standard normal given calibrated predictions."""
+    law = predictions.law
+    return isinstance(law, Normal) or (isinstance(law, MvNormal) and not law.is_singular) or is_continuous(law)
+
+
 def has_scores(predictions: Predictions) -> bool:
     """Whether targets are numbers or vectors; classes have none."""
     return not isinstance(predictions.law, FinitePredictions)

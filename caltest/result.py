@@ -11,6 +11,9 @@ from caltest._validation import fraction
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
 
+ASSUMPTIONS = "outcomes independent given the predictions, and not used to fit the model"
+"""What no test can check."""
+
 KINDS: dict[str, str] = {
     "exact": "exact: size at most alpha for every n",
     "bound": "upper bound of the p-value, for every n and distribution",
@@ -228,6 +231,7 @@ class CalibrationTestResult:
                 "Predictions": self.predictions + ("" if self.n_used == self.n else f" ({self.n_used} used)"),
                 "Estimator": self.estimator,
                 "Null": self.null,
+                "Assumes": ASSUMPTIONS,
             }
         )
         numbers = {"Estimate": f"{self.estimate:.6g}" + (" (SKCE with the kernel k)" if self.components else "")}

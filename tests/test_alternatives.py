@@ -108,7 +108,45 @@ def test_mean_of_the_ratio_of_numbers_is_one():
 
 def test_families_without_densities():
     assert alternatives_for(ct.Ensemble([[0.0, 1.0]])) is None
-    assert alternatives_for(ct.Poisson([1.0])) is None
     assert alternatives_for(ct.MvNormal([[0.0, 1.0]], [[1.0, 0.0]])) is None
     with pytest.raises(TypeError, match="got Ensemble predictions, for which no likelihood ratios are known"):
         ct.LogLikelihoodRatio()(ct.Ensemble([[0.0, 1.0]]), [1.0])
+
+
+@pytest.mark.parametrize(
+    "predictions",
+    [ct.Poisson([0.4, 1.1, 0.0]), ct.NegativeBinomial.from_mean([0.4, 1.1, 0.0], [0.3, 0.1, 0.5])],
+    ids=lambda p: p.family,
+)
+def test_ratios_of_counts(predictions, monkeypatch):
+    """Mean 1 by enumeration, and ratios of probabilities."""
+    alternatives = alternatives_for(predictions)
+    counts = np.arange(40)
+    y = np.array([(a, b, 0) for a, b in product(counts, counts)])
+    pmf = np.exp(predictions.log_probabilities(counts.astype(float)))
+    weights = pmf[0, y[:, 0]] * pmf[1, y[:, 1]]
+    ratios = alternatives.log_ratios(y)
+    assert np.exp(ratios) @ weights == pytest.approx(np.ones(len(ratios)), rel=1e-6)
+    for law, ratio in zip(alternatives._laws, ratios, strict=True):
+        of = [stats.poisson(law.mean) if law.family == "Poisson" else stats.nbinom(law.size, law.probability)][0]
+        own = stats.poisson(predictions.mean)
+        if predictions.family == "NegativeBinomial":
+            own = stats.nbinom(predictions.size, predictions.probability)
+        with np.errstate(invalid="ignore"):
+            expected = (of.logpmf(y[:80]) - own.logpmf(y[:80]))[:, :2].sum(axis=1)
+        assert ratio[:80] == pytest.approx(expected, rel=1e-7, abs=1e-9)
+    assert np.exp(alternatives.log_weights).sum() == pytest.approx(1.0, rel=1e-14)
+    monkeypatch.setattr(alternatives_module, "TABLE", 10)
+    assert alternatives.log_ratios(y[:50]) == pytest.approx(ratios[:, :50], rel=1e-12)
+
+
+def test_words_for_counts():
+    rng = np.random.default_rng(7)
+    rate = rng.uniform(1.0, 9.0, 300)
+    many = ct.calibration_test(ct.Poisson(rate), rng.poisson(1.3 * rate), n_resamples=99, rng=1)
+    assert "above what was predicted" in many.finding or "counts are more than predicted" in many.finding
+    spread = rng.poisson(rate * rng.gamma(2.0, 0.5, 300))
+    wide = ct.calibration_test(ct.Poisson(rate), spread, n_resamples=99, rng=1)
+    assert "too narrow" in wide.finding
+    assert wide.pvalue == 0.01
+    assert ct.LikelihoodRatioTest(99)(ct.Poisson(rate), spread, rng=1).pvalue < 1e-6

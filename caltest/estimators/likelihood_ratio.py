@@ -16,14 +16,15 @@ class LogLikelihoodRatio(Estimator):
     """``log E`` with ``E = sum_k w_k prod_i Q_k(Y_i | P_i) / P_i(Y_i)``, for a list of alternatives Q_k to calibration.
 
     The alternatives are fixed given the predictions: for classes other temperatures, labels at random and classes that
-    are too frequent; for continuous distributions shifted and scaled outcomes (``caltest.alternatives``). If the
+    are too frequent; for continuous distributions shifted and scaled outcomes; for counts other means and dispersions
+    (``caltest.alternatives``). If the
     predictions are calibrated, E has mean 1 whatever they are, so 1 / E bounds a p-value (``EValueBound``). It finds
     what its alternatives describe with the power of a likelihood ratio, and can miss what none of them resembles.
 
     Notes
     -----
     Time O(n k) for each alternative and O(n) for each of them and each redraw. ``TypeError`` for families whose
-    densities are not known: ensembles, counts, mixtures of vectors. Outcomes of predicted probability 0 count as
+    densities are not known: ensembles, mixtures of vectors. Outcomes of predicted probability 0 count as
     probability 5e-324.
 
     Examples
@@ -40,7 +41,7 @@ class LogLikelihoodRatio(Estimator):
         if alternatives_for(predictions) is None:
             raise TypeError(
                 f"predictions: got {predictions.family} predictions, for which no likelihood ratios are known here; "
-                "wanted classes or continuous distributions of numbers"
+                "wanted classes, counts or continuous distributions of numbers"
             )
 
     def estimate(self, sample: Sample) -> float:

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._numerics import resampling_pvalue
+from caltest._numerics import ranges, resampling_pvalue
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.alternatives import Alternatives, alternatives_for
@@ -20,7 +20,7 @@ from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, Residual
 from caltest.hlines import on_a_line
 from caltest.hredraws import redrawn_means
 from caltest.hresiduals import residual_means
-from caltest.hscores import has_scores, scores_of
+from caltest.hscores import are_normal, has_scores, scores_of
 from caltest.hstatistics import mean_of_pairs
 from caltest.kernels import PredictionKernel, ProductKernel, RadialKernel
 from caltest.predictions import FinitePredictions, Predictions, Sample
@@ -32,6 +32,9 @@ MANY_CLASSES, MANY_NUMBERS = 10_000, 500
 ALL_PAIRS = 20_000
 """Predictions up to which the estimate that is reported is that of all pairs."""
 
+TARGETS = 2**24
+"""Numbers in the redrawn targets that are turned into scores together."""
+
 RESIDUAL_WIDTHS = (0.5, 1.0, 2.0)
 """Bandwidths of kernels of residuals, in units of their typical length."""
 
@@ -41,6 +44,8 @@ class Component(ABC):
 
     name: str
     two_sided = False
+    shares_kernel = False
+    """Whether redraws should be taken together, because they share a kernel of all pairs."""
 
     @property
     def n_values(self) -> int:
@@ -68,6 +73,7 @@ class KernelComponent(Component):
     kernels: tuple[ProductKernel, ...]
     low_rank: tuple[LowRankSKCE, ...] = ()
     name: str = "kernel error"
+    shares_kernel = True
 
     @property
     def n_values(self) -> int:
@@ -222,8 +228,13 @@ class Omnibus(JointEstimator):
         return super().estimate(sample)
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """The numbers of all components, one below the other."""
-        return np.concatenate([one.values(predictions, targets) for one in self._components])
+        """The numbers of all components, one below the other; those that share no kernel for a part of the redraws."""
+        size = max(1, TARGETS // targets[0].size)
+        numbers = []
+        for component in self._components:
+            parts = [slice(None)] if component.shares_kernel else ranges(len(targets), size)
+            numbers.append(np.concatenate([component.values(predictions, targets[part]) for part in parts], axis=1))
+        return np.concatenate(numbers)
 
     def combined(self, values: FloatArray) -> FloatArray:
         """Minus the logarithm of the smallest tail probability of a component, (B,)."""
@@ -275,7 +286,7 @@ def components_for(kernel: ProductKernel, predictions: Predictions) -> tuple[Com
     ratios = () if alternatives is None else (LikelihoodRatioComponent(alternatives),)
     if not has_scores(predictions):
         return (_kernels(kernel, predictions, FACTORS), *SCORES, *ratios)
-    residuals = () if alternatives is None else (ResidualComponent(kernel.prediction_kernel),)
+    residuals = (ResidualComponent(kernel.prediction_kernel),) if are_normal(predictions) else ()
     return (_kernels(kernel, predictions, (1.0,)), *residuals, BiasComponent(), SPREAD, *ratios)
 
 

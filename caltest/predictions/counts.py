@@ -233,11 +233,16 @@ class CountPredictions(Predictions):
             probabilities_between(some._exact_pmf(counts), *some._recursion(), start, first, out[part])
         return out.reshape(*self.shape, size)
 
-    def _exact_pmf(self, counts: FloatArray) -> FloatArray:
-        """Probabilities of counts (m,) by their logarithms, (n, m)."""
+    def log_probabilities(self, counts: FloatArray) -> FloatArray:
+        """Logarithms of the probabilities of increasing counts (m,), (..., n, m); -inf for impossible ones."""
         logs = -self._tail_exponent(counts)
         positive = slice(1 if counts[0] == 0.0 else 0, None)
         logs[..., positive] += self._log_factor(counts[positive])
+        return logs
+
+    def _exact_pmf(self, counts: FloatArray) -> FloatArray:
+        """Probabilities of counts (m,) by their logarithms, (n, m)."""
+        logs = self.log_probabilities(counts)
         with np.errstate(under="ignore"):
             return np.exp(logs, out=logs)
 

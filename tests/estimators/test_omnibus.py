@@ -207,3 +207,13 @@ def test_results_are_ready_for_json():
 
     entries = json.loads(json.dumps(ct.calibration_test(*distorted("noise", 60), n_resamples=19, rng=3).to_dict()))
     assert {"name", "statistic", "pvalue", "finding"} == set(entries["components"][0])
+
+
+@pytest.mark.parametrize("maker", samples())
+def test_values_do_not_depend_on_the_parts(maker, monkeypatch):
+    sample = maker()
+    estimator = ct.Omnibus().resolve(sample.predictions)
+    targets = sample.predictions.sample(1, 7)
+    whole = estimator.values(sample.predictions, targets)
+    monkeypatch.setattr(omnibus, "TARGETS", 2 * targets[0].size)
+    assert estimator.values(sample.predictions, targets) == pytest.approx(whole, rel=1e-10, abs=1e-13)

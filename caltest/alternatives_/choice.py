@@ -1,0 +1,20 @@
+"""Which alternatives a family has."""
+
+from caltest.alternatives.base import Alternatives
+from caltest.alternatives.classes import ClassAlternatives
+from caltest.alternatives.counts import CountAlternatives
+from caltest.alternatives.normal import NormalAlternatives
+from caltest.hscores import is_continuous
+from caltest.predictions import FinitePredictions, MvNormal, NegativeBinomial, Poisson, Predictions
+
+
+def alternatives_for(predictions: Predictions) -> Alternatives | None:
+    """The alternatives for a family, or None if likelihood ratios are not known."""
+    law = predictions.law
+    if isinstance(law, FinitePredictions):
+        return ClassAlternatives(law)
+    if isinstance(law, (Poisson, NegativeBinomial)):
+        return CountAlternatives(law)
+    if isinstance(law, MvNormal):
+        return None if law.is_singular else NormalAlternatives(predictions, law.dimension)
+    return NormalAlternatives(predictions, 1) if is_continuous(law) else None

@@ -1,0 +1,94 @@
+"""Classes: other temperatures, random labels, classes that are too frequent."""
+
+import numpy as np
+
+from caltest._loops.redraws import gathered_tables, tables_by_label
+from caltest._numerics import ranges
+from caltest._threads import threaded
+from caltest._types import Array, FloatArray
+from caltest.alternatives.base import Alternative, Alternatives
+from caltest.predictions import Categorical, FinitePredictions
+
+TEMPERATURES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
+"""Exponents of the predicted probabilities are 1 / T: below 1 outcomes are less certain than predicted."""
+
+SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)
+"""Parts of the observations that follow another distribution."""
+
+SMALLEST, FARTHEST_LOG = 5e-324, 1e3
+"""Predicted probabilities of 0 count as the first in logarithms, and no ratio exceeds the exponential of the second."""
+
+LABELS_AT_ONCE = 2**18
+"""Labels whose ratios are summed by a thread at a time."""
+
+
+class ClassAlternatives(Alternatives):
+    """Other temperatures, labels at random, and too many labels of one class: a third of the weight each."""
+
+    def __init__(self, law: FinitePredictions) -> None:
+        self._p = np.ascontiguousarray(law.probabilities)
+        k = law.n_classes
+        self.members = (
+            *(_temperature(T, len(TEMPERATURES)) for T in TEMPERATURES),
+            *(_one_of(SHARES, f"about {100 * s:.0f} % of the labels are random") for s in SHARES),
+            *(
+                _one_of(SHARES, f"class {c} occurs more often than predicted, by {100 * s:.0f} % of the rest", k)
+                for s in SHARES
+                for c in range(k)
+            ),
+        )
+        self._tables = np.stack([self._table(member) for member in range(len(TEMPERATURES) + len(SHARES))], axis=-1)
+        with np.errstate(over="ignore"):
+            odds = (np.array(SHARES) / (1.0 - np.array(SHARES))) / np.maximum(self._p, SMALLEST)[..., None]
+        self._gains = np.minimum(np.log1p(odds), FARTHEST_LOG)
+
+    def _table(self, member: int) -> FloatArray:
+        """``log(Q / P)`` of each outcome, (n, k); 0 where both are 0."""
+        q, p = self._law(member), np.maximum(self._p, SMALLEST)
+        return np.asarray(np.where(q > 0.0, np.log(np.maximum(q, SMALLEST)) - np.log(p), 0.0))
+
+    def _law(self, member: int) -> FloatArray:
+        """Probabilities Q of a member, (n, k)."""
+        n_temperatures, k = len(TEMPERATURES), self._p.shape[1]
+        if member < n_temperatures:
+            with np.errstate(divide="ignore"):
+                logs = np.log(self._p) / TEMPERATURES[member]
+            logs -= logs.max(axis=1, keepdims=True)
+            q = np.exp(logs)
+            q /= q.sum(axis=1, keepdims=True)
+            return np.asarray(q)
+        member -= n_temperatures
+        if member < len(SHARES):
+            return np.asarray((1.0 - SHARES[member]) * self._p + SHARES[member] / k)
+        share, c = SHARES[(member - len(SHARES)) // k], (member - len(SHARES)) % k
+        q = (1.0 - share) * self._p
+        q[:, c] += share
+        return q
+
+    def log_ratios(self, targets: Array) -> FloatArray:
+        """Sums of table entries, of all tables at once; those of classes that are too frequent for all classes."""
+        labels = np.ascontiguousarray(targets)
+        n_redraws, n = labels.shape
+        parts = list(ranges(n_redraws, max(1, LABELS_AT_ONCE // n)))
+        sums = threaded(lambda part: self._sums(labels[part]), parts, len(parts), "likelihood", work=8.0 * labels.size)
+        return np.concatenate(list(sums), axis=1)
+
+    def _sums(self, labels: Array) -> FloatArray:
+        shifted = tables_by_label(self._gains, labels)
+        shifted += labels.shape[1] * np.log1p(-np.array(SHARES))
+        by_member = shifted.transpose(2, 1, 0).reshape(-1, labels.shape[0])
+        return np.concatenate([gathered_tables(self._tables, labels).T, by_member])
+
+    def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
+        """Labels (size, n)."""
+        return Categorical.borrowed(self._law(member), None).sample(rng, size)
+
+
+def _one_of(shares: tuple[float, ...], finding: str, times: int = 1) -> Alternative:
+    return Alternative(1.0 / (3.0 * len(shares) * times), finding)
+
+
+def _temperature(temperature: float, number: int) -> Alternative:
+    direction = "overconfident" if temperature > 1.0 else "underconfident"
+    finding = f"predictions are {direction}: outcomes follow them at temperature {temperature:.2g}"
+    return Alternative(1.0 / (3.0 * number), finding)

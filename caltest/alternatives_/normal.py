@@ -1,0 +1,68 @@
+"""Numbers and vectors: shifted and scaled normal scores."""
+
+import numpy as np
+
+from caltest._types import Array, FloatArray
+from caltest.alternatives.base import Alternative, Alternatives
+from caltest.hscores import FARTHEST, scores_of
+from caltest.predictions import MvNormal, Normal, Predictions
+
+SHIFTS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""Differences of means, in standard deviations."""
+
+SCALES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
+"""Ratios of standard deviations."""
+
+
+class NormalAlternatives(Alternatives):
+    """Shifted means, one coordinate at a time, and other scales of normal scores: half of the weight each."""
+
+    def __init__(self, predictions: Predictions, dimension: int) -> None:
+        self._predictions, self._d = predictions, dimension
+        coordinates = [""] if dimension == 1 else [f" in coordinate {t}" for t in range(dimension)]
+        shifts = [(sign * s, t) for s in SHIFTS for sign in (1.0, -1.0) for t in range(dimension)]
+        self._shifts = np.array([shift for shift, _ in shifts])
+        self._coordinates = np.array([t for _, t in shifts])
+        self.members = (
+            *(
+                Alternative(
+                    0.5 / len(shifts),
+                    f"outcomes are {'above' if shift > 0 else 'below'} what was predicted{coordinates[t]}, by about "
+                    f"{abs(shift):g} predicted standard deviations",
+                )
+                for shift, t in shifts
+            ),
+            *(Alternative(0.5 / len(SCALES), _scale_finding(scale)) for scale in SCALES),
+        )
+
+    def log_ratios(self, targets: Array) -> FloatArray:
+        """From the sums of the scores and of their squares."""
+        z = scores_of(self._predictions, targets).values
+        vectors = z[..., None] if z.ndim == 2 else z
+        n, sums = vectors.shape[1], vectors.sum(axis=1)
+        shifted = self._shifts[:, None] * sums[:, self._coordinates].T - n * np.square(self._shifts)[:, None] / 2.0
+        scales = np.array(SCALES)[:, None]
+        squares = np.square(vectors).sum(axis=(1, 2))
+        scaled = 0.5 * (1.0 - 1.0 / scales**2) * squares - n * self._d * np.log(scales)
+        return np.concatenate([shifted, scaled])
+
+    def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
+        """Targets whose scores are normal with another mean or scale."""
+        law, n = self._predictions.law, len(self._predictions)
+        z = rng.standard_normal((size, n) if self._d == 1 else (size, n, self._d))
+        if member < self._shifts.size:
+            z[(...,) if self._d == 1 else (..., self._coordinates[member])] += self._shifts[member]
+        else:
+            z *= SCALES[member - self._shifts.size]
+        if isinstance(law, Normal):
+            return np.asarray(law.mean + law.scale * z)
+        if isinstance(law, MvNormal):
+            return law.of_standardised(z)
+        from scipy.special import ndtr
+
+        return law.quantile(np.clip(ndtr(z), FARTHEST, 1.0 - FARTHEST))
+
+
+def _scale_finding(scale: float) -> str:
+    wrong = "too narrow" if scale > 1.0 else "too wide"
+    return f"predictions are {wrong}: errors are {scale:.2g} times as large as predicted"
