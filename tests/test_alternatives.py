@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest import alternatives as alternatives_module
 from caltest.alternatives import alternatives_for
+from caltest.alternatives import counts as counts_module
+from caltest.alternatives.normal import SCALES
 from caltest.estimators.likelihood_ratio import log_ratios_of
 
 P = np.random.default_rng(1).dirichlet(np.full(3, 0.5), 3)
@@ -88,7 +89,7 @@ def test_ratios_of_numbers_are_ratios_of_densities(predictions):
         if member < alternatives._shifts.size:
             shift[alternatives._coordinates[member]] = alternatives._shifts[member]
         else:
-            scale = alternatives_module.SCALES[member - alternatives._shifts.size]
+            scale = SCALES[member - alternatives._shifts.size]
         densities = stats.norm(shift, scale).logpdf(vectors) - stats.norm.logpdf(vectors)
         assert ratio == pytest.approx(densities.sum(), rel=1e-10, abs=1e-10)
         assert drawn.shape == (4000, *y.shape)
@@ -136,7 +137,7 @@ def test_ratios_of_counts(predictions, monkeypatch):
             expected = (of.logpmf(y[:80]) - own.logpmf(y[:80]))[:, :2].sum(axis=1)
         assert ratio[:80] == pytest.approx(expected, rel=1e-7, abs=1e-9)
     assert np.exp(alternatives.log_weights).sum() == pytest.approx(1.0, rel=1e-14)
-    monkeypatch.setattr(alternatives_module, "TABLE", 10)
+    monkeypatch.setattr(counts_module, "TABLE", 10)
     assert alternatives.log_ratios(y[:50]) == pytest.approx(ratios[:, :50], rel=1e-12)
 
 

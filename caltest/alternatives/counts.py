@@ -50,11 +50,9 @@ class CountAlternatives(Alternatives):
         counts, places = np.unique(targets, return_inverse=True)
         labels = places.reshape(targets.shape).astype(np.min_scalar_type(counts.size))
         sums = np.zeros((targets.shape[0], len(self._laws)))
-        size = max(1, TABLE // (counts.size * len(self._laws)))
-        for part in ranges(targets.shape[1], size):
-            sums += gathered_tables(
-                self._tables(part, counts.astype(np.float64)), np.ascontiguousarray(labels[:, part])
-            )
+        values = counts.astype(np.float64)
+        for part in ranges(targets.shape[1], max(1, TABLE // (counts.size * len(self._laws)))):
+            sums += gathered_tables(self._tables(part, values), np.ascontiguousarray(labels[:, part]))
         return sums.T
 
     def _tables(self, part: slice, counts: FloatArray) -> FloatArray:
