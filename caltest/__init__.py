@@ -23,6 +23,7 @@ D_b, D_uq, D_l: bounds                ``DistributionFreeBound``     ``caltest.nu
 A_l: normal limit                     ``NormalNull``                ``caltest.nulls.normal``
 A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nulls.bootstrap``
 C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.consistency``
+E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.estimators.likelihood_ratio``
 Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.hotelling``
 eigenvalues of h: limit law           ``SpectralNull``              ``caltest.nulls.spectral``
 pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.cross``

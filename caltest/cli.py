@@ -19,6 +19,10 @@ TestMaker = Callable[[ct.ProductKernel], ct.CalibrationTest]
 
 TESTS: dict[str, tuple[str, TestMaker]] = {
     "omnibus": ("kernel errors, scores and likelihood ratios together, exact (default)", ct.OmnibusTest),
+    "likelihood-ratio": (
+        "likelihood ratio of common errors, importance sampling; for tiny p-values",
+        lambda _: ct.LikelihoodRatioTest(),
+    ),
     "skce": ("kernel error, exact Monte Carlo", lambda kernel: ct.MonteCarloTest(ct.SKCE(kernel))),
     "skce-bootstrap": ("kernel error, bootstrap", ct.AsymptoticSKCETest),
     "skce-blocks": ("kernel error of pairs, normal limit; for millions of rows", ct.AsymptoticBlockSKCETest),

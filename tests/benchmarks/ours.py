@@ -37,6 +37,12 @@ def low_rank_test(predictions, labels, draws):
     return _tested(test, predictions, labels, draws)
 
 
+def default_test(predictions, labels, draws):
+    import caltest as ct
+
+    return _tested(ct.OmnibusTest(n_resamples=draws), predictions, labels, draws)
+
+
 def bootstrap_test(predictions, labels, draws, binary=False):
     import caltest as ct
 

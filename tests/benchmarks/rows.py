@@ -25,6 +25,10 @@ def low_rank(n):
     return Side("caltest", "ours", "low_rank_skce", n)
 
 
+def default_test(n):
+    return Side("caltest", "ours", "default_test", n, 10, {"draws": 999})
+
+
 def skce_row(n, k, times, *more):
     name = f"skce-{n}-{k}"
     arrays = Side("NumPy/SciPy", "vectorised", "skce", n, k)
@@ -102,6 +106,8 @@ ROWS = [
     bootstrap_row(2),
     limit_law_row("multiplier", "multiplier bootstrap, 1000 draws", 5000, "multiplier_test", DRAWS, memory(1 / 4)),
     limit_law_row("spectral", "spectrum of h", 5000, "spectral_test", {}),
+    Row("default-1000", "default test, 999 draws", default_test(1000), (), (seconds(2),)),
+    Row("default-100000", "default test, 999 draws", default_test(100_000), (), (seconds(60), megabytes(1000))),
     monte_carlo_row(10_000, faster(10)),
     monte_carlo_row(1000, seconds(1)),
     Row("blocks", "SKCE of blocks of 2", block(1_000_000), (BLOCKS,), (faster(1), memory(1 / 2))),
