@@ -31,7 +31,7 @@ CLOSE_FROM = {
 }
 
 
-def sizes(test, setting, key, replications, counts=(300, 3000)):
+def sizes(test, setting, key, replications, counts=(100, 3000)):
     """Numbers of rejections at each level, and of simulations."""
     k, concentration, n = setting
     number = replications(*counts)
@@ -63,13 +63,13 @@ def test_conditional_spectrum_has_its_size(k, concentration, n, replications):
 def test_largest_of_the_conditional_spectrum_keep_its_size(k, concentration, replications):
     """More residuals than eigenvalues are computed for: the largest 100, and the variance of the others."""
     test = ct.CalibrationTest(U, ct.ConditionalSpectralNull())
-    counts, number = sizes(test, (k, concentration, 250), 41, replications, (60, 600))
+    counts, number = sizes(test, (k, concentration, 250), 41, replications, (20, 600))
     for count, alpha in zip(counts, (0.06, 0.015), strict=True):
         assert count <= band(number, alpha)[1]
 
 
 def test_conditional_spectrum_of_low_rank_has_its_size(replications):
-    number = replications(300, 3000)
+    number = replications(100, 3000)
     test = ct.CalibrationTest(ct.LowRankSKCE(KERNEL, rank=8, rng=1), ct.ConditionalSpectralNull())
     counts = rejections(test, lambda r: calibrated(r, 1000, 3, 1.0), spawn(49), number, ALPHAS)
     for count, alpha in zip(counts, ALPHAS, strict=True):
@@ -88,7 +88,7 @@ def test_certified_pvalues_keep_every_level(k, concentration, n, replications):
 @each_setting
 def test_known_covariance_with_redraws_keeps_its_level(k, concentration, n, replications):
     """Ten random locations; with 16 observations of two classes there are more locations than the rank."""
-    number, rng = replications(300, 3000), spawn(43, n, k, int(10 * concentration))
+    number, rng = replications(100, 3000), spawn(43, n, k, int(10 * concentration))
     rejected = np.zeros(2)
     for _ in range(number):
         locations, sample = calibrated(rng, 10, k, concentration), calibrated(rng, n, k, concentration)
@@ -102,7 +102,7 @@ def test_known_covariance_with_redraws_keeps_its_level(k, concentration, n, repl
 @pytest.mark.parametrize("n", [16, 64])
 def test_known_covariance_of_normal_predictions(n, replications):
     """In the setting in which Hotelling's T-squared rejects 87 % and 33 % of calibrated models."""
-    number, rng = replications(300, 3000), spawn(44, n)
+    number, rng = replications(100, 3000), spawn(44, n)
     exact, limit = np.zeros(2), np.zeros(2)
     for _ in range(number):
         ucme, sample = ct.UCME(NORMAL, ct.Normal(rng.random(10), 0.1), rng.random(10)), calibrated_normal(rng, n)
@@ -117,7 +117,7 @@ def test_known_covariance_of_normal_predictions(n, replications):
 
 
 def test_studentised_pairs_between_halves_of_normal_predictions(replications):
-    number, test = replications(500, 5000), ct.StudentisedCrossSKCETest(NORMAL)
+    number, test = replications(200, 5000), ct.StudentisedCrossSKCETest(NORMAL)
     counts = rejections(test, lambda r: calibrated_normal(r, 100), spawn(45), number)
     for count, alpha in zip(counts, (0.07, 0.02), strict=True):
         assert count <= band(number, alpha)[1]
@@ -125,7 +125,7 @@ def test_studentised_pairs_between_halves_of_normal_predictions(replications):
 
 def test_studentised_pairs_between_halves_reject_too_often_near_the_corners(replications):
     """The note of the result: 8 to 10 % at the 5 % level for n = 50 and two classes."""
-    number = replications(1000, 10_000)
+    number = replications(300, 10_000)
     counts = rejections(
         ct.StudentisedCrossSKCETest(KERNEL), lambda r: calibrated(r, 50, 2, 0.1), spawn(46), number, ALPHAS
     )

@@ -28,7 +28,7 @@ EXACT = {
 @pytest.mark.parametrize("k", [2, 10])
 @pytest.mark.parametrize("n", [25, 100])
 def test_exact_tests_keep_their_level_on_the_calibrated_model(k, n, replications):
-    curve = ct.power_curve(EXACT, DirichletModel.m1(k), n, n_simulations=replications(400, 4000), rng=20191)
+    curve = ct.power_curve(EXACT, DirichletModel.m1(k), n, n_simulations=replications(200, 4000), rng=20191)
     for cell in curve.cells.values():
         assert cell.quantity == "size"
         for alpha in (0.05, 0.1):
@@ -39,7 +39,7 @@ def test_exact_tests_keep_their_level_on_given_predictions(replications):
     """Only the labels are random; sixteen binary predictions with many ties."""
     predictions = np.array([0.01, 0.05, 0.5, 0.9] * 4)
     for test in EXACT.values():
-        result = ct.power(test, Resampled(predictions), 16, n_simulations=replications(400, 4000), rng=20192)
+        result = ct.power(test, Resampled(predictions), 16, n_simulations=replications(200, 4000), rng=20192)
         assert result.rejections(0.05) <= band(result.n_simulations, 0.05)[1]
 
 
