@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from caltest._pearson import pearson3_tail
 from caltest._types import FloatArray
 
 BEND = 0.3
@@ -194,22 +195,6 @@ def tail_at_saddlepoint(t: float, exponent: float, curvature: float, skewness: f
     if abs(w) < 1e-3 or v == 0.0:
         return float(ndtr(-w - skewness / 6.0))
     return float(ndtr(-w - log(v / w) / w))
-
-
-def pearson3_tail(z: float, skewness: float) -> float:
-    """``P(X >= z)`` for a shifted gamma variable with mean 0, variance 1 and this skewness.
-
-    ``Q(a, a + z sqrt(a))`` with ``a = 4 / skewness**2`` and the regularised upper incomplete gamma function Q, its
-    mirror image for negative skewness, and the normal law for none.
-    """
-    from scipy.special import gammainc, gammaincc, ndtr
-
-    if abs(skewness) < 1e-6:
-        return float(ndtr(-z))
-    a = 4.0 / skewness**2
-    end = a + float(np.sign(skewness)) * z * sqrt(a)
-    function = gammaincc if skewness > 0.0 else gammainc
-    return float(function(a, max(0.0, end)))
 
 
 def satterthwaite_tail(law: ChiSquaredSum, x: float) -> float:

@@ -1,7 +1,5 @@
 """Targets in units of what was predicted for them, for many redraws at once."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from caltest._types import Array, FloatArray
@@ -11,16 +9,8 @@ FARTHEST = 1.2e-16
 """Levels this close to 0 or 1 are taken as this: beyond it 1 - u has no digits left."""
 
 
-class Scores(NamedTuple):
-    """Scores of targets, and whether they are standard normal given the predictions if these are calibrated."""
-
-    values: FloatArray
-    """(B, n) for numbers, (B, n, d) for vectors."""
-    are_normal: bool
-
-
-def scores_of(predictions: Predictions, targets: Array) -> Scores:
-    """Scores of targets (B, n) or (B, n, d): of mean 0 and variance 1, as far as possible.
+def scores_of(predictions: Predictions, targets: Array) -> FloatArray:
+    """Scores of targets (B, n) or (B, n, d), of the same shape: of mean 0 and variance 1, as far as possible.
 
     Normal predictions: ``(y - m) / s``, and ``S**-1/2 (y - m)`` for vectors. Other continuous distributions of numbers:
     the normal quantile of ``F(y)``. All others: differences to the mean, in units of the standard deviation, for
@@ -28,17 +18,17 @@ def scores_of(predictions: Predictions, targets: Array) -> Scores:
     """
     law = predictions.law
     if isinstance(law, Normal):
-        return Scores(_ratio(targets - law.mean, law.scale), True)
+        return _ratio(targets - law.mean, law.scale)
     if isinstance(law, MvNormal) and not law.is_singular:
-        return Scores(law.standardised(targets)[1], True)
+        return law.standardised(targets)[1]
     if is_continuous(law):
         from scipy.special import ndtri
 
-        return Scores(ndtri(np.clip(law.cdf(targets), FARTHEST, 1.0 - FARTHEST)), True)
+        return np.asarray(ndtri(np.clip(law.cdf(targets), FARTHEST, 1.0 - FARTHEST)))
     mean, variance = law.moments()
     if targets.ndim == 3:
-        return Scores(_ratio(targets - mean, np.sqrt(variance / mean.shape[-1])[:, None]), False)
-    return Scores(_ratio(targets - mean, np.sqrt(variance)), False)
+        return _ratio(targets - mean, np.sqrt(variance / mean.shape[-1])[:, None])
+    return _ratio(targets - mean, np.sqrt(variance))
 
 
 def are_normal(predictions: Predictions) -> bool:

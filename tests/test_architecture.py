@@ -7,7 +7,7 @@ import caltest
 
 PACKAGE = Path(caltest.__file__).parent
 LAYERS = [
-    ["_types", "_chunks", "_arrays", "_jit", "_numerics", "_progress", "_threads", "_jobs", "_tails"],
+    ["_types", "_chunks", "_arrays", "_jit", "_numerics", "_pearson", "_progress", "_threads", "_jobs", "_tails"],
     ["_loops"],
     ["_validation"],
     ["result"],

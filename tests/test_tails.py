@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from caltest._tails import TAILS, ChiSquaredSum, inverted_tail, pearson3_tail, tail_at_saddlepoint, tail_probability
+from caltest._pearson import pearson3_tail
+from caltest._tails import TAILS, ChiSquaredSum, inverted_tail, tail_at_saddlepoint, tail_probability
 
 PROBABILITIES = [0.999, 0.5, 0.1, 1e-2, 1e-4, 1e-10, 1e-50, 1e-200]
 

@@ -37,7 +37,7 @@ class NormalAlternatives(Alternatives):
 
     def log_ratios(self, targets: Array) -> FloatArray:
         """From the sums of the scores and of their squares."""
-        z = scores_of(self._predictions, targets).values
+        z = scores_of(self._predictions, targets)
         vectors = z[..., None] if z.ndim == 2 else z
         n, sums = vectors.shape[1], vectors.sum(axis=1)
         shifted = self._shifts[:, None] * sums[:, self._coordinates].T - n * np.square(self._shifts)[:, None] / 2.0

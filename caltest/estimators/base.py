@@ -84,6 +84,18 @@ class Estimator(ABC):
         """What is estimated, in one line."""
 
 
+class RedrawnEstimator(Estimator):
+    """An estimator that takes many targets of the same predictions at once."""
+
+    def estimate(self, sample: Sample) -> float:
+        """The estimate from a checked sample."""
+        return float(self.estimates(sample.predictions, np.asarray(sample.targets)[None])[0])
+
+    @abstractmethod
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Estimates for many targets (B, n) of the same predictions, (B,)."""
+
+
 class SummableEstimator(Estimator):
     """An estimator that is a function of sums over parts of the data."""
 

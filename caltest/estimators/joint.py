@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from caltest._pearson import pearson3_exponents
 from caltest._types import Array, FloatArray
 from caltest.estimators.base import Estimator
 from caltest.predictions import Predictions, Sample
@@ -69,19 +70,6 @@ def leave_one_out(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def tail_exponents(column: FloatArray) -> FloatArray:
-    """``-log P(Z >= z)`` for values (B,) standardised by the others, with Z of Pearson type III of their skewness.
-
-    Monotone in z and finite. For a negative skewness Z is normal.
-    """
-    from scipy.special import gammaincc, gammaln, log_ndtr
-
-    z, skewness = (values[0] for values in leave_one_out(column[None]))
-    exponents = -log_ndtr(-z)
-    skewed = skewness > 1e-2
-    a = 4.0 / np.square(np.where(skewed, skewness, 1.0))
-    x = np.maximum(a + z * np.sqrt(a), 0.0)
-    tail = gammaincc(a, x)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        far = x + gammaln(a) - (a - 1.0) * np.log(x) + np.log1p((1.0 - a) / x)
-        of_gamma = np.where(tail > 1e-250, -np.log(tail), far)
-    return np.asarray(np.where(skewed, of_gamma, exponents))
+    """``-log P(Z >= z)`` for values (B,) standardised by the others, with Z of Pearson type III of their skewness."""
+    z, skewness = leave_one_out(column[None])
+    return pearson3_exponents(z[0], skewness[0])

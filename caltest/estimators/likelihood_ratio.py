@@ -7,12 +7,12 @@ import numpy as np
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.alternatives import Alternatives, alternatives_for
-from caltest.estimators.base import Estimator
-from caltest.predictions import Predictions, Sample
+from caltest.estimators.base import RedrawnEstimator
+from caltest.predictions import Predictions
 
 
 @dataclass(frozen=True)
-class LogLikelihoodRatio(Estimator):
+class LogLikelihoodRatio(RedrawnEstimator):
     """``log E`` with ``E = sum_k w_k prod_i Q_k(Y_i | P_i) / P_i(Y_i)``, for a list of alternatives Q_k to calibration.
 
     The alternatives are fixed given the predictions: for classes other temperatures, labels at random and classes that
@@ -43,10 +43,6 @@ class LogLikelihoodRatio(Estimator):
                 f"predictions: got {predictions.family} predictions, for which no likelihood ratios are known here; "
                 "wanted classes, counts or continuous distributions of numbers"
             )
-
-    def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
-        return float(self.estimates(sample.predictions, np.asarray(sample.targets)[None])[0])
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """``log E`` for many targets, (B,)."""

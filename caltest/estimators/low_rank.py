@@ -9,7 +9,7 @@ from caltest._numerics import seed_of
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.accumulator import EstimateAccumulator
-from caltest.estimators.base import SummableEstimator, kernel_notes
+from caltest.estimators.base import RedrawnEstimator, SummableEstimator, kernel_notes
 from caltest.hfeatures import Features, FeatureSums
 from caltest.hlabels import root_of
 from caltest.kernels import ProductKernel
@@ -18,7 +18,7 @@ from caltest.predictions import FinitePredictions, Predictions, Sample
 
 
 @dataclass(frozen=True)
-class LowRankSKCE(SummableEstimator):
+class LowRankSKCE(RedrawnEstimator, SummableEstimator):
     """SKCE of all pairs with an approximation of the kernel of predictions by ``rank`` landmarks, for millions of rows.
 
     ``(|M|**2 - sum_i |psi_i|**2 |phi_i|**2) / (n (n - 1))`` with ``M = sum_i phi_i psi_i'``, features
@@ -88,10 +88,6 @@ class LowRankSKCE(SummableEstimator):
         features = Features.at_landmarks(resolved.kernel, predictions, self.rank, self.rng)
         object.__setattr__(resolved, "_features", features)
         return resolved
-
-    def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
-        return float(self.estimates(sample.predictions, np.asarray(sample.targets)[None])[0])
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n); the features are computed once for all."""

@@ -105,9 +105,7 @@ class ResidualComponent(Component):
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
         """The SKCE for each width."""
-        return residual_means(
-            self.prediction_kernel, RESIDUAL_WIDTHS, predictions, scores_of(predictions, targets).values
-        )
+        return residual_means(self.prediction_kernel, RESIDUAL_WIDTHS, predictions, scores_of(predictions, targets))
 
     def finding(self, sample: Sample, values: FloatArray) -> str:
         """The direction that is most off overall, if one is."""
@@ -353,7 +351,7 @@ CLEAR = 3.0
 
 def bias_finding(sample: Sample) -> str:
     """Whether outcomes are above or below what was predicted overall, in units of the predicted spread."""
-    z = scores_of(sample.predictions, np.asarray(sample.targets)[None]).values[0]
+    z = scores_of(sample.predictions, np.asarray(sample.targets)[None])[0]
     vectors = z[:, None] if z.ndim == 1 else z
     means = vectors.mean(axis=0)
     t = int(np.argmax(np.abs(means)))

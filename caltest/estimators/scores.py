@@ -8,15 +8,15 @@ import numpy as np
 from caltest._loops.redraws import gathered_sums
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
-from caltest.estimators.base import Estimator
+from caltest.estimators.base import RedrawnEstimator
 from caltest.hscores import has_scores, scores_of
-from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.predictions import FinitePredictions, Predictions
 
 SMALLEST = 5e-324
 """Probabilities of 0 count as this in logarithms."""
 
 
-class ExcessScore(Estimator):
+class ExcessScore(RedrawnEstimator):
     """Mean of ``S(P, Y) - E S(P, Z)``, Z ~ P, for a score S of classes: 0 on average if predictions are calibrated."""
 
     two_sided = True
@@ -33,10 +33,6 @@ class ExcessScore(Estimator):
     @abstractmethod
     def scores(self, probabilities: FloatArray) -> FloatArray:
         """Scores of each outcome, (n, k)."""
-
-    def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
-        return float(self.estimates(sample.predictions, np.asarray(sample.targets)[None])[0])
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n)."""
@@ -105,7 +101,7 @@ class ExcessBrierScore(ExcessScore):
         return "mean Brier score minus its expectation"
 
 
-class ResidualMoment(Estimator):
+class ResidualMoment(RedrawnEstimator):
     """A moment of standardised residuals of numbers or vectors."""
 
     def check(self, predictions: Predictions) -> None:
@@ -121,13 +117,9 @@ class ResidualMoment(Estimator):
     def moments(self, scores: FloatArray) -> FloatArray:
         """The moment (B,) of scores (B, n) or (B, n, d)."""
 
-    def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
-        return float(self.estimates(sample.predictions, np.asarray(sample.targets)[None])[0])
-
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n) or (B, n, d)."""
-        return self.moments(scores_of(predictions, targets).values)
+        return self.moments(scores_of(predictions, targets))
 
 
 @dataclass(frozen=True)

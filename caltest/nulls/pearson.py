@@ -5,6 +5,7 @@ from math import sqrt
 
 import numpy as np
 
+from caltest._pearson import pearson3_tail
 from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import SKCE, Estimator
@@ -80,7 +81,7 @@ class PearsonNull(Null):
                 "are calibrated; MonteCarloTest has a p-value for them"
             )
         z = estimate / deviation
-        pvalue = max(pearson_tail(z, cube / deviation**3), probability_of(sample))
+        pvalue = max(pearson3_tail(z, cube / deviation**3), probability_of(sample))
         return Outcome(estimate, z, pvalue)
 
     def describe(self) -> str:
@@ -92,22 +93,6 @@ def _moments(kernel: ProductKernel, sample: Sample, rng: np.random.Generator) ->
     """Standard deviation and third moment where they have closed forms."""
     deviation = standard_deviation(kernel, sample.predictions)
     return deviation, None if deviation is None else third_moment(kernel, sample.predictions, rng)
-
-
-def pearson_tail(z: float, skewness: float) -> float:
-    """``P(Z >= z)`` for the Pearson type III distribution of mean 0, variance 1 and some skewness.
-
-    >>> round(pearson_tail(1.959964, 0.0), 6), round(pearson_tail(2.0, 2.0), 6)
-    (0.025, 0.049787)
-    """
-    from scipy.special import gammainc, gammaincc, ndtr
-
-    if abs(skewness) < 1e-4:
-        return float(ndtr(-z))
-    a = 4.0 / skewness**2
-    if skewness > 0.0:
-        return float(gammaincc(a, max(0.0, a + z * sqrt(a))))
-    return float(gammainc(a, max(0.0, a - z * sqrt(a))))
 
 
 def probability_of(sample: Sample) -> float:
