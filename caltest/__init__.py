@@ -9,10 +9,10 @@ Z_X, drawn from P_X                   ``Predictions.sample``        ``caltest.pr
 k_P, k_Y, k = k_P x k_Y               ``ProductKernel``             ``caltest.kernels.product``
 sum_i k_i A_i: matrix-valued kernel   ``MatrixKernel``              ``caltest.kernels.matrix``
 E k(Z, y), E k(Z, Z')                 ``expected_kernel``           ``caltest.predictions.base``
-B_{p;q}: bound of h                   ``h_bound``                   ``caltest.hbound``
+B_{p;q}: bound of h                   ``h_bound``                   ``caltest.hstatistics.bound``
 W_2, MW_2                             ``Wasserstein``               ``caltest.kernels.metrics``
 nu, lambda: bandwidth                 ``bandwidth``                 ``caltest.kernels.radial``
-h((p, y), (p', y'))                   ``h_tile``                    ``caltest.htiles``
+h((p, y), (p', y'))                   ``h_tile``                    ``caltest.hstatistics.tiles``
 SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.estimators.skce``
 SKCE_ul, SKCE_{k,B}: blocks           ``BlockSKCE``                 ``caltest.estimators.skce``
 SKCE with landmarks, for large n      ``LowRankSKCE``               ``caltest.estimators.low_rank``

@@ -4,7 +4,7 @@ import numpy as np
 
 import caltest as ct
 from caltest.alternatives import alternatives_for
-from caltest.hscores import has_scores
+from caltest.hstatistics.scores import has_scores
 from caltest.predictions import FinitePredictions, Sample
 
 N = 23

@@ -8,9 +8,13 @@ from contracts import CASES, FAMILIES, NOT_CENTRED, N, estimators
 from slow import pair_sums_one_by_one
 
 import caltest as ct
-from caltest import hlabels, hplaces, hredraws, hstatistics, htiles
 from caltest.estimators import SummableEstimator
-from caltest.hbound import h_bound
+from caltest.hstatistics import labels as hlabels
+from caltest.hstatistics import pairs as hpairs
+from caltest.hstatistics import places as hplaces
+from caltest.hstatistics import redraws as hredraws
+from caltest.hstatistics import tiles as htiles
+from caltest.hstatistics.bound import h_bound
 from caltest.predictions import Predictions, Sample
 
 
@@ -114,7 +118,7 @@ def test_expectation_of_h_is_zero_given_one_side(centred_case):
 def test_sums_do_not_depend_on_the_tiles(case, tile):
     sample, kernel = case
     h = full_h(kernel, sample)
-    pairs, diagonal = hstatistics.h_sums(kernel, sample, tile)
+    pairs, diagonal = hpairs.h_sums(kernel, sample, tile)
     assert pairs == pytest.approx(np.triu(h, 1).sum(), rel=1e-12, abs=1e-13)
     assert diagonal == pytest.approx(np.trace(h), rel=1e-12)
 
@@ -122,11 +126,11 @@ def test_sums_do_not_depend_on_the_tiles(case, tile):
 def test_sums_of_all_kinds_against_the_full_matrix(case, monkeypatch):
     sample, kernel = case
     h = full_h(kernel, sample)
-    monkeypatch.setattr(hstatistics, "ROWS", 5)
-    monkeypatch.setattr(hstatistics, "COLUMNS", 8)
+    monkeypatch.setattr(hpairs, "ROWS", 5)
+    monkeypatch.setattr(hpairs, "COLUMNS", 8)
     weights = np.random.default_rng(4).normal(size=(N, 5))
-    assert hstatistics.h_diagonal(kernel, sample) == pytest.approx(np.diag(h), abs=1e-14)
-    forms, rows = hstatistics.weighted_sums(kernel, sample, weights)
+    assert hpairs.h_diagonal(kernel, sample) == pytest.approx(np.diag(h), abs=1e-14)
+    forms, rows = hpairs.weighted_sums(kernel, sample, weights)
     assert rows == pytest.approx(h.sum(axis=1), abs=1e-13)
     assert forms == pytest.approx(np.einsum("ib,ij,jb->b", weights, h, weights), rel=1e-11)
 
@@ -149,9 +153,9 @@ def test_every_way_to_h_agrees_with_the_definition(case):
 def test_blocks_are_means_of_their_pairs(case, block_size, unbiased, tile, monkeypatch):
     """With small tiles every block is summed by itself, with large ones blocks are stacked."""
     sample, kernel = case
-    monkeypatch.setattr(hstatistics, "STRIP", 3)
-    monkeypatch.setattr(hstatistics, "SMALL_BLOCK", tile // 8)
-    means = hstatistics.block_means(kernel, sample, block_size, unbiased)
+    monkeypatch.setattr(hpairs, "STRIP", 3)
+    monkeypatch.setattr(hpairs, "SMALL_BLOCK", tile // 8)
+    means = hpairs.block_means(kernel, sample, block_size, unbiased)
     assert means.shape == (N // block_size,)
     for b, mean in enumerate(means):
         block = sample.take(slice(b * block_size, (b + 1) * block_size))
@@ -161,7 +165,7 @@ def test_blocks_are_means_of_their_pairs(case, block_size, unbiased, tile, monke
 def test_deviations_against_pairs(case):
     sample, kernel = case
     locations = sample.take(slice(4, 9))
-    deviation = hstatistics.deviations(kernel, sample, locations)
+    deviation = hpairs.deviations(kernel, sample, locations)
     for i in range(N):
         for j in range(5):
             one, place = sample.take(slice(i, i + 1)), locations.take(slice(j, j + 1))
@@ -252,7 +256,7 @@ def test_order_matters_to_blocks_and_halves_only(case):
 def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
     sample, kernel = case
     unbiased, biased = (ct.SKCE(kernel, flag)(sample.predictions, sample.targets) for flag in (True, False))
-    diagonal = hstatistics.h_diagonal(kernel, sample).mean()
+    diagonal = hpairs.h_diagonal(kernel, sample).mean()
     assert biased == pytest.approx((N - 1) / N * unbiased + diagonal / N, rel=1e-12)
     assert biased >= 0
 

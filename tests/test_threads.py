@@ -39,9 +39,9 @@ COMPUTATIONS = {
 
 @pytest.mark.parametrize("compute", COMPUTATIONS.values(), ids=COMPUTATIONS)
 def test_results_do_not_depend_on_the_number_of_threads(compute, monkeypatch):
-    monkeypatch.setattr("caltest.hfeatures.ROWS", 300)
-    monkeypatch.setattr("caltest.hstatistics.PART", 4096)
-    monkeypatch.setattr("caltest.hredraws.LABELS_AT_ONCE", 30 * N)
+    monkeypatch.setattr("caltest.hstatistics.features.ROWS", 300)
+    monkeypatch.setattr("caltest.hstatistics.pairs.PART", 4096)
+    monkeypatch.setattr("caltest.hstatistics.redraws.LABELS_AT_ONCE", 30 * N)
     alone = None
     for number in (1, 2, 3, 7):
         monkeypatch.setattr(_threads, "n_threads", lambda number=number: number)
@@ -120,7 +120,7 @@ def test_an_exception_inside_an_estimate_reaches_the_caller(monkeypatch):
         raise Broken("strip")
 
     monkeypatch.setattr(_threads, "n_threads", lambda: 2)
-    monkeypatch.setattr("caltest.htiles.FiniteTiles.sums", broken)
+    monkeypatch.setattr("caltest.hstatistics.tiles.FiniteTiles.sums", broken)
     with pytest.raises(Broken, match="strip"):
         ct.SKCE(TV)(P, Y)
 

@@ -4,7 +4,7 @@ from caltest.alternatives.base import Alternatives
 from caltest.alternatives.classes import ClassAlternatives
 from caltest.alternatives.counts import CountAlternatives
 from caltest.alternatives.normal import NormalAlternatives
-from caltest.hscores import is_continuous
+from caltest.hstatistics.scores import is_continuous
 from caltest.predictions import FinitePredictions, MvNormal, NegativeBinomial, Poisson, Predictions
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest.alternatives.base import Alternative, Alternatives
-from caltest.hscores import FARTHEST, scores_of
+from caltest.hstatistics.scores import FARTHEST, scores_of
 from caltest.predictions import MvNormal, Normal, Predictions
 
 SHIFTS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)

@@ -10,7 +10,7 @@ from caltest._threads import threaded
 from caltest._types import FloatArray, IntArray
 from caltest._validation import at_least
 from caltest.estimators.base import Estimator, kernel_notes
-from caltest.htiles import Place, tiles_of
+from caltest.hstatistics.tiles import Place, tiles_of
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import FinitePredictions, Predictions, Sample

@@ -10,8 +10,8 @@ from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.accumulator import EstimateAccumulator
 from caltest.estimators.base import RedrawnEstimator, SummableEstimator, kernel_notes
-from caltest.hfeatures import Features, FeatureSums
-from caltest.hlabels import root_of
+from caltest.hstatistics.features import Features, FeatureSums
+from caltest.hstatistics.labels import root_of
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import FinitePredictions, Predictions, Sample
@@ -22,8 +22,8 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
     """SKCE of all pairs with an approximation of the kernel of predictions by ``rank`` landmarks, for millions of rows.
 
     ``(|M|**2 - sum_i |psi_i|**2 |phi_i|**2) / (n (n - 1))`` with ``M = sum_i phi_i psi_i'``, features
-    ``psi(p) = W**-1/2 k_P(landmarks, p)`` and ``phi`` the residual e_y - p (see ``caltest.hfeatures``). Biased:
-    ``|M|**2 / n**2``.
+    ``psi(p) = W**-1/2 k_P(landmarks, p)`` and ``phi`` the residual e_y - p (see ``caltest.hstatistics.features``).
+    Biased: ``|M|**2 / n**2``.
 
     It is the SKCE of another kernel, of which the named one is the limit for ``rank = n``, and has mean 0 for
     calibrated predictions whatever the rank. With ``MonteCarloTest`` the p-value is exact for every rank, because

@@ -10,8 +10,8 @@ from caltest._types import Array, FloatArray
 from caltest._validation import at_least, positive_number
 from caltest.estimators.base import kernel_notes
 from caltest.estimators.joint import JointEstimator, standardised
-from caltest.hmoments import standard_deviations
-from caltest.hredraws import redrawn_means
+from caltest.hstatistics.moments import standard_deviations
+from caltest.hstatistics.redraws import redrawn_means
 from caltest.kernels import ProductKernel, RadialKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions
@@ -47,9 +47,9 @@ class MaxSKCE(JointEstimator):
     Notes
     -----
     The standard deviations given the predictions are closed forms for classes, counts, and normal predictions with a
-    Gaussian kernel (``caltest.hmoments``); for others they are those of observed and redrawn values together, which
-    needs a null that redraws targets. Time that of one kernel and little more: distances, labels and kernels of targets
-    are shared.
+    Gaussian kernel (``caltest.hstatistics.moments``); for others they are those of observed and redrawn values
+    together, which needs a null that redraws targets. Time that of one kernel and little more: distances, labels and
+    kernels of targets are shared.
 
     Sources: Schrab et al. 2023 for the aggregation of tests over bandwidths.
 

@@ -17,11 +17,11 @@ from caltest.estimators.likelihood_ratio import log_ratios_of
 from caltest.estimators.low_rank import LowRankSKCE
 from caltest.estimators.max_skce import FACTORS
 from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, ResidualSpread
-from caltest.hlines import on_a_line
-from caltest.hredraws import redrawn_means
-from caltest.hresiduals import residual_means
-from caltest.hscores import are_normal, has_scores, scores_of
-from caltest.hstatistics import mean_of_pairs
+from caltest.hstatistics.lines import on_a_line
+from caltest.hstatistics.pairs import mean_of_pairs
+from caltest.hstatistics.redraws import redrawn_means
+from caltest.hstatistics.residuals import residual_means
+from caltest.hstatistics.scores import are_normal, has_scores, scores_of
 from caltest.kernels import PredictionKernel, ProductKernel, RadialKernel
 from caltest.predictions import FinitePredictions, Predictions, Sample
 from caltest.result import ComponentResult

@@ -9,7 +9,7 @@ from caltest._loops.redraws import gathered_sums
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
-from caltest.hscores import has_scores, scores_of
+from caltest.hstatistics.scores import has_scores, scores_of
 from caltest.predictions import FinitePredictions, Predictions
 
 SMALLEST = 5e-324
@@ -126,9 +126,9 @@ class ResidualMoment(RedrawnEstimator):
 class ResidualMean(ResidualMoment):
     """Squared length of the mean residual: are outcomes above or below what was predicted.
 
-    ``n |mean z|**2 - d`` with the residuals of ``caltest.hscores``: standardised for normal predictions, normal
-    quantiles of ``F(Y)`` for other continuous ones. If those predictions are calibrated, it is a chi-squared variable
-    of d degrees of freedom minus d.
+    ``n |mean z|**2 - d`` with the residuals of ``caltest.hstatistics.scores``: standardised for normal predictions,
+    normal quantiles of ``F(Y)`` for other continuous ones. If those predictions are calibrated, it is a chi-squared
+    variable of d degrees of freedom minus d.
 
     Notes
     -----

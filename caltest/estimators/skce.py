@@ -11,9 +11,9 @@ from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.accumulator import EstimateAccumulator
 from caltest.estimators.base import Estimator, SummableEstimator, kernel_notes
 from caltest.estimators.moments import Moments
-from caltest.hbound import h_bound
-from caltest.hredraws import redrawn_block_means, redrawn_means
-from caltest.hstatistics import block_means, mean_of_pairs
+from caltest.hstatistics.bound import h_bound
+from caltest.hstatistics.pairs import block_means, mean_of_pairs
+from caltest.hstatistics.redraws import redrawn_block_means, redrawn_means
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions, Sample

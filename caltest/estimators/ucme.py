@@ -10,8 +10,8 @@ from caltest._numerics import check_memory
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import Estimator, kernel_notes
-from caltest.hredraws import redrawn_deviation_means
-from caltest.hstatistics import deviations
+from caltest.hstatistics.pairs import deviations
+from caltest.hstatistics.redraws import redrawn_deviation_means
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions, Sample, as_sample

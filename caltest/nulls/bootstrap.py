@@ -11,7 +11,7 @@ from caltest._numerics import check_memory
 from caltest._threads import threaded
 from caltest._types import FloatArray
 from caltest.estimators import Estimator, UStatistic
-from caltest.hstatistics import h_diagonal, weighted_sums
+from caltest.hstatistics.pairs import h_diagonal, weighted_sums
 from caltest.kernels import PairKernel
 from caltest.nulls.base import ResamplingNull
 from caltest.predictions import Sample

@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._tails import TAILS, Tail, tail_probability
 from caltest.estimators import Estimator, LowRankSKCE, UStatistic
-from caltest.hspectrum import conditional_spectrum, spectrum
+from caltest.hstatistics.spectrum import conditional_spectrum, spectrum
 from caltest.nulls.base import Outcome, require_finite
 from caltest.nulls.spectral import LimitLaw
 from caltest.predictions import Sample
@@ -18,8 +18,8 @@ class ConditionalSpectralNull(LimitLaw):
 
     Given the predictions, residuals e_Y - p are independent with mean 0 and covariance ``diag(p) - p p'``. With normal
     vectors in their place ``n U`` is a sum of chi-squared variables whose weights follow from the predictions alone
-    (``caltest.hspectrum.conditional_spectrum``). It has the variance of n U given the predictions, exactly, and all of
-    its third moment but the part of single pairs.
+    (``caltest.hstatistics.spectrum.conditional_spectrum``). It has the variance of n U given the predictions, exactly,
+    and all of its third moment but the part of single pairs.
 
     Parameters
     ----------

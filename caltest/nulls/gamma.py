@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._tails import ChiSquaredSum, satterthwaite_tail
 from caltest.estimators import Estimator, UStatistic
-from caltest.hspectrum import h_square_sums
+from caltest.hstatistics.spectrum import h_square_sums
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
 

@@ -8,8 +8,8 @@ import numpy as np
 from caltest._jobs import Stream, in_parts, run, streams
 from caltest._types import Array, FloatArray
 from caltest.estimators import UCME, Estimator
-from caltest.hcovariance import deviation_covariance, whitening
-from caltest.hredraws import redrawn_deviation_means
+from caltest.hstatistics.covariance import deviation_covariance, whitening
+from caltest.hstatistics.redraws import redrawn_deviation_means
 from caltest.nulls.base import Null, Outcome, ResamplingNull
 from caltest.predictions import Predictions, Sample
 
@@ -21,9 +21,9 @@ TOLERANCE = 1e-8
 class KnownCovarianceNull(Null):
     """``T**2 = s' V**+ s`` of the sum s of the deviations and its covariance V given the predictions.
 
-    ``V = sum_i Cov(D_i)`` follows from the predictions alone (``caltest.hcovariance``), where Hotelling's T-squared
-    estimates it from the targets. With r the rank of V, the number of eigenvalues of its correlations above 1e-8 of the
-    largest, T**2 is compared with chi-squared with r degrees of freedom.
+    ``V = sum_i Cov(D_i)`` follows from the predictions alone (``caltest.hstatistics.covariance``), where Hotelling's
+    T-squared estimates it from the targets. With r the rank of V, the number of eigenvalues of its correlations above
+    1e-8 of the largest, T**2 is compared with chi-squared with r degrees of freedom.
 
     Raises
     ------

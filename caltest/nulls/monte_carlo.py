@@ -11,7 +11,7 @@ from caltest._numerics import at_least_as_large, check_memory, ranks
 from caltest._types import Array, FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, JointEstimator, LowRankSKCE
-from caltest.hfeatures import FeatureSums
+from caltest.hstatistics.features import FeatureSums
 from caltest.nulls.base import Outcome, ResamplingNull, SummableNull, ranked
 from caltest.predictions import Predictions, Sample
 from caltest.result import PValueKind

@@ -9,7 +9,7 @@ from caltest._pearson import pearson3_tail
 from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import SKCE, Estimator
-from caltest.hmoments import standard_deviation, third_moment
+from caltest.hstatistics.moments import standard_deviation, third_moment
 from caltest.kernels import ProductKernel
 from caltest.nulls.base import Null, Outcome
 from caltest.nulls.monte_carlo import ConditionalMonteCarlo
@@ -21,9 +21,10 @@ class PearsonNull(Null):
     """Unbiased SKCE in units of its standard deviation given the predictions, with a Pearson type III distribution.
 
     If the predictions are calibrated, the SKCE has mean 0 given them, and a variance and a skewness g that are known
-    without sampling (``caltest.hmoments``). The statistic ``z = SKCE / sd`` is compared with the shifted Gamma
-    distribution of mean 0, variance 1 and skewness g: with ``a = 4 / g**2`` the p-value is ``Q(a, a + z sqrt(a))``,
-    where Q is the regularised upper incomplete gamma function, and never below the probability of the observed labels.
+    without sampling (``caltest.hstatistics.moments``). The statistic ``z = SKCE / sd`` is compared with the shifted
+    Gamma distribution of mean 0, variance 1 and skewness g: with ``a = 4 / g**2`` the p-value is
+    ``Q(a, a + z sqrt(a))``, where Q is the regularised upper incomplete gamma function, and never below the probability
+    of the observed labels.
     It needs no redraws and so has no smallest value.
 
     Parameters
@@ -38,8 +39,8 @@ class PearsonNull(Null):
     100 predictions and 10 classes, and can be far smaller for two classes and few predictions. Assumes that the targets
     are independent given the predictions. For classes and the Delta kernel time O(n**2 k), memory O(n**2).
 
-    Source: the moment formulas are derived in ``caltest.hmoments``; fits of this type go back to Kazi-Aoual et al.
-    1995 for permutation tests.
+    Source: the moment formulas are derived in ``caltest.hstatistics.moments``; fits of this type go back to Kazi-Aoual
+    et al. 1995 for permutation tests.
 
     Examples
     --------

@@ -7,7 +7,7 @@ import numpy as np
 from caltest._tails import TAILS, Tail, tail_probability
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, UStatistic
-from caltest.hspectrum import h_matrix, spectrum
+from caltest.hstatistics.spectrum import h_matrix, spectrum
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
 

@@ -74,7 +74,7 @@ def redrawn(predictions, labels, draws):
 
 def bandwidths(predictions, labels, draws, bandwidths):
     """Exact Monte Carlo for several bandwidths at once; the first one's estimate for the last redraw is compared."""
-    from caltest import hredraws
+    from caltest.hstatistics import redraws as hredraws
 
     kernels = [kernel(bandwidth) for bandwidth in bandwidths]
 

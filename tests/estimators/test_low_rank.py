@@ -101,8 +101,8 @@ def test_the_features_do_not_depend_on_parts_of_the_data(monkeypatch):
     redraws = ct.Categorical(P).sample(2, 7)
     estimator = ct.LowRankSKCE(TV, 9, rng=1).resolve(ct.Categorical(P))
     whole = estimator.estimates(ct.Categorical(P), redraws)
-    monkeypatch.setattr("caltest.hfeatures.ROWS", 7)
-    monkeypatch.setattr("caltest.hfeatures.SUMS", 60)
+    monkeypatch.setattr("caltest.hstatistics.features.ROWS", 7)
+    monkeypatch.setattr("caltest.hstatistics.features.SUMS", 60)
     assert estimator.estimates(ct.Categorical(P), redraws) == pytest.approx(whole, rel=1e-12, abs=1e-15)
 
 

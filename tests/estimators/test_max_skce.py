@@ -6,7 +6,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.estimators import max_skce
-from caltest.hmoments import standard_deviation
+from caltest.hstatistics.moments import standard_deviation
 from caltest.kernels import PredictionKernel, ProductKernel
 
 P = ct.Categorical(np.random.default_rng(1).dirichlet(np.full(3, 0.5), 50))

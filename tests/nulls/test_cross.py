@@ -9,7 +9,7 @@ from samples import TV, W2, samples
 from scipy import special, stats
 
 import caltest as ct
-from caltest.htiles import h_tile
+from caltest.hstatistics.tiles import h_tile
 from caltest.nulls.cross_tail import OutcomeSum
 from caltest.predictions import FinitePredictions, Sample
 

@@ -7,8 +7,8 @@ from samples import TV, W2, samples
 from scipy import stats
 
 import caltest as ct
-from caltest import hcovariance
-from caltest.hstatistics import deviations
+from caltest.hstatistics import covariance as hcovariance
+from caltest.hstatistics.pairs import deviations
 from caltest.predictions import FinitePredictions, Sample
 
 N = 40

@@ -9,9 +9,9 @@ from samples import TV, W2, samples
 from scipy import stats
 
 import caltest as ct
-from caltest import hspectrum
 from caltest._tails import ChiSquaredSum, tail_probability
-from caltest.htiles import h_tile
+from caltest.hstatistics import spectrum as hspectrum
+from caltest.hstatistics.tiles import h_tile
 from caltest.predictions import FinitePredictions, Sample
 
 N = 30
@@ -222,7 +222,7 @@ def test_laws_add_and_scale():
 @pytest.mark.parametrize("kernel", [TV, OF_MATRIX], ids=["delta", "matrix"])
 def test_conditional_spectrum_of_low_rank(kernel, monkeypatch):
     """With all predictions as landmarks it is the spectrum of all residuals with the kernel's diagonal."""
-    monkeypatch.setattr("caltest.hfeatures.ROWS", 7)
+    monkeypatch.setattr("caltest.hstatistics.features.ROWS", 7)
     predictions = ct.Categorical(P)
     estimator = ct.LowRankSKCE(kernel, rank=N, rng=1).resolve(predictions)
     law = hspectrum.spectrum(estimator.covariance(predictions), None)

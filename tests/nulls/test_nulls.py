@@ -9,7 +9,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest._numerics import resampling_pvalue
-from caltest.htiles import h_tile
+from caltest.hstatistics.tiles import h_tile
 from caltest.predictions import Sample
 
 TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())

@@ -34,7 +34,7 @@ def test_pvalues_are_close_to_the_tail_probabilities(k):
     test = ct.PearsonSKCETest(kernel)
     deviation = test(p, p.sample(rng), rng=1)
     scale = deviation.estimate / deviation.statistic
-    from caltest.hmoments import third_moment
+    from caltest.hstatistics.moments import third_moment
 
     skewness = third_moment(kernel, p, np.random.default_rng(1)) / scale**3
     for tail in (0.05, 0.01, 1e-3, 1e-4):

@@ -5,8 +5,9 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest import hredraws, htiles
 from caltest._jobs import streams
+from caltest.hstatistics import redraws as hredraws
+from caltest.hstatistics import tiles as htiles
 from caltest.kernels import TargetKernel
 from caltest.predictions import Sample, count_sums, counts
 

@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest import hstatistics
 from caltest._jobs import streams
+from caltest.hstatistics import pairs as hpairs
 from caltest.predictions import Sample
 from caltest.predictions.measures import sums as measure_sums
 
@@ -366,5 +366,5 @@ def test_memory_of_sums_does_not_grow_with_all_pairs_of_members(monkeypatch):
 
     monkeypatch.setattr(ct.GaussianKernel, "target_tile", counted)
     ensemble = ct.Ensemble(np.random.default_rng(1).normal(size=(60, 40)))
-    hstatistics.h_sums(ct.ProductKernel(W2, GAUSSIAN), Sample(ensemble, np.zeros(60)))
+    hpairs.h_sums(ct.ProductKernel(W2, GAUSSIAN), Sample(ensemble, np.zeros(60)))
     assert max(sizes) <= measure_sums.VALUES

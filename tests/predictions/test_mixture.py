@@ -138,7 +138,7 @@ def test_mixture_wasserstein_warns_where_it_is_used():
 
 
 def test_h_is_symmetric_for_the_mixtures_that_the_reference_gets_wrong():
-    from caltest.htiles import h_tile
+    from caltest.hstatistics.tiles import h_tile
     from caltest.predictions import Sample
 
     mixture = ct.Mixture(NORMALS)

@@ -4,7 +4,7 @@ from scipy import stats
 from slow import h_matrix_finite
 
 import caltest as ct
-from caltest import htiles
+from caltest.hstatistics import tiles as htiles
 from caltest.predictions import Sample
 
 RNG = np.random.default_rng(3)

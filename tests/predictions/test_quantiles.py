@@ -7,7 +7,9 @@ from scipy import stats
 from slow import h_matrix_finite, mean_upper
 
 import caltest as ct
-from caltest import hlines, hstatistics, htiles
+from caltest.hstatistics import lines as hlines
+from caltest.hstatistics import pairs as hpairs
+from caltest.hstatistics import tiles as htiles
 from caltest.predictions import Sample
 
 LEVELS = np.array([0.1, 0.25, 0.5, 0.9])
@@ -181,7 +183,7 @@ def test_skce_by_sums_over_intervals(metric_kernel, levels, target_kernel):
     assert ct.SKCE(kernel)(forecast, TARGETS) == pytest.approx(mean_upper(h), rel=1e-12)
     assert ct.SKCE(kernel, unbiased=False)(forecast, TARGETS) == pytest.approx(h.mean(), rel=1e-12)
     weights_of_rows = np.random.default_rng(2).normal(size=(N, 3))
-    forms, sums = hstatistics.weighted_sums(kernel, sample, weights_of_rows)
+    forms, sums = hpairs.weighted_sums(kernel, sample, weights_of_rows)
     assert sums == pytest.approx(h.sum(axis=1), abs=1e-13)
     assert forms == pytest.approx(np.einsum("ib,ij,jb->b", weights_of_rows, h, weights_of_rows), rel=1e-11)
     redraws = forecast.sample(3, 4)

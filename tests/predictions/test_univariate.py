@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 import caltest as ct
-from caltest import hstatistics
+from caltest.hstatistics import pairs as hpairs
 from caltest.predictions import univariate
 from caltest.predictions.quadrature import forests
 
@@ -170,8 +170,8 @@ def test_many_predictions_part_by_part(monkeypatch):
 
     whole = list(results())
     monkeypatch.setattr(univariate, "SHARED", 7)
-    monkeypatch.setattr(hstatistics, "SMALL_BLOCK", 10)
-    monkeypatch.setattr(hstatistics, "PREPARED", 25)
+    monkeypatch.setattr(hpairs, "SMALL_BLOCK", 10)
+    monkeypatch.setattr(hpairs, "PREPARED", 25)
     for one, part in zip(whole, results(), strict=True):
         assert part == pytest.approx(one, rel=1e-12, abs=1e-15)
 
@@ -187,8 +187,8 @@ def test_small_blocks_prepare_no_more_predictions_than_are_kept(monkeypatch):
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Euclidean(), 1.0), ct.GaussianKernel(bandwidth=0.5))
     for block_size, small_block in ((2, 128), (100, 50)):
         made.clear()
-        monkeypatch.setattr(hstatistics, "SMALL_BLOCK", small_block)
-        monkeypatch.setattr(hstatistics, "PREPARED", 100)
+        monkeypatch.setattr(hpairs, "SMALL_BLOCK", small_block)
+        monkeypatch.setattr(hpairs, "PREPARED", 100)
         ct.BlockSKCE(kernel, block_size)(predictions, predictions.sample(7))
         assert len(made) == 300
 

@@ -16,8 +16,8 @@ from caltest._loops import redraws
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray, IntArray
-from caltest.hplaces import Places, kernel_tiles, total_of_tiles
-from caltest.htiles import Place
+from caltest.hstatistics.places import Places, kernel_tiles, total_of_tiles
+from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel, TargetKernel
 from caltest.predictions import CountPredictions, FinitePredictions, Predictions
 

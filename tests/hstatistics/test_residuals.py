@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest import hresiduals
-from caltest.hresiduals import residual_means
+from caltest.hstatistics import residuals as hresiduals
+from caltest.hstatistics.residuals import residual_means
 from caltest.kernels import ProductKernel
 
 KERNEL = ct.ExponentialKernel(ct.Wasserstein(), 0.5)

@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
-from caltest.hstatistics import deviations
+from caltest.hstatistics.pairs import deviations
 from caltest.kernels import GaussianKernel, PairKernel, TargetKernel
 from caltest.predictions import ClosedFormMissing, CountPredictions, FinitePredictions, Predictions, Sample
 

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest import hlines, hplaces, hredraws, hstatistics
-from caltest.htiles import h_tile
+from caltest.hstatistics import lines as hlines
+from caltest.hstatistics import pairs as hpairs
+from caltest.hstatistics import places as hplaces
+from caltest.hstatistics import redraws as hredraws
+from caltest.hstatistics.tiles import h_tile
 from caltest.predictions import Sample
 
 NORMS = ct.TotalVariation(), ct.Cityblock(), ct.Euclidean()
@@ -51,11 +54,11 @@ def test_every_sum_equals_that_of_all_pairs(shape, family, metric, target):
     h = h_tile(kernel, sample, sample)
     assert hlines.on_a_line(kernel, sample.predictions) is not None
     pairs = np.triu(h, 1).sum()
-    assert hstatistics.mean_of_pairs(kernel, sample, True) == pytest.approx(2 * pairs / (n * (n - 1)), abs=1e-14)
-    assert hstatistics.mean_of_pairs(kernel, sample, False) == pytest.approx(h.mean(), abs=1e-14)
+    assert hpairs.mean_of_pairs(kernel, sample, True) == pytest.approx(2 * pairs / (n * (n - 1)), abs=1e-14)
+    assert hpairs.mean_of_pairs(kernel, sample, False) == pytest.approx(h.mean(), abs=1e-14)
 
     weights = np.random.default_rng(3).integers(0, 4, (n, 5)).astype(float)
-    forms, rows = hstatistics.weighted_sums(kernel, sample, weights)
+    forms, rows = hpairs.weighted_sums(kernel, sample, weights)
     assert forms == pytest.approx(np.einsum("ib,ij,jb->b", weights, h, weights), rel=1e-11, abs=1e-12)
     assert rows == pytest.approx(h.sum(axis=1), abs=1e-13)
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest import hmoments
+from caltest.hstatistics import moments as hmoments
 from caltest.kernels import ProductKernel
 
 TV = ct.ExponentialKernel(ct.TotalVariation(), 0.4)

@@ -5,7 +5,7 @@ import pytest
 from slow import h_matrix_finite, h_matrix_normal, mean_upper
 
 import caltest as ct
-from caltest.htiles import h_tile
+from caltest.hstatistics.tiles import h_tile
 from caltest.predictions import Sample
 
 

@@ -1,7 +1,7 @@
 """h of standard normal residuals: the kernel error of scores, whose distribution does not depend on the prediction.
 
 With landmarks among the predictions and among the residuals, features ``psi`` of a prediction and ``phi`` of a
-residual as in ``caltest.hfeatures``, and ``M = sum_i psi_i phi_i'``, the sum of h over the pairs i != j is
+residual as in ``caltest.hstatistics.features``, and ``M = sum_i psi_i phi_i'``, the sum of h over the pairs i != j is
 ``|M|**2 - sum_i |psi_i|**2 |phi_i|**2``.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import FloatArray
-from caltest.hfeatures import inverse_root
+from caltest.hstatistics.features import inverse_root
 from caltest.kernels import GaussianKernel, PredictionKernel
 from caltest.predictions import MvNormal, Normal, Predictions
 

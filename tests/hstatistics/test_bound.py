@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.hbound import h_bound
-from caltest.htiles import h_tile
+from caltest.hstatistics.bound import h_bound
+from caltest.hstatistics.tiles import h_tile
 from caltest.predictions import Sample
 
 SHARP, WIDE = (ct.ExponentialKernel(ct.TotalVariation(), width) for width in (0.1, 2.0))

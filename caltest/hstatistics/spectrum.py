@@ -8,9 +8,9 @@ from caltest._numerics import check_memory, ranges
 from caltest._tails import ChiSquaredSum
 from caltest._threads import threaded
 from caltest._types import FloatArray
-from caltest.hlabels import root_of
-from caltest.hstatistics import STRIP, strips
-from caltest.htiles import Place, tiles_of
+from caltest.hstatistics.labels import root_of
+from caltest.hstatistics.pairs import STRIP, strips
+from caltest.hstatistics.tiles import Place, tiles_of
 from caltest.kernels import PairKernel
 from caltest.predictions import FinitePredictions, Predictions, Sample
 

@@ -13,8 +13,8 @@ import numpy as np
 from caltest._numerics import check_memory
 from caltest._threads import threaded
 from caltest._types import FloatArray
-from caltest.hplaces import TILE, kernel_tiles, n_upper_tiles, total_of_tiles, upper_tiles
-from caltest.htiles import Place
+from caltest.hstatistics.places import TILE, kernel_tiles, n_upper_tiles, total_of_tiles, upper_tiles
+from caltest.hstatistics.tiles import Place
 from caltest.kernels import DeltaKernel, GaussianKernel, PredictionKernel, ProductKernel, TargetKernel
 from caltest.predictions import CountPredictions, FinitePredictions, Normal, Predictions
 

@@ -11,10 +11,10 @@ import numpy as np
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray
-from caltest.hlabels import label_diagonal_sums, label_pair_sums, outcomes_of
-from caltest.hlines import Line, on_a_line
-from caltest.hnumbers import number_diagonal_sums, number_pair_sums
-from caltest.hplaces import Places, block_tiles, n_upper_tiles, tile_size, upper_tiles
+from caltest.hstatistics.labels import label_diagonal_sums, label_pair_sums, outcomes_of
+from caltest.hstatistics.lines import Line, on_a_line
+from caltest.hstatistics.numbers import number_diagonal_sums, number_pair_sums
+from caltest.hstatistics.places import Places, block_tiles, n_upper_tiles, tile_size, upper_tiles
 from caltest.kernels import PairKernel, ProductKernel, TargetKernel
 from caltest.predictions import Predictions, Sample
 

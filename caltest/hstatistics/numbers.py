@@ -9,8 +9,8 @@ from caltest._loops.members import redrawn_sums
 from caltest._loops.stacks import redraws_last
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
-from caltest.hplaces import Places, kernel_tiles, total_of_tiles
-from caltest.htiles import Place
+from caltest.hstatistics.places import Places, kernel_tiles, total_of_tiles
+from caltest.hstatistics.tiles import Place
 from caltest.kernels import GaussianKernel, PredictionKernel, ProductKernel, TargetKernel
 from caltest.kernels.forms import form_of
 from caltest.predictions import Normal, Predictions

@@ -7,7 +7,7 @@ import numpy as np
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import FloatArray
-from caltest.htiles import Place
+from caltest.hstatistics.tiles import Place
 from caltest.kernels import Metric, PredictionKernel, RadialKernel
 from caltest.predictions import CountPredictions, FinitePredictions, Predictions
 

@@ -5,8 +5,8 @@ import pytest
 from slow import skce_of_classes
 
 import caltest as ct
-from caltest import hstatistics
-from caltest.htiles import FiniteTiles, NormalTiles, h_tile, tiles_of
+from caltest.hstatistics import pairs as hpairs
+from caltest.hstatistics.tiles import FiniteTiles, NormalTiles, h_tile, tiles_of
 from caltest.predictions import Sample
 
 TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
@@ -40,8 +40,8 @@ def test_strips_of_classes_are_wider_than_a_tile(n, k, kernel):
     sample = classes(n, k)
     tiles, h = tiles_of(kernel, sample), h_tile(kernel, sample, sample)
     assert isinstance(tiles, FiniteTiles)
-    assert_sums_are_those_of(h, tiles, hstatistics.strips(0, n, hstatistics.STRIP))
-    pairs, diagonal = hstatistics.h_sums(kernel, sample)
+    assert_sums_are_those_of(h, tiles, hpairs.strips(0, n, hpairs.STRIP))
+    pairs, diagonal = hpairs.h_sums(kernel, sample)
     assert pairs == pytest.approx(np.triu(h, 1).sum(), abs=1e-13 * np.abs(h).sum())
     assert diagonal == pytest.approx(np.trace(h), rel=1e-12)
 
@@ -50,8 +50,8 @@ def test_strips_of_normal_predictions_are_wider_than_a_tile():
     sample = normal(700)
     tiles, h = tiles_of(W2, sample), h_tile(W2, sample, sample)
     assert isinstance(tiles, NormalTiles)
-    assert_sums_are_those_of(h, tiles, hstatistics.strips(0, 700, hstatistics.STRIP))
-    forms, rows = hstatistics.weighted_sums(W2, sample, np.ones((700, 1)))
+    assert_sums_are_those_of(h, tiles, hpairs.strips(0, 700, hpairs.STRIP))
+    forms, rows = hpairs.weighted_sums(W2, sample, np.ones((700, 1)))
     assert forms[0] == pytest.approx(h.sum(), abs=1e-13 * np.abs(h).sum())
     assert rows == pytest.approx(h.sum(axis=1), abs=1e-12)
 
@@ -71,7 +71,7 @@ def test_large_blocks_of_many_classes(block_size):
     p, y = sample.predictions.probabilities, sample.targets
     blocks = [slice(0, block_size), slice(block_size, 2 * block_size)]
     expected = [skce_of_classes(p[b], y[b], 0.4, True) for b in blocks]
-    means = hstatistics.block_means(TV, sample, block_size, unbiased=True)
+    means = hpairs.block_means(TV, sample, block_size, unbiased=True)
     assert means == pytest.approx(expected, rel=1e-11, abs=1e-14)
 
 
@@ -79,7 +79,7 @@ def test_bootstrap_sums_over_several_tiles():
     sample = classes(1300, 3)
     h = h_tile(TV, sample, sample)
     weights = np.random.default_rng(1).integers(0, 3, (1300, 4)).astype(float)
-    forms, rows = hstatistics.weighted_sums(TV, sample, weights)
+    forms, rows = hpairs.weighted_sums(TV, sample, weights)
     assert forms == pytest.approx(np.einsum("ib,ij,jb->b", weights, h, weights, optimize=True), rel=1e-10)
     assert rows == pytest.approx(h.sum(axis=1), abs=1e-11)
 
@@ -96,7 +96,7 @@ def test_redraws_of_nine_kernels():
     """One more than are summed together."""
     sample = classes(40, 4)
     redraws = sample.predictions.sample(1, 3)
-    from caltest.hredraws import redrawn_means
+    from caltest.hstatistics.redraws import redrawn_means
 
     bandwidths = np.linspace(0.1, 1.0, 9)
     kernels = [ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), b), ct.DeltaKernel()) for b in bandwidths]
