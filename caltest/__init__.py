@@ -33,20 +33,9 @@ pairs between two halves              ``CrossSKCE``                 ``caltest.es
 from caltest import generators
 from caltest.binning import Binning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
-from caltest.calibration_test import (
-    AsymptoticBlockSKCETest,
-    AsymptoticCMETest,
-    AsymptoticSKCETest,
-    CalibrationTest,
-    ConsistencyTest,
-    DistributionFreeSKCETest,
-    LikelihoodRatioTest,
-    MonteCarloTest,
-    OmnibusTest,
-    PearsonSKCETest,
-    calibration_test,
-)
+from caltest.calibration_test import CalibrationTest
 from caltest.datasets import load_digits_predictions
+from caltest.default_test import calibration_test
 from caltest.estimators import (
     ECE,
     MMCE,
@@ -88,11 +77,20 @@ from caltest.kernels import (
     Wasserstein1,
 )
 from caltest.named_tests import (
+    AsymptoticBlockSKCETest,
+    AsymptoticCMETest,
+    AsymptoticSKCETest,
     CertifiedCrossSKCETest,
     ConditionalSpectralSKCETest,
+    ConsistencyTest,
     CrossSKCETest,
+    DistributionFreeSKCETest,
     GammaSKCETest,
+    LikelihoodRatioTest,
+    MonteCarloTest,
     MultiplierSKCETest,
+    OmnibusTest,
+    PearsonSKCETest,
     ScoreCMETest,
     SpectralSKCETest,
     StudentisedCrossSKCETest,

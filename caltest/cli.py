@@ -10,7 +10,7 @@ from pathlib import Path
 
 import caltest as ct
 from caltest._tables import read_sample
-from caltest.calibration_test import default_kernel
+from caltest.default_test import default_kernel
 from caltest.kernels import RadialKernel
 from caltest.predictions import Sample, reduce_to_top_label
 from caltest.result import format_pvalue

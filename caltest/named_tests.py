@@ -1,19 +1,171 @@
-"""Names for further pairs of an estimator and a null."""
+"""The named tests: names for pairs of an estimator and a null."""
+
+from typing import Literal
 
 from caltest.calibration_test import CalibrationTest
-from caltest.estimators import SKCE, UCME, CrossSKCE
-from caltest.kernels import PairKernel
+from caltest.estimators import SKCE, UCME, BlockSKCE, CrossSKCE, Estimator, LogLikelihoodRatio, Omnibus
+from caltest.kernels import PairKernel, ProductKernel
 from caltest.nulls import (
+    ArconesGineBootstrap,
+    ConditionalMonteCarlo,
     ConditionalSpectralNull,
+    ConsistencyResampling,
     CrossChernoffBound,
     CrossNormalNull,
     CrossSaddlepointNull,
+    DistributionFreeBound,
     GammaNull,
+    HotellingNull,
+    ImportanceSampling,
     KnownCovarianceMonteCarlo,
     MultiplierBootstrap,
+    NormalNull,
+    PearsonNull,
     SpectralNull,
 )
 from caltest.nulls.multiplier import Multiplier
+
+
+class MonteCarloTest(CalibrationTest):
+    """Exact test with any estimator: the targets are redrawn from the predictions. See ``ConditionalMonteCarlo``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ct.MonteCarloTest(ct.ECE(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
+    0.01
+    """
+
+    def __init__(self, estimator: Estimator, n_resamples: int = 999) -> None:
+        super().__init__(estimator, ConditionalMonteCarlo(n_resamples))
+
+
+class OmnibusTest(CalibrationTest):
+    """Exact test with kernels, scores and likelihood ratios together, the default test. See ``Omnibus``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> result = ct.OmnibusTest(n_resamples=99)(p, y, rng=1)
+    >>> result.pvalue, result.finding
+    (0.01, 'predictions are underconfident: outcomes follow them at temperature 0.33')
+    """
+
+    def __init__(self, kernel: ProductKernel | None = None, n_resamples: int = 999) -> None:
+        super().__init__(Omnibus(kernel), ConditionalMonteCarlo(n_resamples))
+
+
+class LikelihoodRatioTest(CalibrationTest):
+    """Exact test of a list of alternatives, with p-values far below 1 / (B + 1). See ``ImportanceSampling``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ct.LikelihoodRatioTest(n_resamples=99)(p, y, rng=1).pvalue < 1e-50
+    True
+    """
+
+    def __init__(self, n_resamples: int = 999) -> None:
+        super().__init__(LogLikelihoodRatio(), ImportanceSampling(n_resamples))
+
+
+class PearsonSKCETest(CalibrationTest):
+    """Unbiased SKCE with its variance and skewness given the predictions, without redraws. See ``PearsonNull``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ct.PearsonSKCETest(p.default_kernel())(p, y).pvalue < 1e-10
+    True
+    """
+
+    def __init__(self, kernel: ProductKernel) -> None:
+        super().__init__(SKCE(kernel), PearsonNull())
+
+
+class ConsistencyTest(CalibrationTest):
+    """Consistency resampling as published, kept to reproduce papers. See ``ConsistencyResampling`` for its faults.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ct.ConsistencyTest(ct.ECE(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
+    0.01
+    """
+
+    def __init__(self, estimator: Estimator, n_resamples: int = 1000) -> None:
+        super().__init__(estimator, ConsistencyResampling(n_resamples))
+
+
+class DistributionFreeSKCETest(CalibrationTest):
+    """Bound of the p-value that holds for all n and all distributions. See ``DistributionFreeBound``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> result = ct.DistributionFreeSKCETest(ct.SKCE(p.default_kernel(), unbiased=False))(p, y)
+    >>> round(result.pvalue, 6)
+    0.560061
+    """
+
+    def __init__(self, estimator: Estimator) -> None:
+        super().__init__(estimator, DistributionFreeBound())
+
+
+class AsymptoticSKCETest(CalibrationTest):
+    """Unbiased SKCE with the Arcones-Gine bootstrap. See ``ArconesGineBootstrap``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ct.AsymptoticSKCETest(p.default_kernel(), n_resamples=99)(p, y, rng=1).pvalue
+    0.01
+    """
+
+    def __init__(self, kernel: PairKernel, n_resamples: int = 1000) -> None:
+        super().__init__(SKCE(kernel), ArconesGineBootstrap(n_resamples))
+
+
+class AsymptoticBlockSKCETest(CalibrationTest):
+    """SKCE of blocks with its normal limit; ``block_size=2`` is the linear estimator. See ``NormalNull``.
+
+    Larger blocks find more, as long as there are many of them: sqrt(n) is a good size for thousands of
+    observations, 2 is the least powerful choice.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> result = ct.AsymptoticBlockSKCETest(p.default_kernel(), block_size=30)(p, y)
+    >>> round(result.pvalue, 7)
+    4.69e-05
+    """
+
+    def __init__(self, kernel: PairKernel, block_size: int = 2, *, population_variance: bool = False) -> None:
+        super().__init__(BlockSKCE(kernel, block_size), NormalNull(population_variance))
+
+
+class AsymptoticCMETest(CalibrationTest):
+    """Calibration mean embedding test with Hotelling's T-squared. See ``HotellingNull``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ucme = ct.UCME(p.default_kernel(), test_predictions=p.take(slice(0, 3)), test_targets=[0, 1, 2])
+    >>> ct.AsymptoticCMETest(ucme)(p, y).df
+    (3.0, 896.0)
+    """
+
+    def __init__(self, ucme: UCME, distribution: Literal["F", "chi2"] = "F") -> None:
+        super().__init__(ucme, HotellingNull(distribution))
 
 
 class MultiplierSKCETest(CalibrationTest):

@@ -1,7 +1,7 @@
 """Distortions applied to predictions: those of a generator, or those of a user."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -17,8 +17,32 @@ NONE = Tempering(0.0)
 """The distortion that changes nothing, for families of any kind."""
 
 
+class _WithDistortion(Generator):
+    """A generator whose targets a distortion draws."""
+
+    distortion: Distortion
+
+    @property
+    def strength(self) -> float:
+        """That of the distortion."""
+        return self.distortion.strength
+
+    def with_strength(self, strength: float) -> Self:
+        """The same with another strength of the distortion."""
+        changed: Self = replace(cast(Any, self), distortion=self.distortion.with_strength(strength))
+        return changed
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the strength is 0."""
+        return self.distortion.strength == 0.0
+
+    def _targets_in_words(self) -> str:
+        return "targets as predicted" if self.is_calibrated else self.distortion.description
+
+
 @dataclass(frozen=True)
-class Distorted(Generator):
+class Distorted(_WithDistortion):
     """The predictions of a generator, with targets that a distortion draws for them.
 
     Parameters
@@ -51,23 +75,9 @@ class Distorted(Generator):
         check_distortion(self.distortion)
 
     @property
-    def strength(self) -> float:
-        """That of the distortion."""
-        return self.distortion.strength
-
-    def with_strength(self, strength: float) -> Self:
-        """The same with another strength of the distortion."""
-        return replace(self, distortion=self.distortion.with_strength(strength))
-
-    @property
-    def is_calibrated(self) -> bool:
-        """Whether the strength is 0."""
-        return self.distortion.strength == 0.0
-
-    @property
     def description(self) -> str:
         """The model in a few words."""
-        return f"predictions of {self.source.description}; {_targets_in_words(self.distortion)}"
+        return f"predictions of {self.source.description}; {self._targets_in_words()}"
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         """N predictions of the source, and targets from the distorted laws."""
@@ -77,7 +87,7 @@ class Distorted(Generator):
 
 
 @dataclass(frozen=True, eq=False)
-class Resampled(Generator):
+class Resampled(_WithDistortion):
     """n of the predictions at hand, with targets that a distortion draws for them.
 
     Answers what a test would find in *these* predictions if the truth deviated from them in a given way.
@@ -118,23 +128,9 @@ class Resampled(Generator):
         object.__setattr__(self, "predictions", as_predictions(self.predictions))
 
     @property
-    def strength(self) -> float:
-        """That of the distortion."""
-        return self.distortion.strength
-
-    def with_strength(self, strength: float) -> Self:
-        """The same with another strength of the distortion."""
-        return replace(self, distortion=self.distortion.with_strength(strength))
-
-    @property
-    def is_calibrated(self) -> bool:
-        """Whether the strength is 0."""
-        return self.distortion.strength == 0.0
-
-    @property
     def description(self) -> str:
         """The model in a few words."""
-        return f"{self.predictions.describe()}; {_targets_in_words(self.distortion)}"
+        return f"{self.predictions.describe()}; {self._targets_in_words()}"
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         """N of the predictions, and targets from their distorted laws."""
@@ -143,10 +139,6 @@ class Resampled(Generator):
         if whole_number("n", n, 1) != len(predictions):
             predictions = predictions.take(generator.integers(len(predictions), size=n))
         return predictions, self.distortion.sample(predictions, generator)
-
-
-def _targets_in_words(distortion: Distortion) -> str:
-    return "targets as predicted" if distortion.strength == 0.0 else distortion.description
 
 
 def check_distortion(distortion: Any) -> None:

@@ -1,6 +1,7 @@
 """Bootstrap of the limit distribution of a degenerate U-statistic."""
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,74 @@ LEAST_STREAMS = 4
 
 
 @dataclass(frozen=True)
-class ArconesGineBootstrap(ResamplingNull):
+class WeightedBootstrap(ResamplingNull):
+    """A null of ``n U`` for the unbiased SKCE U from quadratic forms in random weights of the observations."""
+
+    pvalue_kind = "resampling"
+    statistic_name = "n SKCE"
+
+    def check_estimator(self, estimator: Estimator) -> None:
+        """Raise unless the estimator is the unbiased SKCE."""
+        self._check_unbiased(estimator)
+
+    @abstractmethod
+    def weights(self, n: int, part: Sequence[Stream]) -> FloatArray:
+        """Weights (n, B), a column for each draw."""
+
+    @abstractmethod
+    def values(self, forms: FloatArray, weights: FloatArray, rows: FloatArray, diagonal: FloatArray) -> FloatArray:
+        """Draws (B,) of n U from ``w' H w`` (B,), the weights w (n, B), the row sums of h (n,) and its diagonal (n,).
+
+        The weights may be overwritten.
+        """
+
+    def resample(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator
+    ) -> tuple[float, float, FloatArray]:
+        """The estimate, n times the estimate, and its draws."""
+        assert isinstance(estimator, UStatistic)
+        n, kernel = len(sample), estimator.kernel
+        diagonal = h_diagonal(kernel, sample)
+        parts = passes(n, rng, self.n_resamples)
+        results = run(self._draws, [(kernel, sample, diagonal, part) for part in parts], "bootstrap")
+        estimate = (results[0][1] - float(diagonal.sum())) / (n * (n - 1))
+        return estimate, n * estimate, np.concatenate([draws for draws, _ in results])
+
+    def _draws(
+        self, kernel: PairKernel, sample: Sample, diagonal: FloatArray, part: Sequence[Stream]
+    ) -> tuple[FloatArray, float]:
+        """Draws of the statistic, and the sum of h over all pairs."""
+        weights = self.weights(len(sample), part)
+        forms, rows = weighted_sums(kernel, sample, weights)
+        return self.values(forms, weights, rows, diagonal), float(rows.sum())
+
+
+def passes(n: int, rng: np.random.Generator, n_resamples: int) -> list[Sequence[Stream]]:
+    """Streams of resamples that are weighted together, with n weights each."""
+    weights = 16 * n * LEAST_STREAMS * RESAMPLES_OF_A_STREAM
+    check_memory(weights, "weights of a pass of the bootstrap", "use MonteCarloTest(LowRankSKCE(kernel))")
+    at_once = max(LEAST_STREAMS, COUNTS_AT_ONCE // (n * RESAMPLES_OF_A_STREAM))
+    return in_parts(streams(rng, n_resamples), at_once)
+
+
+def columns_of_streams(
+    n: int, part: Sequence[Stream], fill: Callable[[np.random.Generator, FloatArray], None], label: str, work: float
+) -> FloatArray:
+    """Weights (n, B) of which ``fill`` writes the columns of each stream; ``work`` is the cost of a weight."""
+    ends = np.cumsum([size for _, size in part])
+    weights = np.zeros((n, ends[-1]))
+
+    def fill_columns(i: int) -> None:
+        generator, size = part[i]
+        fill(generator, weights[:, ends[i] - size : ends[i]])
+
+    for _ in threaded(fill_columns, range(len(part)), len(part), label, work=work * weights.size):
+        pass
+    return weights
+
+
+@dataclass(frozen=True)
+class ArconesGineBootstrap(WeightedBootstrap):
     """Null distribution of ``n U`` for the unbiased SKCE U from bootstrap counts C ~ Multinomial(n, 1/n).
 
     With the doubly centred matrix ``G_ij = h_ij - r_i - r_j + m`` of row means r and overall mean m of h,
@@ -59,60 +127,21 @@ class ArconesGineBootstrap(ResamplingNull):
 
     n_resamples: int = 1000
 
-    pvalue_kind = "resampling"
-    statistic_name = "n SKCE"
+    def weights(self, n: int, part: Sequence[Stream]) -> FloatArray:
+        """How often each of n observations occurs in each resample of n."""
+        return columns_of_streams(n, part, _count, "resamples", work=4.0)
 
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is the unbiased SKCE."""
-        self._check_unbiased(estimator)
-
-    def resample(
-        self, estimator: Estimator, sample: Sample, rng: np.random.Generator
-    ) -> tuple[float, float, FloatArray]:
-        """The estimate, n times the estimate, and its bootstrap draws."""
-        assert isinstance(estimator, UStatistic)
-        n, kernel = len(sample), estimator.kernel
-        diagonal = h_diagonal(kernel, sample)
-        parts = passes(n, rng, self.n_resamples)
-        results = run(_bootstrap, [(kernel, sample, diagonal, part) for part in parts], "bootstrap")
-        estimate = (results[0][1] - float(diagonal.sum())) / (n * (n - 1))
-        return estimate, n * estimate, np.concatenate([draws for draws, _ in results])
+    def values(self, forms: FloatArray, weights: FloatArray, rows: FloatArray, diagonal: FloatArray) -> FloatArray:
+        """The formula of the class."""
+        n = len(diagonal)
+        linear = (diagonal + 2.0 * (n - 1) / n * rows) @ weights
+        return (forms - linear + (n - 1) / n * float(rows.sum())) / n
 
     def describe(self) -> str:
         """The null in one line."""
         return f"Arcones-Gine bootstrap, {self.n_resamples} resamples"
 
 
-def passes(n: int, rng: np.random.Generator, n_resamples: int) -> list[Sequence[Stream]]:
-    """Streams of resamples that are weighted together, with n weights each."""
-    weights = 16 * n * LEAST_STREAMS * RESAMPLES_OF_A_STREAM
-    check_memory(weights, "weights of a pass of the bootstrap", "use MonteCarloTest(LowRankSKCE(kernel))")
-    at_once = max(LEAST_STREAMS, COUNTS_AT_ONCE // (n * RESAMPLES_OF_A_STREAM))
-    return in_parts(streams(rng, n_resamples), at_once)
-
-
-def _bootstrap(
-    kernel: PairKernel, sample: Sample, diagonal: FloatArray, part: Sequence[Stream]
-) -> tuple[FloatArray, float]:
-    """Draws of the statistic, and the sum of h over all pairs."""
-    n = len(sample)
-    counts = _multinomial_counts(n, part)
-    forms, rows = weighted_sums(kernel, sample, counts)
-    total = float(rows.sum())
-    linear = (diagonal + 2.0 * (n - 1) / n * rows) @ counts
-    return (forms - linear + (n - 1) / n * total) / n, total
-
-
-def _multinomial_counts(n: int, part: Sequence[Stream]) -> FloatArray:
-    """Counts (n, B): how often each of n observations occurs in each resample of n."""
-    ends = np.cumsum([size for _, size in part])
-    counts = np.zeros((n, ends[-1]))
-
-    def count(i: int) -> None:
-        generator, size = part[i]
-        indices = generator.integers(n, size=(size, n), dtype=np.uint32)
-        add_counts(indices, counts[:, ends[i] - size : ends[i]])
-
-    for _ in threaded(count, range(len(part)), len(part), "resamples", work=4.0 * counts.size):
-        pass
-    return counts
+def _count(generator: np.random.Generator, counts: FloatArray) -> None:
+    n, size = counts.shape
+    add_counts(generator.integers(n, size=(size, n), dtype=np.uint32), counts)

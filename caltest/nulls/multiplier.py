@@ -6,24 +6,30 @@ from typing import Literal
 
 import numpy as np
 
-from caltest._jobs import Stream, run
-from caltest._threads import threaded
+from caltest._jobs import Stream
 from caltest._types import FloatArray
-from caltest.estimators import Estimator, UStatistic
-from caltest.hstatistics.pairs import h_diagonal, weighted_sums
-from caltest.kernels import PairKernel
-from caltest.nulls.base import ResamplingNull
-from caltest.nulls.bootstrap import passes
-from caltest.predictions import Sample
+from caltest.estimators import Estimator
+from caltest.nulls.bootstrap import WeightedBootstrap, columns_of_streams
 
 Multiplier = Literal["rademacher", "gaussian"]
+
+
+def _signs(generator: np.random.Generator, multipliers: FloatArray) -> None:
+    multipliers[:] = np.where(generator.integers(2, size=multipliers.shape[::-1], dtype=np.int8) == 0, -1.0, 1.0).T
+
+
+def _normal_numbers(generator: np.random.Generator, multipliers: FloatArray) -> None:
+    multipliers[:] = generator.standard_normal(multipliers.shape[::-1]).T
+
+
+DRAW = {"rademacher": _signs, "gaussian": _normal_numbers}
 
 FEW: dict[Multiplier, str] = {"rademacher": "up to 10 %", "gaussian": "up to 10 %, or 7 % for n = 50,"}
 """Rejection rates of binary predictions close to 0 and 1, for 16 observations or as many as are named."""
 
 
 @dataclass(frozen=True)
-class MultiplierBootstrap(ResamplingNull):
+class MultiplierBootstrap(WeightedBootstrap):
     """Null distribution of ``n U`` for the unbiased SKCE U from independent multipliers e of the observations.
 
     A draw is ``sum_{i != j} e_i e_j h_ij / (n - 1)``; with all e_i = 1 it is n U. No centring is needed: under the null
@@ -59,29 +65,18 @@ class MultiplierBootstrap(ResamplingNull):
     n_resamples: int = 1000
     multiplier: Multiplier = "rademacher"
 
-    pvalue_kind = "resampling"
-    statistic_name = "n SKCE"
-
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.multiplier not in ("rademacher", "gaussian"):
             raise ValueError(f'multiplier: got {self.multiplier!r}, wanted "rademacher" or "gaussian"')
 
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is the unbiased SKCE."""
-        self._check_unbiased(estimator)
+    def weights(self, n: int, part: Sequence[Stream]) -> FloatArray:
+        """The multipliers."""
+        return columns_of_streams(n, part, DRAW[self.multiplier], "multipliers", work=8.0)
 
-    def resample(
-        self, estimator: Estimator, sample: Sample, rng: np.random.Generator
-    ) -> tuple[float, float, FloatArray]:
-        """The estimate, n times the estimate, and its draws."""
-        assert isinstance(estimator, UStatistic)
-        n, kernel = len(sample), estimator.kernel
-        diagonal = h_diagonal(kernel, sample)
-        parts = passes(n, rng, self.n_resamples)
-        results = run(_draws, [(kernel, sample, diagonal, self.multiplier, part) for part in parts], "bootstrap")
-        estimate = (results[0][1] - float(diagonal.sum())) / (n * (n - 1))
-        return estimate, n * estimate, np.concatenate([draws for draws, _ in results])
+    def values(self, forms: FloatArray, weights: FloatArray, rows: FloatArray, diagonal: FloatArray) -> FloatArray:
+        """The formula of the class."""
+        return (forms - diagonal @ np.square(weights, out=weights)) / (len(diagonal) - 1)
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
         """A caution for few observations."""
@@ -93,31 +88,3 @@ class MultiplierBootstrap(ResamplingNull):
         """The null in one line."""
         factors = "random signs" if self.multiplier == "rademacher" else "normal multipliers"
         return f"multiplier bootstrap with {factors}, {self.n_resamples} draws"
-
-
-def _draws(
-    kernel: PairKernel, sample: Sample, diagonal: FloatArray, multiplier: Multiplier, part: Sequence[Stream]
-) -> tuple[FloatArray, float]:
-    """Draws of the statistic, and the sum of h over all pairs."""
-    multipliers = _multipliers(len(sample), multiplier, part)
-    forms, rows = weighted_sums(kernel, sample, multipliers)
-    squares = np.square(multipliers, out=multipliers)
-    return (forms - diagonal @ squares) / (len(sample) - 1), float(rows.sum())
-
-
-def _multipliers(n: int, multiplier: Multiplier, part: Sequence[Stream]) -> FloatArray:
-    """Multipliers (n, B)."""
-    ends = np.cumsum([size for _, size in part])
-    multipliers = np.empty((n, ends[-1]))
-
-    def fill(i: int) -> None:
-        generator, size = part[i]
-        if multiplier == "gaussian":
-            values = generator.standard_normal((size, n))
-        else:
-            values = np.where(generator.integers(2, size=(size, n), dtype=np.int8) == 0, -1.0, 1.0)
-        multipliers[:, ends[i] - size : ends[i]] = values.T
-
-    for _ in threaded(fill, range(len(part)), len(part), "multipliers", work=8.0 * multipliers.size):
-        pass
-    return multipliers
