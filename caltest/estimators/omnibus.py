@@ -1,8 +1,6 @@
 """Several statistics in one: kernels, scores and likelihood ratios."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from math import sqrt
 from typing import Self
 
 import numpy as np
@@ -10,156 +8,20 @@ import numpy as np
 from caltest._numerics import ranges, resampling_pvalue
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
-from caltest.alternatives import Alternatives, alternatives_for
 from caltest.estimators.base import kernel_notes
+from caltest.estimators.components import Component, KernelComponent, components_for
 from caltest.estimators.joint import JointEstimator, standardised, tail_exponents
-from caltest.estimators.likelihood_ratio import log_ratios_of
-from caltest.estimators.low_rank import LowRankSKCE
-from caltest.estimators.max_skce import FACTORS
-from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, ResidualSpread
 from caltest.hstatistics.lines import on_a_line
 from caltest.hstatistics.pairs import mean_of_pairs
-from caltest.hstatistics.redraws import redrawn_means
-from caltest.hstatistics.residuals import residual_means
-from caltest.hstatistics.scores import are_normal, has_scores, scores_of
-from caltest.kernels import PredictionKernel, ProductKernel, RadialKernel
-from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.kernels import ProductKernel
+from caltest.predictions import Predictions, Sample
 from caltest.result import ComponentResult
-
-MANY_CLASSES, MANY_NUMBERS = 10_000, 500
-"""Predictions of classes, and of numbers or vectors, from which on kernels of redraws have a low rank."""
 
 ALL_PAIRS = 20_000
 """Predictions up to which the estimate that is reported is that of all pairs."""
 
 TARGETS = 2**24
 """Numbers in the redrawn targets that are turned into scores together."""
-
-RESIDUAL_WIDTHS = (0.5, 1.0, 2.0)
-"""Bandwidths of kernels of residuals, in units of their typical length."""
-
-
-class Component(ABC):
-    """One of the statistics: some numbers for each redraw, of which the largest counts after they are standardised."""
-
-    name: str
-    two_sided = False
-    shares_kernel = False
-    """Whether redraws should be taken together, because they share a kernel of all pairs."""
-
-    @property
-    def n_values(self) -> int:
-        """How many numbers J."""
-        return 1
-
-    @abstractmethod
-    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Numbers (J, B) for many targets."""
-
-    @abstractmethod
-    def finding(self, sample: Sample, values: FloatArray) -> str:
-        """What large values of the statistic say of the sample, in words; the first column is that of the sample."""
-
-    def combined(self, values: FloatArray) -> FloatArray:
-        """Standardised statistic (B,) of numbers (J, B) for observed and redrawn targets."""
-        ratios = standardised(values)
-        return np.asarray((np.abs(ratios) if self.two_sided else ratios).max(axis=0))
-
-
-@dataclass(frozen=True)
-class KernelComponent(Component):
-    """The SKCE with several kernels, all pairs of observations or, for many of them, with kernels of low rank."""
-
-    kernels: tuple[ProductKernel, ...]
-    low_rank: tuple[LowRankSKCE, ...] = ()
-    name: str = "kernel error"
-    shares_kernel = True
-
-    @property
-    def n_values(self) -> int:
-        """The kernels."""
-        return len(self.kernels)
-
-    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """The SKCE for each kernel."""
-        if self.low_rank:
-            return np.stack([one.estimates(predictions, targets) for one in self.low_rank])
-        return redrawn_means(self.kernels, predictions, targets, True)
-
-    def finding(self, sample: Sample, values: FloatArray) -> str:
-        """The class or the direction that is most off overall, if one is."""
-        return marginal_finding(sample)
-
-
-@dataclass(frozen=True)
-class ResidualComponent(Component):
-    """The SKCE of the scores of targets, which are standard normal given the predictions, for several bandwidths."""
-
-    prediction_kernel: PredictionKernel
-    name: str = "kernel error of residuals"
-
-    @property
-    def n_values(self) -> int:
-        """The widths."""
-        return len(RESIDUAL_WIDTHS)
-
-    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """The SKCE for each width."""
-        return residual_means(self.prediction_kernel, RESIDUAL_WIDTHS, predictions, scores_of(predictions, targets))
-
-    def finding(self, sample: Sample, values: FloatArray) -> str:
-        """The direction that is most off overall, if one is."""
-        return marginal_finding(sample)
-
-
-@dataclass(frozen=True)
-class ScoreComponent(Component):
-    """A number of mean 0 if calibrated whose sign has a meaning."""
-
-    estimator: ExcessLogScore | ExcessBrierScore | ResidualSpread
-    name: str
-    positive: str
-    negative: str
-    two_sided = True
-
-    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """The estimate."""
-        return self.estimator.estimates(predictions, targets)[None]
-
-    def finding(self, sample: Sample, values: FloatArray) -> str:
-        """By the sign of the observed value against its mean."""
-        return self.positive if values[0, 0] > values.mean() else self.negative
-
-
-@dataclass(frozen=True)
-class BiasComponent(Component):
-    """The squared mean residual."""
-
-    name: str = "mean residual"
-
-    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """The estimate."""
-        return ResidualMean().estimates(predictions, targets)[None]
-
-    def finding(self, sample: Sample, values: FloatArray) -> str:
-        """Above or below, and in which coordinate."""
-        return bias_finding(sample)
-
-
-@dataclass(frozen=True)
-class LikelihoodRatioComponent(Component):
-    """The log likelihood ratio of a mixture of alternatives."""
-
-    alternatives: Alternatives
-    name: str = "likelihood ratio"
-
-    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """``log E``."""
-        return log_ratios_of(self.alternatives, targets)[None]
-
-    def finding(self, sample: Sample, values: FloatArray) -> str:
-        """The alternative with the largest share."""
-        return self.alternatives.most_likely(sample.targets)
 
 
 @dataclass(frozen=True)
@@ -276,88 +138,3 @@ class Omnibus(JointEstimator):
         """What is estimated, in one line."""
         kernel = (predictions.default_kernel() if self.kernel is None else self.kernel).describe()
         return f"omnibus of {', '.join(one.name for one in self._components)}; k = {kernel}"
-
-
-def components_for(kernel: ProductKernel, predictions: Predictions) -> tuple[Component, ...]:
-    """The components for a family, with a resolved kernel."""
-    alternatives = alternatives_for(predictions)
-    ratios = () if alternatives is None else (LikelihoodRatioComponent(alternatives),)
-    if not has_scores(predictions):
-        return (_kernels(kernel, predictions, FACTORS), *SCORES, *ratios)
-    residuals = (ResidualComponent(kernel.prediction_kernel),) if are_normal(predictions) else ()
-    return (_kernels(kernel, predictions, (1.0,)), *residuals, BiasComponent(), SPREAD, *ratios)
-
-
-SCORES = (
-    ScoreComponent(
-        ExcessLogScore(),
-        "log score",
-        "predictions are overconfident: the log score is worse than they say",
-        "predictions are underconfident: the log score is better than they say",
-    ),
-    ScoreComponent(
-        ExcessBrierScore(),
-        "Brier score",
-        "predictions are overconfident: the Brier score is worse than they say",
-        "predictions are underconfident: the Brier score is better than they say",
-    ),
-)
-
-SPREAD = ScoreComponent(
-    ResidualSpread(),
-    "spread of residuals",
-    "predictions are too narrow: errors are larger than predicted",
-    "predictions are too wide: errors are smaller than predicted",
-)
-
-
-def _kernels(kernel: ProductKernel, predictions: Predictions, factors: tuple[float, ...]) -> KernelComponent:
-    """The kernel first, and with other bandwidths; of low rank for many predictions that are not on a line."""
-    kernels = [kernel]
-    radial = kernel.prediction_kernel
-    if isinstance(radial, RadialKernel):
-        others = (radial.with_bandwidth(factor * radial.width) for factor in factors if factor != 1.0)
-        kernels += [ProductKernel(other, kernel.target_kernel) for other in others]
-    many = MANY_NUMBERS if has_scores(predictions) else MANY_CLASSES
-    if len(predictions) < many or on_a_line(kernel, predictions) is not None:
-        return KernelComponent(tuple(kernels))
-    return KernelComponent(tuple(kernels), tuple(_of_low_rank(one, predictions) for one in kernels))
-
-
-def _of_low_rank(kernel: ProductKernel, predictions: Predictions) -> LowRankSKCE:
-    return LowRankSKCE(kernel, rng=0).resolve(predictions)
-
-
-def marginal_finding(sample: Sample) -> str:
-    """What is most off if all observations are taken together, or that nothing is."""
-    law = sample.predictions.law
-    if not isinstance(law, FinitePredictions):
-        return bias_finding(sample)
-    p = law.probabilities
-    counts = np.bincount(sample.targets, minlength=law.n_classes)
-    deviations = np.sqrt(np.maximum((p * (1.0 - p)).sum(axis=0), 1e-300))
-    z = (counts - p.sum(axis=0)) / deviations
-    # The last of equal ones: of two classes class 1 is named.
-    c = z.size - 1 - int(np.argmax(np.abs(z[::-1])))
-    if abs(z[c]) < CLEAR:
-        return "errors depend on the predictions and cancel overall"
-    more = "more" if z[c] > 0.0 else "less"
-    return f"class {c} occurs {more} often than predicted: {counts[c]} times instead of {p[:, c].sum():.1f}"
-
-
-CLEAR = 3.0
-"""Standard errors from which on a difference is named."""
-
-
-def bias_finding(sample: Sample) -> str:
-    """Whether outcomes are above or below what was predicted overall, in units of the predicted spread."""
-    z = scores_of(sample.predictions, np.asarray(sample.targets)[None])[0]
-    vectors = z[:, None] if z.ndim == 1 else z
-    means = vectors.mean(axis=0)
-    t = int(np.argmax(np.abs(means)))
-    if abs(means[t]) * sqrt(len(vectors)) < CLEAR:
-        return "errors depend on the predictions and cancel overall"
-    where = "" if z.ndim == 1 else f" in coordinate {t}"
-    side = "above" if means[t] > 0.0 else "below"
-    size = f"{abs(means[t]):.2g} predicted standard deviations on average"
-    return f"outcomes are {side} what was predicted{where}, by {size}"

@@ -29,7 +29,7 @@ class _WithDistortion(Generator):
 
     def with_strength(self, strength: float) -> Self:
         """The same with another strength of the distortion."""
-        changed: Self = replace(cast(Any, self), distortion=self.distortion.with_strength(strength))
+        changed: Self = replace(cast("Any", self), distortion=self.distortion.with_strength(strength))
         return changed
 
     @property

@@ -6,7 +6,7 @@ from contracts import FAMILIES, NOT_CENTRED, vector_ensemble
 from scipy import stats
 
 import caltest as ct
-from caltest.estimators import omnibus
+from caltest.estimators import findings, omnibus
 from caltest.estimators.joint import leave_one_out, standardised, tail_exponents
 
 
@@ -156,8 +156,8 @@ def test_words_where_errors_cancel():
     p = ct.Categorical(np.repeat([[0.5, 0.5]], 40, axis=0))
     y = np.array([0, 1] * 20)
     sample = ct.predictions.Sample(p, y)
-    assert omnibus.marginal_finding(sample) == "errors depend on the predictions and cancel overall"
-    assert "class 1 occurs more often than predicted: 40 times instead of 20.0" in omnibus.marginal_finding(
+    assert findings.marginal_finding(sample) == "errors depend on the predictions and cancel overall"
+    assert "class 1 occurs more often than predicted: 40 times instead of 20.0" in findings.marginal_finding(
         ct.predictions.Sample(p, np.ones(40, dtype=int))
     )
 
@@ -181,7 +181,7 @@ def test_many_predictions_have_kernels_of_low_rank(monkeypatch):
     p = ct.Categorical(rng.dirichlet(np.full(3, 0.5), 300))
     y = p.sample(rng)
     whole = ct.calibration_test(p, y, n_resamples=99, rng=1)
-    monkeypatch.setattr(omnibus, "MANY_CLASSES", 100)
+    monkeypatch.setattr("caltest.estimators.components.MANY_CLASSES", 100)
     low = ct.calibration_test(p, y, n_resamples=99, rng=1)
     assert low.estimate == whole.estimate
     assert any("kernels have rank 64" in note for note in low.notes)

@@ -1,0 +1,200 @@
+"""The components of the omnibus statistic, and which of them a family has."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest._types import Array, FloatArray
+from caltest.alternatives import Alternatives, alternatives_for
+from caltest.estimators.findings import bias_finding, marginal_finding
+from caltest.estimators.joint import standardised
+from caltest.estimators.likelihood_ratio import log_ratios_of
+from caltest.estimators.low_rank import LowRankSKCE
+from caltest.estimators.max_skce import FACTORS
+from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, ResidualSpread
+from caltest.hstatistics.lines import on_a_line
+from caltest.hstatistics.redraws import redrawn_means
+from caltest.hstatistics.residuals import residual_means
+from caltest.hstatistics.scores import are_normal, has_scores, scores_of
+from caltest.kernels import PredictionKernel, ProductKernel, RadialKernel
+from caltest.predictions import Predictions, Sample
+
+MANY_CLASSES, MANY_NUMBERS = 10_000, 500
+"""Predictions of classes, and of numbers or vectors, from which on kernels of redraws have a low rank."""
+
+RESIDUAL_WIDTHS = (0.5, 1.0, 2.0)
+"""Bandwidths of kernels of residuals, in units of their typical length."""
+
+
+class Component(ABC):
+    """One of the statistics: some numbers for each redraw, of which the largest counts after they are standardised."""
+
+    name: str
+    two_sided = False
+    shares_kernel = False
+    """Whether redraws should be taken together, because they share a kernel of all pairs."""
+
+    @property
+    def n_values(self) -> int:
+        """How many numbers J."""
+        return 1
+
+    @abstractmethod
+    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Numbers (J, B) for many targets."""
+
+    @abstractmethod
+    def finding(self, sample: Sample, values: FloatArray) -> str:
+        """What large values of the statistic say of the sample, in words; the first column is that of the sample."""
+
+    def combined(self, values: FloatArray) -> FloatArray:
+        """Standardised statistic (B,) of numbers (J, B) for observed and redrawn targets."""
+        ratios = standardised(values)
+        return np.asarray((np.abs(ratios) if self.two_sided else ratios).max(axis=0))
+
+
+@dataclass(frozen=True)
+class KernelComponent(Component):
+    """The SKCE with several kernels, all pairs of observations or, for many of them, with kernels of low rank."""
+
+    kernels: tuple[ProductKernel, ...]
+    low_rank: tuple[LowRankSKCE, ...] = ()
+    name: str = "kernel error"
+    shares_kernel = True
+
+    @property
+    def n_values(self) -> int:
+        """The kernels."""
+        return len(self.kernels)
+
+    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """The SKCE for each kernel."""
+        if self.low_rank:
+            return np.stack([one.estimates(predictions, targets) for one in self.low_rank])
+        return redrawn_means(self.kernels, predictions, targets, True)
+
+    def finding(self, sample: Sample, values: FloatArray) -> str:
+        """The class or the direction that is most off overall, if one is."""
+        return marginal_finding(sample)
+
+
+@dataclass(frozen=True)
+class ResidualComponent(Component):
+    """The SKCE of the scores of targets, which are standard normal given the predictions, for several bandwidths."""
+
+    prediction_kernel: PredictionKernel
+    name: str = "kernel error of residuals"
+
+    @property
+    def n_values(self) -> int:
+        """The widths."""
+        return len(RESIDUAL_WIDTHS)
+
+    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """The SKCE for each width."""
+        return residual_means(self.prediction_kernel, RESIDUAL_WIDTHS, predictions, scores_of(predictions, targets))
+
+    def finding(self, sample: Sample, values: FloatArray) -> str:
+        """The direction that is most off overall, if one is."""
+        return marginal_finding(sample)
+
+
+@dataclass(frozen=True)
+class ScoreComponent(Component):
+    """A number of mean 0 if calibrated whose sign has a meaning."""
+
+    estimator: ExcessLogScore | ExcessBrierScore | ResidualSpread
+    name: str
+    positive: str
+    negative: str
+    two_sided = True
+
+    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """The estimate."""
+        return self.estimator.estimates(predictions, targets)[None]
+
+    def finding(self, sample: Sample, values: FloatArray) -> str:
+        """By the sign of the observed value against its mean."""
+        return self.positive if values[0, 0] > values.mean() else self.negative
+
+
+@dataclass(frozen=True)
+class BiasComponent(Component):
+    """The squared mean residual."""
+
+    name: str = "mean residual"
+
+    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """The estimate."""
+        return ResidualMean().estimates(predictions, targets)[None]
+
+    def finding(self, sample: Sample, values: FloatArray) -> str:
+        """Above or below, and in which coordinate."""
+        return bias_finding(sample)
+
+
+@dataclass(frozen=True)
+class LikelihoodRatioComponent(Component):
+    """The log likelihood ratio of a mixture of alternatives."""
+
+    alternatives: Alternatives
+    name: str = "likelihood ratio"
+
+    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """``log E``."""
+        return log_ratios_of(self.alternatives, targets)[None]
+
+    def finding(self, sample: Sample, values: FloatArray) -> str:
+        """The alternative with the largest share."""
+        return self.alternatives.most_likely(sample.targets)
+
+
+def components_for(kernel: ProductKernel, predictions: Predictions) -> tuple[Component, ...]:
+    """The components for a family, with a resolved kernel."""
+    alternatives = alternatives_for(predictions)
+    ratios = () if alternatives is None else (LikelihoodRatioComponent(alternatives),)
+    if not has_scores(predictions):
+        return (_kernels(kernel, predictions, FACTORS), *SCORES, *ratios)
+    residuals = (ResidualComponent(kernel.prediction_kernel),) if are_normal(predictions) else ()
+    return (_kernels(kernel, predictions, (1.0,)), *residuals, BiasComponent(), SPREAD, *ratios)
+
+
+SCORES = (
+    ScoreComponent(
+        ExcessLogScore(),
+        "log score",
+        "predictions are overconfident: the log score is worse than they say",
+        "predictions are underconfident: the log score is better than they say",
+    ),
+    ScoreComponent(
+        ExcessBrierScore(),
+        "Brier score",
+        "predictions are overconfident: the Brier score is worse than they say",
+        "predictions are underconfident: the Brier score is better than they say",
+    ),
+)
+
+SPREAD = ScoreComponent(
+    ResidualSpread(),
+    "spread of residuals",
+    "predictions are too narrow: errors are larger than predicted",
+    "predictions are too wide: errors are smaller than predicted",
+)
+
+
+def _kernels(kernel: ProductKernel, predictions: Predictions, factors: tuple[float, ...]) -> KernelComponent:
+    """The kernel first, and with other bandwidths; of low rank for many predictions that are not on a line."""
+    kernels = [kernel]
+    radial = kernel.prediction_kernel
+    if isinstance(radial, RadialKernel):
+        others = (radial.with_bandwidth(factor * radial.width) for factor in factors if factor != 1.0)
+        kernels += [ProductKernel(other, kernel.target_kernel) for other in others]
+    many = MANY_NUMBERS if has_scores(predictions) else MANY_CLASSES
+    if len(predictions) < many or on_a_line(kernel, predictions) is not None:
+        return KernelComponent(tuple(kernels))
+    return KernelComponent(tuple(kernels), tuple(_of_low_rank(one, predictions) for one in kernels))
+
+
+def _of_low_rank(kernel: ProductKernel, predictions: Predictions) -> LowRankSKCE:
+    return LowRankSKCE(kernel, rng=0).resolve(predictions)
