@@ -594,7 +594,7 @@ def test_kernels_that_are_not_positive_definite_warn_once(metric):
 BAD_RNG = [-1, 1.5, "a", True, [1, 2], np.random.RandomState(0), np.random.PCG64(0), np.random]
 
 
-@pytest.mark.parametrize("rng", BAD_RNG, ids=lambda rng: str(rng).split("(")[0])
+@pytest.mark.parametrize("rng", BAD_RNG, ids=lambda rng: repr(rng).split(" at ")[0].split("(")[0])
 @pytest.mark.parametrize("call", [ct.calibration_test, ct.AsymptoticBlockSKCETest(KERNEL)], ids=["drawn", "not drawn"])
 def test_bad_rng(call, rng):
     with pytest.raises(ValueError, match=pattern("rng: got ... wanted None, a non-negative integer, ... Generator")):

@@ -114,7 +114,9 @@ class Tensor:
 
 
 @pytest.mark.parametrize(
-    "convert", [np.ndarray.tolist, pd.DataFrame, Tensor, np.asfortranarray, lambda a: list(a)], ids=str
+    "convert",
+    [np.ndarray.tolist, pd.DataFrame, Tensor, np.asfortranarray, lambda a: list(a)],
+    ids=["list", "pandas", "tensor", "columns first", "list of arrays"],
 )
 def test_containers(convert):
     assert np.array_equal(ct.Ensemble(convert(MEMBERS)).members, np.sort(MEMBERS, axis=1))
