@@ -151,3 +151,20 @@ def test_words_for_counts():
     assert "too narrow" in wide.finding
     assert wide.pvalue == 0.01
     assert ct.LikelihoodRatioTest(99)(ct.Poisson(rate), spread, rng=1).pvalue < 1e-6
+
+
+@pytest.mark.parametrize(
+    "predictions", [ct.Poisson(np.full(4000, 5.0)), ct.NegativeBinomial.from_mean(np.full(4000, 5.0), 0.4)], ids=str
+)
+def test_words_for_counts_say_the_right_direction(predictions):
+    alternatives = alternatives_for(predictions)
+    for member, alternative in enumerate(alternatives.members):
+        counts = alternatives.sample(member, np.random.default_rng(member), 1)[0]
+        if "times as many" in alternative.finding:
+            assert ("more than" in alternative.finding) == (counts.mean() > 5.0)
+        elif "too narrow" in alternative.finding:
+            assert alternatives._laws[member].variance[0] > predictions.variance[0]
+            assert counts.var() > 0.95 * predictions.variance[0]
+        else:
+            assert "too wide" in alternative.finding
+            assert counts.var() < predictions.variance[0]

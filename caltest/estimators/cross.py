@@ -59,8 +59,7 @@ class CrossSKCE(Estimator):
     Notes
     -----
     Call with predictions and targets; n >= 2 observations (``ValueError`` otherwise). Unbiased. It uses half of the
-    pairs, which costs the power of a sample about 30 % smaller, and its law is simpler than that of ``SKCE``. Time
-    O(n**2 k), memory O(n k).
+    pairs, which costs power, and its law is simpler than that of ``SKCE``. Time O(n**2 k), memory O(n k).
 
     Source: Shekhar, Kim and Ramdas 2022, who call it the cross U-statistic.
 

@@ -88,11 +88,11 @@ class CrossNormalNull(Null):
         if self.exact_variance and n >= 50:
             return ()
         if self.exact_variance:
-            few = "up to 12 % of calibrated models are rejected at the 5 % level for n = 16; CrossSKCETest is closer"
+            few = "up to 9 % of calibrated models are rejected at the 5 % level for n = 16; CrossSKCETest is closer"
             return (f"only {n} observations: with many classes {few}",)
         return (
-            "with an estimated variance up to 9 % of calibrated models are rejected at the 5 % level for n = 50, where "
-            "few targets are uncertain; confirm with MonteCarloTest or, for classes, CrossSKCETest",
+            "with an estimated variance up to 10 % of calibrated models are rejected at the 5 % level for n = 50, "
+            "where few targets are uncertain; confirm with MonteCarloTest or, for classes, CrossSKCETest",
         )
 
     def describe(self) -> str:

@@ -123,7 +123,7 @@ class CrossChernoffBound(CrossTail):
     Notes
     -----
     For predictions with finitely many outcomes (``TypeError`` otherwise). Assumes that the targets are independent
-    given the predictions. Conservative: at the 5 % level it rejects fewer than 1 % of calibrated models. 1 for
+    given the predictions. Conservative: at the 5 % level it rejects about 1 % of calibrated models. 1 for
     estimates of at most 0, and the exact probability where the estimate is as large as it can be. Time O(n**2 k),
     memory O(n k), no random numbers.
 

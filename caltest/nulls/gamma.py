@@ -56,7 +56,7 @@ class GammaNull(Null):
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
         """A caution for few observations, and one that always applies."""
         few = f"; with only {n} observations up to 8 % of calibrated models are rejected at the 5 % level"
-        return (f"a quick look: p-values below a percent are too small{few if n < 50 else ''}",)
+        return (f"a quick look: p-values below a percent are too small{few if n < 100 else ''}",)
 
     def describe(self) -> str:
         """The null in one line."""

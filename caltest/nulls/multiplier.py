@@ -24,7 +24,10 @@ def _normal_numbers(generator: np.random.Generator, multipliers: FloatArray) -> 
 
 DRAW = {"rademacher": _signs, "gaussian": _normal_numbers}
 
-FEW: dict[Multiplier, str] = {"rademacher": "up to 10 %", "gaussian": "up to 10 %, or 7 % for n = 50,"}
+FEW: dict[Multiplier, str] = {
+    "rademacher": "up to 9 %, or 7 % for n = 50,",
+    "gaussian": "up to 10 %, or 9 % for n = 50,",
+}
 """Rejection rates of binary predictions close to 0 and 1, for 16 observations or as many as are named."""
 
 
@@ -80,7 +83,7 @@ class MultiplierBootstrap(WeightedBootstrap):
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
         """A caution for few observations."""
-        if n >= (50 if self.multiplier == "rademacher" else 100):
+        if n >= 100:
             return ()
         return (f"only {n} observations: {FEW[self.multiplier]} of calibrated models are rejected at the 5 % level",)
 

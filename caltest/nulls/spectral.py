@@ -54,8 +54,8 @@ class SpectralNull(LimitLaw):
         chi-squared variable with their sum and sum of squares. Default: all up to n = 1500, 100 beyond.
     tail
         How the tail of the law is computed: ``"exact"`` by numerical inversion to ten digits, ``"saddlepoint"`` within
-        about 16 % at any size, ``"pearson3"`` or ``"satterthwaite"`` from three or two moments, good for p-values above
-        a percent.
+        8 % down to 1e-5 and 17 % at any size, ``"pearson3"`` or ``"satterthwaite"`` from three or two moments, good for
+        p-values above a percent.
 
     Raises
     ------

@@ -244,7 +244,7 @@ def test_conditional_spectrum_of_low_rank(kernel, monkeypatch):
 def test_notes_where_the_size_is_off():
     p, y = np.tile(P, (34, 1)), np.tile(Y, 34)
     for estimator, null, n, large in (
-        (ct.SKCE(TV), ct.MultiplierBootstrap(9), 20, 50),
+        (ct.SKCE(TV), ct.MultiplierBootstrap(9), 50, 100),
         (ct.SKCE(TV), ct.MultiplierBootstrap(9, "gaussian"), 50, 100),
         (ct.SKCE(TV), ct.SpectralNull(), 250, 1000),
         (ct.CrossSKCE(TV), ct.CrossNormalNull(exact_variance=True), 16, 50),
