@@ -10,7 +10,7 @@ from caltest._loops import normals
 from caltest._loops.normal_sums import redrawn_expectation_sums
 from caltest._loops.stacks import redraws_last
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import finite_array, positive_number, real_array, vector_targets
+from caltest._validation import positive_number, real_array, vector_targets
 from caltest.kernels import (
     Cityblock,
     Euclidean,
@@ -23,9 +23,7 @@ from caltest.kernels import (
     Wasserstein,
 )
 from caltest.predictions.base import Predictions, median_standard_deviation, require_family, weighted_sum
-
-ROUNDING = 1e-10
-"""Eigenvalues down to minus this, in units of the largest one, are zeros with rounding."""
+from caltest.predictions.covariances import ROUNDING, checked_covariance, do_commute, roots_of
 
 NUMBER, DIAGONAL, FULL = 0, 1, 2
 """Dimensions of a covariance: v I, diag(v), or a matrix."""
@@ -76,10 +74,10 @@ class MvNormal(Predictions):
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
         self._mean = real_array(mean, "mean", ndim=2)
-        self._covariance = _checked_covariance(to_array(covariance, "covariance"), *self._mean.shape)
+        self._covariance = checked_covariance(to_array(covariance, "covariance"), *self._mean.shape)
         self._kind = self._covariance.ndim - 1
-        self._root = _roots(self._covariance) if self._kind == FULL else np.sqrt(self._covariance)
-        self._commute = self._kind != FULL or _commute(self._covariance)
+        self._root = roots_of(self._covariance) if self._kind == FULL else np.sqrt(self._covariance)
+        self._commute = self._kind != FULL or do_commute(self._covariance)
         for array in (self._mean, self._covariance, self._root):
             array.flags.writeable = False
 
@@ -318,54 +316,6 @@ class MvNormal(Predictions):
         self.check_compatible(other, "predictions")
         left, right = self._of_one_kind(other)
         covariance = np.concatenate([left._covariance, right._covariance])
-        commute = left._kind != FULL or _commute(covariance)
+        commute = left._kind != FULL or do_commute(covariance)
         mean, root = np.concatenate([left._mean, right._mean]), np.concatenate([left._root, right._root])
         return self._like(mean, covariance, root, left._kind, commute)
-
-
-def _checked_covariance(array: Array, n: int, d: int) -> FloatArray:
-    """Variances (n,) or (n, d), or symmetric matrices (n, d, d)."""
-    if array.ndim == 0:
-        array = np.full(n, array)
-    if array.shape not in ((n,), (n, d), (n, d, d)):
-        raise ValueError(
-            f"covariance: got shape {array.shape}, wanted ({n},) variances, ({n}, {d}) variances of the coordinates or "
-            f"({n}, {d}, {d}) matrices for means of shape ({n}, {d}); one matrix for all: numpy.broadcast_to"
-        )
-    values = finite_array(array, "covariance")
-    if values.ndim < 3:
-        if (values < 0.0).any():
-            i = int(np.argwhere(values < 0.0)[0][0])
-            raise ValueError(f"covariance: got {values.min():.6g} at row {i}, wanted variances of at least 0")
-        return values
-    size = np.abs(values).max(axis=(1, 2))
-    gaps = np.abs(values - values.swapaxes(1, 2)).max(axis=(1, 2))
-    if (gaps > ROUNDING * size).any():
-        i = int(np.argmax(gaps > ROUNDING * size))
-        raise ValueError(f"covariance: got a matrix at row {i} that differs from its transpose by {gaps[i]:.3g}")
-    return np.asarray((values + values.swapaxes(1, 2)) / 2.0)
-
-
-def _roots(matrices: FloatArray) -> FloatArray:
-    """Symmetric positive semi-definite square roots (n, d, d)."""
-    values, vectors = np.linalg.eigh(matrices)
-    low = values[:, 0] < -ROUNDING * np.abs(values).max(axis=1)
-    if low.any():
-        i = int(np.argmax(low))
-        raise ValueError(
-            f"covariance: got a matrix at row {i} with the eigenvalue {values[i, 0]:.3g}, wanted positive "
-            "semi-definite matrices"
-        )
-    roots = np.sqrt(np.maximum(values, 0.0))
-    return np.asarray((vectors * roots[:, None, :]) @ vectors.swapaxes(1, 2))
-
-
-def _commute(matrices: FloatArray) -> bool:
-    """Whether all matrices commute: whether the eigenvectors of a generic weighted sum are those of each of them."""
-    weights = 0.5 + np.modf(np.arange(1, len(matrices) + 1) * 0.6180339887498949)[0]
-    sizes = np.maximum(np.abs(matrices).max(axis=(1, 2)), np.finfo(float).tiny)
-    _, vectors = np.linalg.eigh(np.einsum("i,iab->ab", weights / sizes, matrices))
-    rotated = vectors.T @ matrices @ vectors
-    d = rotated.shape[1]
-    rotated[:, np.arange(d), np.arange(d)] = 0.0
-    return bool((np.abs(rotated).max(axis=(1, 2)) <= 1e-9 * sizes).all())

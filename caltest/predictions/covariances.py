@@ -1,0 +1,57 @@
+"""Covariance matrices: checks, roots, and whether they commute."""
+
+import numpy as np
+
+from caltest._types import Array, FloatArray
+from caltest._validation import finite_array
+
+ROUNDING = 1e-10
+"""Eigenvalues down to minus this, in units of the largest one, are zeros with rounding."""
+
+
+def checked_covariance(array: Array, n: int, d: int) -> FloatArray:
+    """Variances (n,) or (n, d), or symmetric matrices (n, d, d)."""
+    if array.ndim == 0:
+        array = np.full(n, array)
+    if array.shape not in ((n,), (n, d), (n, d, d)):
+        raise ValueError(
+            f"covariance: got shape {array.shape}, wanted ({n},) variances, ({n}, {d}) variances of the coordinates or "
+            f"({n}, {d}, {d}) matrices for means of shape ({n}, {d}); one matrix for all: numpy.broadcast_to"
+        )
+    values = finite_array(array, "covariance")
+    if values.ndim < 3:
+        if (values < 0.0).any():
+            i = int(np.argwhere(values < 0.0)[0][0])
+            raise ValueError(f"covariance: got {values.min():.6g} at row {i}, wanted variances of at least 0")
+        return values
+    size = np.abs(values).max(axis=(1, 2))
+    gaps = np.abs(values - values.swapaxes(1, 2)).max(axis=(1, 2))
+    if (gaps > ROUNDING * size).any():
+        i = int(np.argmax(gaps > ROUNDING * size))
+        raise ValueError(f"covariance: got a matrix at row {i} that differs from its transpose by {gaps[i]:.3g}")
+    return np.asarray((values + values.swapaxes(1, 2)) / 2.0)
+
+
+def roots_of(matrices: FloatArray) -> FloatArray:
+    """Symmetric positive semi-definite square roots (n, d, d)."""
+    values, vectors = np.linalg.eigh(matrices)
+    low = values[:, 0] < -ROUNDING * np.abs(values).max(axis=1)
+    if low.any():
+        i = int(np.argmax(low))
+        raise ValueError(
+            f"covariance: got a matrix at row {i} with the eigenvalue {values[i, 0]:.3g}, wanted positive "
+            "semi-definite matrices"
+        )
+    roots = np.sqrt(np.maximum(values, 0.0))
+    return np.asarray((vectors * roots[:, None, :]) @ vectors.swapaxes(1, 2))
+
+
+def do_commute(matrices: FloatArray) -> bool:
+    """Whether all matrices commute: whether the eigenvectors of a generic weighted sum are those of each of them."""
+    weights = 0.5 + np.modf(np.arange(1, len(matrices) + 1) * 0.6180339887498949)[0]
+    sizes = np.maximum(np.abs(matrices).max(axis=(1, 2)), np.finfo(float).tiny)
+    _, vectors = np.linalg.eigh(np.einsum("i,iab->ab", weights / sizes, matrices))
+    rotated = vectors.T @ matrices @ vectors
+    d = rotated.shape[1]
+    rotated[:, np.arange(d), np.arange(d)] = 0.0
+    return bool((np.abs(rotated).max(axis=(1, 2)) <= 1e-9 * sizes).all())
