@@ -14,6 +14,7 @@ from caltest.estimators.joint import JointEstimator, standardised, tail_exponent
 from caltest.hstatistics.lines import on_a_line
 from caltest.hstatistics.pairs import mean_of_pairs
 from caltest.kernels import ProductKernel
+from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
 from caltest.result import ComponentResult
 
@@ -43,6 +44,11 @@ class Omnibus(JointEstimator):
     kernel
         Product kernel of a distance of predictions; by default that of the family.
 
+    Raises
+    ------
+    TypeError
+        For a kernel of another kind.
+
     Notes
     -----
     Time and memory are those of ``MonteCarloTest(SKCE(kernel))`` and little more. From 10 000 predictions of several
@@ -61,6 +67,10 @@ class Omnibus(JointEstimator):
     kernel: ProductKernel | None = None
     impossible_excluded = True
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.kernel is not None:
+            check_product_kernel(self.kernel)
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there are two observations."""

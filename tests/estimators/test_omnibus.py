@@ -217,3 +217,9 @@ def test_values_do_not_depend_on_the_parts(maker, monkeypatch):
     whole = estimator.values(sample.predictions, targets)
     monkeypatch.setattr(omnibus, "TARGETS", 2 * targets[0].size)
     assert estimator.values(sample.predictions, targets) == pytest.approx(whole, rel=1e-10, abs=1e-13)
+
+
+@pytest.mark.parametrize("kernel", [ct.DeltaKernel(), "median", ct.ExponentialKernel(ct.TotalVariation(), 1.0)])
+def test_kernels_of_another_kind_are_refused(kernel):
+    with pytest.raises(TypeError, match="wanted a ProductKernel"):
+        ct.OmnibusTest(kernel)
