@@ -31,18 +31,22 @@ pairs between two halves              ``CrossSKCE``                 ``caltest.es
 """
 
 from caltest import generators
-from caltest.binning import Binning, MedianVarianceBinning, QuantileBinning, UniformBinning
+from caltest.binning import Binning, EdgeBinning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
 from caltest.datasets import load_digits_predictions
+from caltest.decompositions import ConfidenceErrors, ScoreDecomposition, confidence_errors, score_decomposition
 from caltest.default_test import calibration_test
 from caltest.estimators import (
     ECE,
+    MCE,
     MMCE,
     SKCE,
     UCME,
     BlockSKCE,
+    ClasswiseECE,
     CrossSKCE,
+    DebiasedSquaredECE,
     EstimateAccumulator,
     Estimator,
     ExcessBrierScore,
@@ -148,6 +152,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ECE",
+    "MCE",
     "MMCE",
     "MMD",
     "SKCE",
@@ -166,11 +171,13 @@ __all__ = [
     "Categorical",
     "CertifiedCrossSKCETest",
     "Cityblock",
+    "ClasswiseECE",
     "ClosedFormMissing",
     "ComponentResult",
     "ConditionalMonteCarlo",
     "ConditionalSpectralNull",
     "ConditionalSpectralSKCETest",
+    "ConfidenceErrors",
     "ConfidenceInterval",
     "ConsistencyResampling",
     "ConsistencyTest",
@@ -179,10 +186,12 @@ __all__ = [
     "CrossSKCE",
     "CrossSKCETest",
     "CrossSaddlepointNull",
+    "DebiasedSquaredECE",
     "DeltaKernel",
     "DistributionFreeBound",
     "DistributionFreeSKCETest",
     "EValueBound",
+    "EdgeBinning",
     "EnergyDistance",
     "Ensemble",
     "EstimateAccumulator",
@@ -238,6 +247,7 @@ __all__ = [
     "Residuals",
     "SampleSize",
     "ScoreCMETest",
+    "ScoreDecomposition",
     "SpectralNull",
     "SpectralSKCETest",
     "SquaredEuclidean",
@@ -251,6 +261,7 @@ __all__ = [
     "Wasserstein1",
     "calibration_test",
     "classwise",
+    "confidence_errors",
     "generators",
     "load_digits_predictions",
     "median_bandwidth",
@@ -258,6 +269,7 @@ __all__ = [
     "power",
     "power_curve",
     "sample_size",
+    "score_decomposition",
     "standardised_residuals",
     "top_label",
 ]

@@ -2,14 +2,15 @@
 
 import heapq
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._arrays import read_only
+from caltest._arrays import read_only, to_array
 from caltest._loops.uniform import uniform_cells
 from caltest._types import Array, FloatArray, IntArray
-from caltest._validation import whole_number
+from caltest._validation import finite_array, whole_number
 
 LARGEST = 2**62
 """Whole numbers up to this are safe to add."""
@@ -111,6 +112,52 @@ class QuantileBinning(Binning):
     def describe(self) -> str:
         """The rule in a few words."""
         return f"{self.n_bins} quantile bins"
+
+
+@dataclass(frozen=True)
+class EdgeBinning(Binning):
+    """Bins with edges of your own: [e_0, e_1], (e_1, e_2], ..., in each coordinate.
+
+    The bin of a vector is the tuple of the bins of its coordinates.
+
+    Parameters
+    ----------
+    edges
+        At least two increasing numbers, the first at most 0 and the last at least 1, so that nothing is lost.
+
+    Raises
+    ------
+    ValueError
+        For other edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import caltest as ct
+    >>> ct.EdgeBinning([0.0, 0.5, 0.9, 1.0]).assign(np.array([[0.0], [0.5], [0.6], [0.95]])).tolist()
+    [0, 0, 1, 2]
+    """
+
+    edges: Sequence[float]
+
+    def __post_init__(self) -> None:
+        values = finite_array(to_array(self.edges, "edges"), "edges")
+        if values.ndim != 1 or values.size < 2 or (np.diff(values) <= 0.0).any():
+            raise ValueError(f"edges: got {self.edges!r}, wanted at least two increasing numbers")
+        if values[0] > 0.0 or values[-1] < 1.0:
+            raise ValueError(
+                f"edges: got numbers from {values[0]:g} to {values[-1]:g}, wanted the first at most 0 and the last at "
+                "least 1, so that every prediction is in a bin"
+            )
+        object.__setattr__(self, "edges", tuple(values.tolist()))
+
+    def assign(self, points: FloatArray) -> IntArray:
+        """Number of the bin of each point. Time O(n d log b)."""
+        return _number_rows(np.searchsorted(np.array(self.edges[1:-1]), points, side="left"), len(self.edges) - 1)
+
+    def describe(self) -> str:
+        """The rule in a few words."""
+        return f"bins with the edges {', '.join(f'{edge:g}' for edge in self.edges)}"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ LAYERS = [
     ["predictions"],
     ["hstatistics", "alternatives", "binning", "datasets"],
     ["estimators"],
+    ["decompositions"],
     ["nulls"],
     ["calibration_test", "calibration_accumulator", "named_tests", "default_test"],
     ["generators", "_tables"],

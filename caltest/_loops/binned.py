@@ -31,23 +31,46 @@ def sums_of_bins(vectors: FloatArray, bins: IntArray, n_bins: int) -> FloatArray
 
 @jit
 def add_norms(
-    deviations: FloatArray, first: int, squared: bool, root: bool, weight: float, norms: FloatArray, out: FloatArray
+    deviations: FloatArray,
+    first: int,
+    squared: bool,
+    root: bool,
+    order: float,
+    weight: float,
+    norms: FloatArray,
+    out: FloatArray,
 ) -> None:
-    """``out[b] += weight sum_c |deviations[c, b]|``, or of their squares, or the root of that; norms is overwritten."""
+    """``out[b] += (weight norm_b)**order``, or their maximum for an infinite order; norms is overwritten.
+
+    ``norm_b = sum_c |deviations[c, b]|``, or of their squares, or the root of that.
+    """
     norms[:] = 0.0
     for c in range(first, deviations.shape[0]):
         line = deviations[c]
         for b in range(norms.shape[0]):
             norms[b] += line[b] * line[b] if squared else abs(line[b])
     for b in range(norms.shape[0]):
-        out[b] += weight * (np.sqrt(norms[b]) if root else norms[b])
+        distance = weight * (np.sqrt(norms[b]) if root else norms[b])
+        if order == 1.0:
+            out[b] += distance
+        elif order == np.inf:
+            out[b] = max(out[b], distance)
+        else:
+            out[b] += distance**order
 
 
 @jit
 def error(
-    sums: FloatArray, weights: FloatArray, bins: IntArray, labels: IntArray, first: int, squared: bool, root: bool
+    sums: FloatArray,
+    weights: FloatArray,
+    bins: IntArray,
+    labels: IntArray,
+    first: int,
+    squared: bool,
+    root: bool,
+    order: float,
 ) -> float:
-    """Sum over the bins of the weighted norm of the deviation, for labels (n,)."""
+    """Sum over the bins of the powers of the weighted norm of the deviation, or their maximum, for labels (n,)."""
     deviations = np.zeros((sums.shape[0], first + sums.shape[1], 1))
     for m in range(sums.shape[0]):
         for c in range(sums.shape[1]):
@@ -56,7 +79,7 @@ def error(
         deviations[bins[i], labels[i], 0] -= 1.0
     norm, total = np.empty(1), np.zeros(1)
     for m in range(sums.shape[0]):
-        add_norms(deviations[m], first, squared, root, weights[m], norm, total)
+        add_norms(deviations[m], first, squared, root, order, weights[m], norm, total)
     return float(total[0])
 
 
@@ -70,6 +93,7 @@ def errors(
     first: int,
     squared: bool,
     root: bool,
+    power: float,
 ) -> FloatArray:
     """The same for labels (n, B), one column a redraw, where bin m has the rows ``order[bounds[m]:bounds[m + 1]]``.
 
@@ -84,5 +108,30 @@ def errors(
             row = labels[i]
             for b in range(row.shape[0]):
                 deviations[row[b], b] -= 1.0
-        add_norms(deviations, first, squared, root, weights[m], norms, totals)
+        add_norms(deviations, first, squared, root, power, weights[m], norms, totals)
+    return totals
+
+
+@jit
+def debiased_errors(sums: FloatArray, bounds: IntArray, order: IntArray, labels: Array, first: int) -> FloatArray:
+    """Sums over the bins of ``n_b (|deviation / n_b|**2 - sum_c f_c (1 - f_c) / (n_b - 1))`` for labels (n, B).
+
+    f are the frequencies of the classes from ``first`` on in a bin of n_b >= 2 rows; smaller bins add nothing.
+    """
+    n_classes = first + sums.shape[1]
+    counts, totals = np.zeros((n_classes, labels.shape[1])), np.zeros(labels.shape[1])
+    for m in range(sums.shape[0]):
+        size = bounds[m + 1] - bounds[m]
+        if size < 2:
+            continue
+        counts[:] = 0.0
+        for i in order[bounds[m] : bounds[m + 1]]:
+            row = labels[i]
+            for b in range(row.shape[0]):
+                counts[row[b], b] += 1.0
+        for c in range(first, n_classes):
+            line = counts[c]
+            for b in range(line.shape[0]):
+                deviation = sums[m, c - first] - line[b]
+                totals[b] += (deviation * deviation - line[b] * (size - line[b]) / (size - 1)) / size
     return totals

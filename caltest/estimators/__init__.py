@@ -9,8 +9,10 @@ from caltest.estimators.base import (
     UStatistic,
     VectorMean,
 )
+from caltest.estimators.classwise_ece import ClasswiseECE
 from caltest.estimators.cross import CrossSKCE, OutcomeTerms
-from caltest.estimators.ece import ECE
+from caltest.estimators.debiased_ece import DebiasedSquaredECE
+from caltest.estimators.ece import ECE, MCE
 from caltest.estimators.joint import JointEstimator
 from caltest.estimators.likelihood_ratio import LogLikelihoodRatio
 from caltest.estimators.low_rank import LowRankSKCE
@@ -24,13 +26,16 @@ from caltest.estimators.ucme import UCME
 
 __all__ = [
     "ECE",
+    "MCE",
     "MMCE",
     "SKCE",
     "UCME",
     "Accumulator",
     "BlockSKCE",
     "BoundedEstimator",
+    "ClasswiseECE",
     "CrossSKCE",
+    "DebiasedSquaredECE",
     "EstimateAccumulator",
     "Estimator",
     "ExcessBrierScore",

@@ -1,7 +1,8 @@
 """Expected calibration error from bins."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ TARGETS_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class ECE(Estimator):
-    """``sum_b n_b/n d(mean prediction in bin b, class frequencies in bin b)``.
+    """``(sum_b n_b/n d_b**q)**(1/q)``, with d_b the distance of mean prediction and class frequencies in bin b.
 
     Which ECE it is depends on the predictions. (n, k) probabilities: canonical, over the whole simplex.
     ``top_label(p, y)``: confidence against accuracy. Binary predictions: P(Y = 1) against the frequency of 1, with
@@ -33,17 +34,25 @@ class ECE(Estimator):
         ``UniformBinning``, ``QuantileBinning`` or ``MedianVarianceBinning``.
     distance
         ``TotalVariation()``, ``Euclidean()``, ``SquaredEuclidean()`` or ``Cityblock()``.
+    order
+        Order q >= 1 of the mean over bins; ``math.inf`` takes the largest d_b of the occupied bins, see ``MCE``.
 
     Notes
     -----
     Biased: positive for calibrated models too, so read it beside its mean under the null (``MonteCarloTest``).
-    Bins weigh n_b/n. Beside the binning: time O(n k) for one estimate, O(n + k times the occupied bins) for each
-    further one of the same predictions; memory O(n + k times the occupied bins), and 64 bytes an observation for many.
+    Bins weigh n_b/n, and a bin has the mean of its predictions, not its mid-point. Grows with q. For the top label it
+    is at least ``|mean confidence - accuracy|``, for every binning (Wenger et al. 2020, Theorem 1).
 
-    Source: Widmann et al. 2019, eq. 5 and appendix J.1.1; Guo et al. 2017 for the top label.
+    Beside the binning: time O(n k) for one estimate, O(n + k times the occupied bins) for each further one of the same
+    predictions; memory O(n + k times the occupied bins), and 64 bytes an observation for many.
+
+    Sources: Widmann et al. 2019, eq. 5 and appendix J.1.1; Guo et al. 2017 for the top label; Wenger et al. 2020, eq.
+    9, for the order q, where 1/B is printed in place of the weights.
 
     Raises
     ------
+    ValueError
+        For an order below 1.
     TypeError
         For predictions that are not of classes, or settings of another kind.
 
@@ -59,24 +68,25 @@ class ECE(Estimator):
 
     binning: Binning = field(default_factory=UniformBinning)
     distance: Metric = field(default_factory=TotalVariation)
+    order: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.binning, Binning):
-            raise TypeError(f"binning: got {self.binning!r}, wanted a binning such as UniformBinning(10)")
+        object.__setattr__(self, "order", order_of_mean(self.order))
+        checked_binning(self.binning)
         if not isinstance(self.distance, Metric):
             raise TypeError(f"distance: got {self.distance!r}, wanted a distance such as TotalVariation()")
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless the predictions are of classes."""
-        _finite(predictions).take(slice(1)).embedding(self.distance)
+        finite_predictions(predictions).take(slice(1)).embedding(self.distance)
         at_least(len(predictions), 1, "ECE")
 
     def estimate(self, sample: Sample) -> float:
         """The estimate from a checked sample."""
         bins = self._bins(sample.predictions)
         labels = read_only(sample.targets, np.intp)
-        total = binned.error(bins.sums, bins.weights, bins.numbers, labels, bins.first, *self._norm())
-        return total / len(sample)
+        total = binned.error(bins.sums, bins.weights, bins.numbers, labels, bins.first, *self._norm(), self.order)
+        return float(self._mean(total, len(sample)))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n); the bins are computed once."""
@@ -85,25 +95,25 @@ class ECE(Estimator):
         bounds = np.concatenate([[0], np.cumsum(bins.sizes)])
         totals = np.empty(targets.shape[0])
         for rows in ranges(targets.shape[0], TARGETS_AT_ONCE):
-            labels = np.ascontiguousarray(targets[rows].T, dtype=_finite(predictions).label_type)
-            totals[rows] = binned.errors(bins.sums, bins.weights, bounds, order, labels, bins.first, *self._norm())
-        return totals / len(predictions)
+            labels = np.ascontiguousarray(targets[rows].T, dtype=finite_predictions(predictions).label_type)
+            settings = *self._norm(), self.order
+            totals[rows] = binned.errors(bins.sums, bins.weights, bounds, order, labels, bins.first, *settings)
+        return np.asarray(self._mean(totals, len(predictions)))
 
-    def _bins(self, predictions: Predictions) -> "_Bins":
-        vectors = _finite(predictions).embedding(Euclidean())
-        numbers = self.binning.assign(vectors)
-        sizes = np.bincount(numbers)
-        # The deviations of n_b observations are n_b times those of their means: their squares weigh 1/n_b.
-        weights = 1.0 / sizes if isinstance(self.distance, SquaredEuclidean) else np.ones(sizes.size)
-        if isinstance(self.distance, TotalVariation) and vectors.shape[1] > 1:
+    def _mean(self, totals: Any, n: int) -> Any:
+        """The estimate from sums of powers of the distances, weighted by the sizes of the bins, or their maximum."""
+        if self.order in (1.0, inf):
+            return totals if self.order == inf else totals / n
+        return (totals / n) ** (1.0 / self.order)
+
+    def _bins(self, predictions: Predictions) -> "Bins":
+        bins = bins_of(predictions, self.binning)
+        # The deviations of n_b observations are n_b times those of their means, and their squares n_b**2 times.
+        power = 1.0 / self.order - (2.0 if isinstance(self.distance, SquaredEuclidean) else 1.0)
+        weights = np.power(bins.sizes.astype(np.float64), power)
+        if isinstance(self.distance, TotalVariation) and bins.sums.shape[1] > 1:
             weights *= 0.5
-        return _Bins(
-            numbers=numbers,
-            sizes=sizes,
-            sums=binned.sums_of_bins(read_only(vectors, np.float64), numbers, sizes.size),
-            weights=weights,
-            first=_finite(predictions).n_classes - vectors.shape[1],
-        )
+        return bins._replace(weights=weights)
 
     def _norm(self) -> tuple[bool, bool]:
         """Whether the norm of the distance has squares, and a root."""
@@ -111,10 +121,39 @@ class ECE(Estimator):
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
-        return f"ECE ({_finite(predictions).notion}), {self.binning.describe()}, {self.distance.label} distance"
+        name = "MCE" if self.order == inf else "ECE" if self.order == 1.0 else f"ECE of order {self.order:g}"
+        settings = f"{self.binning.describe()}, {self.distance.label} distance"
+        return f"{name} ({finite_predictions(predictions).notion}), {settings}"
 
 
-class _Bins(NamedTuple):
+@dataclass(frozen=True)
+class MCE(ECE):
+    """Maximum calibration error: the largest distance of mean prediction and class frequencies of an occupied bin.
+
+    Parameters
+    ----------
+    binning, distance
+        As for ``ECE``.
+
+    Notes
+    -----
+    Bins of few observations decide it, so it is large for calibrated models: read it beside its mean under the null
+    (``MonteCarloTest``), and prefer ``QuantileBinning``.
+
+    Source: Naeini, Cooper and Hauskrecht 2015.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = [[0.1, 0.9], [0.2, 0.8], [0.85, 0.15]], [1, 0, 0]
+    >>> round(ct.MCE(ct.UniformBinning(2))(*ct.top_label(p, y)), 6)
+    0.183333
+    """
+
+    order: float = field(default=inf, init=False)
+
+
+class Bins(NamedTuple):
     """Bins of n predictions: the number of that of each, and sizes, sums of vectors and weights of the norms.
 
     The vectors of binary predictions are the numbers P(Y = 1): they leave out the ``first`` class, 0.
@@ -127,10 +166,42 @@ class _Bins(NamedTuple):
     first: int
 
 
-def _finite(predictions: Predictions) -> FinitePredictions:
+def bins_of(predictions: Predictions, binning: Binning) -> Bins:
+    """The bins of predictions, all with the weight 1."""
+    vectors = finite_predictions(predictions).embedding(Euclidean())
+    numbers = binning.assign(vectors)
+    sizes = np.bincount(numbers)
+    return Bins(
+        numbers=numbers,
+        sizes=sizes,
+        sums=binned.sums_of_bins(read_only(vectors, np.float64), numbers, sizes.size),
+        weights=np.ones(sizes.size),
+        first=finite_predictions(predictions).n_classes - vectors.shape[1],
+    )
+
+
+def checked_binning(binning: Any) -> None:
+    """Raise ``TypeError`` unless it is one."""
+    if not isinstance(binning, Binning):
+        raise TypeError(f"binning: got {binning!r}, wanted a binning such as UniformBinning(10)")
+
+
+def order_of_mean(order: Any) -> float:
+    """Check an order q of a mean of powers."""
+    if isinstance(order, (bool, np.bool_)) or not isinstance(order, (int, float, np.integer, np.floating)):
+        raise TypeError(f"order: got {order!r}, wanted a number of at least 1")
+    if not order >= 1.0:
+        raise ValueError(
+            f"order: got {order!r}, wanted a number of at least 1; math.inf for the largest error of a bin"
+        )
+    return float(order)
+
+
+def finite_predictions(predictions: Predictions) -> FinitePredictions:
+    """The predictions, if they are of classes; ``TypeError`` otherwise."""
     # Quantile forecasts all have the same probabilities, which would fall into a single bin.
     if not isinstance(predictions, FinitePredictions) or isinstance(predictions, QuantileForecast):
         raise TypeError(
-            f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones for ECE"
+            f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones for binned errors"
         )
     return predictions
