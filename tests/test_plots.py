@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import caltest as ct
 from caltest import plots
-from caltest.plots import reliability_diagram
+from caltest.plots import reliability, reliability_diagram
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -86,8 +86,8 @@ def test_colour_and_shape_follow_the_bars(binary):
     assert 0 < len(outside) < len(bars(ax))
     np.testing.assert_array_equal(points(ax, "bin outside its bar"), outside)
     colours = {c.get_label(): matplotlib.colors.to_hex(c.get_facecolor()[0]) for c in ax.collections}
-    assert colours["bin"].upper() == plots.INSIDE
-    assert colours["bin outside its bar"].upper() == plots.OUTSIDE
+    assert colours["bin"].upper() == reliability.INSIDE
+    assert colours["bin outside its bar"].upper() == reliability.OUTSIDE
 
 
 def test_areas_are_proportional_to_counts():
@@ -141,8 +141,8 @@ def test_bars_hold_the_points_of_calibrated_predictions(level):
     for seed in range(300):
         rng = np.random.default_rng(seed)
         predictions = ct.Bernoulli(rng.uniform(0.1, 0.9, 1500))
-        rank = plots._rank_of_ends(199, level)
-        bins = plots._reliability(predictions, predictions.sample(rng), ct.UniformBinning(10), 199, rank, rng)
+        rank = reliability._rank_of_ends(199, level)
+        bins = reliability._reliability(predictions, predictions.sample(rng), ct.UniformBinning(10), 199, rank, rng)
         below.extend(bins.frequencies < bins.low)
         above.extend(bins.frequencies > bins.high)
     n, tail = 300 * 8, (1 - level) / 2
@@ -222,7 +222,7 @@ def test_bad_settings(binary, settings, error, message):
     ("n_resamples", "level", "rank"), [(39, 0.95, 1), (19, 0.9, 1), (999, 0.95, 25), (998, 0.95, 24)]
 )
 def test_rank_of_the_ends(n_resamples, level, rank):
-    assert plots._rank_of_ends(n_resamples, level) == rank
+    assert reliability._rank_of_ends(n_resamples, level) == rank
 
 
 @pytest.mark.parametrize(

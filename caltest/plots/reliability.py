@@ -1,6 +1,5 @@
-"""Pictures of calibration. They need matplotlib: ``pip install caltest[plots]``."""
+"""Reliability diagrams."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +12,13 @@ from caltest._threads import threaded
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import fraction, switch, whole_number
 from caltest.binning import Binning, UniformBinning
+from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, title_of
 from caltest.predictions import Bernoulli, Categorical, Sample, as_sample, reduce_to_top_label
-from caltest.result import CalibrationTestResult, format_pvalue
-from caltest.studies import PowerCurve
+from caltest.result import CalibrationTestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Blue and vermillion of Okabe and Ito, which readers with any colour vision can tell apart.
-INSIDE, OUTSIDE, DARK, PALE = "#0072B2", "#D55E00", "#444444", "#D4D4D4"
-COLOURS = (INSIDE, OUTSIDE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-LINES, MARKERS = ("-", "--", ":", "-."), "oD^svPX*"
 LARGEST, SMALLEST = 130.0, 14.0
 BAR_WIDTH = 0.02
 HISTOGRAM_BINS = 30
@@ -110,11 +105,11 @@ def reliability_diagram(
     probabilities, outcomes = _binary(as_sample(predictions, targets))
     binning = _checked_binning(binning)
     rank = _rank_of_ends(n_resamples, confidence_level)
-    title = "" if result is None else _title(result, len(probabilities))
+    title = "" if result is None else title_of(result, len(probabilities))
     generator = np.random.default_rng(seed_of(rng))
     with progress_bars(switch("progress", progress)):
         bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, generator)
-    ax = _axes(ax, "reliability_diagram", (4.5, 5.0))
+    ax = axes_of(ax, "reliability_diagram", (4.5, 5.0))
     _draw_bins(ax, bins, f"{100 * confidence_level:g} % range if calibrated")
     _draw_histogram(ax, probabilities.probability)
     _label(ax, probabilities, title)
@@ -196,20 +191,6 @@ def _redrawn_frequencies(predictions: Bernoulli, bins: Array, n_resamples: int, 
     return np.concatenate(list(threaded(frequencies, parts, len(parts), "redraws")))
 
 
-def _axes(ax: "Axes | None", what: str, size: tuple[float, float]) -> "Axes":
-    try:
-        from matplotlib.axes import Axes
-    except ImportError as error:
-        raise ImportError(f"{what} needs matplotlib: pip install caltest[plots]") from error
-    if ax is None:
-        from matplotlib import pyplot as plt
-
-        return plt.subplots(figsize=size, layout="constrained")[1]
-    if not isinstance(ax, Axes):
-        raise TypeError(f"ax: got {type(ax).__name__}, wanted matplotlib Axes, such as those of plt.subplots()")
-    return ax
-
-
 def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str) -> None:
     ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=2)
     ax.bar(bins.predictions, bins.high - bins.low, BAR_WIDTH, bins.low, color=PALE, label=bar_label, zorder=1)
@@ -247,90 +228,3 @@ def _axis_labels(predictions: Bernoulli) -> tuple[str, str]:
         outcome = f"class {1 if predictions.classes is None else predictions.classes[1]}"
         return f"predicted probability of {outcome}", f"observed frequency of {outcome}"
     return f"predicted probability, {predictions.notion}", "observed frequency"
-
-
-def _title(result: CalibrationTestResult, n: int) -> str:
-    if not isinstance(result, CalibrationTestResult):
-        raise TypeError(f"result: got {result!r}, wanted the result of a calibration test")
-    if result.n != n:
-        raise ValueError(f"result: got a test of {result.n} observations, wanted one of the {n} that are drawn")
-    sign = "≤" if result.pvalue_kind == "bound" else "="
-    return f"p {sign} {format_pvalue(result.pvalue)} ({result.test})\n{result.predictions}"
-
-
-def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | None" = None) -> "Axes":
-    """Rates of rejection with their binomial intervals, over n, or over the strength of deviations if n is fixed.
-
-    Every test has a colour and a marker. Over n every generator has a kind of line. The dotted line is the level.
-
-    Parameters
-    ----------
-    result
-        What ``ct.power_curve`` returns.
-    alpha
-        Level of the tests; default: the first of the result.
-    ax
-        Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    ValueError
-        For a level that is not between 0 and 1.
-    TypeError
-        For an argument of another kind.
-    ImportError
-        If matplotlib is missing.
-
-    Notes
-    -----
-    The bands are the exact intervals of the result, each for its own point.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> from caltest.plots import power_curve
-    >>> from matplotlib.figure import Figure
-    >>> test = ct.MonteCarloTest(ct.ECE(ct.UniformBinning(5)), n_resamples=19)
-    >>> curve = ct.power_curve(test, ct.generators.class_model("M3", 3), [5, 10], n_simulations=20, rng=1)
-    >>> ax = power_curve(curve, ax=Figure().add_subplot())
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('observations n', 'power')
-    """
-    if not isinstance(result, PowerCurve):
-        raise TypeError(f"result: got {result!r}, wanted what ct.power_curve returns")
-    level = result.alphas[0] if alpha is None else fraction("alpha", alpha)
-    over_n = len(result.sizes) > 1 or len(result.generators) == 1
-    ax = _axes(ax, "power_curve", (6.0, 4.0))
-    for label, x, y, low, high, style in _power_lines(result, level, over_n):
-        ax.plot(x, y, label=label, markersize=5, **style)
-        ax.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)
-    ax.axhline(level, color=DARK, linewidth=0.8, linestyle=":")
-    quantities = sorted({cell.quantity for cell in result.cells.values()})
-    ax.set(ylim=(-0.02, 1.02), ylabel=" and ".join(quantities), xlabel="observations n" if over_n else "strength")
-    if over_n:
-        ax.set(xscale="log", xticks=result.sizes, xticklabels=result.sizes)
-        ax.minorticks_off()
-    if len(ax.get_legend_handles_labels()[1]) > 1:
-        ax.legend(fontsize="small", frameon=False)
-    return ax
-
-
-def _power_lines(result: PowerCurve, alpha: float, over_n: bool) -> Iterator[tuple[Any, ...]]:
-    """Label, x, rates, their intervals and the style of each line."""
-    tables = result.rates(alpha), result.lows(alpha), result.highs(alpha)
-    for t, test in enumerate(result.tests):
-        style = {"color": COLOURS[t % len(COLOURS)], "marker": MARKERS[t % len(MARKERS)]}
-        if not over_n:
-            strengths = [g if one is None else one for g, one in enumerate(result.strengths)]
-            order = np.argsort(strengths)
-            yield test, np.array(strengths)[order], *(table[t, order, 0] for table in tables), style
-            continue
-        for g, generator in enumerate(result.generators):
-            parts = ([test] if len(result.tests) > 1 else []) + ([generator] if len(result.generators) > 1 else [])
-            line = {**style, "linestyle": LINES[g % len(LINES)]}
-            yield ", ".join(parts), result.sizes, *(table[t, g] for table in tables), line

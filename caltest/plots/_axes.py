@@ -1,0 +1,36 @@
+"""What pictures share: axes, colours, titles."""
+
+from typing import TYPE_CHECKING
+
+from caltest.result import CalibrationTestResult, format_pvalue
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Blue and vermillion of Okabe and Ito, which readers with any colour vision can tell apart.
+INSIDE, OUTSIDE, DARK, PALE = "#0072B2", "#D55E00", "#444444", "#D4D4D4"
+COLOURS = (INSIDE, OUTSIDE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+LINES, MARKERS = ("-", "--", ":", "-."), "oD^svPX*"
+
+
+def axes_of(ax: "Axes | None", what: str, size: tuple[float, float]) -> "Axes":
+    try:
+        from matplotlib.axes import Axes
+    except ImportError as error:
+        raise ImportError(f"{what} needs matplotlib: pip install caltest[plots]") from error
+    if ax is None:
+        from matplotlib import pyplot as plt
+
+        return plt.subplots(figsize=size, layout="constrained")[1]
+    if not isinstance(ax, Axes):
+        raise TypeError(f"ax: got {type(ax).__name__}, wanted matplotlib Axes, such as those of plt.subplots()")
+    return ax
+
+
+def title_of(result: CalibrationTestResult, n: int) -> str:
+    if not isinstance(result, CalibrationTestResult):
+        raise TypeError(f"result: got {result!r}, wanted the result of a calibration test")
+    if result.n != n:
+        raise ValueError(f"result: got a test of {result.n} observations, wanted one of the {n} that are drawn")
+    sign = "≤" if result.pvalue_kind == "bound" else "="
+    return f"p {sign} {format_pvalue(result.pvalue)} ({result.test})\n{result.predictions}"
