@@ -8,7 +8,8 @@ from scipy.stats import binom
 
 import caltest as ct
 from caltest import plots
-from caltest.plots import reliability, reliability_diagram
+from caltest.plots import reliability, reliability_diagram, simplex
+from caltest.predictions import as_sample
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -298,3 +299,45 @@ class TestPowerCurve:
             plots.power_curve(curve, alpha=2)
         with pytest.raises(TypeError, match="ax: got str, wanted matplotlib Axes"):
             plots.power_curve(curve, ax="here")
+
+
+class TestSimplexMap:
+    def test_arrows_go_from_mean_predictions_to_frequencies(self):
+        p, y = ct.generators.class_model("OC", 3, 1.0).sample(400, rng=1)
+        ax = plots.simplex_map(p, y, rng=1, n_resamples=99, min_size=1, ax=new_axes())
+        starts, ends = [], []
+        numbers = ct.UniformBinning(5).assign(p.probabilities)
+        for b in range(numbers.max() + 1):
+            rows = numbers == b
+            starts.append(p.probabilities[rows].mean(axis=0) @ simplex.CORNERS)
+            ends.append(np.bincount(y[rows], minlength=3) / rows.sum() @ simplex.CORNERS)
+        quivers = [c for c in ax.collections if hasattr(c, "U")]
+        drawn = np.concatenate([np.column_stack([q.XY, q.XY + np.column_stack([q.U, q.V])]) for q in quivers])
+        wanted = np.column_stack([starts, ends])
+        order = np.lexsort(wanted.T)
+        assert drawn[np.lexsort(drawn.T)] == pytest.approx(wanted[order], abs=1e-12)
+
+    def test_arrows_of_calibrated_predictions_are_seldom_marked(self):
+        model, marked, total, seen = ct.generators.class_model("M1", 3, 1.0), 0, 0, 0
+        for seed in range(12):
+            p, y = model.sample(300, rng=seed)
+            arrows = simplex._arrows(as_sample(p, y), p.probabilities, ct.UniformBinning(4), 99, 1, 0.05, seed)
+            marked, total, seen = marked + int(arrows.long.sum()), total + arrows.long.size, seen + arrows.sizes.sum()
+        assert seen == 12 * 300
+        assert marked <= binom(total, 0.05).ppf(0.995)
+        p, y = ct.generators.class_model("M3", 3, 0.2).sample(300, rng=1)
+        arrows = simplex._arrows(as_sample(p, y), p.probabilities, ct.UniformBinning(2), 99, 10, 0.05, 1)
+        assert arrows.long.any()
+        assert arrows.sizes.min() >= 10
+
+    def test_bad_arguments(self):
+        p, y = ct.generators.class_model("M1", 4).sample(20, rng=1)
+        with pytest.raises(ValueError, match="got 4 classes, wanted three"):
+            plots.simplex_map(p, y)
+        with pytest.raises(TypeError, match="Normal"):
+            plots.simplex_map(ct.Normal([0.0], 1.0), [0.0])
+        three = np.full((5, 3), 1 / 3)
+        with pytest.raises(TypeError, match="wanted a binning"):
+            plots.simplex_map(three, [0, 1, 2, 0, 1], binning=4)
+        with pytest.raises(ValueError, match="min_size"):
+            plots.simplex_map(three, [0, 1, 2, 0, 1], min_size=0)

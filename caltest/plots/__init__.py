@@ -2,5 +2,6 @@
 
 from caltest.plots.power import power_curve
 from caltest.plots.reliability import reliability_diagram
+from caltest.plots.simplex import simplex_map
 
-__all__ = ["power_curve", "reliability_diagram"]
+__all__ = ["power_curve", "reliability_diagram", "simplex_map"]

@@ -1,0 +1,180 @@
+"""Maps of calibration over the predictions of three classes."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from caltest._jobs import streams
+from caltest._numerics import ranges, seed_of
+from caltest._types import ArrayLike, BoolArray, FloatArray, IntArray
+from caltest._validation import fraction, whole_number
+from caltest.binning import Binning, UniformBinning
+from caltest.estimators.ece import checked_binning
+from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, title_of
+from caltest.predictions import FinitePredictions, Sample, as_sample
+from caltest.result import CalibrationTestResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
+"""Where the predictions that are certain of class 0, 1 and 2 are drawn."""
+
+LARGEST, SMALLEST = 130.0, 6.0
+ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "width": 0.007, "zorder": 4}
+
+AT_ONCE = 2**22
+"""Numbers in the redraws that are counted together."""
+
+
+def simplex_map(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    binning: Binning | None = None,
+    min_size: int = 5,
+    n_resamples: int = 999,
+    confidence_level: float = 0.95,
+    result: CalibrationTestResult | None = None,
+    rng: Any = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Arrows over the triangle of all predictions, from what was predicted to what occurred.
+
+    A bin b of predictions is an arrow from its mean prediction to its class frequencies; the area of the point where it
+    starts grows with the number of its observations. It is vermillion where it is longer than chance explains, else
+    blue.
+
+    Parameters
+    ----------
+    predictions
+        (n, 3) probabilities or ``Categorical``.
+    targets
+        (n,) array-like of outcomes.
+    binning
+        Default: ``UniformBinning(5)``.
+    min_size
+        Bins of fewer observations are not drawn; their predictions are, as all are, as pale points.
+    n_resamples
+        Number B of redraws of the outcomes.
+    confidence_level
+        Probability with which an arrow is not vermillion if the predictions are calibrated.
+    result
+        A test of these data, whose p-value becomes the title.
+    rng
+        Seed or ``numpy.random.Generator`` of the redraws.
+    ax
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, or another number of classes than three.
+    TypeError
+        For predictions that are not of classes, or a setting of another kind.
+    ImportError
+        If matplotlib is missing.
+
+    Notes
+    -----
+    The length of an arrow is the Euclidean distance of mean prediction and frequencies. It has rank 1 + #{redrawn
+    length >= length} among B redraws of the outcomes, so an arrow of calibrated predictions is vermillion with
+    probability at most 1 - confidence_level, each for its own. Time O(n B).
+
+    Source: vectors of this kind are in Vaicenavicius et al. 2019; the comparison with redraws is that of Broecker and
+    Smith 2007, with the predictions kept.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from caltest.plots import simplex_map
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.generators.DirichletModel.m2(3).sample(500, rng=1)
+    >>> ax = simplex_map(p, y, rng=1, ax=Figure().add_subplot())
+    >>> [text.get_text() for text in ax.texts]
+    ['class 0', 'class 1', 'class 2']
+    """
+    sample = as_sample(predictions, targets)
+    law = sample.predictions.law
+    if not isinstance(law, FinitePredictions):
+        raise TypeError(f"predictions: got {law.family} predictions, wanted probabilities of three classes")
+    if law.n_classes != 3:
+        raise ValueError(f"predictions: got {law.n_classes} classes, wanted three, for which there is a triangle")
+    binning = UniformBinning(5) if binning is None else binning
+    checked_binning(binning)
+    title = "" if result is None else title_of(result, len(sample))
+    level = fraction("confidence_level", confidence_level)
+    number, least = whole_number("n_resamples", n_resamples, 1), whole_number("min_size", min_size, 1)
+    arrows = _arrows(sample, law.probabilities, binning, number, least, 1.0 - level, seed_of(rng))
+    ax = axes_of(ax, "simplex_map", (5.0, 4.6))
+    _draw_triangle(ax, [str(name) for name in getattr(law, "classes", None) or ("class 0", "class 1", "class 2")])
+    x, y = (law.probabilities @ CORNERS).T
+    ax.scatter(x, y, 3, c=PALE, linewidths=0, zorder=1)
+    _draw_arrows(ax, arrows, level)
+    if title:
+        ax.set_title(title, fontsize="medium")
+    return ax
+
+
+class _Arrows(NamedTuple):
+    """Arrows between probabilities (b, 3), with the sizes of the bins, and which are longer than chance explains."""
+
+    starts: FloatArray
+    ends: FloatArray
+    sizes: IntArray
+    long: BoolArray
+
+
+def _arrows(
+    sample: Sample, p: FloatArray, binning: Binning, n_resamples: int, min_size: int, alpha: float, seed: int
+) -> _Arrows:
+    numbers = binning.assign(p)
+    sizes = np.bincount(numbers)
+    starts = np.stack([np.bincount(numbers, column) for column in p.T], axis=1) / sizes[:, None]
+
+    def frequencies(labels: IntArray) -> FloatArray:
+        counts = np.bincount(3 * numbers + labels, minlength=3 * sizes.size).reshape(-1, 3)
+        return np.asarray(counts / sizes[:, None])
+
+    ends = frequencies(np.asarray(sample.targets))
+    lengths = np.linalg.norm(ends - starts, axis=1)
+    at_least_as_long = np.zeros(sizes.size, dtype=np.intp)
+    every = streams(np.random.default_rng(seed), n_resamples)
+    for part in ranges(len(every), max(1, AT_ONCE // (len(p) * 32))):
+        for labels in sample.predictions.with_redraws(None, every[part]):
+            redrawn = np.linalg.norm(frequencies(labels) - starts, axis=1)
+            at_least_as_long += redrawn >= lengths * (1.0 - 1e-10)
+    shown = sizes >= min_size
+    long = (1 + at_least_as_long) / (1 + n_resamples) <= alpha
+    return _Arrows(starts[shown], ends[shown], sizes[shown], long[shown])
+
+
+def _draw_triangle(ax: "Axes", names: list[str]) -> None:
+    ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=DARK, linewidth=0.8, zorder=2)
+    sides = (("right", "top"), ("left", "top"), ("center", "bottom"))
+    for (x, y), name, (horizontal, vertical) in zip(CORNERS.tolist(), names, sides, strict=True):
+        ax.text(x, y, name, ha=horizontal, va=vertical)
+    ax.set(xlim=(-0.12, 1.12), ylim=(-0.08, 0.95), aspect="equal")
+    ax.axis("off")
+
+
+def _draw_arrows(ax: "Axes", arrows: _Arrows, level: float) -> None:
+    labels = (f"longer than {100 * level:g} % of redraws", "as long as chance explains")
+    for chosen, colour, alpha, label in (
+        (arrows.long, OUTSIDE, 1.0, labels[0]),
+        (~arrows.long, INSIDE, 0.6, labels[1]),
+    ):
+        if not chosen.any():
+            continue
+        begin, end = arrows.starts[chosen] @ CORNERS, arrows.ends[chosen] @ CORNERS
+        areas = np.maximum(LARGEST * arrows.sizes[chosen] / arrows.sizes.max(), SMALLEST)
+        (x, y), (u, v) = begin.T, (end - begin).T
+        ax.scatter(x, y, areas, c=colour, alpha=0.5 * alpha, linewidths=0, zorder=3)
+        ax.quiver(x, y, u, v, color=colour, alpha=alpha, **ARROW)
+        ax.plot([], [], color=colour, alpha=alpha, linewidth=3, label=label)
+    ax.legend(fontsize="small", frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2)
