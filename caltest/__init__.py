@@ -54,6 +54,7 @@ from caltest.estimators import (
     ResidualMean,
     ResidualSpread,
 )
+from caltest.intervals import distribution_free_interval, skce_interval
 from caltest.kernels import (
     MMD,
     Cityblock,
@@ -76,6 +77,7 @@ from caltest.kernels import (
     Wasserstein,
     Wasserstein1,
 )
+from caltest.margin_tests import BinnedEquivalenceTest, EquivalenceTest, ToleranceTest
 from caltest.named_tests import (
     AsymptoticBlockSKCETest,
     AsymptoticCMETest,
@@ -97,6 +99,7 @@ from caltest.named_tests import (
 )
 from caltest.nulls import (
     ArconesGineBootstrap,
+    BinnedEquivalenceBound,
     ConditionalMonteCarlo,
     ConditionalSpectralNull,
     ConsistencyResampling,
@@ -104,6 +107,7 @@ from caltest.nulls import (
     CrossNormalNull,
     CrossSaddlepointNull,
     DistributionFreeBound,
+    EquivalenceNull,
     EValueBound,
     GammaNull,
     HotellingNull,
@@ -115,6 +119,7 @@ from caltest.nulls import (
     Null,
     PearsonNull,
     SpectralNull,
+    ToleranceNull,
 )
 from caltest.predictions import (
     Bernoulli,
@@ -158,6 +163,8 @@ __all__ = [
     "AsymptoticSKCETest",
     "Bernoulli",
     "Beta",
+    "BinnedEquivalenceBound",
+    "BinnedEquivalenceTest",
     "Binning",
     "BlockSKCE",
     "CalibrationTest",
@@ -185,6 +192,8 @@ __all__ = [
     "EValueBound",
     "EnergyDistance",
     "Ensemble",
+    "EquivalenceNull",
+    "EquivalenceTest",
     "EstimateAccumulator",
     "Estimator",
     "Euclidean",
@@ -245,12 +254,15 @@ __all__ = [
     "StudentisedCrossSKCETest",
     "SumKernel",
     "SumOfProducts",
+    "ToleranceNull",
+    "ToleranceTest",
     "TotalVariation",
     "UniformBinning",
     "Wasserstein",
     "Wasserstein1",
     "calibration_test",
     "classwise",
+    "distribution_free_interval",
     "generators",
     "load_digits_predictions",
     "median_bandwidth",
@@ -258,6 +270,7 @@ __all__ = [
     "power",
     "power_curve",
     "sample_size",
+    "skce_interval",
     "standardised_residuals",
     "top_label",
 ]

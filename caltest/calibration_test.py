@@ -139,7 +139,8 @@ class CalibrationTest:
             draws.flags.writeable = False
         return CalibrationTestResult(
             test=type(self).__name__,
-            hypothesis=estimator.hypothesis(predictions),
+            hypothesis=self.null.hypothesis(estimator, predictions),
+            question=self.null.question,
             predictions=predictions.describe(n),
             estimator=estimator.describe(predictions),
             null=self.null.describe(),
