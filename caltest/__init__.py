@@ -31,6 +31,7 @@ pairs between two halves              ``CrossSKCE``                 ``caltest.es
 """
 
 from caltest import generators
+from caltest._effect_size import EffectSize
 from caltest.binning import Binning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
@@ -97,6 +98,7 @@ from caltest.named_tests import (
     SpectralSKCETest,
     StudentisedCrossSKCETest,
 )
+from caltest.noise_floor import NoiseFloor, noise_floor
 from caltest.nulls import (
     ArconesGineBootstrap,
     BinnedEquivalenceBound,
@@ -190,6 +192,7 @@ __all__ = [
     "DistributionFreeBound",
     "DistributionFreeSKCETest",
     "EValueBound",
+    "EffectSize",
     "EnergyDistance",
     "Ensemble",
     "EquivalenceNull",
@@ -226,6 +229,7 @@ __all__ = [
     "MultiplierSKCETest",
     "MvNormal",
     "NegativeBinomial",
+    "NoiseFloor",
     "Normal",
     "NormalNull",
     "Null",
@@ -266,6 +270,7 @@ __all__ = [
     "generators",
     "load_digits_predictions",
     "median_bandwidth",
+    "noise_floor",
     "pit_values",
     "power",
     "power_curve",

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from caltest._effect_size import EffectSize
 from caltest._questions import QUESTIONS
 from caltest._types import FloatArray
 from caltest._validation import fraction
@@ -145,6 +146,8 @@ class CalibrationTestResult:
         What each component of an omnibus test found, the one that speaks most against calibration first.
     finding
         What that one says of the predictions, in words, or None.
+    effect_size
+        The size of the error in units that do not grow with n, or None where it is not known.
 
     Examples
     --------
@@ -178,6 +181,7 @@ class CalibrationTestResult:
     components: tuple[ComponentResult, ...] = ()
     finding: str | None = None
     question: str = "calibration"
+    effect_size: EffectSize | None = None
 
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
         """Interval for the squared calibration error, or for the difference of two, from the standard error.
@@ -225,6 +229,7 @@ class CalibrationTestResult:
         entries["df"] = None if self.df is None else list(self.df)
         entries["notes"] = list(self.notes)
         entries["null_distribution"] = self._null_summary()
+        entries["effect_size"] = None if self.effect_size is None else asdict(self.effect_size)
         entries["components"] = [asdict(component) for component in self.components]
         return entries
 
@@ -265,6 +270,8 @@ class CalibrationTestResult:
         if self.null_distribution is not None and self.statistic == self.estimate:
             numbers["If calibrated"] = _mean_and_sd(self.null_distribution)
         freedom = "" if self.df is None else f", df = {', '.join(f'{value:g}' for value in self.df)}"
+        if self.effect_size is not None:
+            numbers["Effect size"] = str(self.effect_size)
         numbers["Statistic"] = f"{self.statistic:.6g} ({self.statistic_name}{freedom})"
         numbers["p-value"] = f"{format_pvalue(self.pvalue)} ({KINDS[self.pvalue_kind]})"
         lines += ["", *_block(numbers)]

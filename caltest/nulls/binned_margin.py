@@ -20,7 +20,8 @@ class BinnedEquivalenceBound(Null):
     ``p = exp(-n (margin - ECE)**2 / 2)`` where the estimate is below the margin, else 1. The estimate is the sum over
     bins of the norms of means of ``(e_Y - P) [P in the bin]``. Its expectation is at least the sum of the norms of
     their expectations, the binned error of the population (Jensen's inequality), and exchanging one observation
-    changes it by at most 2 / n in total variation, so that McDiarmid's inequality bounds how far it falls below its expectation.
+    changes it by at most 2 / n in total variation, so that McDiarmid's inequality bounds how far it falls below its
+    expectation.
 
     Parameters
     ----------

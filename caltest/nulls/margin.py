@@ -133,8 +133,8 @@ class EquivalenceNull(MarginNull):
     Notes
     -----
     Assumes independent observations. Asymptotic: where the KCE is the margin, a test at the 5 % level rejected 0.7
-    to 4.3 % of 20 000 simulated data sets of n = 50 and n = 250 in the settings of ``skce_interval``. Time O(n**2 k), memory
-    O(n k).
+    to 4.3 % of 20 000 simulated data sets of n = 50 and n = 250 in the settings of ``skce_interval``. Time
+    O(n**2 k), memory O(n k).
 
     Source: Widmann et al. 2019, Theorem G.1, for the limit.
 
