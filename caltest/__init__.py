@@ -31,6 +31,7 @@ pairs between two halves              ``CrossSKCE``                 ``caltest.es
 """
 
 from caltest import generators
+from caltest._effect_size import EffectSize
 from caltest.binning import Binning, EdgeBinning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
@@ -58,6 +59,7 @@ from caltest.estimators import (
     ResidualMean,
     ResidualSpread,
 )
+from caltest.intervals import distribution_free_interval, skce_interval
 from caltest.kernels import (
     MMD,
     Cityblock,
@@ -80,6 +82,7 @@ from caltest.kernels import (
     Wasserstein,
     Wasserstein1,
 )
+from caltest.margin_tests import BinnedEquivalenceTest, EquivalenceTest, ToleranceTest
 from caltest.named_tests import (
     AsymptoticBlockSKCETest,
     AsymptoticCMETest,
@@ -99,8 +102,10 @@ from caltest.named_tests import (
     SpectralSKCETest,
     StudentisedCrossSKCETest,
 )
+from caltest.noise_floor import NoiseFloor, noise_floor
 from caltest.nulls import (
     ArconesGineBootstrap,
+    BinnedEquivalenceBound,
     ConditionalMonteCarlo,
     ConditionalSpectralNull,
     ConsistencyResampling,
@@ -108,6 +113,7 @@ from caltest.nulls import (
     CrossNormalNull,
     CrossSaddlepointNull,
     DistributionFreeBound,
+    EquivalenceNull,
     EValueBound,
     GammaNull,
     HotellingNull,
@@ -119,6 +125,7 @@ from caltest.nulls import (
     Null,
     PearsonNull,
     SpectralNull,
+    ToleranceNull,
 )
 from caltest.predictions import (
     Bernoulli,
@@ -163,6 +170,8 @@ __all__ = [
     "AsymptoticSKCETest",
     "Bernoulli",
     "Beta",
+    "BinnedEquivalenceBound",
+    "BinnedEquivalenceTest",
     "Binning",
     "BlockSKCE",
     "CalibrationTest",
@@ -192,8 +201,11 @@ __all__ = [
     "DistributionFreeSKCETest",
     "EValueBound",
     "EdgeBinning",
+    "EffectSize",
     "EnergyDistance",
     "Ensemble",
+    "EquivalenceNull",
+    "EquivalenceTest",
     "EstimateAccumulator",
     "Estimator",
     "Euclidean",
@@ -226,6 +238,7 @@ __all__ = [
     "MultiplierSKCETest",
     "MvNormal",
     "NegativeBinomial",
+    "NoiseFloor",
     "Normal",
     "NormalNull",
     "Null",
@@ -255,6 +268,8 @@ __all__ = [
     "StudentisedCrossSKCETest",
     "SumKernel",
     "SumOfProducts",
+    "ToleranceNull",
+    "ToleranceTest",
     "TotalVariation",
     "UniformBinning",
     "Wasserstein",
@@ -262,14 +277,17 @@ __all__ = [
     "calibration_test",
     "classwise",
     "confidence_errors",
+    "distribution_free_interval",
     "generators",
     "load_digits_predictions",
     "median_bandwidth",
+    "noise_floor",
     "pit_values",
     "power",
     "power_curve",
     "sample_size",
     "score_decomposition",
+    "skce_interval",
     "standardised_residuals",
     "top_label",
 ]

@@ -137,9 +137,13 @@ class CalibrationTest:
         draws = outcome.null_distribution
         if draws is not None:
             draws.flags.writeable = False
+        # Draws are those of the estimate where this is the statistic.
+        mean = None if draws is None or outcome.statistic != outcome.estimate else float(draws.mean())
         return CalibrationTestResult(
             test=type(self).__name__,
-            hypothesis=estimator.hypothesis(predictions),
+            hypothesis=self.null.hypothesis(estimator, predictions),
+            question=self.null.question,
+            effect_size=estimator.effect_size(outcome.estimate, predictions, mean),
             predictions=predictions.describe(n),
             estimator=estimator.describe(predictions),
             null=self.null.describe(),

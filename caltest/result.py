@@ -1,11 +1,14 @@
 """Results of tests: frozen, complete, computed once."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, replace
+from math import sqrt
+from typing import Any, Literal, Self
 
 import numpy as np
 
+from caltest._effect_size import EffectSize
+from caltest._questions import QUESTIONS
 from caltest._types import FloatArray
 from caltest._validation import fraction
 
@@ -13,6 +16,9 @@ PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
 
 ASSUMPTIONS = "outcomes independent given the predictions, and not used to fit the model"
 """What no test can check."""
+
+JACKKNIFE = "jackknife, normal limit"
+"""The method of intervals from the jackknife variance."""
 
 KINDS: dict[str, str] = {
     "exact": "exact: size at most alpha for every n",
@@ -34,6 +40,8 @@ class ConfidenceInterval:
         Nominal coverage.
     method
         How it was computed.
+    estimate
+        What it is around, if there is one number; it can lie outside where the interval is cut at 0.
 
     Examples
     --------
@@ -49,6 +57,16 @@ class ConfidenceInterval:
     high: float
     confidence_level: float
     method: str
+    estimate: float | None = None
+
+    def root(self) -> Self:
+        """The interval for the square root of the quantity: for the KCE, if it is for the SKCE.
+
+        It covers the root whenever the interval covers the quantity, which is at least 0.
+        """
+        estimate = None if self.estimate is None else sqrt(max(0.0, self.estimate))
+        low, high = sqrt(max(0.0, self.low)), sqrt(max(0.0, self.high))
+        return replace(self, low=low, high=high, estimate=estimate)
 
     def __iter__(self) -> Any:
         """The two ends, so that ``low, high = interval`` works."""
@@ -97,6 +115,9 @@ class CalibrationTestResult:
         Name of the test.
     hypothesis
         The null hypothesis as a formula.
+    question
+        What is tested: ``"calibration"``, ``"tolerance"`` (an error of at most a margin), ``"equivalence"`` (an error
+        of at least a margin) or ``"difference"`` (two models with the same error).
     predictions, estimator, null
         What was tested, what was estimated, and how the p-value was obtained, in words.
     n, n_used
@@ -125,6 +146,8 @@ class CalibrationTestResult:
         What each component of an omnibus test found, the one that speaks most against calibration first.
     finding
         What that one says of the predictions, in words, or None.
+    effect_size
+        The size of the error in units that do not grow with n, or None where it is not known.
 
     Examples
     --------
@@ -157,12 +180,15 @@ class CalibrationTestResult:
     notes: tuple[str, ...] = ()
     components: tuple[ComponentResult, ...] = ()
     finding: str | None = None
+    question: str = "calibration"
+    effect_size: EffectSize | None = None
 
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
-        """One-sided interval ``[max(0, estimate - z se), inf)`` for the squared calibration error.
+        """Interval for the squared calibration error, or for the difference of two, from the standard error.
 
-        It is the set of errors that the one-sided test with the normal limit does not reject, so it needs a
-        standard error: use ``AsymptoticBlockSKCETest``.
+        It is the set of errors that the test would not reject: ``[max(0, estimate - z se), inf)`` for one-sided
+        tests with the normal limit, on both sides for a difference. It needs a standard error: ``skce_interval`` is
+        for results without one, and for upper bounds.
 
         Parameters
         ----------
@@ -185,12 +211,17 @@ class CalibrationTestResult:
         level = fraction("confidence_level", confidence_level)
         if self.standard_error is None:
             raise ValueError(
-                f"confidence_interval: {self.test} has no standard error; use AsymptoticBlockSKCETest for an interval"
+                f"confidence_interval: {self.test} has no standard error; use skce_interval(predictions, targets, "
+                "kernel) or AsymptoticBlockSKCETest"
             )
         from scipy.special import ndtri
 
+        if self.question == "difference":
+            reach = float(ndtri((1.0 + level) / 2.0)) * self.standard_error
+            return ConfidenceInterval(self.estimate - reach, self.estimate + reach, level, JACKKNIFE, self.estimate)
         low = max(0.0, self.estimate - float(ndtri(level)) * self.standard_error)
-        return ConfidenceInterval(low, float("inf"), level, "normal limit of the block means")
+        method = "normal limit of the block means" if self.question == "calibration" else JACKKNIFE
+        return ConfidenceInterval(low, float("inf"), level, method, self.estimate)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists; the null distribution as mean, standard deviation and quantiles."""
@@ -198,6 +229,7 @@ class CalibrationTestResult:
         entries["df"] = None if self.df is None else list(self.df)
         entries["notes"] = list(self.notes)
         entries["null_distribution"] = self._null_summary()
+        entries["effect_size"] = None if self.effect_size is None else asdict(self.effect_size)
         entries["components"] = [asdict(component) for component in self.components]
         return entries
 
@@ -211,10 +243,8 @@ class CalibrationTestResult:
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-value says at a level, in words."""
-        level = f"at the {100 * fraction('alpha', alpha):g} % level"
-        if self.pvalue <= alpha:
-            return f"reject calibration {level}: the predictions cannot be taken at face value"
-        return f"no evidence against calibration {level}"
+        level, question = f"at the {100 * fraction('alpha', alpha):g} % level", QUESTIONS[self.question]
+        return (question.rejected if self.pvalue <= alpha else question.kept).format(level=level)
 
     def summary(self) -> str:
         """The report that ``print`` shows."""
@@ -227,7 +257,7 @@ class CalibrationTestResult:
         lines = [self.test, "-" * len(self.test)]
         lines += _block(
             {
-                "Hypothesis": f"the predictions are calibrated: {self.hypothesis}",
+                "Hypothesis": f"{QUESTIONS[self.question].null}: {self.hypothesis}",
                 "Predictions": self.predictions + ("" if self.n_used == self.n else f" ({self.n_used} used)"),
                 "Estimator": self.estimator,
                 "Null": self.null,
@@ -240,6 +270,8 @@ class CalibrationTestResult:
         if self.null_distribution is not None and self.statistic == self.estimate:
             numbers["If calibrated"] = _mean_and_sd(self.null_distribution)
         freedom = "" if self.df is None else f", df = {', '.join(f'{value:g}' for value in self.df)}"
+        if self.effect_size is not None:
+            numbers["Effect size"] = str(self.effect_size)
         numbers["Statistic"] = f"{self.statistic:.6g} ({self.statistic_name}{freedom})"
         numbers["p-value"] = f"{format_pvalue(self.pvalue)} ({KINDS[self.pvalue_kind]})"
         lines += ["", *_block(numbers)]

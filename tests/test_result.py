@@ -29,6 +29,7 @@ def test_report(result):
         f"Estimate       {result.estimate:.6g}",
         f"If calibrated  mean {result.null_distribution.mean():.3g}, standard deviation "
         f"{result.null_distribution.std(ddof=1):.3g}, 95 % quantile {np.quantile(result.null_distribution, 0.95):.3g}",
+        f"Effect size    {result.effect_size.value:.3g} (KCE as a share of its largest value)",
         f"Statistic      {result.statistic:.6g} (the estimate)",
         f"p-value        {result.pvalue:.3g} (exact: size at most alpha for every n)",
         "",

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from caltest._chunks import accumulate, are_chunks, evenly_spaced_rows
+from caltest._effect_size import EffectSize
 from caltest._numerics import check_finite
 from caltest._progress import progress_bars
 from caltest._types import Array, ArrayLike, FloatArray
@@ -23,6 +24,9 @@ class Estimator(ABC):
 
     two_sided: ClassVar[bool] = False
     """Whether small values speak against calibration as large ones do; the mean is then 0 if calibrated."""
+
+    effect_unit: ClassVar[str] = "estimate above its mean if calibrated"
+    """What ``effect_size`` is, unless the estimator has one of its own."""
 
     def __call__(self, predictions: ArrayLike, targets: ArrayLike, *, progress: bool = False) -> float:
         """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here.
@@ -78,6 +82,15 @@ class Estimator(ABC):
     def hypothesis(self, predictions: Predictions) -> str:
         """What is tested, as a formula."""
         return predictions.hypothesis
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
+        """The size of the error, given the mean of the estimate if the predictions are calibrated, where it is known.
+
+        The estimate above that mean, which is 0 for two-sided estimators; None where it is not known.
+        """
+        if self.two_sided:
+            mean = 0.0
+        return None if mean is None else EffectSize(estimate - mean, self.effect_unit)
 
     @abstractmethod
     def describe(self, predictions: Predictions) -> str:

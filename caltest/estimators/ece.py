@@ -66,6 +66,8 @@ class ECE(Estimator):
     0.183333
     """
 
+    effect_unit = "binned error above its mean if calibrated"
+
     binning: Binning = field(default_factory=UniformBinning)
     distance: Metric = field(default_factory=TotalVariation)
     order: float = 1.0

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from caltest._effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.alternatives import Alternatives, alternatives_for
@@ -49,6 +50,10 @@ class LogLikelihoodRatio(RedrawnEstimator):
         alternatives = alternatives_for(predictions)
         assert alternatives is not None
         return log_ratios_of(alternatives, targets)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The log of the likelihood ratio per observation."""
+        return EffectSize(estimate / len(predictions), "nats per observation in favour of the alternatives")
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

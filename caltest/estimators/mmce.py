@@ -5,6 +5,7 @@ from typing import Self
 
 import numpy as np
 
+from caltest._effect_size import EffectSize, share_of_largest
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch
 from caltest.estimators.base import Estimator, median_notes
@@ -88,6 +89,11 @@ class MMCE(Estimator):
     def notes(self, n: int) -> tuple[str, ...]:
         """A note where the median bandwidth is not that of all pairs."""
         return median_notes(ProductKernel(self.kernel, DeltaKernel()), n)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The MMCE as a share of its largest value; without the bias, where it is known."""
+        bias = 0.0 if self.unbiased or mean is None else mean
+        return share_of_largest(estimate - bias, self.kernel.bound, "MMCE")
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -2,9 +2,11 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
+from caltest._effect_size import EffectSize
 from caltest._loops.redraws import gathered_sums
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
@@ -63,6 +65,8 @@ class ExcessLogScore(ExcessScore):
     -0.5734
     """
 
+    effect_unit = "nats per observation more than predicted"
+
     def scores(self, probabilities: FloatArray) -> FloatArray:
         """``-log p``."""
         return np.asarray(-np.log(np.maximum(probabilities, SMALLEST)))
@@ -91,6 +95,8 @@ class ExcessBrierScore(ExcessScore):
     >>> round(ct.ExcessBrierScore()(p, y), 4)
     -0.2642
     """
+
+    effect_unit = "Brier score above its prediction"
 
     def scores(self, probabilities: FloatArray) -> FloatArray:
         """``1 - 2 p_y + |p|**2``."""
@@ -148,6 +154,11 @@ class ResidualMean(ResidualMoment):
         squares = np.square(mean) if mean.ndim == 1 else np.square(mean).sum(axis=1)
         return np.asarray(scores.shape[1] * squares - (scores.shape[2] if scores.ndim == 3 else 1))
 
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The length of the mean residual, without its part from noise."""
+        unit = "length of the mean residual in predicted standard deviations"
+        return EffectSize(sqrt(max(0.0, estimate) / len(predictions)), unit)
+
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
         return "squared mean of the standardised residuals"
@@ -175,6 +186,7 @@ class ResidualSpread(ResidualMoment):
     """
 
     two_sided = True
+    effect_unit = "variance of the residuals above what was predicted, relative to it"
 
     def moments(self, scores: FloatArray) -> FloatArray:
         """``mean |z|**2 / d - 1``."""

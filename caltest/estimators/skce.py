@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 
+from caltest._effect_size import EffectSize, share_of_largest
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.accumulator import EstimateAccumulator
@@ -99,6 +100,11 @@ class SKCE(Estimator):
     def notes(self, n: int) -> tuple[str, ...]:
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The KCE as a share of its largest value; without the bias, where it is known."""
+        bias = 0.0 if self.unbiased or mean is None else mean
+        return share_of_largest(estimate - bias, h_bound(self.kernel, predictions))
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
@@ -217,6 +223,11 @@ class BlockSKCE(SummableEstimator):
     def notes(self, n: int) -> tuple[str, ...]:
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The KCE as a share of its largest value; without the bias, where it is known."""
+        bias = 0.0 if self.unbiased or mean is None else mean
+        return share_of_largest(estimate - bias, h_bound(self.kernel, predictions))
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -2,10 +2,12 @@
 
 from copy import copy
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Self
 
 import numpy as np
 
+from caltest._effect_size import EffectSize
 from caltest._numerics import check_memory
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least
@@ -94,6 +96,11 @@ class UCME(Estimator):
     def notes(self, n: int) -> tuple[str, ...]:
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The root of the mean square of the witness function; without the bias, where it is known."""
+        unit = "root mean square of the witness function at the test locations"
+        return EffectSize(sqrt(max(0.0, estimate - (mean or 0.0))), unit)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

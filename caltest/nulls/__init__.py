@@ -1,6 +1,7 @@
 """Nulls: rules that turn an estimator and a sample into a p-value."""
 
 from caltest.nulls.base import Null, Outcome, SummableNull
+from caltest.nulls.binned_margin import BinnedEquivalenceBound
 from caltest.nulls.bootstrap import ArconesGineBootstrap
 from caltest.nulls.conditional_spectral import ConditionalSpectralNull
 from caltest.nulls.consistency import ConsistencyResampling
@@ -11,6 +12,7 @@ from caltest.nulls.e_value import EValueBound, ImportanceSampling
 from caltest.nulls.gamma import GammaNull
 from caltest.nulls.hotelling import HotellingNull
 from caltest.nulls.known_covariance import KnownCovarianceMonteCarlo, KnownCovarianceNull
+from caltest.nulls.margin import EquivalenceNull, ToleranceNull
 from caltest.nulls.monte_carlo import ConditionalMonteCarlo
 from caltest.nulls.multiplier import MultiplierBootstrap
 from caltest.nulls.normal import NormalNull
@@ -19,6 +21,7 @@ from caltest.nulls.spectral import SpectralNull
 
 __all__ = [
     "ArconesGineBootstrap",
+    "BinnedEquivalenceBound",
     "ConditionalMonteCarlo",
     "ConditionalSpectralNull",
     "ConsistencyResampling",
@@ -27,6 +30,7 @@ __all__ = [
     "CrossSaddlepointNull",
     "DistributionFreeBound",
     "EValueBound",
+    "EquivalenceNull",
     "GammaNull",
     "HotellingNull",
     "ImportanceSampling",
@@ -39,4 +43,5 @@ __all__ = [
     "PearsonNull",
     "SpectralNull",
     "SummableNull",
+    "ToleranceNull",
 ]

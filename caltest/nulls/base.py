@@ -10,7 +10,7 @@ from caltest._numerics import resampling_pvalue
 from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, UStatistic
-from caltest.predictions import FinitePredictions, Sample
+from caltest.predictions import FinitePredictions, Predictions, Sample
 from caltest.result import ComponentResult, PValueKind
 
 
@@ -38,6 +38,8 @@ class Null(ABC):
     pvalue_kind: ClassVar[PValueKind]
     statistic_name: ClassVar[str]
     uses_random_numbers: ClassVar[bool] = False
+    question: ClassVar[str] = "calibration"
+    """What is tested, a key of ``caltest._questions.QUESTIONS``."""
 
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise ``TypeError`` unless the null applies to the estimator; by default it applies to all."""
@@ -56,6 +58,10 @@ class Null(ABC):
     def statistic_name_of(self, estimator: Estimator) -> str:
         """What the statistic is."""
         return self.statistic_name
+
+    def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
+        """What is tested, as a formula."""
+        return estimator.hypothesis(predictions)
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
         """What readers of the p-value should know."""

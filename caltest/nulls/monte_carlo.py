@@ -120,6 +120,12 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         statistics = _statistics(estimator, values)
         return float(values[0, 0]), float(statistics[0]), statistics[1:]
 
+    def redraws(self, estimator: Estimator, predictions: Predictions, rng: np.random.Generator) -> FloatArray:
+        """Estimates (B,) for redraws of the targets; of joint statistics the first number."""
+        sample = Sample(predictions, np.empty(0))
+        values = self._values(estimator, sample, streams(rng, self.n_resamples), observed=False)
+        return np.array(values[0])
+
     def _values(self, estimator: Estimator, sample: Sample, some: list[Stream], observed: bool = True) -> FloatArray:
         """Numbers (J, B) of the estimator for the observed targets, if they are asked for, and for redraws of them."""
         predictions = sample.predictions

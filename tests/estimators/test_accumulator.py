@@ -135,6 +135,8 @@ def test_a_test_of_chunks_is_the_test_of_all_data(block_size, sizes):
         for name, value in expected.items():
             if isinstance(value, float):
                 assert result[name] == pytest.approx(value, rel=1e-10), name
+            elif name == "effect_size":
+                assert result[name]["value"] == pytest.approx(value["value"], rel=1e-10)
             elif name != "notes":
                 assert result[name] == value, name
         assert result["notes"] == expected["notes"]

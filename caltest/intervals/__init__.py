@@ -1,0 +1,9 @@
+"""Confidence intervals for the squared kernel calibration error.
+
+``jackknife`` is approximate and short, ``distribution_free`` holds for every n and is wide.
+"""
+
+from caltest.intervals.distribution_free import distribution_free_interval
+from caltest.intervals.jackknife import skce_interval
+
+__all__ = ["distribution_free_interval", "skce_interval"]

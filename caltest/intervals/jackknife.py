@@ -1,0 +1,108 @@
+"""Interval for the SKCE from its normal limit with the jackknife variance."""
+
+from caltest._types import ArrayLike
+from caltest._validation import fraction
+from caltest.default_test import default_kernel
+from caltest.hstatistics.bound import h_bound
+from caltest.hstatistics.jackknife import jackknife, row_sums
+from caltest.intervals.sides import Side, checked_side, ends, within
+from caltest.kernels import PairKernel
+from caltest.kernels.product import check_pair_kernel
+from caltest.predictions import Sample, as_sample
+from caltest.result import JACKKNIFE, ConfidenceInterval
+
+
+def skce_interval(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    kernel: PairKernel | None = None,
+    *,
+    confidence_level: float = 0.95,
+    side: Side = "two-sided",
+) -> ConfidenceInterval:
+    """Confidence interval for the squared kernel calibration error.
+
+    From ``U - z s`` to ``U + z s(u)`` with the unbiased estimator U of all pairs, its jackknife standard error s, and
+    ``s(u) = s min(sqrt(u / U), 1.5)``, that for an error as large as the upper end u; cut at 0 and at the largest value
+    that the error can have.
+
+    Parameters
+    ----------
+    predictions
+        ``Predictions``, or what becomes some, as in ``calibration_test``.
+    targets
+        (n,) outcomes, or (n, d) vectors; n >= 3.
+    kernel
+        Of predictions and targets; by default that of ``calibration_test``. Intervals for several models compare the
+        same quantity only if the kernel is the same.
+    confidence_level
+        Between 0 and 1.
+    side
+        ``"two-sided"``, or ``"upper"`` for [0, u], which is what to report where a test does not reject calibration, or
+        ``"lower"`` for [l, largest value].
+
+    Returns
+    -------
+    ConfidenceInterval
+        For the SKCE; its ``root()`` is that of the kernel calibration error itself.
+
+    Raises
+    ------
+    ValueError
+        For bad data, fewer than 3 observations, or no variation of h over the observations (predictions that are
+        certain and all right, say), which leaves no scale; ``distribution_free_interval`` is for those.
+
+    Notes
+    -----
+    Assumes independent observations. Asymptotic. Coverage of 95 % intervals in 20 000 simulations for 10 classes with
+    predictions of Dir(0.1) and the kernel ``exp(-TV / nu) x [y = y']`` of fixed nu (``ct.generators.class_model``):
+
+    ======  ================  ================  ================
+    model   two-sided         upper             lower
+            n = 50, n = 250   n = 50, n = 250   n = 50, n = 250
+    ======  ================  ================  ================
+    M1      100.0, 100.0      100.0, 100.0      99.7, 99.8
+    W2      98.2, 97.1        96.3, 95.7        99.7, 98.7
+    OC      99.8, 99.6        99.3, 98.9        99.7, 99.8
+    M2      97.4, 96.5        96.7, 95.8        97.1, 96.2
+    M3      99.5, 98.3        99.1, 96.9        99.6, 98.9
+    ======  ================  ================  ================
+
+    (standard error at most 0.14; the SKCE is the mean of the estimates for n = 250.) With s in place of s(u) the upper
+    bounds of W2 cover 88 %.
+    The asymptotic variance 4 zeta_1 with an unbiased estimate of zeta_1 is too small near calibration, where U is
+    degenerate; the jackknife variance includes the part of order 1/n**2. Time O(n**2 k), memory O(n k).
+
+    Sources: Widmann et al. 2019, Theorem G.1, for the limit; Efron and Stein 1981 for the jackknife variance.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> print(ct.skce_interval(p, y))
+    [0.001745, 0.002114] (95 %, jackknife, normal limit)
+    """
+    level, side = fraction("confidence_level", confidence_level), checked_side(side)
+    sample = as_sample(predictions, targets)
+    if kernel is None:
+        kernel = default_kernel(sample.predictions)[0]
+    check_pair_kernel(kernel)
+    return jackknife_interval(kernel.resolve(sample.predictions), sample, level, side)
+
+
+def jackknife_interval(kernel: PairKernel, sample: Sample, level: float, side: Side) -> ConfidenceInterval:
+    """The interval for a checked sample and a resolved kernel."""
+    from scipy.special import ndtri
+
+    found = jackknife(row_sums(kernel, sample))
+    if found.standard_error == 0.0:
+        raise ValueError(
+            "predictions: h does not vary over the observations, so the normal limit has no scale; use "
+            "distribution_free_interval(SKCE(kernel), predictions, targets)"
+        )
+    z = float(ndtri((1.0 + level) / 2.0 if side == "two-sided" else level))
+    # Upper bounds of levels below 1/2 would lie below the estimate, where the standard error does not grow.
+    high = found.high(z) if z >= 0.0 else found.low(-z)
+    low, high = ends(side, found.low(z), high)
+    low, high = within(low, high, h_bound(kernel, sample.predictions))
+    return ConfidenceInterval(low, high, level, JACKKNIFE, found.estimate)

@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from samples import TV, W2, samples
+from scipy import stats
+
+import caltest as ct
+from caltest.hstatistics.jackknife import Jackknife, jackknife, row_sums
+from caltest.predictions import as_sample
+
+S = samples(60, 3)
+
+
+def test_ends_are_those_of_the_normal_limit():
+    found = jackknife(row_sums(TV, as_sample(S.p, S.y)))
+    u, error = found.estimate, found.standard_error
+    assert u > 0.0
+    interval = ct.skce_interval(S.p, S.y, TV, confidence_level=0.9)
+    assert interval.low == pytest.approx(max(0.0, u - stats.norm.ppf(0.95) * error), rel=1e-12)
+    assert interval.estimate == pytest.approx(ct.SKCE(TV)(S.p, S.y), rel=1e-10)
+    upper = ct.skce_interval(S.p, S.y, TV, confidence_level=0.9, side="upper")
+    lower = ct.skce_interval(S.p, S.y, TV, confidence_level=0.9, side="lower")
+    assert (upper.low, lower.high) == (0.0, 2.0)
+    assert lower.low == pytest.approx(max(0.0, u - stats.norm.ppf(0.9) * error), rel=1e-12)
+    for high, z in ((interval.high, stats.norm.ppf(0.95)), (upper.high, stats.norm.ppf(0.9))):
+        assert high == pytest.approx(u + z * error * min(1.5, np.sqrt(high / u)), rel=1e-9)
+
+
+@pytest.mark.parametrize("estimate", [-0.01, 0.0, 0.002, 0.1, 5.0])
+def test_upper_end_is_as_many_errors_away_as_it_should(estimate):
+    found = Jackknife(estimate, 0.03)
+    for z in (0.1, 1.645, 3.0):
+        high = found.high(z)
+        assert high == pytest.approx(estimate + z * found.error_at(high), rel=1e-9)
+    assert found.error_at(estimate - 0.001) == 0.03
+    assert found.error_at(1e6) == 0.045
+
+
+def test_levels_below_one_half():
+    low = ct.skce_interval(S.p, S.y, TV, confidence_level=0.2, side="upper")
+    assert low.high <= low.estimate
+
+
+def test_ends_stay_between_zero_and_the_largest_error():
+    p, y = np.array([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5], [0.55, 0.45]]), [0, 1, 1, 0]
+    interval = ct.skce_interval(p, y, TV)
+    assert interval.low == 0.0
+    wide = ct.skce_interval(np.eye(2)[[0, 1, 1, 1]], [1, 0, 0, 1], TV, confidence_level=1 - 1e-12)
+    assert tuple(wide) == (0.0, 2.0)
+
+
+def test_median_bandwidth_and_default_kernel():
+    kernel = ct.Categorical(S.p).default_kernel()
+    assert ct.skce_interval(S.p, S.y) == ct.skce_interval(S.p, S.y, kernel)
+    assert ct.skce_interval(S.p, S.y) == ct.skce_interval(S.p, S.y, kernel.resolve(ct.Categorical(S.p)))
+    assert ct.skce_interval(S.normal, S.targets, W2).high > 0.0
+
+
+def test_root_is_for_the_error_itself():
+    interval = ct.skce_interval(S.p, S.y, TV)
+    root = interval.root()
+    assert root.low**2 == pytest.approx(interval.low)
+    assert root.high**2 == pytest.approx(interval.high)
+    assert root.estimate == pytest.approx(np.sqrt(interval.estimate))
+    assert ct.ConfidenceInterval(-0.5, 4.0, 0.9, "m", -0.1).root() == ct.ConfidenceInterval(0.0, 2.0, 0.9, "m", 0.0)
+    assert ct.ConfidenceInterval(0.0, 4.0, 0.9, "m").root().estimate is None
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"side": "both"}, ValueError, "side: got 'both', wanted one of 'two-sided', 'upper', 'lower'"),
+        ({"confidence_level": 95}, ValueError, "confidence_level: got 95, wanted a number between 0 and 1"),
+        ({"kernel": ct.DeltaKernel()}, TypeError, "kernel"),
+    ],
+)
+def test_bad_settings(options, error, message):
+    with pytest.raises(error, match=message):
+        ct.skce_interval(S.p, S.y, **options)
+
+
+def test_bad_data():
+    with pytest.raises(ValueError, match="got 3 values, wanted 60"):
+        ct.skce_interval(S.p, S.y[:3])
+    with pytest.raises(ValueError, match="wanted at least 3 for the jackknife"):
+        ct.skce_interval(S.p[:2], S.y[:2], TV)
+    with pytest.raises(ValueError, match="h does not vary over the observations"):
+        ct.skce_interval(np.eye(3)[S.y], S.y, TV)

@@ -1,0 +1,107 @@
+from math import exp, sqrt
+
+import numpy as np
+import pytest
+from samples import TV, samples
+from scipy import stats
+
+import caltest as ct
+from caltest.hstatistics.jackknife import jackknife, row_sums
+from caltest.predictions import as_sample
+
+S = samples(60, 3)
+FOUND = jackknife(row_sums(TV, as_sample(S.p, S.y)))
+
+
+@pytest.mark.parametrize("margin", [0.01, 0.2, 0.6])
+def test_pvalues_are_those_of_the_normal_limit(margin):
+    above, below = ct.ToleranceTest(TV, margin)(S.p, S.y), ct.EquivalenceTest(TV, margin)(S.p, S.y)
+    z = (FOUND.estimate - margin**2) / FOUND.standard_error
+    assert above.statistic == pytest.approx(z, rel=1e-10)
+    assert above.pvalue == pytest.approx(stats.norm.sf(z), rel=1e-9)
+    growth = min(1.5, max(1.0, margin / sqrt(FOUND.estimate)))
+    assert below.statistic == pytest.approx(-z / growth, rel=1e-10)
+    assert below.pvalue == pytest.approx(stats.norm.cdf(z / growth), rel=1e-9)
+    for result in (above, below):
+        assert result.estimate == pytest.approx(ct.SKCE(TV)(S.p, S.y), rel=1e-10)
+        assert result.standard_error == pytest.approx(FOUND.standard_error, rel=1e-12)
+        assert result.pvalue_kind == "asymptotic"
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_rejections_are_those_margins_that_the_interval_leaves_out(level):
+    lower = ct.skce_interval(S.p, S.y, TV, confidence_level=level, side="lower").low
+    upper = ct.skce_interval(S.p, S.y, TV, confidence_level=level, side="upper").high
+    assert lower > 0.0
+    for factor in (0.999, 1.001):
+        above = ct.ToleranceTest(TV, sqrt(lower * factor))(S.p, S.y)
+        assert (above.pvalue <= 1 - level) == (factor < 1)
+        below = ct.EquivalenceTest(TV, sqrt(upper * factor))(S.p, S.y)
+        assert (below.pvalue <= 1 - level) == (factor > 1)
+
+
+def test_report_and_words():
+    result = ct.EquivalenceTest(TV, 0.6)(S.p, S.y)
+    assert "Hypothesis     the calibration error is at least the margin: KCE >= 0.6" in str(result)
+    assert result.verdict() == "the calibration error is below the margin, at the 5 % level"
+    assert (
+        ct.EquivalenceTest(TV, 0.1)(S.p, S.y)
+        .verdict()
+        .startswith("no evidence that the calibration error is below the margin")
+    )
+    above = ct.ToleranceTest(TV, 0.6)(S.p, S.y)
+    assert "Hypothesis     the calibration error is at most the margin: KCE <= 0.6" in str(above)
+    assert "no evidence that the calibration error is above the margin" in above.verdict()
+    low, high = above.confidence_interval(0.9)
+    assert low == pytest.approx(max(0.0, FOUND.estimate - stats.norm.ppf(0.9) * FOUND.standard_error))
+    assert high == np.inf
+    assert above.to_dict()["question"] == "tolerance"
+
+
+@pytest.mark.parametrize("test", [ct.ToleranceTest, ct.EquivalenceTest])
+def test_bad_margins_and_data(test):
+    for margin in (0.0, -1.0, np.nan, "0.1", True):
+        with pytest.raises(ValueError, match="margin: got"):
+            test(TV, margin)
+    with pytest.raises(ValueError, match=r"margin: got 1.5, wanted less than 1.414, the largest KCE"):
+        test(TV, 1.5)(S.p, S.y)
+    with pytest.raises(ValueError, match="wanted at least 3 for the jackknife"):
+        test(TV, 0.1)(S.p[:2], S.y[:2])
+    with pytest.raises(ValueError, match="h does not vary"):
+        test(TV, 0.1)(np.eye(3)[S.y], S.y)
+
+
+@pytest.mark.parametrize("estimator", [ct.SKCE(TV, unbiased=False), ct.BlockSKCE(TV), ct.ECE()])
+def test_other_estimators(estimator):
+    for null in (ct.ToleranceNull(0.1), ct.EquivalenceNull(0.1)):
+        with pytest.raises(TypeError, match=r"wanted the unbiased estimator SKCE\(kernel\)"):
+            ct.CalibrationTest(estimator, null)
+
+
+def test_binned_error_below_a_margin():
+    p, y = S.p[:, 1], (S.y == 1).astype(int)
+    estimate = ct.ECE(ct.UniformBinning(5))(p, y)
+    result = ct.BinnedEquivalenceTest(0.9, n_bins=5)(p, y)
+    assert result.pvalue == pytest.approx(exp(-60 * (0.9 - estimate) ** 2 / 2), rel=1e-10)
+    assert result.pvalue_kind == "bound"
+    assert ct.BinnedEquivalenceTest(0.9 * estimate, n_bins=5)(p, y).pvalue == 1.0
+    assert "binned ECE >= 0.9" in str(result)
+    assert 0.0 < ct.BinnedEquivalenceTest(0.95)(S.p, S.y).pvalue < 1.0
+
+
+def test_binned_bound_is_for_fixed_bins_and_total_variation():
+    for estimator in (ct.ECE(ct.QuantileBinning(5)), ct.ECE(distance=ct.SquaredEuclidean()), ct.SKCE(TV)):
+        with pytest.raises(TypeError, match="whose bins do not depend on data"):
+            ct.CalibrationTest(estimator, ct.BinnedEquivalenceBound(0.1))
+    with pytest.raises(ValueError, match="margin: got 1"):
+        ct.BinnedEquivalenceTest(1.0)
+
+
+def test_binned_bound_keeps_its_level():
+    """Two bins, the error of both of which is exactly the margin: the estimate is rarely far below."""
+    rng, margin, n = np.random.default_rng(1), 0.2, 200
+    p = np.repeat([0.3, 0.7], n // 2)
+    laws = ct.Bernoulli(p + margin * np.where(p < 0.5, 1, -1))
+    test = ct.BinnedEquivalenceTest(margin, n_bins=2)
+    pvalues = [test(p, laws.sample(rng)).pvalue for _ in range(300)]
+    assert np.mean(np.array(pvalues) <= 0.05) <= 0.05

@@ -1,0 +1,52 @@
+"""Coverage of intervals for the SKCE, and sizes of tests of margins, at 10 classes and a kernel of fixed bandwidth."""
+
+from math import sqrt
+
+import numpy as np
+import pytest
+
+import caltest as ct
+
+from .settings import band, spawn
+
+pytestmark = pytest.mark.statistical
+
+NU = ct.generators.DirichletModel.m1().mean_total_variation()
+KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), NU), ct.DeltaKernel())
+# Means of 20 000 unbiased estimates from 250 observations each.
+TRUTH = {"M1": 0.0, "W2": 0.00359431, "OC": 0.000672705, "M2": 0.0894293, "M3": 0.0155902}
+SETTINGS = [(name, n) for name in TRUTH for n in (50, 250)]
+
+
+@pytest.mark.parametrize(("name", "n"), SETTINGS)
+def test_intervals_cover(name, n, replications):
+    number, rng = replications(200, 10_000), spawn(60, n, list(TRUTH).index(name))
+    model, covered = ct.generators.class_model(name), np.zeros(3)
+    for _ in range(number):
+        data = model.sample(n, rng)
+        for i, side in enumerate(("two-sided", "upper", "lower")):
+            low, high = ct.skce_interval(*data, KERNEL, side=side)
+            covered[i] += low <= TRUTH[name] <= high
+    assert covered.min() >= band(number, 0.94)[0]
+
+
+@pytest.mark.parametrize(("name", "n"), [setting for setting in SETTINGS if setting[0] != "M1"])
+def test_tests_of_margins_have_their_size(name, n, replications):
+    """The KCE is the margin."""
+    number, rng = replications(200, 10_000), spawn(61, n, list(TRUTH).index(name))
+    tests = [test(KERNEL, sqrt(TRUTH[name])) for test in (ct.ToleranceTest, ct.EquivalenceTest)]
+    model, rejected = ct.generators.class_model(name), np.zeros(2)
+    for _ in range(number):
+        data = model.sample(n, rng)
+        rejected += [test(*data).pvalue <= 0.05 for test in tests]
+    assert rejected.max() <= band(number, 0.06)[1]
+
+
+def test_truth_is_that_of_the_model(replications):
+    """For M3 from the expected residuals ``1/k - p``, without labels."""
+    p = ct.generators.class_model("M3").sample(3000, spawn(62))[0]
+    residuals = 0.1 - p.probabilities
+    kernel = KERNEL.prediction_kernel.tile(p, p)
+    products = kernel * (residuals @ residuals.T)
+    mean = (products.sum() - np.trace(products)) / (3000 * 2999)
+    assert mean == pytest.approx(TRUTH["M3"], rel=0.1)

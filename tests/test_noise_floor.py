@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+from samples import TV, samples
+
+import caltest as ct
+
+S = samples(50, 3)
+
+
+@pytest.mark.parametrize("estimator", [ct.ECE(), ct.SKCE(TV), ct.ExcessBrierScore(), ct.MMCE()])
+def test_draws_are_those_of_the_monte_carlo_test(estimator):
+    floor = ct.noise_floor(estimator, S.p, n_resamples=99, rng=3)
+    draws = ct.MonteCarloTest(estimator, 99)(S.p, S.y, rng=3).null_distribution
+    # Two-sided tests keep absolute values.
+    np.testing.assert_array_equal(np.abs(floor.draws) if estimator.two_sided else floor.draws, draws)
+    assert floor.mean == pytest.approx(floor.draws.mean())
+    assert floor.standard_deviation == pytest.approx(floor.draws.std(ddof=1))
+    assert floor.quantile == pytest.approx(np.quantile(floor.draws, 0.95))
+    assert (floor.n, floor.n_resamples, floor.seed) == (50, 99, 3)
+
+
+def test_mean_of_unbiased_and_of_binned_errors():
+    floor = ct.noise_floor(ct.SKCE(TV), S.p, n_resamples=5000, rng=1)
+    assert abs(floor.mean) <= 4.0 * floor.standard_deviation / np.sqrt(5000)
+    # One prediction and one bin: the mean of |B / n - p| of a binomial variable.
+    floor = ct.noise_floor(ct.ECE(ct.UniformBinning(1)), np.full(20, 0.3), n_resamples=20_000, rng=1)
+    from scipy import stats
+
+    counts = np.arange(21)
+    expected = stats.binom(20, 0.3).pmf(counts) @ np.abs(counts / 20 - 0.3)
+    assert floor.mean == pytest.approx(expected, abs=4.0 * floor.standard_deviation / np.sqrt(20_000))
+
+
+def test_one_redraw_and_joint_statistics():
+    one = ct.noise_floor(ct.ECE(), S.p, n_resamples=1, rng=1)
+    assert (one.standard_deviation, one.mean) == (0.0, one.draws[0])
+    assert str(one).startswith("mean ")
+    kernel = ct.Categorical(S.p).default_kernel()
+    joint = ct.noise_floor(ct.MaxSKCE(kernel), S.p, n_resamples=9, rng=1)
+    np.testing.assert_allclose(joint.draws, ct.noise_floor(ct.SKCE(kernel), S.p, n_resamples=9, rng=1).draws)
+    with pytest.raises(ValueError, match="read-only"):
+        one.draws[0] = 0.0
+
+
+def test_bad_input():
+    with pytest.raises(TypeError, match="estimator: got ndarray, wanted an estimator"):
+        ct.noise_floor(S.p, S.y)
+    with pytest.raises(TypeError, match="wanted Categorical or Bernoulli"):
+        ct.noise_floor(ct.ECE(), S.normal)
+    with pytest.raises(ValueError, match="n_resamples: got 0"):
+        ct.noise_floor(ct.ECE(), S.p, n_resamples=0)
+    with pytest.raises(ValueError, match="got 1 observation"):
+        ct.noise_floor(ct.SKCE(TV), S.p[:1])
