@@ -34,6 +34,7 @@ from caltest import generators
 from caltest.binning import Binning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
+from caltest.classical_tests import HosmerLemeshowTest, LogScoreTest, SpiegelhalterTest
 from caltest.datasets import load_digits_predictions
 from caltest.default_test import calibration_test
 from caltest.estimators import (
@@ -47,12 +48,15 @@ from caltest.estimators import (
     Estimator,
     ExcessBrierScore,
     ExcessLogScore,
+    HosmerLemeshow,
     LogLikelihoodRatio,
+    LogScoreZ,
     LowRankSKCE,
     MaxSKCE,
     Omnibus,
     ResidualMean,
     ResidualSpread,
+    Spiegelhalter,
 )
 from caltest.kernels import (
     MMD,
@@ -115,6 +119,7 @@ from caltest.nulls import (
     Null,
     PearsonNull,
     SpectralNull,
+    TextbookNull,
 )
 from caltest.predictions import (
     Bernoulli,
@@ -195,6 +200,8 @@ __all__ = [
     "GammaNull",
     "GammaSKCETest",
     "GaussianKernel",
+    "HosmerLemeshow",
+    "HosmerLemeshowTest",
     "HotellingNull",
     "ImportanceSampling",
     "KernelWarning",
@@ -205,6 +212,8 @@ __all__ = [
     "LikelihoodRatioTest",
     "LogLikelihoodRatio",
     "LogNormal",
+    "LogScoreTest",
+    "LogScoreZ",
     "LowRankSKCE",
     "MaternKernel",
     "MatrixKernel",
@@ -240,11 +249,14 @@ __all__ = [
     "ScoreCMETest",
     "SpectralNull",
     "SpectralSKCETest",
+    "Spiegelhalter",
+    "SpiegelhalterTest",
     "SquaredEuclidean",
     "StudentT",
     "StudentisedCrossSKCETest",
     "SumKernel",
     "SumOfProducts",
+    "TextbookNull",
     "TotalVariation",
     "UniformBinning",
     "Wasserstein",

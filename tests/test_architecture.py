@@ -16,7 +16,7 @@ LAYERS = [
     ["hstatistics", "alternatives", "binning", "datasets"],
     ["estimators"],
     ["nulls"],
-    ["calibration_test", "calibration_accumulator", "named_tests", "default_test"],
+    ["calibration_test", "calibration_accumulator", "named_tests", "classical_tests", "default_test"],
     ["generators", "_tables"],
     ["studies"],
     ["plots"],

@@ -9,6 +9,7 @@ from caltest.estimators.base import (
     UStatistic,
     VectorMean,
 )
+from caltest.estimators.classical import HosmerLemeshow, LogScoreZ, Spiegelhalter
 from caltest.estimators.cross import CrossSKCE, OutcomeTerms
 from caltest.estimators.ece import ECE
 from caltest.estimators.joint import JointEstimator
@@ -20,6 +21,7 @@ from caltest.estimators.moments import Moments
 from caltest.estimators.omnibus import Omnibus
 from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, ResidualSpread
 from caltest.estimators.skce import SKCE, BlockSKCE
+from caltest.estimators.textbook import HasTextbookLaw, TextbookTail
 from caltest.estimators.ucme import UCME
 
 __all__ = [
@@ -35,8 +37,11 @@ __all__ = [
     "Estimator",
     "ExcessBrierScore",
     "ExcessLogScore",
+    "HasTextbookLaw",
+    "HosmerLemeshow",
     "JointEstimator",
     "LogLikelihoodRatio",
+    "LogScoreZ",
     "LowRankSKCE",
     "MaxSKCE",
     "MeanOfTerms",
@@ -45,7 +50,9 @@ __all__ = [
     "OutcomeTerms",
     "ResidualMean",
     "ResidualSpread",
+    "Spiegelhalter",
     "SummableEstimator",
+    "TextbookTail",
     "UStatistic",
     "VectorMean",
 ]

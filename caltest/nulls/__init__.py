@@ -16,6 +16,7 @@ from caltest.nulls.multiplier import MultiplierBootstrap
 from caltest.nulls.normal import NormalNull
 from caltest.nulls.pearson import PearsonNull
 from caltest.nulls.spectral import SpectralNull
+from caltest.nulls.textbook import TextbookNull
 
 __all__ = [
     "ArconesGineBootstrap",
@@ -39,4 +40,5 @@ __all__ = [
     "PearsonNull",
     "SpectralNull",
     "SummableNull",
+    "TextbookNull",
 ]

@@ -1,0 +1,50 @@
+"""The classical tests: names for estimators with the laws of textbooks."""
+
+from caltest.calibration_test import CalibrationTest
+from caltest.estimators import HosmerLemeshow, LogScoreZ, Spiegelhalter
+from caltest.nulls import TextbookNull
+
+
+class HosmerLemeshowTest(CalibrationTest):
+    """Chi-squared test of the events in groups of predictions. See ``HosmerLemeshow``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> ct.HosmerLemeshowTest(n_bins=5)(*ct.top_label(p, y)).pvalue < 1e-9
+    True
+    """
+
+    def __init__(self, n_bins: int = 10) -> None:
+        super().__init__(HosmerLemeshow(n_bins), TextbookNull())
+
+
+class LogScoreTest(CalibrationTest):
+    """Two-sided normal test of the log score. See ``LogScoreZ``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> ct.LogScoreTest()(p, y).pvalue < 1e-9
+    True
+    """
+
+    def __init__(self) -> None:
+        super().__init__(LogScoreZ(), TextbookNull())
+
+
+class SpiegelhalterTest(CalibrationTest):
+    """Two-sided normal test of the Brier score. See ``Spiegelhalter``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> ct.SpiegelhalterTest()(*ct.top_label(p, y)).pvalue < 1e-9
+    True
+    """
+
+    def __init__(self) -> None:
+        super().__init__(Spiegelhalter(), TextbookNull())

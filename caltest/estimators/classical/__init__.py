@@ -1,0 +1,10 @@
+"""Classical statistics of calibration: of one number, or of a binary outcome."""
+
+from caltest.estimators.classical.hosmer_lemeshow import HosmerLemeshow
+from caltest.estimators.classical.score_z import LogScoreZ, Spiegelhalter
+
+__all__ = [
+    "HosmerLemeshow",
+    "LogScoreZ",
+    "Spiegelhalter",
+]
