@@ -34,7 +34,7 @@ from caltest import generators
 from caltest.binning import Binning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
-from caltest.classical_tests import HosmerLemeshowTest, LogScoreTest, SpiegelhalterTest
+from caltest.classical_tests import CoxTest, HosmerLemeshowTest, LogScoreTest, SpiegelhalterTest
 from caltest.datasets import load_digits_predictions
 from caltest.default_test import calibration_test
 from caltest.estimators import (
@@ -43,6 +43,8 @@ from caltest.estimators import (
     SKCE,
     UCME,
     BlockSKCE,
+    CoxCalibration,
+    CoxCalibrationResult,
     CrossSKCE,
     EstimateAccumulator,
     Estimator,
@@ -57,6 +59,7 @@ from caltest.estimators import (
     ResidualMean,
     ResidualSpread,
     Spiegelhalter,
+    cox_calibration,
 )
 from caltest.kernels import (
     MMD,
@@ -179,6 +182,9 @@ __all__ = [
     "ConfidenceInterval",
     "ConsistencyResampling",
     "ConsistencyTest",
+    "CoxCalibration",
+    "CoxCalibrationResult",
+    "CoxTest",
     "CrossChernoffBound",
     "CrossNormalNull",
     "CrossSKCE",
@@ -263,6 +269,7 @@ __all__ = [
     "Wasserstein1",
     "calibration_test",
     "classwise",
+    "cox_calibration",
     "generators",
     "load_digits_predictions",
     "median_bandwidth",

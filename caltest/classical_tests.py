@@ -1,8 +1,23 @@
 """The classical tests: names for estimators with the laws of textbooks."""
 
 from caltest.calibration_test import CalibrationTest
-from caltest.estimators import HosmerLemeshow, LogScoreZ, Spiegelhalter
+from caltest.estimators import CoxCalibration, HosmerLemeshow, LogScoreZ, Spiegelhalter
 from caltest.nulls import TextbookNull
+
+
+class CoxTest(CalibrationTest):
+    """Likelihood ratio test of the intercept and the slope of the log-odds. See ``CoxCalibration``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> ct.CoxTest()(*ct.top_label(p, y)).df
+    (2.0,)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(CoxCalibration(), TextbookNull())
 
 
 class HosmerLemeshowTest(CalibrationTest):

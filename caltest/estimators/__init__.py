@@ -9,7 +9,14 @@ from caltest.estimators.base import (
     UStatistic,
     VectorMean,
 )
-from caltest.estimators.classical import HosmerLemeshow, LogScoreZ, Spiegelhalter
+from caltest.estimators.classical import (
+    CoxCalibration,
+    CoxCalibrationResult,
+    HosmerLemeshow,
+    LogScoreZ,
+    Spiegelhalter,
+    cox_calibration,
+)
 from caltest.estimators.cross import CrossSKCE, OutcomeTerms
 from caltest.estimators.ece import ECE
 from caltest.estimators.joint import JointEstimator
@@ -32,6 +39,8 @@ __all__ = [
     "Accumulator",
     "BlockSKCE",
     "BoundedEstimator",
+    "CoxCalibration",
+    "CoxCalibrationResult",
     "CrossSKCE",
     "EstimateAccumulator",
     "Estimator",
@@ -55,4 +64,5 @@ __all__ = [
     "TextbookTail",
     "UStatistic",
     "VectorMean",
+    "cox_calibration",
 ]

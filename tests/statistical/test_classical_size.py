@@ -16,15 +16,20 @@ pytestmark = pytest.mark.statistical
 
 LEVELS = (0.05, 0.01)
 BINARY = {
+    "CoxCalibration": ct.CoxCalibration(),
     "HosmerLemeshow": ct.HosmerLemeshow(),
     "LogScoreZ": ct.LogScoreZ(),
     "Spiegelhalter": ct.Spiegelhalter(),
 }
-LARGEST = {"HosmerLemeshow": (0.065, 0.04), "LogScoreZ": (0.06, 0.02), "Spiegelhalter": (0.06, 0.025)}
+LARGEST = {
+    "CoxCalibration": (0.125, 0.025),
+    "HosmerLemeshow": (0.065, 0.04),
+    "LogScoreZ": (0.06, 0.02),
+    "Spiegelhalter": (0.06, 0.025),
+}
 """Rates at the two levels that the laws of textbooks keep below in all settings here."""
 
-sizes = pytest.mark.parametrize("n", [50, 250])
-concentrations = pytest.mark.parametrize("concentration", CONCENTRATIONS)
+SETTINGS = [(n, concentration) for n in (50, 250) for concentration in CONCENTRATIONS]
 
 
 def binary(rng, n, concentration):
@@ -43,28 +48,25 @@ def textbook_pvalues(estimator, make, rng, simulations, redraws=20):
     return np.array(pvalues)
 
 
-@sizes
-@concentrations
 @pytest.mark.parametrize("name", BINARY)
-def test_monte_carlo_keeps_its_level(name, n, concentration, replications):
-    """At most the 99.5 % quantile of a binomial count."""
-    simulations, rng = replications(200, 2000), spawn(30, n, int(10 * concentration), len(name))
-    test = ct.MonteCarloTest(BINARY[name], 99)
-    pvalues = np.empty(simulations)
-    for i in range(simulations):
-        predictions = binary(rng, n, concentration)
-        pvalues[i] = test(predictions, predictions.sample(rng), rng=rng).pvalue
+def test_monte_carlo_keeps_its_level(name, replications):
+    """At most the 99.5 % quantile of a binomial count, over all settings."""
+    simulations, rng = replications(200, 2000), spawn(30, *name.encode())
+    test, pvalues = ct.MonteCarloTest(BINARY[name], 99), []
+    for n, concentration in SETTINGS:
+        for _ in range(simulations):
+            predictions = binary(rng, n, concentration)
+            pvalues.append(test(predictions, predictions.sample(rng), rng=rng).pvalue)
     for alpha in LEVELS:
-        assert np.count_nonzero(pvalues <= alpha) <= stats.binom.ppf(0.995, simulations, alpha)
+        assert np.count_nonzero(np.array(pvalues) <= alpha) <= stats.binom.ppf(0.995, len(pvalues), alpha)
 
 
-@sizes
-@concentrations
+@pytest.mark.parametrize(("n", "concentration"), SETTINGS)
 @pytest.mark.parametrize("name", LARGEST)
 def test_laws_of_textbooks(name, n, concentration, replications):
     """No more than the notes of the results say."""
     simulations = replications(1000, 20_000)
-    rng = spawn(31, n, int(10 * concentration), len(name))
+    rng = spawn(31, n, int(10 * concentration), *name.encode())
     pvalues = textbook_pvalues(BINARY[name], lambda rng: binary(rng, n, concentration), rng, simulations)
     for alpha, largest in zip(LEVELS, LARGEST[name], strict=True):
         assert np.count_nonzero(pvalues <= alpha) <= stats.binom.ppf(0.995, simulations, largest)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from caltest._numerics import ranges
+from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
@@ -13,6 +14,9 @@ from caltest.predictions import Bernoulli, Categorical, Predictions
 
 AT_ONCE = 2**20
 """Outcomes taken together; the estimates do not depend on it."""
+
+NANOSECONDS = 5.0
+"""What an outcome takes, at least."""
 
 
 class BinaryStatistic(RedrawnEstimator):
@@ -35,8 +39,10 @@ class BinaryStatistic(RedrawnEstimator):
 
 def in_parts(function: Callable[[Array], FloatArray], targets: Array) -> FloatArray:
     """Values (B,) of a function of targets (B, n), some rows at a time."""
-    size = max(1, AT_ONCE // targets.shape[1])
-    return np.concatenate([np.empty(0), *(function(targets[rows]) for rows in ranges(targets.shape[0], size))])
+    parts = list(ranges(targets.shape[0], max(1, AT_ONCE // targets.shape[1])))
+    work = NANOSECONDS * targets.size
+    values = threaded(lambda rows: function(targets[rows]), parts, len(parts), "statistics", work=work)
+    return np.concatenate([np.empty(0), *values])
 
 
 def probability_of_one(predictions: Predictions, name: str) -> FloatArray:
