@@ -35,10 +35,12 @@ from caltest._effect_size import EffectSize
 from caltest.binning import Binning, EdgeBinning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
+from caltest.classical_tests import CoxTest, ECCETest, HosmerLemeshowTest, LogScoreTest, SpiegelhalterTest
 from caltest.datasets import load_digits_predictions
 from caltest.decompositions import ConfidenceErrors, ScoreDecomposition, confidence_errors, score_decomposition
 from caltest.default_test import calibration_test
 from caltest.estimators import (
+    ECCE,
     ECE,
     MCE,
     MMCE,
@@ -46,18 +48,24 @@ from caltest.estimators import (
     UCME,
     BlockSKCE,
     ClasswiseECE,
+    CoxCalibration,
+    CoxCalibrationResult,
     CrossSKCE,
     DebiasedSquaredECE,
     EstimateAccumulator,
     Estimator,
     ExcessBrierScore,
     ExcessLogScore,
+    HosmerLemeshow,
     LogLikelihoodRatio,
+    LogScoreZ,
     LowRankSKCE,
     MaxSKCE,
     Omnibus,
     ResidualMean,
     ResidualSpread,
+    Spiegelhalter,
+    cox_calibration,
 )
 from caltest.intervals import distribution_free_interval, skce_interval
 from caltest.kernels import (
@@ -125,6 +133,7 @@ from caltest.nulls import (
     Null,
     PearsonNull,
     SpectralNull,
+    TextbookNull,
     ToleranceNull,
 )
 from caltest.predictions import (
@@ -158,6 +167,7 @@ from caltest.studies import PowerCurve, PowerResult, SampleSize, power, power_cu
 __version__ = "0.1.0"
 
 __all__ = [
+    "ECCE",
     "ECE",
     "MCE",
     "MMCE",
@@ -190,6 +200,9 @@ __all__ = [
     "ConfidenceInterval",
     "ConsistencyResampling",
     "ConsistencyTest",
+    "CoxCalibration",
+    "CoxCalibrationResult",
+    "CoxTest",
     "CrossChernoffBound",
     "CrossNormalNull",
     "CrossSKCE",
@@ -199,6 +212,7 @@ __all__ = [
     "DeltaKernel",
     "DistributionFreeBound",
     "DistributionFreeSKCETest",
+    "ECCETest",
     "EValueBound",
     "EdgeBinning",
     "EffectSize",
@@ -216,6 +230,8 @@ __all__ = [
     "GammaNull",
     "GammaSKCETest",
     "GaussianKernel",
+    "HosmerLemeshow",
+    "HosmerLemeshowTest",
     "HotellingNull",
     "ImportanceSampling",
     "KernelWarning",
@@ -226,6 +242,8 @@ __all__ = [
     "LikelihoodRatioTest",
     "LogLikelihoodRatio",
     "LogNormal",
+    "LogScoreTest",
+    "LogScoreZ",
     "LowRankSKCE",
     "MaternKernel",
     "MatrixKernel",
@@ -263,11 +281,14 @@ __all__ = [
     "ScoreDecomposition",
     "SpectralNull",
     "SpectralSKCETest",
+    "Spiegelhalter",
+    "SpiegelhalterTest",
     "SquaredEuclidean",
     "StudentT",
     "StudentisedCrossSKCETest",
     "SumKernel",
     "SumOfProducts",
+    "TextbookNull",
     "ToleranceNull",
     "ToleranceTest",
     "TotalVariation",
@@ -277,6 +298,7 @@ __all__ = [
     "calibration_test",
     "classwise",
     "confidence_errors",
+    "cox_calibration",
     "distribution_free_interval",
     "generators",
     "load_digits_predictions",

@@ -153,7 +153,7 @@ class CalibrationTest:
             statistic=outcome.statistic,
             statistic_name=self.null.statistic_name_of(estimator),
             pvalue=outcome.pvalue,
-            pvalue_kind=self.null.pvalue_kind,
+            pvalue_kind=self.null.pvalue_kind_of(estimator),
             standard_error=outcome.standard_error,
             df=outcome.df,
             null_distribution=draws,

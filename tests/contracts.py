@@ -206,7 +206,7 @@ def estimators(sample, kernel):
     if has_scores(sample.predictions):
         made += [ct.ResidualMean(), ct.ResidualSpread()]
     else:
-        made += [ct.ExcessLogScore(), ct.ExcessBrierScore()]
+        made += [ct.ExcessLogScore(), ct.ExcessBrierScore(), ct.LogScoreZ(), ct.Spiegelhalter()]
     if alternatives_for(sample.predictions) is not None:
         made.append(ct.LogLikelihoodRatio())
     if isinstance(sample.predictions, FinitePredictions) and not isinstance(sample.predictions, ct.QuantileForecast):
@@ -217,6 +217,8 @@ def estimators(sample, kernel):
             ct.MMCE(),
             ct.MMCE(unbiased=False),
         ]
+    if isinstance(sample.predictions, ct.Bernoulli):
+        made += [ct.CoxCalibration(), ct.ECCE(), ct.ECCE("R"), ct.HosmerLemeshow(4)]
     return made
 
 

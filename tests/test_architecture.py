@@ -7,7 +7,19 @@ import caltest
 
 PACKAGE = Path(caltest.__file__).parent
 LAYERS = [
-    ["_types", "_chunks", "_arrays", "_jit", "_numerics", "_pearson", "_progress", "_threads", "_jobs", "_tails"],
+    [
+        "_types",
+        "_chunks",
+        "_arrays",
+        "_jit",
+        "_numerics",
+        "_pearson",
+        "_progress",
+        "_threads",
+        "_jobs",
+        "_tails",
+        "_brownian",
+    ],
     ["_loops"],
     ["_validation"],
     ["_questions", "_effect_size"],
@@ -18,7 +30,15 @@ LAYERS = [
     ["estimators"],
     ["decompositions"],
     ["nulls"],
-    ["calibration_test", "calibration_accumulator", "named_tests", "margin_tests", "default_test", "noise_floor"],
+    [
+        "calibration_test",
+        "calibration_accumulator",
+        "named_tests",
+        "classical_tests",
+        "margin_tests",
+        "default_test",
+        "noise_floor",
+    ],
     ["generators", "_tables", "intervals"],
     ["studies"],
     ["plots"],

@@ -1,13 +1,15 @@
 """Estimators of calibration errors."""
 
 from caltest.estimators.accumulator import Accumulator, EstimateAccumulator
-from caltest.estimators.base import (
-    BoundedEstimator,
-    Estimator,
-    MeanOfTerms,
-    SummableEstimator,
-    UStatistic,
-    VectorMean,
+from caltest.estimators.base import BoundedEstimator, Estimator, MeanOfTerms, SummableEstimator, UStatistic, VectorMean
+from caltest.estimators.classical import (
+    ECCE,
+    CoxCalibration,
+    CoxCalibrationResult,
+    HosmerLemeshow,
+    LogScoreZ,
+    Spiegelhalter,
+    cox_calibration,
 )
 from caltest.estimators.classwise_ece import ClasswiseECE
 from caltest.estimators.cross import CrossSKCE, OutcomeTerms
@@ -22,9 +24,11 @@ from caltest.estimators.moments import Moments
 from caltest.estimators.omnibus import Omnibus
 from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, ResidualSpread
 from caltest.estimators.skce import SKCE, BlockSKCE
+from caltest.estimators.textbook import HasTextbookLaw, TextbookTail
 from caltest.estimators.ucme import UCME
 
 __all__ = [
+    "ECCE",
     "ECE",
     "MCE",
     "MMCE",
@@ -34,14 +38,19 @@ __all__ = [
     "BlockSKCE",
     "BoundedEstimator",
     "ClasswiseECE",
+    "CoxCalibration",
+    "CoxCalibrationResult",
     "CrossSKCE",
     "DebiasedSquaredECE",
     "EstimateAccumulator",
     "Estimator",
     "ExcessBrierScore",
     "ExcessLogScore",
+    "HasTextbookLaw",
+    "HosmerLemeshow",
     "JointEstimator",
     "LogLikelihoodRatio",
+    "LogScoreZ",
     "LowRankSKCE",
     "MaxSKCE",
     "MeanOfTerms",
@@ -50,7 +59,10 @@ __all__ = [
     "OutcomeTerms",
     "ResidualMean",
     "ResidualSpread",
+    "Spiegelhalter",
     "SummableEstimator",
+    "TextbookTail",
     "UStatistic",
     "VectorMean",
+    "cox_calibration",
 ]

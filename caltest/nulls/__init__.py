@@ -18,6 +18,7 @@ from caltest.nulls.multiplier import MultiplierBootstrap
 from caltest.nulls.normal import NormalNull
 from caltest.nulls.pearson import PearsonNull
 from caltest.nulls.spectral import SpectralNull
+from caltest.nulls.textbook import TextbookNull
 
 __all__ = [
     "ArconesGineBootstrap",
@@ -43,5 +44,6 @@ __all__ = [
     "PearsonNull",
     "SpectralNull",
     "SummableNull",
+    "TextbookNull",
     "ToleranceNull",
 ]

@@ -63,6 +63,10 @@ class Null(ABC):
         """What is tested, as a formula."""
         return estimator.hypothesis(predictions)
 
+    def pvalue_kind_of(self, estimator: Estimator) -> PValueKind:
+        """What kind of p-value it is."""
+        return self.pvalue_kind
+
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
         """What readers of the p-value should know."""
         return ()

@@ -1,0 +1,63 @@
+"""What the classical statistics of binary predictions share."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from caltest._numerics import ranges
+from caltest._threads import threaded
+from caltest._types import Array, FloatArray
+from caltest._validation import at_least
+from caltest.estimators.base import RedrawnEstimator
+from caltest.predictions import Bernoulli, Categorical, Predictions
+
+AT_ONCE = 2**20
+"""Outcomes taken together; the estimates do not depend on it."""
+
+NANOSECONDS = 5.0
+"""What an outcome takes, at least."""
+
+
+class BinaryStatistic(RedrawnEstimator):
+    """A statistic of probabilities p of class 1 and outcomes 0 or 1."""
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise for no predictions, and unless they are binary."""
+        at_least(len(predictions), 1, type(self).__name__)
+        probability_of_one(predictions, type(self).__name__)
+
+    @abstractmethod
+    def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
+        """The function of outcomes (B, n) with the statistics (B,) as values; what only needs p is computed once."""
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Estimates for many targets (B, n)."""
+        p = probability_of_one(predictions, type(self).__name__)
+        return in_parts(self.statistic(p), targets)
+
+
+def in_parts(function: Callable[[Array], FloatArray], targets: Array) -> FloatArray:
+    """Values (B,) of a function of targets (B, n), some rows at a time."""
+    parts = list(ranges(targets.shape[0], max(1, AT_ONCE // targets.shape[1])))
+    work = NANOSECONDS * targets.size
+    values = threaded(lambda rows: function(targets[rows]), parts, len(parts), "statistics", work=work)
+    return np.concatenate([np.empty(0), *values])
+
+
+def probability_of_one(predictions: Predictions, name: str) -> FloatArray:
+    """Probabilities of class 1, (n,), of predictions with two classes; ``TypeError`` for others."""
+    if isinstance(predictions, Bernoulli):
+        return predictions.probability
+    if isinstance(predictions, Categorical):
+        if predictions.n_classes == 2:
+            return np.ascontiguousarray(predictions.probabilities[:, 1])
+        raise TypeError(
+            f"predictions: got Categorical predictions of {predictions.n_classes} classes, wanted binary ones for "
+            f"{name}; reduce them to their top label with ct.top_label(p, y), or to each class against the rest with "
+            "ct.classwise(p, y)"
+        )
+    raise TypeError(
+        f"predictions: got {predictions.family} predictions, wanted Bernoulli ones, or probabilities of class 1, for "
+        f"{name}"
+    )

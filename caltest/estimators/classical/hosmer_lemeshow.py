@@ -1,0 +1,127 @@
+"""The statistic of Hosmer and Lemeshow."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from caltest._types import Array, FloatArray, IntArray
+from caltest._validation import whole_number
+from caltest.binning import QuantileBinning
+from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
+from caltest.estimators.textbook import TextbookTail
+from caltest.predictions import Predictions, Sample
+from caltest.result import PValueKind
+
+EXPECTED = 5.0
+"""Groups in which less events or non-events are expected make the chi-squared law doubtful."""
+
+
+@dataclass(frozen=True)
+class HosmerLemeshow(BinaryStatistic):
+    """``sum_g (O_g - E_g)**2 / (E_g (1 - E_g / n_g))`` over groups g of predictions of equal size.
+
+    O_g is the number of events among the n_g observations of a group, and E_g the sum of their predictions.
+
+    Parameters
+    ----------
+    n_bins
+        Number G >= 1 of groups. Group g has the predictions in (x_(ceil(n (g-1)/G)), x_(ceil(n g/G))] with the sorted
+        predictions x_(1) <= ... <= x_(n), as in ``QuantileBinning``: equal predictions are in the same group, so that
+        there can be fewer groups than G.
+
+    Raises
+    ------
+    ValueError
+        If ``n_bins`` is not a positive whole number.
+    TypeError
+        For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
+
+    Notes
+    -----
+    ``MonteCarloTest(HosmerLemeshow())`` is exact. ``HosmerLemeshowTest()`` compares the statistic with the chi-squared
+    law with as many degrees of freedom as there are groups, since the predictions are not fitted to these outcomes; the
+    usual G - 2 is for those of a logistic regression in its own training data. Its results have a note if less than
+    5 events or non-events are expected in a group.
+
+    Groups with E_g = 0 or E_g = n_g, in which nothing can vary, add nothing and have no degree of freedom.
+
+    Time O(n log n), and O(n) for each redraw.
+
+    Source: Hosmer and Lemeshow 1980.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> result = ct.HosmerLemeshowTest()(*ct.top_label(p, y))
+    >>> round(result.statistic, 2), result.df
+    (326.68, (10.0,))
+    """
+
+    n_bins: int = 10
+
+    textbook_statistic = "chi-squared if calibrated"
+    textbook_kind: PValueKind = "asymptotic"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
+
+    def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
+        """The statistics (B,) of outcomes (B, n)."""
+        groups = self._groups(p)
+        weights = np.divide(1.0, groups.variances, out=np.zeros(groups.sizes.size), where=groups.variances > 0.0)
+
+        def of(outcomes: Array) -> FloatArray:
+            events = np.add.reduceat(outcomes[:, groups.order], groups.starts, axis=1, dtype=np.intp)
+            return np.asarray(np.square(events - groups.expected) @ weights)
+
+        return of
+
+    def _groups(self, p: FloatArray) -> "_Groups":
+        numbers = QuantileBinning(self.n_bins).assign(p[:, None])
+        sizes = np.bincount(numbers)
+        expected = np.asarray(np.bincount(numbers, p), dtype=np.float64)
+        # Of 1 - p, so that groups of certain events have no rounding errors for a variance.
+        unexpected = np.asarray(np.bincount(numbers, 1.0 - p), dtype=np.float64)
+        order = np.argsort(numbers, kind="stable")
+        return _Groups(order, np.cumsum(sizes) - sizes, sizes, expected, unexpected)
+
+    def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
+        """The chi-squared tail."""
+        from scipy.special import chdtrc
+
+        groups = self._groups(probability_of_one(sample.predictions, "HosmerLemeshow"))
+        df = int(np.count_nonzero(groups.variances > 0.0))
+        least = float(np.minimum(groups.expected, groups.unexpected).min())
+        notes = () if least >= EXPECTED else (few_expected(least),)
+        return TextbookTail(estimate, float(chdtrc(df, estimate)) if df else 1.0, (float(df),), notes)
+
+    def describe(self, predictions: Predictions) -> str:
+        """What is estimated, in one line."""
+        return f"Hosmer-Lemeshow statistic, {self.n_bins} groups of equal size"
+
+
+class _Groups(NamedTuple):
+    """The observations in the order of their groups, where each group starts, and what is expected of it."""
+
+    order: IntArray
+    starts: IntArray
+    sizes: IntArray
+    expected: FloatArray
+    unexpected: FloatArray
+
+    @property
+    def variances(self) -> FloatArray:
+        """``E (1 - E / n)``."""
+        return self.expected * self.unexpected / self.sizes
+
+
+def few_expected(least: float) -> str:
+    """What readers should know where few events or non-events are expected in a group."""
+    return (
+        f"only {least:.2g} events or non-events are expected in a group, where the chi-squared law is rough: in "
+        "simulations it rejected up to 8 % of calibrated predictions at the 5 % level and 4 % at the 1 % level, and 36 "
+        "and 31 % where all were nearly equal and rare; MonteCarloTest(HosmerLemeshow()) is exact"
+    )

@@ -1,0 +1,74 @@
+"""Polynomials of log-odds, for logistic regressions of outcomes on predictions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest._loops.logistic import maximise, selected_ratios
+from caltest._types import Array, BoolArray, FloatArray, IntArray
+
+RANK = 1e-9
+"""Columns of which less than this part is new count as combinations of those before."""
+
+
+@dataclass(frozen=True)
+class LogOdds:
+    """Polynomials ``z(x)`` of the log-odds ``x = log(p / (1 - p))`` of the predictions that are not 0 or 1.
+
+    The columns of the design are orthonormal with the weights p (1 - p), in which the information matrix of calibrated
+    predictions is the identity; ``start`` has the coefficients for which ``z(x)' start = x``.
+    """
+
+    kept: BoolArray
+    scale: float
+    triangle: FloatArray
+    design: FloatArray
+    start: FloatArray
+
+    @classmethod
+    def of(cls, p: FloatArray, degree: int) -> "LogOdds":
+        """Polynomials of at most a degree, of a lower one if there are not more than ``degree`` different values."""
+        kept = (p > 0.0) & (p < 1.0)
+        if not kept.any():
+            return cls(kept, 1.0, np.eye(0), np.empty((0, 0)), np.empty(0))
+        x = _log_odds(p[kept])
+        scale = max(float(np.abs(x).max()), 1e-300)
+        powers = np.vander(x / scale, min(degree + 1, np.unique(x).size), increasing=True)
+        weighted = np.sqrt(p[kept] * (1.0 - p[kept]))[:, None] * powers
+        triangle = np.asarray(np.linalg.qr(weighted, mode="r"), dtype=np.float64)
+        news = np.abs(np.diag(triangle)) > RANK * np.sqrt(np.square(weighted).sum(axis=0))
+        rank = news.size if news.all() else int(np.argmin(news))
+        triangle = triangle[:rank, :rank]
+        design = np.linalg.solve(triangle.T, powers[:, :rank].T).T
+        start = scale * triangle[:, 1] if rank > 1 else x[0] * triangle[:, 0]
+        return cls(kept, scale, triangle, np.ascontiguousarray(design), np.ascontiguousarray(start))
+
+    @property
+    def rank(self) -> int:
+        """Number of columns."""
+        return int(self.start.size)
+
+    def columns(self, p: FloatArray) -> FloatArray:
+        """The design (m, q) of other predictions (m,)."""
+        powers = np.vander(_log_odds(p) / self.scale, self.rank, increasing=True)
+        return np.asarray(np.linalg.solve(self.triangle.T, powers.T).T)
+
+    def ratios(self, outcomes: Array, threshold: float) -> tuple[FloatArray, IntArray]:
+        """Likelihood ratios of outcomes (B, n), (B,), and how many columns were selected for them."""
+        ratios = np.zeros(outcomes.shape[0])
+        n_columns = np.zeros(outcomes.shape[0], dtype=np.intp)
+        if self.rank > 0:
+            inner = outcomes if self.kept.all() else outcomes[:, self.kept]
+            first = min(2, self.rank)
+            selected_ratios(self.design, np.ascontiguousarray(inner), self.start, first, threshold, ratios, n_columns)
+        return ratios, n_columns
+
+    def fit(self, outcomes: Array, n_columns: int) -> FloatArray:
+        """Coefficients (n_columns,) of the largest likelihood."""
+        coefficients = self.start[:n_columns].copy()
+        maximise(self.design, np.ascontiguousarray(outcomes[self.kept]), coefficients, n_columns)
+        return coefficients
+
+
+def _log_odds(p: FloatArray) -> FloatArray:
+    return np.asarray(np.log(p) - np.log1p(-p))

@@ -1,0 +1,67 @@
+"""The laws of textbooks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest.estimators import Estimator, HasTextbookLaw
+from caltest.nulls.base import Null, Outcome
+from caltest.predictions import Sample
+from caltest.result import PValueKind
+
+
+@dataclass(frozen=True)
+class TextbookNull(Null):
+    """The statistic against the law that textbooks give for it: chi-squared, normal, that of a Brownian motion.
+
+    For the classical estimators, which know their law and in which cases it is not reliable; results then have a note
+    that says how often calibrated predictions were rejected in simulations. ``ConditionalMonteCarlo`` is exact for the
+    same estimators.
+
+    Notes
+    -----
+    Asymptotic, but for the laws of probability integral transforms that hold for every n. The p-value is 0 if an
+    outcome occurred that its prediction excludes. Time: that of the estimate, no random numbers.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> result = ct.CalibrationTest(ct.Spiegelhalter(), ct.TextbookNull())(*ct.top_label(p, y))
+    >>> result.pvalue < 1e-20
+    True
+    """
+
+    pvalue_kind = "asymptotic"
+    statistic_name = "the estimate"
+
+    def check_estimator(self, estimator: Estimator) -> None:
+        """Raise unless the estimator has a law in textbooks."""
+        if not isinstance(estimator, HasTextbookLaw):
+            raise self._illegal(
+                estimator, "a classical estimator such as HosmerLemeshow(), or ConditionalMonteCarlo() as the null"
+            )
+
+    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
+        """Estimate, statistic and its tail."""
+        assert isinstance(estimator, HasTextbookLaw)
+        estimate = estimator.estimate(sample)
+        tail = estimator.textbook_tail(estimate, sample)
+        if sample.impossible.size:
+            finding = "outcomes occurred that were predicted not to"
+            return Outcome(estimate, tail.statistic, 0.0, df=tail.df, finding=finding, notes=tail.notes)
+        return Outcome(estimate, tail.statistic, tail.pvalue, df=tail.df, notes=tail.notes)
+
+    def statistic_name_of(self, estimator: Estimator) -> str:
+        """What the statistic is."""
+        assert isinstance(estimator, HasTextbookLaw)
+        return estimator.textbook_statistic
+
+    def pvalue_kind_of(self, estimator: Estimator) -> PValueKind:
+        """Exact for laws that hold for every n."""
+        assert isinstance(estimator, HasTextbookLaw)
+        return estimator.textbook_kind
+
+    def describe(self) -> str:
+        """The null in one line."""
+        return "law of the statistic in textbooks"

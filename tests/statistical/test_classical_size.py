@@ -1,0 +1,94 @@
+"""Rejection rates of the classical tests for calibrated predictions.
+
+Reduced here; ``python -m pytest tests/statistical --full`` runs ten times as many data sets.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest.predictions import Sample
+
+from .settings import CONCENTRATIONS, band, dirichlet, spawn
+
+pytestmark = pytest.mark.statistical
+
+LEVELS = (0.05, 0.01)
+BINARY = {
+    "CoxCalibration": ct.CoxCalibration(),
+    "ECCE-MAD": ct.ECCE("MAD"),
+    "ECCE-R": ct.ECCE("R"),
+    "HosmerLemeshow": ct.HosmerLemeshow(),
+    "LogScoreZ": ct.LogScoreZ(),
+    "Spiegelhalter": ct.Spiegelhalter(),
+}
+LARGEST = {
+    "CoxCalibration": (0.125, 0.025),
+    "ECCE-MAD": (0.05, 0.01),
+    "ECCE-R": (0.05, 0.01),
+    "HosmerLemeshow": (0.065, 0.04),
+    "LogScoreZ": (0.06, 0.02),
+    "Spiegelhalter": (0.06, 0.025),
+}
+"""Rates at the two levels that the laws of textbooks keep below in all settings here."""
+
+SETTINGS = [(n, concentration) for n in (50, 250) for concentration in CONCENTRATIONS]
+
+
+def binary(rng, n, concentration):
+    return ct.Bernoulli(dirichlet(rng, n, 2, concentration).probabilities[:, 1])
+
+
+def textbook_pvalues(estimator, make, rng, simulations, redraws=20):
+    """P-values of outcomes drawn several times for each of some predictions."""
+    pvalues = []
+    for _ in range(simulations // redraws):
+        predictions = make(rng)
+        resolved = estimator.resolve(predictions)
+        for y in predictions.sample(rng, redraws):
+            sample = Sample(predictions, y)
+            pvalues.append(resolved.textbook_tail(resolved.estimate(sample), sample).pvalue)
+    return np.array(pvalues)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_monte_carlo_keeps_its_level(name, replications):
+    """At most the 99.5 % quantile of a binomial count, over all settings."""
+    simulations, rng = replications(200, 2000), spawn(30, *name.encode())
+    test, pvalues = ct.MonteCarloTest(BINARY[name], 99), []
+    for n, concentration in SETTINGS:
+        for _ in range(simulations):
+            predictions = binary(rng, n, concentration)
+            pvalues.append(test(predictions, predictions.sample(rng), rng=rng).pvalue)
+    for alpha in LEVELS:
+        assert np.count_nonzero(np.array(pvalues) <= alpha) <= stats.binom.ppf(0.995, len(pvalues), alpha)
+
+
+@pytest.mark.parametrize(("n", "concentration"), SETTINGS)
+@pytest.mark.parametrize("name", LARGEST)
+def test_laws_of_textbooks(name, n, concentration, replications):
+    """No more than the notes of the results say."""
+    simulations = replications(1000, 20_000)
+    rng = spawn(31, n, int(10 * concentration), *name.encode())
+    pvalues = textbook_pvalues(BINARY[name], lambda rng: binary(rng, n, concentration), rng, simulations)
+    for alpha, largest in zip(LEVELS, LARGEST[name], strict=True):
+        assert np.count_nonzero(pvalues <= alpha) <= stats.binom.ppf(0.995, simulations, largest)
+
+
+@pytest.mark.parametrize("estimator", [ct.Spiegelhalter(), ct.LogScoreZ()], ids=["Brier", "log"])
+def test_scores_of_ten_classes_are_normal(estimator, replications):
+    simulations = replications(1000, 20_000)
+    pvalues = textbook_pvalues(estimator, lambda rng: dirichlet(rng, 250, 10, 1.0), spawn(32), simulations)
+    low, high = band(simulations, 0.05)
+    assert low <= np.count_nonzero(pvalues <= 0.05) <= high
+
+
+def test_chi_squared_has_its_size_where_many_events_are_expected(replications):
+    """One degree of freedom more or less would reject 3.2 or 7.6 % instead of 5 %."""
+    simulations = replications(2000, 20_000)
+    pvalues = textbook_pvalues(
+        ct.HosmerLemeshow(), lambda rng: ct.Bernoulli(rng.uniform(0.3, 0.7, 400)), spawn(33), simulations
+    )
+    low, high = band(simulations, 0.05)
+    assert low <= np.count_nonzero(pvalues <= 0.05) <= high
