@@ -142,6 +142,7 @@ from caltest.predictions import (
     top_label,
 )
 from caltest.result import CalibrationTestResult, ComponentResult, ConfidenceInterval
+from caltest.sequential import SequentialCalibrationTest, SequentialTestResult
 from caltest.studies import PowerCurve, PowerResult, SampleSize, power, power_curve, sample_size
 
 __version__ = "0.1.0"
@@ -238,6 +239,8 @@ __all__ = [
     "Residuals",
     "SampleSize",
     "ScoreCMETest",
+    "SequentialCalibrationTest",
+    "SequentialTestResult",
     "SpectralNull",
     "SpectralSKCETest",
     "SquaredEuclidean",

@@ -17,7 +17,7 @@ LAYERS = [
     ["estimators"],
     ["nulls"],
     ["calibration_test", "calibration_accumulator", "named_tests", "default_test"],
-    ["generators", "_tables"],
+    ["generators", "_tables", "sequential"],
     ["studies"],
     ["plots"],
     ["cli"],
