@@ -125,6 +125,8 @@ class CalibrationTestResult:
         What each component of an omnibus test found, the one that speaks most against calibration first.
     finding
         What that one says of the predictions, in words, or None.
+    assumes
+        What no test can check.
 
     Examples
     --------
@@ -157,6 +159,7 @@ class CalibrationTestResult:
     notes: tuple[str, ...] = ()
     components: tuple[ComponentResult, ...] = ()
     finding: str | None = None
+    assumes: str = ASSUMPTIONS
 
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
         """One-sided interval ``[max(0, estimate - z se), inf)`` for the squared calibration error.
@@ -231,7 +234,7 @@ class CalibrationTestResult:
                 "Predictions": self.predictions + ("" if self.n_used == self.n else f" ({self.n_used} used)"),
                 "Estimator": self.estimator,
                 "Null": self.null,
-                "Assumes": ASSUMPTIONS,
+                "Assumes": self.assumes,
             }
         )
         numbers = {"Estimate": f"{self.estimate:.6g}" + (" (SKCE with the kernel k)" if self.components else "")}

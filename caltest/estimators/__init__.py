@@ -9,8 +9,10 @@ from caltest.estimators.base import (
     UStatistic,
     VectorMean,
 )
+from caltest.estimators.clusters import ClusterLikelihoodRatio, ClusterSKCE, one_per_cluster
 from caltest.estimators.cross import CrossSKCE, OutcomeTerms
 from caltest.estimators.ece import ECE
+from caltest.estimators.groups import GroupMaximum, GroupSKCE
 from caltest.estimators.joint import JointEstimator
 from caltest.estimators.likelihood_ratio import LogLikelihoodRatio
 from caltest.estimators.low_rank import LowRankSKCE
@@ -21,6 +23,7 @@ from caltest.estimators.omnibus import Omnibus
 from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, ResidualSpread
 from caltest.estimators.skce import SKCE, BlockSKCE
 from caltest.estimators.ucme import UCME
+from caltest.estimators.weighted import WeightedSKCE
 
 __all__ = [
     "ECE",
@@ -30,11 +33,15 @@ __all__ = [
     "Accumulator",
     "BlockSKCE",
     "BoundedEstimator",
+    "ClusterLikelihoodRatio",
+    "ClusterSKCE",
     "CrossSKCE",
     "EstimateAccumulator",
     "Estimator",
     "ExcessBrierScore",
     "ExcessLogScore",
+    "GroupMaximum",
+    "GroupSKCE",
     "JointEstimator",
     "LogLikelihoodRatio",
     "LowRankSKCE",
@@ -48,4 +55,6 @@ __all__ = [
     "SummableEstimator",
     "UStatistic",
     "VectorMean",
+    "WeightedSKCE",
+    "one_per_cluster",
 ]

@@ -12,6 +12,7 @@ from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import switch
 from caltest.kernels import PairKernel
 from caltest.predictions import MEDIAN_OF, Predictions, Sample, as_predictions, as_sample
+from caltest.result import ASSUMPTIONS
 
 
 class Estimator(ABC):
@@ -23,6 +24,9 @@ class Estimator(ABC):
 
     two_sided: ClassVar[bool] = False
     """Whether small values speak against calibration as large ones do; the mean is then 0 if calibrated."""
+
+    is_clustered: ClassVar[bool] = False
+    """Whether outcomes may depend on each other within clusters."""
 
     def __call__(self, predictions: ArrayLike, targets: ArrayLike, *, progress: bool = False) -> float:
         """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here.
@@ -78,6 +82,11 @@ class Estimator(ABC):
     def hypothesis(self, predictions: Predictions) -> str:
         """What is tested, as a formula."""
         return predictions.hypothesis
+
+    @property
+    def assumptions(self) -> str:
+        """What a test with this estimator assumes of the data, besides what it tests."""
+        return ASSUMPTIONS
 
     @abstractmethod
     def describe(self, predictions: Predictions) -> str:

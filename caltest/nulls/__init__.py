@@ -2,6 +2,7 @@
 
 from caltest.nulls.base import Null, Outcome, SummableNull
 from caltest.nulls.bootstrap import ArconesGineBootstrap
+from caltest.nulls.clusters import ClusterBootstrap
 from caltest.nulls.conditional_spectral import ConditionalSpectralNull
 from caltest.nulls.consistency import ConsistencyResampling
 from caltest.nulls.cross_normal import CrossNormalNull
@@ -19,6 +20,7 @@ from caltest.nulls.spectral import SpectralNull
 
 __all__ = [
     "ArconesGineBootstrap",
+    "ClusterBootstrap",
     "ConditionalMonteCarlo",
     "ConditionalSpectralNull",
     "ConsistencyResampling",
