@@ -48,6 +48,8 @@ from caltest.estimators import (
     UCME,
     BlockSKCE,
     ClasswiseECE,
+    ClusterLikelihoodRatio,
+    ClusterSKCE,
     CoxCalibration,
     CoxCalibrationResult,
     CrossSKCE,
@@ -56,6 +58,8 @@ from caltest.estimators import (
     Estimator,
     ExcessBrierScore,
     ExcessLogScore,
+    GroupMaximum,
+    GroupSKCE,
     HosmerLemeshow,
     LogLikelihoodRatio,
     LogScoreZ,
@@ -65,8 +69,12 @@ from caltest.estimators import (
     ResidualMean,
     ResidualSpread,
     Spiegelhalter,
+    WeightedSKCE,
     cox_calibration,
+    one_per_cluster,
 )
+from caltest.group_result import GroupCalibrationTestResult, GroupResult
+from caltest.group_test import GroupCalibrationTest, calibration_by_group
 from caltest.intervals import distribution_free_interval, skce_interval
 from caltest.kernels import (
     MMD,
@@ -96,6 +104,8 @@ from caltest.named_tests import (
     AsymptoticCMETest,
     AsymptoticSKCETest,
     CertifiedCrossSKCETest,
+    ClusterLikelihoodRatioTest,
+    ClusterSKCETest,
     ConditionalSpectralSKCETest,
     ConsistencyTest,
     CrossSKCETest,
@@ -114,6 +124,7 @@ from caltest.noise_floor import NoiseFloor, noise_floor
 from caltest.nulls import (
     ArconesGineBootstrap,
     BinnedEquivalenceBound,
+    ClusterBootstrap,
     ConditionalMonteCarlo,
     ConditionalSpectralNull,
     ConsistencyResampling,
@@ -162,6 +173,7 @@ from caltest.predictions import (
     top_label,
 )
 from caltest.result import CalibrationTestResult, ComponentResult, ConfidenceInterval
+from caltest.sequential import SequentialCalibrationTest, SequentialTestResult
 from caltest.studies import PowerCurve, PowerResult, SampleSize, power, power_curve, sample_size
 
 __version__ = "0.1.0"
@@ -192,6 +204,11 @@ __all__ = [
     "Cityblock",
     "ClasswiseECE",
     "ClosedFormMissing",
+    "ClusterBootstrap",
+    "ClusterLikelihoodRatio",
+    "ClusterLikelihoodRatioTest",
+    "ClusterSKCE",
+    "ClusterSKCETest",
     "ComponentResult",
     "ConditionalMonteCarlo",
     "ConditionalSpectralNull",
@@ -230,6 +247,11 @@ __all__ = [
     "GammaNull",
     "GammaSKCETest",
     "GaussianKernel",
+    "GroupCalibrationTest",
+    "GroupCalibrationTestResult",
+    "GroupMaximum",
+    "GroupResult",
+    "GroupSKCE",
     "HosmerLemeshow",
     "HosmerLemeshowTest",
     "HotellingNull",
@@ -279,6 +301,8 @@ __all__ = [
     "SampleSize",
     "ScoreCMETest",
     "ScoreDecomposition",
+    "SequentialCalibrationTest",
+    "SequentialTestResult",
     "SpectralNull",
     "SpectralSKCETest",
     "Spiegelhalter",
@@ -295,6 +319,8 @@ __all__ = [
     "UniformBinning",
     "Wasserstein",
     "Wasserstein1",
+    "WeightedSKCE",
+    "calibration_by_group",
     "calibration_test",
     "classwise",
     "confidence_errors",
@@ -304,6 +330,7 @@ __all__ = [
     "load_digits_predictions",
     "median_bandwidth",
     "noise_floor",
+    "one_per_cluster",
     "pit_values",
     "power",
     "power_curve",

@@ -374,3 +374,15 @@ def switch(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name}: got {value!r}, wanted True or False")
     return bool(value)
+
+
+def observation_weights(data: ArrayLike, name: str = "weights") -> FloatArray:
+    """Weights (n,) of at least 0, not all 0, scaled so that the largest is 1."""
+    weights = real_array(data, name, ndim=1)
+    if weights.min() < 0.0:
+        i = int(np.argmin(weights))
+        raise ValueError(f"{name}: got {weights[i]:.6g} at row {i}, wanted numbers of at least 0")
+    largest = float(weights.max())
+    if largest == 0.0:
+        raise ValueError(f"{name}: got only zeros, wanted some that are positive")
+    return read_only(weights / largest, np.float64)

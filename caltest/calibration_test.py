@@ -54,6 +54,7 @@ class CalibrationTest:
         if not isinstance(self.null, Null):
             raise TypeError(f"null: got {self.null!r}, wanted a null such as ConditionalMonteCarlo()")
         self.null.check_estimator(self.estimator)
+        self.null.check_clusters(self.estimator)
 
     def __call__(
         self, predictions: ArrayLike, targets: ArrayLike, *, rng: Any = None, progress: bool = False
@@ -162,4 +163,5 @@ class CalibrationTest:
             notes=(*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes),
             components=outcome.components,
             finding=outcome.finding,
+            assumes=estimator.assumptions,
         )

@@ -2,11 +2,23 @@
 
 from typing import Literal
 
+from caltest._types import ArrayLike
 from caltest.calibration_test import CalibrationTest
-from caltest.estimators import SKCE, UCME, BlockSKCE, CrossSKCE, Estimator, LogLikelihoodRatio, Omnibus
+from caltest.estimators import (
+    SKCE,
+    UCME,
+    BlockSKCE,
+    ClusterLikelihoodRatio,
+    ClusterSKCE,
+    CrossSKCE,
+    Estimator,
+    LogLikelihoodRatio,
+    Omnibus,
+)
 from caltest.kernels import PairKernel, ProductKernel
 from caltest.nulls import (
     ArconesGineBootstrap,
+    ClusterBootstrap,
     ConditionalMonteCarlo,
     ConditionalSpectralNull,
     ConsistencyResampling,
@@ -14,6 +26,7 @@ from caltest.nulls import (
     CrossNormalNull,
     CrossSaddlepointNull,
     DistributionFreeBound,
+    EValueBound,
     GammaNull,
     HotellingNull,
     ImportanceSampling,
@@ -181,6 +194,40 @@ class MultiplierSKCETest(CalibrationTest):
 
     def __init__(self, kernel: PairKernel, n_resamples: int = 1000, *, multiplier: Multiplier = "rademacher") -> None:
         super().__init__(SKCE(kernel), MultiplierBootstrap(n_resamples, multiplier))
+
+
+class ClusterSKCETest(CalibrationTest):
+    """Unbiased SKCE of the pairs between clusters, with a random sign for each cluster. See ``ClusterBootstrap``.
+
+    For outcomes that depend on each other within clusters: patients, households, days.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ct.ClusterSKCETest(p.default_kernel(), np.arange(899) // 3, n_resamples=99)(p, y, rng=1).pvalue
+    0.01
+    """
+
+    def __init__(self, kernel: PairKernel, clusters: ArrayLike, n_resamples: int = 1000) -> None:
+        super().__init__(ClusterSKCE(kernel, clusters), ClusterBootstrap(n_resamples))
+
+
+class ClusterLikelihoodRatioTest(CalibrationTest):
+    """Bound of the p-value for any dependence within clusters. See ``ClusterLikelihoodRatio``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> ct.ClusterLikelihoodRatioTest(np.arange(899) // 3)(p, y).pvalue < 1e-9
+    True
+    """
+
+    def __init__(self, clusters: ArrayLike) -> None:
+        super().__init__(ClusterLikelihoodRatio(clusters), EValueBound())
 
 
 class SpectralSKCETest(CalibrationTest):

@@ -149,6 +149,9 @@ class CalibrationTestResult:
     effect_size
         The size of the error in units that do not grow with n, or None where it is not known.
 
+    assumes
+        What no test can check.
+
     Examples
     --------
     >>> import caltest as ct
@@ -182,6 +185,8 @@ class CalibrationTestResult:
     finding: str | None = None
     question: str = "calibration"
     effect_size: EffectSize | None = None
+
+    assumes: str = ASSUMPTIONS
 
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
         """Interval for the squared calibration error, or for the difference of two, from the standard error.
@@ -261,7 +266,7 @@ class CalibrationTestResult:
                 "Predictions": self.predictions + ("" if self.n_used == self.n else f" ({self.n_used} used)"),
                 "Estimator": self.estimator,
                 "Null": self.null,
-                "Assumes": ASSUMPTIONS,
+                "Assumes": self.assumes,
             }
         )
         numbers = {"Estimate": f"{self.estimate:.6g}" + (" (SKCE with the kernel k)" if self.components else "")}

@@ -199,6 +199,10 @@ def estimators(sample, kernel):
         ct.BlockSKCE(kernel, block_size=3, unbiased=False),
         ct.UCME(kernel, sample.predictions.take(slice(0, 3)), sample.targets[:3]),
         ct.CrossSKCE(kernel),
+        ct.WeightedSKCE(kernel, np.arange(N) % 3),
+        ct.GroupSKCE(kernel, np.arange(N) // 5),
+        ct.GroupMaximum(ct.SKCE(kernel), np.arange(N) // 5),
+        ct.ClusterSKCE(kernel, np.arange(N) // 3),
     ]
     if isinstance(kernel, ct.ProductKernel):
         made.append(ct.LowRankSKCE(kernel, rank=5, rng=1).resolve(sample.predictions))
@@ -208,7 +212,7 @@ def estimators(sample, kernel):
     else:
         made += [ct.ExcessLogScore(), ct.ExcessBrierScore(), ct.LogScoreZ(), ct.Spiegelhalter()]
     if alternatives_for(sample.predictions) is not None:
-        made.append(ct.LogLikelihoodRatio())
+        made += [ct.LogLikelihoodRatio(), ct.ClusterLikelihoodRatio(np.arange(N) // 3)]
     if isinstance(sample.predictions, FinitePredictions) and not isinstance(sample.predictions, ct.QuantileForecast):
         made += [
             ct.ECE(ct.UniformBinning(4)),

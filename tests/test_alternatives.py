@@ -168,3 +168,35 @@ def test_words_for_counts_say_the_right_direction(predictions):
         else:
             assert "too wide" in alternative.finding
             assert counts.var() < predictions.variance[0]
+
+
+@pytest.mark.parametrize(
+    "predictions",
+    [
+        ct.Categorical(P),
+        ct.Bernoulli([0.2, 0.0, 0.9]),
+        ct.Poisson([0.4, 1.1, 0.0]),
+        ct.Normal([0.0, 1.0, -2.0], [1.0, 0.5, 3.0]),
+        ct.Gamma([1.0, 4.0, 2.5], [1.0, 0.5, 2.0]),
+        ct.MvNormal(np.arange(6.0).reshape(3, 2), [[1.0, 2.0], [0.5, 0.1], [1.0, 1.0]]),
+    ],
+    ids=lambda p: p.family,
+)
+def test_ratios_of_a_sample_are_sums_over_its_observations(predictions, monkeypatch):
+    monkeypatch.setattr(counts_module, "TABLE", 10)
+    alternatives = alternatives_for(predictions)
+    y = predictions.sample(8)
+    terms = alternatives.log_ratio_terms(y)
+    assert terms.shape == (len(alternatives.members), 3)
+    assert terms.sum(axis=1) == pytest.approx(alternatives.log_ratios(y[None])[:, 0], rel=1e-12, abs=1e-12)
+    for i in range(3):
+        alone = alternatives_for(predictions.take(slice(i, i + 1))).log_ratio_terms(y[i : i + 1])
+        assert terms[:, i] == pytest.approx(alone[:, 0], rel=1e-12, abs=1e-12)
+
+
+def test_rows_of_single_precision_are_normalised():
+    """Rounding of the sums of rows, 1e-7 each, does not add up."""
+    p = np.tile(P, (1000, 1)) * (1.0 + 5e-7)
+    y = np.random.default_rng(9).integers(0, 3, 3000)
+    ratios = [alternatives_for(ct.Categorical(one)).log_ratios(y[None])[:, 0] for one in (p, np.tile(P, (1000, 1)))]
+    assert ratios[0] == pytest.approx(ratios[1], abs=1e-9)

@@ -6,40 +6,30 @@ from pathlib import Path
 import caltest
 
 PACKAGE = Path(caltest.__file__).parent
+BASICS = ["_types", "_chunks", "_arrays", "_jit", "_numerics", "_progress", "_threads", "_jobs"]
+LAWS = ["_pearson", "_tails", "_brownian"]
+TESTS = [
+    "calibration_test",
+    "calibration_accumulator",
+    "named_tests",
+    "classical_tests",
+    "margin_tests",
+    "default_test",
+]
 LAYERS = [
-    [
-        "_types",
-        "_chunks",
-        "_arrays",
-        "_jit",
-        "_numerics",
-        "_pearson",
-        "_progress",
-        "_threads",
-        "_jobs",
-        "_tails",
-        "_brownian",
-    ],
+    [*BASICS, *LAWS],
     ["_loops"],
-    ["_validation"],
+    ["_validation", "_groups"],
     ["_questions", "_effect_size"],
-    ["result"],
+    ["result", "group_result"],
     ["kernels"],
     ["predictions"],
     ["hstatistics", "alternatives", "binning", "datasets"],
     ["estimators"],
     ["decompositions"],
     ["nulls"],
-    [
-        "calibration_test",
-        "calibration_accumulator",
-        "named_tests",
-        "classical_tests",
-        "margin_tests",
-        "default_test",
-        "noise_floor",
-    ],
-    ["generators", "_tables", "intervals"],
+    [*TESTS, "group_test", "noise_floor"],
+    ["generators", "_tables", "intervals", "sequential"],
     ["studies"],
     ["plots"],
     ["cli"],

@@ -242,12 +242,16 @@ def test_draws_do_not_depend_on_how_many_are_taken_at_once(case):
     assert np.array_equal(parts, sample.predictions.sample(7, 7))
 
 
-def test_order_matters_to_blocks_and_halves_only(case):
+OF_ROWS = ct.BlockSKCE, ct.CrossSKCE, ct.WeightedSKCE, ct.GroupSKCE, ct.ClusterSKCE, ct.ClusterLikelihoodRatio
+
+
+def test_order_matters_to_what_belongs_to_rows_only(case):
+    """Blocks, halves, and weights and groups that are given for the rows."""
     sample, kernel = case
     shuffled = sample.take(np.random.default_rng(6).permutation(N))
     for estimator in estimators(sample, kernel):
         same = estimator(shuffled.predictions, shuffled.targets)
-        if isinstance(estimator, (ct.BlockSKCE, ct.CrossSKCE)):
+        if isinstance(estimator, OF_ROWS):
             assert same != pytest.approx(estimator(sample.predictions, sample.targets), rel=1e-6)
         else:
             assert same == pytest.approx(estimator(sample.predictions, sample.targets), rel=1e-11, abs=1e-14)

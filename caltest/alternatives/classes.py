@@ -26,7 +26,8 @@ class ClassAlternatives(Alternatives):
     """Other temperatures, labels at random, and too many labels of one class: a third of the weight each."""
 
     def __init__(self, law: FinitePredictions) -> None:
-        self._p = np.ascontiguousarray(law.probabilities)
+        # Rows that sum to 1 only up to the rounding of single precision would add up over many observations.
+        self._p = np.ascontiguousarray(law.probabilities / law.probabilities.sum(axis=1, keepdims=True))
         k = law.n_classes
         self.members = (
             *(_temperature(T, len(TEMPERATURES)) for T in TEMPERATURES),
@@ -72,6 +73,14 @@ class ClassAlternatives(Alternatives):
         parts = list(ranges(n_redraws, max(1, LABELS_AT_ONCE // n)))
         sums = threaded(lambda part: self._sums(labels[part]), parts, len(parts), "likelihood", work=8.0 * labels.size)
         return np.concatenate(list(sums), axis=1)
+
+    def log_ratio_terms(self, targets: Array) -> FloatArray:
+        """Entries of the tables; of classes that are too frequent, gains of the observed class."""
+        n, k = self._p.shape
+        rows, labels = np.arange(n), np.asarray(targets)
+        shifted = np.zeros((len(SHARES), k, n)) + np.log1p(-np.array(SHARES))[:, None, None]
+        shifted[:, labels, rows] += self._gains[rows, labels].T
+        return np.concatenate([self._tables[rows, labels].T, shifted.reshape(-1, n)])
 
     def _sums(self, labels: Array) -> FloatArray:
         shifted = tables_by_label(self._gains, labels)

@@ -55,6 +55,14 @@ class CountAlternatives(Alternatives):
             sums += gathered_tables(self._tables(part, values), np.ascontiguousarray(labels[:, part]))
         return sums.T
 
+    def log_ratio_terms(self, targets: Array) -> FloatArray:
+        """Entries of the tables, for some of the predictions at a time."""
+        counts, labels = np.unique(targets, return_inverse=True)
+        values = counts.astype(np.float64)
+        parts = list(ranges(labels.size, max(1, TABLE // (counts.size * len(self._laws)))))
+        rows = [self._tables(part, values)[np.arange(part.stop - part.start), labels[part]] for part in parts]
+        return np.concatenate(rows).T
+
     def _tables(self, part: slice, counts: FloatArray) -> FloatArray:
         """``log(Q / P)`` of counts (U,), (n, U, K); 0 where both are 0."""
         logs = self._law.take(part).log_probabilities(counts)

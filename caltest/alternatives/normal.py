@@ -46,6 +46,15 @@ class NormalAlternatives(Alternatives):
         scaled = 0.5 * (1.0 - 1.0 / scales**2) * squares - n * self._d * np.log(scales)
         return np.concatenate([shifted, scaled])
 
+    def log_ratio_terms(self, targets: Array) -> FloatArray:
+        """From the scores."""
+        z = scores_of(self._predictions, targets[None])[0]
+        vectors = z[:, None] if z.ndim == 1 else z
+        shifted = self._shifts[:, None] * vectors[:, self._coordinates].T - np.square(self._shifts)[:, None] / 2.0
+        scales = np.array(SCALES)[:, None]
+        scaled = 0.5 * (1.0 - 1.0 / scales**2) * np.square(vectors).sum(axis=1) - self._d * np.log(scales)
+        return np.concatenate([shifted, scaled])
+
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
         """Targets whose scores are normal with another mean or scale."""
         law, n = self._predictions.law, len(self._predictions)

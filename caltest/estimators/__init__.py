@@ -12,9 +12,11 @@ from caltest.estimators.classical import (
     cox_calibration,
 )
 from caltest.estimators.classwise_ece import ClasswiseECE
+from caltest.estimators.clusters import ClusterLikelihoodRatio, ClusterSKCE, one_per_cluster
 from caltest.estimators.cross import CrossSKCE, OutcomeTerms
 from caltest.estimators.debiased_ece import DebiasedSquaredECE
 from caltest.estimators.ece import ECE, MCE
+from caltest.estimators.groups import GroupMaximum, GroupSKCE
 from caltest.estimators.joint import JointEstimator
 from caltest.estimators.likelihood_ratio import LogLikelihoodRatio
 from caltest.estimators.low_rank import LowRankSKCE
@@ -26,6 +28,7 @@ from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, Residual
 from caltest.estimators.skce import SKCE, BlockSKCE
 from caltest.estimators.textbook import HasTextbookLaw, TextbookTail
 from caltest.estimators.ucme import UCME
+from caltest.estimators.weighted import WeightedSKCE
 
 __all__ = [
     "ECCE",
@@ -38,6 +41,8 @@ __all__ = [
     "BlockSKCE",
     "BoundedEstimator",
     "ClasswiseECE",
+    "ClusterLikelihoodRatio",
+    "ClusterSKCE",
     "CoxCalibration",
     "CoxCalibrationResult",
     "CrossSKCE",
@@ -46,6 +51,8 @@ __all__ = [
     "Estimator",
     "ExcessBrierScore",
     "ExcessLogScore",
+    "GroupMaximum",
+    "GroupSKCE",
     "HasTextbookLaw",
     "HosmerLemeshow",
     "JointEstimator",
@@ -64,5 +71,7 @@ __all__ = [
     "TextbookTail",
     "UStatistic",
     "VectorMean",
+    "WeightedSKCE",
     "cox_calibration",
+    "one_per_cluster",
 ]

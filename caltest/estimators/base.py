@@ -13,6 +13,7 @@ from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import switch
 from caltest.kernels import PairKernel
 from caltest.predictions import MEDIAN_OF, Predictions, Sample, as_predictions, as_sample
+from caltest.result import ASSUMPTIONS
 
 
 class Estimator(ABC):
@@ -27,6 +28,9 @@ class Estimator(ABC):
 
     effect_unit: ClassVar[str] = "estimate above its mean if calibrated"
     """What ``effect_size`` is, unless the estimator has one of its own."""
+
+    is_clustered: ClassVar[bool] = False
+    """Whether outcomes may depend on each other within clusters."""
 
     def __call__(self, predictions: ArrayLike, targets: ArrayLike, *, progress: bool = False) -> float:
         """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here.
@@ -91,6 +95,11 @@ class Estimator(ABC):
         if self.two_sided:
             mean = 0.0
         return None if mean is None else EffectSize(estimate - mean, self.effect_unit)
+
+    @property
+    def assumptions(self) -> str:
+        """What a test with this estimator assumes of the data, besides what it tests."""
+        return ASSUMPTIONS
 
     @abstractmethod
     def describe(self, predictions: Predictions) -> str:

@@ -16,7 +16,7 @@ from caltest._loops import redraws
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray, IntArray
-from caltest.hstatistics.places import Places, kernel_tiles, total_of_tiles
+from caltest.hstatistics.places import PairsKernel, Places, kernel_tiles, total_of_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel, TargetKernel
 from caltest.predictions import CountPredictions, FinitePredictions, Predictions
@@ -65,7 +65,7 @@ def outcomes_of(target_kernel: TargetKernel, predictions: Predictions, targets: 
 
 
 def label_pair_sums(
-    kernels: Sequence[PredictionKernel], predictions: Predictions, outcomes: Outcomes, places: Places
+    kernels: Sequence[PairsKernel], predictions: Predictions, outcomes: Outcomes, places: Places
 ) -> FloatArray:
     """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and redraws, (L, B).
 
@@ -105,14 +105,14 @@ def features_are_faster(outcomes: Outcomes, rank: int) -> bool:
 
 
 def _feature_sums(
-    kernels: Sequence[PredictionKernel], predictions: Predictions, outcomes: Outcomes, root: FloatArray, places: Places
+    kernels: Sequence[PairsKernel], predictions: Predictions, outcomes: Outcomes, root: FloatArray, places: Places
 ) -> FloatArray:
     """Matrix products, for labels that often change."""
     means = outcomes.probabilities @ root.T
 
     def tile_sums(place: Place) -> FloatArray:
         rows, columns = place
-        values = kernel_tiles(kernels, predictions.take(rows), predictions.take(columns))
+        values = kernel_tiles(kernels, predictions, place)
         if rows == columns:
             values = np.triu(values, k=1)
         return _tile_sums_by_features(values, root, means, outcomes.labels, place)
@@ -147,7 +147,7 @@ def _features(root: FloatArray, means: FloatArray, labels: Array) -> FloatArray:
 
 
 def _listed_sums(
-    kernels: Sequence[PredictionKernel],
+    kernels: Sequence[PairsKernel],
     predictions: Predictions,
     outcomes: Outcomes,
     matrix: FloatArray | None,
@@ -165,7 +165,7 @@ def _listed_sums(
 
     def tile_sums(place: Place) -> tuple[slice, slice, FloatArray, FloatArray, FloatArray]:
         rows, columns = place
-        values = kernel_tiles(kernels, predictions.take(rows), predictions.take(columns))
+        values = kernel_tiles(kernels, predictions, place)
         if rows == columns:
             values[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = 0.0
         across, down = values @ anchors[columns], values.swapaxes(1, 2) @ anchors[rows]

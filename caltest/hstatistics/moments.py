@@ -43,7 +43,7 @@ def standard_deviations(kernels: Sequence[ProductKernel], predictions: Predictio
 
     def tile_sums(place: Place) -> FloatArray:
         rows, columns = place
-        weights = kernel_tiles(prediction_kernels, predictions.take(rows), predictions.take(columns))
+        weights = kernel_tiles(prediction_kernels, predictions, place)
         np.square(weights, out=weights)
         tile = traces.tile(rows, columns)
         return np.asarray(np.einsum("lij,ij->l", weights, np.triu(tile, k=1) if rows == columns else tile))

@@ -9,9 +9,9 @@ from caltest._loops.members import redrawn_sums
 from caltest._loops.stacks import redraws_last
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
-from caltest.hstatistics.places import Places, kernel_tiles, total_of_tiles
+from caltest.hstatistics.places import PairsKernel, Places, kernel_tiles, total_of_tiles
 from caltest.hstatistics.tiles import Place
-from caltest.kernels import GaussianKernel, PredictionKernel, ProductKernel, TargetKernel
+from caltest.kernels import GaussianKernel, ProductKernel, TargetKernel
 from caltest.kernels.forms import form_of
 from caltest.predictions import Normal, Predictions
 
@@ -20,7 +20,7 @@ NUMBERS_AT_ONCE = 2**18
 
 
 def number_pair_sums(
-    kernels: Sequence[PredictionKernel],
+    kernels: Sequence[PairsKernel],
     target_kernel: TargetKernel,
     predictions: Predictions,
     targets: Array,
@@ -37,7 +37,7 @@ def _is_gaussian(kernel: TargetKernel) -> bool:
 
 
 def _pair_sums_normal(
-    kernels: Sequence[PredictionKernel],
+    kernels: Sequence[PairsKernel],
     target_kernel: TargetKernel,
     predictions: Predictions,
     targets: Array,
@@ -54,7 +54,7 @@ def _pair_sums_normal(
 
     def tile_sums(place: Place) -> FloatArray:
         rows, columns = place
-        values = kernel_tiles(kernels, predictions.take(rows), predictions.take(columns))
+        values = kernel_tiles(kernels, predictions, place)
         if rows == columns:
             values = np.triu(values, k=1)
         both = law.take(rows).expected_kernel2(target_kernel, law.take(columns))
@@ -68,7 +68,7 @@ def _pair_sums_normal(
 
 
 def _pair_sums_by_terms(
-    kernels: Sequence[PredictionKernel],
+    kernels: Sequence[PairsKernel],
     target_kernel: TargetKernel,
     predictions: Predictions,
     targets: Array,
@@ -80,7 +80,7 @@ def _pair_sums_by_terms(
     def tile_sums(place: Place) -> FloatArray:
         rows, columns = place
         left, right = predictions.take(rows), predictions.take(columns)
-        weights = kernel_tiles(kernels, left, right)
+        weights = kernel_tiles(kernels, predictions, place)
         if rows == columns:
             weights = np.triu(weights, k=1)
         left, right = left.law, right.law

@@ -1,6 +1,7 @@
 """Tiles that cover all pairs of observations, and the kernels of predictions on them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -63,11 +64,26 @@ def total_of_tiles(tile_sums: Callable[[Place], FloatArray], places: Places) -> 
     return total
 
 
-def kernel_tiles(kernels: Sequence[PredictionKernel], left: Predictions, right: Predictions) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class ObservationKernel:
+    """``k_P(p_i, p_j) (r_i . r_j)`` with factors r of the observations, (n, R): weights, or memberships of groups."""
+
+    kernel: PredictionKernel
+    factors: FloatArray
+
+
+PairsKernel = PredictionKernel | ObservationKernel
+"""What is summed over the pairs of one sample."""
+
+
+def kernel_tiles(kernels: Sequence[PairsKernel], predictions: Predictions, place: Place) -> FloatArray:
     """Tiles of the kernels of predictions, (L, r, c); each metric is computed once."""
+    rows, columns = place
+    left, right = predictions.take(rows), predictions.take(columns)
     distances: dict[Metric, FloatArray] = {}
     tiles = np.empty((len(kernels), len(left), len(right)))
-    for one, kernel in enumerate(kernels):
+    for one, owner in enumerate(kernels):
+        kernel = owner.kernel if isinstance(owner, ObservationKernel) else owner
         if isinstance(kernel, RadialKernel):
             if kernel.metric not in distances:
                 distances[kernel.metric] = left.distance(kernel.metric, right)
@@ -75,4 +91,6 @@ def kernel_tiles(kernels: Sequence[PredictionKernel], left: Predictions, right: 
             kernel.of_distance(tiles[one])
         else:
             tiles[one] = kernel.tile(left, right)
+        if isinstance(owner, ObservationKernel):
+            tiles[one] *= owner.factors[rows] @ owner.factors[columns].T
     return tiles

@@ -14,7 +14,15 @@ from caltest._types import Array, FloatArray
 from caltest.hstatistics.labels import label_diagonal_sums, label_pair_sums, outcomes_of
 from caltest.hstatistics.lines import Line, on_a_line
 from caltest.hstatistics.numbers import number_diagonal_sums, number_pair_sums
-from caltest.hstatistics.places import Places, block_tiles, n_upper_tiles, tile_size, upper_tiles
+from caltest.hstatistics.places import (
+    ObservationKernel,
+    PairsKernel,
+    Places,
+    block_tiles,
+    n_upper_tiles,
+    tile_size,
+    upper_tiles,
+)
 from caltest.kernels import PairKernel, ProductKernel, TargetKernel
 from caltest.predictions import Predictions, Sample
 
@@ -122,8 +130,32 @@ def _pair_sums_on_a_line(line: Line, targets: Array) -> FloatArray:
 
 def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, targets: Array, places: Places) -> FloatArray:
     """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and targets, (L, B)."""
-    target_kernel = kernels[0].target_kernel
-    prediction_kernels = [kernel.prediction_kernel for kernel in kernels]
+    return _sums_of_pairs(
+        [one.prediction_kernel for one in kernels], kernels[0].target_kernel, predictions, targets, places
+    )
+
+
+def factored_pair_sums(kernel: PairKernel, factors: FloatArray, predictions: Predictions, targets: Array) -> FloatArray:
+    """``sum_{i<j} (r_i . r_j) h_ij`` with factors r (n, R) of the observations, for each of the targets (B, n), (B,).
+
+    Time that of ``redrawn_means`` and O(n**2 R).
+    """
+    n, tile = len(predictions), tile_size(predictions)
+    total = np.zeros(targets.shape[0])
+    for one in kernel.products:
+        places = upper_tiles(n, tile), n_upper_tiles(n, tile)
+        factored = ObservationKernel(one.prediction_kernel, factors)
+        total += _sums_of_pairs([factored], one.target_kernel, predictions, targets, places)[0]
+    return total
+
+
+def _sums_of_pairs(
+    prediction_kernels: Sequence[PairsKernel],
+    target_kernel: TargetKernel,
+    predictions: Predictions,
+    targets: Array,
+    places: Places,
+) -> FloatArray:
     outcomes = outcomes_of(target_kernel, predictions, targets)
     if outcomes is None:
         return number_pair_sums(prediction_kernels, target_kernel, predictions, targets, places)

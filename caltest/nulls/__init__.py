@@ -3,6 +3,7 @@
 from caltest.nulls.base import Null, Outcome, SummableNull
 from caltest.nulls.binned_margin import BinnedEquivalenceBound
 from caltest.nulls.bootstrap import ArconesGineBootstrap
+from caltest.nulls.clusters import ClusterBootstrap
 from caltest.nulls.conditional_spectral import ConditionalSpectralNull
 from caltest.nulls.consistency import ConsistencyResampling
 from caltest.nulls.cross_normal import CrossNormalNull
@@ -23,6 +24,7 @@ from caltest.nulls.textbook import TextbookNull
 __all__ = [
     "ArconesGineBootstrap",
     "BinnedEquivalenceBound",
+    "ClusterBootstrap",
     "ConditionalMonteCarlo",
     "ConditionalSpectralNull",
     "ConsistencyResampling",

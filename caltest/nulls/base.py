@@ -41,6 +41,18 @@ class Null(ABC):
     question: ClassVar[str] = "calibration"
     """What is tested, a key of ``caltest._questions.QUESTIONS``."""
 
+    allows_clusters: ClassVar[bool] = False
+    """Whether p-values are right for outcomes that depend on each other within clusters."""
+
+    def check_clusters(self, estimator: Estimator) -> None:
+        """Raise ``TypeError`` for an estimator of clusters unless the null is right for them."""
+        if estimator.is_clustered and not self.allows_clusters:
+            raise self._illegal(
+                estimator,
+                "an estimator of independent outcomes; clusters need ClusterBootstrap() for ClusterSKCE, EValueBound() "
+                "for ClusterLikelihoodRatio, or one_per_cluster(predictions, targets, clusters) and any test",
+            )
+
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise ``TypeError`` unless the null applies to the estimator; by default it applies to all."""
 

@@ -32,6 +32,7 @@ class EValueBound(Null):
 
     pvalue_kind = "bound"
     statistic_name = "the estimate"
+    allows_clusters = True
 
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise unless the estimator is a likelihood ratio."""

@@ -126,6 +126,10 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         values = self._values(estimator, sample, streams(rng, self.n_resamples), observed=False)
         return np.array(values[0])
 
+    def values(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> FloatArray:
+        """Numbers (J, B + 1) of a resolved estimator: those of the observed targets first, then those of redraws."""
+        return self._values(estimator, sample, streams(rng, self.n_resamples))
+
     def _values(self, estimator: Estimator, sample: Sample, some: list[Stream], observed: bool = True) -> FloatArray:
         """Numbers (J, B) of the estimator for the observed targets, if they are asked for, and for redraws of them."""
         predictions = sample.predictions

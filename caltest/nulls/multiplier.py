@@ -14,7 +14,8 @@ from caltest.nulls.bootstrap import WeightedBootstrap, columns_of_streams
 Multiplier = Literal["rademacher", "gaussian"]
 
 
-def _signs(generator: np.random.Generator, multipliers: FloatArray) -> None:
+def draw_signs(generator: np.random.Generator, multipliers: FloatArray) -> None:
+    """Fill columns (n, B) with random signs -1 and 1."""
     multipliers[:] = np.where(generator.integers(2, size=multipliers.shape[::-1], dtype=np.int8) == 0, -1.0, 1.0).T
 
 
@@ -22,7 +23,7 @@ def _normal_numbers(generator: np.random.Generator, multipliers: FloatArray) -> 
     multipliers[:] = generator.standard_normal(multipliers.shape[::-1]).T
 
 
-DRAW = {"rademacher": _signs, "gaussian": _normal_numbers}
+DRAW = {"rademacher": draw_signs, "gaussian": _normal_numbers}
 
 FEW: dict[Multiplier, str] = {
     "rademacher": "up to 9 %, or 7 % for n = 50,",

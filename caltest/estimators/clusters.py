@@ -1,0 +1,211 @@
+"""Estimates that allow for outcomes that depend on each other within clusters: patients, households, days."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._groups import labels_of
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest._validation import same_length
+from caltest.alternatives import alternatives_for
+from caltest.estimators.base import RedrawnEstimator, kernel_notes
+from caltest.estimators.likelihood_ratio import LogLikelihoodRatio
+from caltest.hstatistics.clusters import Clusters, between_pair_sums
+from caltest.kernels import PairKernel
+from caltest.kernels.product import check_pair_kernel
+from caltest.predictions import Predictions, as_sample
+
+ASSUMPTIONS = (
+    "outcomes independent between clusters given the predictions, of any dependence within; not used to fit the model"
+)
+"""What no test can check."""
+
+
+def as_clusters(data: ArrayLike) -> Clusters:
+    """Clusters from (n,) labels; ``ValueError`` for missing ones, or fewer than two clusters."""
+    if isinstance(data, Clusters):
+        return data
+    labels, codes = labels_of(data, "clusters")
+    if len(labels) < 2:
+        raise ValueError("clusters: got one cluster of all observations, wanted at least 2, which are independent")
+    return Clusters(codes, len(labels))
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSKCE(RedrawnEstimator):
+    """Mean of h over the pairs of observations in different clusters.
+
+    Outcomes in the same cluster may depend on each other; the pairs of them are left out, so that the estimate has mean
+    0 if predictions are calibrated, for any dependence within clusters.
+
+    Parameters
+    ----------
+    kernel
+        Product of a kernel of predictions and a kernel of targets.
+    clusters
+        (n,) array-like of labels.
+
+    Raises
+    ------
+    ValueError
+        For missing labels or a single cluster; at the call for another number of predictions.
+
+    Notes
+    -----
+    For ``ClusterBootstrap``, as ``ClusterSKCETest(kernel, clusters)``: redraws that are independent within clusters
+    are refused (``TypeError``). With clusters of one observation each it is ``SKCE``. Time O(n**2 k), memory O(n k).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), bandwidth=1.0), ct.DeltaKernel())
+    >>> p, y = [0.2, 0.3, 0.6, 0.7], [1, 1, 0, 0]
+    >>> round(ct.ClusterSKCE(kernel, ["a", "a", "b", "b"])(p, y), 6)
+    -0.650506
+    """
+
+    kernel: PairKernel
+    clusters: ArrayLike = field(repr=False)
+    is_clustered = True
+
+    def __post_init__(self) -> None:
+        check_pair_kernel(self.kernel)
+        object.__setattr__(self, "clusters", as_clusters(self.clusters))
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise unless there is a cluster for each prediction."""
+        same_length(len(predictions), len(self.clusters), "clusters")
+
+    def resolve(self, predictions: Predictions) -> Self:
+        """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
+        return replace(self, kernel=self.kernel.resolve(predictions))
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Estimates for many targets (B, n)."""
+        sums = between_pair_sums(self.kernel, self.clusters, predictions, targets)
+        return np.asarray(sums / self.clusters.n_pairs_between)
+
+    @property
+    def assumptions(self) -> str:
+        """Independence between clusters only."""
+        return ASSUMPTIONS
+
+    def notes(self, n: int) -> tuple[str, ...]:
+        """Notes on the bandwidth and the matrices of the kernel."""
+        return kernel_notes(self.kernel, n)
+
+    def describe(self, predictions: Predictions) -> str:
+        """What is estimated, in one line."""
+        return f"SKCE (unbiased, pairs between {self.clusters.n_clusters} clusters), k = {self.kernel.describe()}"
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterLikelihoodRatio(LogLikelihoodRatio):
+    """``log E`` with ``E = sum_k w_k prod_c mean_{i in c} Q_k(Y_i | P_i) / P_i(Y_i)``, c over clusters.
+
+    It is the mean of the likelihood ratios of ``LogLikelihoodRatio`` for one observation of each cluster, over all
+    choices. Each ratio has mean 1 if the predictions are calibrated, so E has mean 1 for any dependence of outcomes
+    within clusters, and ``1 / E`` bounds a p-value (``EValueBound``).
+
+    Parameters
+    ----------
+    clusters
+        (n,) array-like of labels.
+
+    Raises
+    ------
+    ValueError
+        For missing labels or a single cluster; at the call for another number of predictions.
+    TypeError
+        For families without known likelihood ratios.
+
+    Notes
+    -----
+    Time O(n K) for K alternatives.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> estimator = ct.ClusterLikelihoodRatio(np.arange(899) // 3)
+    >>> ct.CalibrationTest(estimator, ct.EValueBound())(p, y).pvalue < 1e-9
+    True
+    """
+
+    clusters: ArrayLike = field(repr=False)
+    is_clustered = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clusters", as_clusters(self.clusters))
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise unless there is a cluster for each prediction, of a family with likelihood ratios."""
+        super().check(predictions)
+        same_length(len(predictions), len(self.clusters), "clusters")
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """``log E`` for many targets, (B,)."""
+        alternatives = alternatives_for(predictions)
+        assert alternatives is not None
+        order = np.argsort(self.clusters.codes, kind="stable")
+        sizes = self.clusters.sizes
+        starts = np.cumsum(sizes) - sizes
+        logs = []
+        for y in targets:
+            terms = alternatives.log_ratio_terms(y)[:, order]
+            means = np.logaddexp.reduceat(terms, starts, axis=1) - np.log(sizes)
+            logs.append(np.logaddexp.reduce(means.sum(axis=1) + alternatives.log_weights))
+        return np.array(logs)
+
+    @property
+    def assumptions(self) -> str:
+        """Independence between clusters only."""
+        return ASSUMPTIONS
+
+    def describe(self, predictions: Predictions) -> str:
+        """What is estimated, in one line."""
+        ratio = super().describe(predictions)
+        return f"{ratio}, mean over the choices of one outcome of each of {self.clusters.n_clusters} clusters"
+
+
+def one_per_cluster(
+    predictions: ArrayLike, targets: ArrayLike, clusters: ArrayLike, *, rng: Any = None
+) -> tuple[Predictions, Array]:
+    """Keep one observation of each cluster, chosen at random: with independent clusters they are independent.
+
+    Every test applies to what is left, and exact ones are exact for any dependence of outcomes within clusters.
+
+    Parameters
+    ----------
+    predictions, targets
+        What ``calibration_test`` takes.
+    clusters
+        (n,) array-like of labels.
+    rng
+        Seed or ``numpy.random.Generator`` of the choice.
+
+    Returns
+    -------
+    tuple
+        ``(predictions, targets)`` of C observations, in their order.
+
+    Raises
+    ------
+    ValueError
+        For bad data, missing labels, or a single cluster.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.one_per_cluster([0.1, 0.2, 0.7, 0.8], [0, 1, 1, 0], ["a", "a", "b", "b"], rng=1)
+    >>> p.probability, y
+    (array([0.1, 0.7]), array([0, 1]))
+    """
+    sample, found = as_sample(predictions, targets, copy=True), as_clusters(clusters)
+    same_length(len(sample), len(found), "clusters")
+    order = np.random.default_rng(rng).permutation(len(sample))
+    _, first = np.unique(found.codes[order], return_index=True)
+    rows = np.sort(order[first])
+    return sample.predictions.take(rows), sample.targets[rows]

@@ -1,0 +1,107 @@
+"""Squared kernel calibration error in which observations have weights."""
+
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest._validation import at_least, observation_weights, same_length
+from caltest.estimators.base import RedrawnEstimator, kernel_notes
+from caltest.hstatistics.redraws import factored_pair_sums
+from caltest.kernels import PairKernel
+from caltest.kernels.product import check_pair_kernel
+from caltest.predictions import Predictions
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSKCE(RedrawnEstimator):
+    """``sum_{i<j} w_i w_j h_ij / sum_{i<j} w_i w_j``: the unbiased SKCE of observations with weights w.
+
+    For example inverse probabilities of having been sampled, or of being observed. With equal weights it is ``SKCE``;
+    a weight of 0 leaves an observation out; only ratios of weights matter.
+
+    Parameters
+    ----------
+    kernel
+        Product of a kernel of predictions and a kernel of targets.
+    weights
+        (n,) array-like of numbers of at least 0, one for each observation.
+
+    Raises
+    ------
+    ValueError
+        For weights that are negative, missing or all 0; at the call for another number of predictions, or fewer than
+        two positive weights.
+
+    Notes
+    -----
+    Weights are not counts: two observations of weight 1 carry more information than one of weight 2.
+    ``MonteCarloTest(WeightedSKCE(kernel, weights))`` is exact if the predictions are calibrated given the weights too,
+    ``P(Y | P_X, w) = P_X``, which for weights that are functions of the predictions is calibration itself. Weights that
+    depend on more than the predictions can be rejected although ``P(Y | P_X) = P_X``, and weights must not depend on
+    the targets. Time O(n**2 k), memory O(n k).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> kernel = p.default_kernel()
+    >>> abs(ct.WeightedSKCE(kernel, [2.0] * 899)(p, y) - ct.SKCE(kernel)(p, y)) < 1e-12
+    True
+    >>> certain = p.probabilities.max(axis=1)
+    >>> ct.MonteCarloTest(ct.WeightedSKCE(kernel, certain), n_resamples=99)(p, y, rng=1).pvalue
+    0.01
+    """
+
+    kernel: PairKernel
+    weights: ArrayLike = field(repr=False)
+
+    def __post_init__(self) -> None:
+        check_pair_kernel(self.kernel)
+        object.__setattr__(self, "weights", observation_weights(self.weights))
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise unless there is a weight for each prediction, and two are positive."""
+        same_length(len(predictions), len(self.weights), "weights")
+        at_least(int(np.count_nonzero(self.weights)), 2, "the SKCE with weights above 0")
+
+    def resolve(self, predictions: Predictions) -> Self:
+        """Replace ``"median"`` bandwidths by numbers computed from the predictions of positive weight."""
+        return replace(self, kernel=self.kernel.resolve(predictions.take(np.flatnonzero(self.weights))))
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Estimates for many targets (B, n); the kernel of the predictions is computed once for all."""
+        kept = np.flatnonzero(self.weights)
+        w = self.weights[kept]
+        sums = factored_pair_sums(self.kernel, w[:, None], predictions.take(kept), targets[:, kept])
+        # w_i times the sum of the weights after it: no difference of large numbers for very unequal weights.
+        total = float(np.vdot(w[:-1], np.cumsum(w[:0:-1])[::-1]))
+        return np.asarray(sums / total)
+
+    def n_used(self, n: int) -> int:
+        """Observations with positive weights."""
+        return int(np.count_nonzero(self.weights))
+
+    def hypothesis(self, predictions: Predictions) -> str:
+        """Calibration given the weights."""
+        return given(predictions.hypothesis, "w")
+
+    @property
+    def assumptions(self) -> str:
+        """Weights must not be chosen by the targets."""
+        return f"{super().assumptions}; weights w are functions of the predictions, or calibration given both is meant"
+
+    def notes(self, n: int) -> tuple[str, ...]:
+        """Notes on the bandwidth and the matrices of the kernel."""
+        return kernel_notes(self.kernel, self.n_used(n))
+
+    def describe(self, predictions: Predictions) -> str:
+        """What is estimated, in one line."""
+        return f"SKCE (unbiased, weighted), k = {self.kernel.describe()}"
+
+
+def given(hypothesis: str, what: str) -> str:
+    """A hypothesis about the law of outcomes given predictions, given something else too."""
+    conditioned = hypothesis.replace("| P_X)", f"| P_X, {what})")
+    return conditioned if conditioned != hypothesis else f"{hypothesis}, also given {what}"

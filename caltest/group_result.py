@@ -1,0 +1,154 @@
+"""Results of tests of several groups."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from caltest._validation import fraction
+from caltest.result import ASSUMPTIONS, KINDS, PValueKind, format_pvalue
+
+ADJUSTED = 0.05
+"""Adjusted p-values up to which the table says why."""
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """What was found in one group.
+
+    Attributes
+    ----------
+    name
+        Of the group.
+    n
+        Number of members.
+    estimate
+        Estimated calibration error.
+    z
+        The statistic in units of the standard deviation that it has if calibrated, from its mean then.
+    pvalue
+        Its own p-value, as if there were no other groups.
+    adjusted
+        Adjusted for all groups: if it is at most alpha only for groups that are called miscalibrated, some calibrated
+        group is among them with probability at most alpha.
+    finding
+        How outcomes of the group differ from what was predicted, in words.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> first = ct.calibration_by_group(p, y, p.probabilities.argmax(axis=1), n_resamples=99, rng=1).groups[0]
+    >>> first.name, first.n, first.pvalue
+    ('8', 87, 0.01)
+    """
+
+    name: str
+    n: int
+    estimate: float
+    z: float
+    pvalue: float
+    adjusted: float
+    finding: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupCalibrationTestResult:
+    """What a test of several groups found. Printing it gives a table; ``to_dict()`` is ready for JSON.
+
+    Attributes
+    ----------
+    test
+        Name of the test.
+    hypothesis
+        The null hypothesis as a formula.
+    predictions, estimator, null
+        What was tested, what was estimated in each group, and how p-values were obtained, in words.
+    n
+        Number of observations.
+    groups
+        What was found in each group, the smallest adjusted p-value first.
+    pvalue
+        Of the hypothesis that the predictions are calibrated in all groups: the smallest adjusted p-value.
+    pvalue_kind
+        ``"exact"``.
+    n_resamples, seed
+        Number of redraws, and the integer that reproduces them as ``rng=seed``.
+    notes
+        What the reader should know.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> sure = {"sure": p.probabilities.max(axis=1) > 0.8, "not sure": p.probabilities.max(axis=1) < 0.5}
+    >>> result = ct.calibration_by_group(p, y, sure, n_resamples=99, rng=1)
+    >>> result
+    <GroupCalibrationTest: p = 0.01 (exact), 2 groups, n = 899>
+    >>> result["not sure"].adjusted
+    0.01
+    """
+
+    test: str
+    hypothesis: str
+    predictions: str
+    estimator: str
+    null: str
+    n: int
+    groups: tuple[GroupResult, ...]
+    pvalue: float
+    pvalue_kind: PValueKind
+    n_resamples: int
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> GroupResult:
+        """The group of a name; ``KeyError`` if there is none."""
+        return {group.name: group for group in self.groups}[name]
+
+    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
+        """Names of the groups with an adjusted p-value of at most alpha."""
+        level = fraction("alpha", alpha)
+        return tuple(group.name for group in self.groups if group.adjusted <= level)
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """What the p-values say at a level, in words."""
+        rejected, level = self.rejected(alpha), f"at the {100 * alpha:g} % level"
+        if not rejected:
+            return f"no evidence against calibration in any group {level}"
+        return f"reject calibration {level} in {len(rejected)} of {len(self.groups)} groups: {', '.join(rejected)}"
+
+    def summary(self) -> str:
+        """The report that ``print`` shows."""
+        return str(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists."""
+        entries = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return entries | {"groups": [asdict(group) for group in self.groups], "notes": list(self.notes)}
+
+    def __repr__(self) -> str:
+        p = format_pvalue(self.pvalue)
+        return f"<{self.test}: p = {p} ({self.pvalue_kind}), {len(self.groups)} groups, n = {self.n}>"
+
+    def __str__(self) -> str:
+        entries = {
+            "Hypothesis": f"the predictions are calibrated in every group: {self.hypothesis}",
+            "Predictions": self.predictions,
+            "Estimator": self.estimator,
+            "Null": self.null,
+            "Assumes": f"{ASSUMPTIONS}; groups that do not depend on them",
+            "p-value": f"{format_pvalue(self.pvalue)} ({KINDS[self.pvalue_kind]})",
+            "Verdict": self.verdict(),
+            "Reproduce": f"rng={self.seed}",
+        }
+        lines = [self.test, "-" * len(self.test), *(f"{name:<14} {text}" for name, text in entries.items())]
+        return "\n".join([*lines, "", *self._table(), *(f"Note: {note}" for note in self.notes)])
+
+    def _table(self) -> list[str]:
+        """A line for each group."""
+        width = max(5, *(len(group.name) for group in self.groups))
+        lines = [f"{'Group':<{width}}{'n':>8}{'estimate':>12}{'z':>8}{'p-value':>10}{'adjusted':>10}"]
+        for one in self.groups:
+            numbers = f"{one.estimate:>12.4g}{one.z:>8.2f}{format_pvalue(one.pvalue):>10}"
+            why = f"  {one.finding}" if one.adjusted <= ADJUSTED else ""
+            lines.append(f"{one.name:<{width}}{one.n:>8}{numbers}{format_pvalue(one.adjusted):>10}{why}")
+        return lines

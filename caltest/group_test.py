@@ -1,0 +1,227 @@
+"""Which groups of observations are predicted wrongly."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from caltest._groups import as_groups
+from caltest._numerics import check_finite, resampling_pvalue, seed_of
+from caltest._progress import progress_bars
+from caltest._types import ArrayLike, FloatArray
+from caltest._validation import switch
+from caltest.alternatives import alternatives_for
+from caltest.default_test import default_kernel
+from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus
+from caltest.estimators.findings import marginal_finding
+from caltest.group_result import GroupCalibrationTestResult, GroupResult
+from caltest.kernels import PairKernel
+from caltest.nulls import ConditionalMonteCarlo
+from caltest.predictions import Sample, as_sample
+
+
+class GroupCalibrationTest:
+    """Exact test of calibration in every group, with a p-value for each that accounts for all.
+
+    The targets are redrawn from the predictions, the same ones for all groups. The error of each group, in units of its
+    own standard deviation, is compared with the largest one of all groups in each redraw, and those of the groups
+    that are not yet rejected thereafter: the step-down maximum of Westfall and Young 1993.
+
+    Parameters
+    ----------
+    estimator
+        Estimator of the error of a group, or a kernel for ``SKCE(kernel)``. Default: ``Omnibus`` with the kernel of the
+        family, which finds most.
+    n_resamples
+        Number B of redraws; the smallest p-value is 1 / (B + 1).
+
+    Raises
+    ------
+    TypeError
+        For what is neither an estimator nor a kernel.
+    ValueError
+        For a number of redraws below 1; in a call for bad data, groups with fewer than two members, or missing labels.
+
+    Notes
+    -----
+    The null hypothesis is ``P(Y | P_X, G) = P_X``: the predictions are right given the group too (multicalibration).
+    Assumes that groups do not depend on the targets, and that these are independent given predictions and groups. The
+    probability that a calibrated group is rejected is at most alpha, whichever others are not calibrated, for any
+    number, size and overlap of groups. Time that of the estimator for each group and redraw.
+
+    Source: Westfall and Young 1993, step-down maximum; exact here, as the law of targets given predictions is known.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.uniform(0.2, 0.8, 300)
+    >>> group = np.repeat(["east", "north", "west"], 100)
+    >>> y = rng.random(300) < p + 0.2 * (group == "east") - 0.2 * (group == "west")
+    >>> result = ct.GroupCalibrationTest(n_resamples=199)(p, y.astype(int), group, rng=1)
+    >>> sorted(result.rejected())
+    ['east', 'west']
+    """
+
+    def __init__(self, estimator: Estimator | PairKernel | None = None, n_resamples: int = 999) -> None:
+        if isinstance(estimator, PairKernel):
+            estimator = SKCE(estimator)
+        if estimator is not None and not isinstance(estimator, Estimator):
+            raise TypeError(f"estimator: got {estimator!r}, wanted an estimator such as SKCE(kernel), or a kernel")
+        self.estimator = estimator
+        self.null = ConditionalMonteCarlo(n_resamples)
+
+    def __call__(
+        self, predictions: ArrayLike, targets: ArrayLike, groups: ArrayLike, *, rng: Any = None, progress: bool = False
+    ) -> GroupCalibrationTestResult:
+        """Test predictions against observed targets in groups.
+
+        Parameters
+        ----------
+        predictions, targets
+            What ``calibration_test`` takes.
+        groups
+            (n,) labels; or booleans (n, G) that say who belongs to which group, or a mapping from names to booleans
+            (n,), for groups that may overlap.
+        rng
+            Seed or ``numpy.random.Generator``; the result keeps the seed that reproduces it.
+        progress
+            Show a progress bar on standard error for what takes more than a second.
+
+        Returns
+        -------
+        GroupCalibrationTestResult
+            ``print`` it for a table.
+        """
+        return self.on(as_sample(predictions, targets), groups, rng=rng, progress=progress)
+
+    def on(
+        self, sample: Sample, groups: ArrayLike, *, rng: Any = None, progress: bool = False
+    ) -> GroupCalibrationTestResult:
+        """Test a sample that is already checked."""
+        with progress_bars(switch("progress", progress)):
+            estimator, notes = self._estimator(sample)
+            maximum = GroupMaximum(estimator, as_groups(groups))
+            maximum.check(sample.predictions)
+            maximum = maximum.resolve(sample.predictions)
+            seed = seed_of(rng)
+            values = self.null.values(maximum, sample, np.random.default_rng(seed))
+        rows = _rows(maximum, sample, values)
+        return GroupCalibrationTestResult(
+            test=type(self).__name__,
+            hypothesis=maximum.hypothesis(sample.predictions),
+            predictions=sample.predictions.describe(len(sample)),
+            estimator=maximum.estimator.describe(sample.predictions),
+            null=f"{self.null.describe()}, the same for all groups; adjusted by the step-down maximum",
+            n=len(sample),
+            groups=rows,
+            pvalue=rows[0].adjusted,
+            pvalue_kind=self.null.pvalue_kind,
+            n_resamples=self.null.n_resamples,
+            seed=seed,
+            notes=(*sample.predictions.notes, *sample.notes, *notes, *maximum.resolved_notes()),
+        )
+
+    def _estimator(self, sample: Sample) -> tuple[Estimator, tuple[str, ...]]:
+        """The estimator of a group, and notes."""
+        if self.estimator is not None:
+            return self.estimator, self.estimator.notes(len(sample))
+        kernel, notes = default_kernel(sample.predictions)
+        return Omnibus(kernel), notes
+
+
+def _rows(maximum: GroupMaximum, sample: Sample, values: FloatArray) -> tuple[GroupResult, ...]:
+    """What was found in each group, the smallest adjusted p-value first."""
+    scores = maximum.scores(values)
+    sizes = maximum.sizes_of(scores)
+    estimates = maximum.estimates_of_groups(values)[:, 0]
+    check_finite(*estimates, *scores[:, 0])
+    adjusted = step_down(sizes)
+    rows = []
+    for g in np.lexsort((-sizes[:, 0], adjusted)):
+        part = sample.take(maximum.groups.rows[g])
+        rows.append(
+            GroupResult(
+                name=maximum.groups.names[g],
+                n=len(part),
+                estimate=float(estimates[g]),
+                z=float(scores[g, 0]),
+                pvalue=resampling_pvalue(float(sizes[g, 0]), sizes[g, 1:]),
+                adjusted=float(adjusted[g]),
+                finding=_finding(part),
+            )
+        )
+    return tuple(rows)
+
+
+def step_down(statistics: FloatArray) -> FloatArray:
+    """Adjusted p-values (G,) of statistics (G, B + 1), of which the first column is observed and the others redrawn.
+
+    In the order of the observed statistics, the largest first, each is compared with the maximum of the redrawn ones of
+    itself and those after it; no adjusted p-value is smaller than one before it.
+    """
+    order = np.argsort(-statistics[:, 0], kind="stable")
+    largest = np.maximum.accumulate(statistics[order, 1:][::-1], axis=0)[::-1]
+    pvalues = [resampling_pvalue(float(statistics[g, 0]), largest[i]) for i, g in enumerate(order)]
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.maximum.accumulate(pvalues)
+    return adjusted
+
+
+def _finding(sample: Sample) -> str:
+    """How outcomes differ from what was predicted."""
+    alternatives = alternatives_for(sample.predictions)
+    return marginal_finding(sample) if alternatives is None else alternatives.most_likely(np.asarray(sample.targets))
+
+
+def calibration_by_group(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    groups: ArrayLike,
+    *,
+    kernel: PairKernel | None = None,
+    n_resamples: int = 999,
+    classes: Sequence[Any] | None = None,
+    rng: Any = None,
+    progress: bool = False,
+) -> GroupCalibrationTestResult:
+    """Test in which groups of observations predictions are calibrated, with exact p-values adjusted for all groups.
+
+    Parameters
+    ----------
+    predictions, targets, classes, n_resamples, rng, progress
+        As in ``calibration_test``.
+    groups
+        (n,) labels; or booleans (n, G) that say who belongs to which group, or a mapping from names to booleans (n,),
+        for groups that may overlap.
+    kernel
+        Test each group with the unbiased squared kernel calibration error of this kernel alone. By default with the
+        omnibus of kernels, scores and likelihood ratios of ``calibration_test``.
+
+    Returns
+    -------
+    GroupCalibrationTestResult
+        A row for each group: n, estimate, z, p-value, adjusted p-value and finding; ``print`` it for a table.
+
+    Raises
+    ------
+    ValueError
+        For bad data, groups with fewer than two members, or missing labels.
+    TypeError
+        For swapped arguments or an unsuitable kernel.
+
+    Notes
+    -----
+    See ``GroupCalibrationTest`` for the hypothesis, assumptions and cost.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> groups = {"sure": p.probabilities.max(axis=1) > 0.8, "not sure": p.probabilities.max(axis=1) < 0.5}
+    >>> result = ct.calibration_by_group(p, y, groups, rng=1)
+    >>> result.verdict()
+    'reject calibration at the 5 % level in 2 of 2 groups: not sure, sure'
+    """
+    sample = as_sample(predictions, targets, classes)
+    return GroupCalibrationTest(kernel, n_resamples).on(sample, groups, rng=rng, progress=progress)

@@ -1,0 +1,71 @@
+"""Evidence over time."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caltest._validation import fraction
+from caltest.plots._axes import DARK, INSIDE, OUTSIDE, axes_of
+from caltest.sequential import SequentialCalibrationTest, SequentialTestResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def evidence(
+    test: SequentialCalibrationTest | SequentialTestResult, *, alpha: float = 0.05, ax: "Axes | None" = None
+) -> "Axes":
+    """Evidence of a sequential test over time, ``log10 E_t``, with the line ``1 / alpha``.
+
+    The test rejects where the curve first touches the line, which a calibrated model's does with probability at most
+    alpha, however long it runs. From an outcome of predicted probability 0 on E is infinite: the curve ends there, at
+    a vermillion line.
+
+    Parameters
+    ----------
+    test
+        A ``SequentialCalibrationTest`` that has seen observations, or its result.
+    alpha
+        The level.
+    ax
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    ValueError
+        For a level that is not between 0 and 1, or a test without observations.
+    TypeError
+        For an argument of another kind.
+    ImportError
+        If matplotlib is missing.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from caltest.plots import evidence
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> ax = evidence(ct.SequentialCalibrationTest().update(p, y), ax=Figure().add_subplot())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('observations', 'log10 E')
+    """
+    if not isinstance(test, (SequentialCalibrationTest, SequentialTestResult)):
+        raise TypeError(f"test: got {test!r}, wanted a SequentialCalibrationTest or its result")
+    level = fraction("alpha", alpha)
+    result = test.result() if isinstance(test, SequentialCalibrationTest) else test
+    finite = np.isfinite(result.history)
+    times = np.arange(1, result.n + 1) if result.times is None else result.times
+    ax = axes_of(ax, "evidence", (6.0, 4.0))
+    ax.plot(times[finite], result.history[finite] / np.log(10.0), color=INSIDE)
+    label = f"reject at the {100 * level:g} % level"
+    ax.axhline(-np.log10(level), color=DARK, linewidth=0.8, linestyle=":", label=label)
+    if not finite.all():
+        ax.axvline(times[~finite][0], color=OUTSIDE, label="an outcome that was excluded")
+    ax.set(xlabel="observations" if result.times is None else "time", ylabel="log10 E")
+    ax.legend(fontsize="small", frameon=False)
+    return ax

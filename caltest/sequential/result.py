@@ -1,0 +1,150 @@
+"""What a sequential test found so far."""
+
+from dataclasses import dataclass
+from math import exp, isfinite, log
+from typing import Any
+
+import numpy as np
+
+from caltest._types import Array, FloatArray
+from caltest._validation import fraction
+from caltest.result import KINDS, PValueKind, format_pvalue
+
+ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"
+"""What no test can check."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SequentialTestResult:
+    """What a sequential test found so far. Printing it gives a report; ``to_dict()`` is ready for JSON.
+
+    Attributes
+    ----------
+    test
+        Name of the test.
+    hypothesis
+        The null hypothesis as a formula.
+    predictions, bets
+        What was tested, and on what was bet, in words.
+    n
+        Number of observations.
+    history
+        ``log E`` after each observation, (n,); infinite from the first outcome of predicted probability 0 on.
+    times
+        When, (n,), if the times were given.
+    finding
+        What the bets that won most say of the predictions, in words.
+    notes
+        What the reader should know.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> result = ct.SequentialCalibrationTest().update(p, y).result()
+    >>> result
+    <SequentialCalibrationTest: E = 3.23e+108, p = 3.09e-109 (bound), n = 899>
+    >>> result.first_rejection(0.05)
+    21
+    """
+
+    test: str
+    hypothesis: str
+    predictions: str
+    bets: str
+    n: int
+    history: FloatArray
+    times: Array | None
+    finding: str
+    notes: tuple[str, ...] = ()
+
+    pvalue_kind: PValueKind = "bound"
+
+    @property
+    def log_evalue(self) -> float:
+        """Natural logarithm of E after all observations."""
+        return float(self.history[-1])
+
+    @property
+    def evalue(self) -> float:
+        """E after all observations: at most 1 on average if calibrated; ``inf`` beyond 1.8e308."""
+        return exponential(self.log_evalue)
+
+    @property
+    def pvalue(self) -> float:
+        """1 / (largest E so far), at most 1: below alpha at any time with probability at most alpha if calibrated."""
+        return exp(-max(0.0, float(self.history.max())))
+
+    def first_rejection(self, alpha: float = 0.05) -> int | None:
+        """After how many observations E was at least ``1 / alpha`` for the first time, or None.
+
+        Raises ``ValueError`` unless the level is between 0 and 1.
+        """
+        reached = np.flatnonzero(self.history >= -log(fraction("alpha", alpha)))
+        return int(reached[0]) + 1 if reached.size else None
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """What the largest E says at a level, in words."""
+        first, level = self.first_rejection(alpha), f"at the {100 * alpha:g} % level"
+        if first is None:
+            return f"no evidence against calibration {level} so far"
+        return f"reject calibration {level}: E was {1 / alpha:g} or more after {first} observations"
+
+    def summary(self) -> str:
+        """The report that ``print`` shows."""
+        return str(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists; infinite numbers are strings."""
+        entries: dict[str, Any] = {
+            name: getattr(self, name) for name in ("test", "hypothesis", "predictions", "bets", "n")
+        }
+        entries |= {name: _plain(getattr(self, name)) for name in ("evalue", "log_evalue", "pvalue")}
+        entries |= {"pvalue_kind": self.pvalue_kind, "finding": self.finding, "notes": list(self.notes)}
+        entries["history"] = [_plain(float(value)) for value in self.history]
+        entries["times"] = None if self.times is None else [_plain_time(value) for value in self.times]
+        return entries
+
+    def __repr__(self) -> str:
+        numbers = f"E = {format_evalue(self.log_evalue)}, p = {format_pvalue(self.pvalue)} ({self.pvalue_kind})"
+        return f"<{self.test}: {numbers}, n = {self.n}>"
+
+    def __str__(self) -> str:
+        largest = int(self.history.argmax())
+        entries = {
+            "Hypothesis": f"the predictions are calibrated: {self.hypothesis}",
+            "Predictions": self.predictions,
+            "Bets": self.bets,
+            "Assumes": ASSUMPTIONS,
+            "": "",
+            "Evidence": f"E = {format_evalue(self.log_evalue)} (at most 1 on average if calibrated)",
+            "Largest": f"E = {format_evalue(float(self.history[largest]))} after {largest + 1} observations",
+            "p-value": f"{format_pvalue(self.pvalue)} = 1 / largest E ({KINDS[self.pvalue_kind]})",
+            "Verdict": self.verdict(),
+        }
+        if self.pvalue <= 0.05:
+            entries["Why"] = self.finding
+        lines = [f"{name:<14} {text}".rstrip() for name, text in entries.items()]
+        return "\n".join([self.test, "-" * len(self.test), *lines, *(f"Note: {note}" for note in self.notes)])
+
+
+def exponential(log_value: float) -> float:
+    """``exp``, infinite where the number is too large."""
+    return exp(log_value) if log_value < 709.7 else float("inf")
+
+
+def format_evalue(log_value: float) -> str:
+    """Three digits, as a power of ten where the number itself is too large or too small."""
+    if not isfinite(log_value):
+        return "infinite"
+    if abs(log_value) < 690.0:
+        return f"{exp(log_value):.3g}"
+    return f"10^{log_value / log(10.0):.1f}"
+
+
+def _plain(value: float) -> float | str:
+    return value if isfinite(value) else str(value)
+
+
+def _plain_time(value: Any) -> float | int | str:
+    return str(value) if isinstance(value, np.datetime64) else value.item()

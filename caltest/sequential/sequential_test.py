@@ -1,0 +1,248 @@
+"""Testing calibration while outcomes come in."""
+
+from collections.abc import Sequence
+from math import exp
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+
+from caltest._arrays import to_array
+from caltest._numerics import ranges
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest.alternatives import alternatives_for
+from caltest.kernels import ProductKernel
+from caltest.kernels.product import check_product_kernel
+from caltest.predictions import Predictions, Sample, as_sample
+from caltest.predictions.base import impossible_note
+from caltest.sequential.bets import Bets, log_capital
+from caltest.sequential.kernel import KernelBets
+from caltest.sequential.likelihood import LikelihoodBets
+from caltest.sequential.result import SequentialTestResult, exponential
+from caltest.sequential.times import checked_times
+
+Strategy = Literal["both", "likelihood", "kernel"]
+
+AT_ONCE = 2**20
+"""Capitals of all gamblers after all observations that are computed together."""
+
+
+class SequentialCalibrationTest:
+    """Evidence E against calibration that may be looked at after every observation, and the test stopped at will.
+
+    Gamblers bet against the predictions: E is their mean capital, of which each started with 1. After the outcome Y_t
+    their capital is multiplied by a factor that has mean 1 if ``P(Y_t | P_t, past) = P_t``, so E is a martingale and
+
+        P(E_t >= 1 / alpha for some t) <= alpha
+
+    (Ville's inequality), for every stopping rule, and for time series whose predictions depend on earlier outcomes.
+
+    Parameters
+    ----------
+    strategy
+        ``"likelihood"``: gamblers on other temperatures, random labels, too frequent classes; shifted and scaled
+        scores; other means and dispersions of counts (``caltest.alternatives``), with the factors
+        ``Q_k(Y_t | P_t) / P_t(Y_t)``. ``"kernel"``: gamblers on any error that is alike where predictions are alike,
+        with the factors ``1 + lambda g_t(Y_t) / -min g_t`` and the witness function
+        ``g_t(y) = sum_{s<t} k_P(P_s, P_t) <phi_s(Y_s), phi_t(y)>``, ``phi_t(y) = k_Y(y, .) - E k_Y(Z, .)``, Z ~ P_t.
+        ``"both"``: the mean of both, or the kernel alone for families without likelihood ratios.
+    kernel
+        Product kernel for the witness; by default that of the family. ``"median"`` bandwidths and, for numbers and
+        vectors, 64 landmarks of the targets come from the first 50 observations, which the kernel does not bet on.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
+
+    Attributes
+    ----------
+    n
+        Number of observations so far.
+
+    Raises
+    ------
+    ValueError
+        For another strategy; in ``update`` for bad data, other classes than before, or times that do not increase.
+    TypeError
+        For an unsuitable kernel; in ``update`` for predictions of another family than before, or without likelihood
+        ratios for ``strategy="likelihood"``.
+
+    Notes
+    -----
+    Assumes observations in the order of time. It does not need outcomes that are independent given all predictions.
+    E is infinite from the first outcome on that was predicted to be impossible. The same data in other batches give
+    the same E up to rounding.
+
+    Time for an observation after t others: O(K) for K alternatives, and O(t r) for the kernel with r features of the
+    targets (k classes or at most 64 landmarks), hence O(n**2 r) in all; memory O(n r). ``strategy="likelihood"`` has
+    time O(n K).
+
+    Sources: Shafer 2021 on testing by betting; Shekhar and Ramdas 2024 on bets on a witness function; Cover 1991 on the
+    mean of capitals. Differs from Shekhar and Ramdas in that g_t has mean 0 given the prediction, not in a comparison
+    of two samples, and in that a mean over lambda takes the place of an online Newton step.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> test = ct.SequentialCalibrationTest()
+    >>> for start in range(0, 100, 20):
+    ...     test = test.update(p.take(slice(start, start + 20)), y[start : start + 20])
+    >>> test.n, test.evalue > 1000, test.pvalue < 0.001
+    (100, True, True)
+    >>> ct.SequentialCalibrationTest("likelihood").update(0.9, 0).update(0.8, 0).history.round(2)
+    array([0.39, 0.77])
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy = "both",
+        kernel: ProductKernel | None = None,
+        *,
+        classes: Sequence[Any] | None = None,
+    ) -> None:
+        if strategy not in get_args(Strategy):
+            raise ValueError(f"strategy: got {strategy!r}, wanted one of {', '.join(map(repr, get_args(Strategy)))}")
+        if kernel is not None:
+            check_product_kernel(kernel)
+        self.strategy, self.kernel, self.classes = strategy, kernel, classes
+        self.n = 0
+        self._kind: Predictions | None = None
+        self._bets: list[Bets] = []
+        self._capitals = self._weights = np.empty(0)
+        self._history: list[FloatArray] = []
+        self._times: list[Array] | None = None
+        self._impossible: list[int] = []
+        self._notes: tuple[str, ...] = ()
+
+    def update(self, predictions: ArrayLike, targets: ArrayLike, *, times: ArrayLike | None = None) -> Self:
+        """Take the next observations, in the order of time; returns the test itself.
+
+        Parameters
+        ----------
+        predictions
+            What ``calibration_test`` takes; or, for one outcome, a probability or the (k,) probabilities of k classes.
+        targets
+            Outcomes, (b,) or (b, d); or one outcome.
+        times
+            When, (b,): numbers or dates that increase. They are checked and kept for pictures; give them for all
+            observations or for none.
+
+        Returns
+        -------
+        SequentialCalibrationTest
+            The test itself.
+        """
+        sample = as_sample(*_as_batch(predictions, targets), self._classes_of(predictions), copy=True)
+        if self._kind is not None:
+            self._kind.check_compatible(sample.predictions, "predictions")
+        checked = self._checked_times(times, len(sample))
+        if self._kind is None:
+            self._start(sample.predictions)
+        for part in ranges(len(sample), max(1, AT_ONCE // self._weights.size)):
+            self._history.append(self._play(sample.take(part)))
+        self._keep(sample, checked)
+        return self
+
+    @property
+    def history(self) -> FloatArray:
+        """``log E`` after each observation, (n,)."""
+        history = np.concatenate([np.empty(0), *self._history])
+        if self._impossible:
+            history[self._impossible[0] :] = np.inf
+        return history
+
+    @property
+    def log_evalue(self) -> float:
+        """Natural logarithm of E; 0 before the first observation."""
+        return float("inf") if self._impossible else float(self._history[-1][-1]) if self.n else 0.0
+
+    @property
+    def evalue(self) -> float:
+        """E: at most 1 on average if calibrated, at any stopping time; ``inf`` beyond 1.8e308."""
+        return exponential(self.log_evalue)
+
+    @property
+    def pvalue(self) -> float:
+        """1 / (largest E so far), at most 1: below alpha at any time with probability at most alpha if calibrated."""
+        return exp(-max([0.0, *(float(part.max()) for part in self._history)])) if not self._impossible else 0.0
+
+    def result(self) -> SequentialTestResult:
+        """What was found so far; ``ValueError`` before the first observation. More can follow."""
+        if self._kind is None:
+            raise ValueError("predictions: got none so far, wanted at least one observation: update(predictions, y)")
+        history = self.history
+        history.flags.writeable = False
+        return SequentialTestResult(
+            test=type(self).__name__,
+            hypothesis=f"{self._kind.hypothesis}, at every time given the past",
+            predictions=self._kind.describe(self.n),
+            bets=self._describe(),
+            n=self.n,
+            history=history,
+            times=None if self._times is None else np.concatenate(self._times),
+            finding=self._finding(),
+            notes=(*self._notes, *self._impossible_notes()),
+        )
+
+    def _classes_of(self, predictions: ArrayLike) -> Sequence[Any] | None:
+        return None if isinstance(predictions, Predictions) else self.classes
+
+    def _checked_times(self, times: ArrayLike | None, n: int) -> Array | None:
+        """Times of a batch: for all batches or for none."""
+        if self.n and (times is None) != (self._times is None):
+            got, before = ("none", "some") if times is None else ("some", "none")
+            raise ValueError(f"times: got {got} after batches with {before}, wanted them for all observations or none")
+        if times is None:
+            return None
+        return checked_times(times, n, None if self._times is None else self._times[-1][-1])
+
+    def _start(self, predictions: Predictions) -> None:
+        """Choose the bets for the family."""
+        known = alternatives_for(predictions) is not None
+        if not known and self.strategy == "likelihood":
+            raise TypeError(
+                f"predictions: got {predictions.family} predictions, for which no likelihood ratios are known here; "
+                'wanted strategy="kernel"'
+            )
+        bets: list[Bets] = [LikelihoodBets(predictions)] if known and self.strategy != "kernel" else []
+        if self.strategy != "likelihood":
+            bets.append(KernelBets(self.kernel, predictions))
+        self._bets = bets
+        self._weights = np.concatenate([one.weights / len(bets) for one in bets])
+        self._capitals = np.zeros(self._weights.size)
+
+    def _play(self, sample: Sample) -> FloatArray:
+        """``log E`` after each of the next observations."""
+        factors = np.concatenate([one.log_factors(sample) for one in self._bets])
+        capitals = self._capitals[:, None] + np.cumsum(factors, axis=1)
+        self._capitals = capitals[:, -1].copy()
+        return log_capital(capitals, self._weights)
+
+    def _keep(self, sample: Sample, times: Array | None) -> None:
+        """What the report says of the data."""
+        self._kind = sample.predictions.take(slice(0, 1))
+        self._notes = tuple(dict.fromkeys((*self._notes, *sample.predictions.notes)))
+        self._impossible += (self.n + sample.impossible).tolist()
+        if times is not None:
+            self._times = [*(self._times or []), times]
+        self.n += len(sample)
+
+    def _finding(self) -> str:
+        if self._impossible:
+            return "outcomes occurred that were predicted not to"
+        findings = [finding for one in self._bets for finding in one.findings]
+        return findings[int(np.argmax(self._capitals + np.log(self._weights)))]
+
+    def _impossible_notes(self) -> tuple[str, ...]:
+        rows = self._impossible
+        return impossible_note(len(rows), self.n, rows[:6]) if rows else ()
+
+    def _describe(self) -> str:
+        return " and ".join(one.describe() for one in self._bets)
+
+
+def _as_batch(predictions: ArrayLike, targets: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+    """One prediction and one outcome as a batch of one."""
+    if isinstance(targets, Predictions) or np.ndim(targets) > 0:
+        return predictions, targets
+    if not isinstance(predictions, Predictions):
+        predictions = to_array(predictions, "predictions")[None]
+    return predictions, [targets]

@@ -1,0 +1,178 @@
+"""What a sequential test does with its data, and what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+from samples import TV, samples
+
+import caltest as ct
+from caltest.alternatives import alternatives_for
+from caltest.estimators.likelihood_ratio import log_ratios_of
+from caltest.plots import evidence
+
+STRATEGIES = ["both", "likelihood", "kernel"]
+
+
+def families():
+    rng = np.random.default_rng(3)
+    n = 130
+    yield ct.Categorical(rng.dirichlet(np.ones(3), n))
+    yield ct.Bernoulli(rng.random(n))
+    yield ct.Ordinal(rng.dirichlet(np.ones(4), n))
+    yield ct.Normal(rng.normal(size=n), rng.uniform(0.5, 1.5, n))
+    yield ct.MvNormal(rng.normal(size=(n, 2)), rng.uniform(0.5, 1.5, (n, 2)))
+    yield ct.Poisson(rng.uniform(0.5, 9.0, n))
+    yield ct.Laplace(rng.normal(size=n), rng.uniform(0.5, 1.5, n))
+
+
+@pytest.mark.parametrize("predictions", families(), ids=lambda p: p.family)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_batches_do_not_matter(predictions, strategy):
+    y = predictions.sample(1)
+    whole = ct.SequentialCalibrationTest(strategy).update(predictions, y)
+    parts = ct.SequentialCalibrationTest(strategy)
+    for start, stop in [(0, 1), (1, 40), (40, 75), (75, 76), (76, 130)]:
+        parts.update(predictions.take(slice(start, stop)), y[start:stop])
+    assert parts.history == pytest.approx(whole.history, rel=1e-9, abs=1e-9)
+    assert whole.n == parts.n == 130
+    assert whole.history.shape == (130,)
+
+
+@pytest.mark.parametrize("predictions", families(), ids=lambda p: p.family)
+def test_likelihood_strategy_ends_at_the_likelihood_ratio_of_all(predictions):
+    y = predictions.sample(2)
+    test = ct.SequentialCalibrationTest("likelihood").update(predictions, y)
+    assert test.log_evalue == pytest.approx(log_ratios_of(alternatives_for(predictions), y[None])[0], rel=1e-10)
+
+
+def test_both_is_the_mean_of_both():
+    data = samples(200, 3)
+    both, likelihood, kernel = (ct.SequentialCalibrationTest(s, TV).update(data.p, data.y) for s in STRATEGIES)
+    assert np.exp(both.history) == pytest.approx((np.exp(likelihood.history) + np.exp(kernel.history)) / 2, rel=1e-10)
+
+
+def test_pvalue_is_that_of_the_largest_evidence():
+    rng = np.random.default_rng(4)
+    p = rng.random(400)
+    wrong, right = rng.random(400) < 0.5, rng.random(400) < p
+    test = ct.SequentialCalibrationTest().update(p, wrong.astype(int))
+    largest = test.evalue
+    test.update(np.tile(p, 3), np.tile(right.astype(int), 3))
+    result = test.result()
+    assert test.evalue < largest / 10
+    assert test.pvalue == result.pvalue == pytest.approx(np.exp(-result.history.max()))
+    assert result.pvalue <= 1.0 / largest
+    first = result.first_rejection(0.01)
+    assert result.history[first - 1] >= np.log(100.0) > result.history[: first - 1].max()
+    assert ct.SequentialCalibrationTest().update([0.5], [1]).pvalue <= 1.0
+    fair = ct.SequentialCalibrationTest("kernel").update(p[:20], right[:20].astype(int)).result()
+    assert (fair.evalue, fair.pvalue, fair.first_rejection(0.05)) == (1.0, 1.0, None)
+
+
+def test_single_rows():
+    one, many = ct.SequentialCalibrationTest(), ct.SequentialCalibrationTest()
+    one.update([0.2, 0.3, 0.5], 1).update([0.1, 0.1, 0.8], 2)
+    many.update([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]], [1, 2])
+    assert one.history == pytest.approx(many.history, rel=1e-12)
+    assert ct.SequentialCalibrationTest().update(0.3, 1).n == 1
+    assert ct.SequentialCalibrationTest().update(ct.Normal([0.3], 1.0), 0.2).n == 1
+    named = ct.SequentialCalibrationTest(classes=["a", "b", "c"]).update([0.2, 0.3, 0.5], "b")
+    assert named.log_evalue == pytest.approx(one.history[0])
+
+
+def test_excluded_outcomes_are_infinite_evidence():
+    test = ct.SequentialCalibrationTest().update([0.5, 0.0, 0.4], [1, 1, 0]).update([0.5], [1])
+    result = test.result()
+    assert np.isfinite(result.history).tolist() == [True, False, False, False]
+    assert (test.evalue, test.pvalue, result.pvalue) == (np.inf, 0.0, 0.0)
+    assert result.finding == "outcomes occurred that were predicted not to"
+    assert "1 of 4 outcomes had predicted probability 0 (row 1)" in result.notes[-1]
+    assert "E = infinite" in str(result)
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["evalue"] == "inf"
+
+
+def test_evidence_beyond_the_largest_number():
+    n = 2000
+    test = ct.SequentialCalibrationTest("likelihood").update(np.full(n, 0.9), np.zeros(n, dtype=int))
+    assert test.evalue == np.inf
+    assert 1000.0 < test.log_evalue < np.inf
+    assert "E = 10^" in str(test.result())
+
+
+def test_families_without_likelihood_ratios_are_left_to_the_kernel():
+    rng = np.random.default_rng(5)
+    p = ct.Ensemble(rng.normal(size=(120, 1)) + rng.normal(size=(120, 8)))
+    test = ct.SequentialCalibrationTest().update(p, rng.normal(size=120) + 3.0)
+    assert test.evalue > 100.0
+    assert "likelihood" not in test.result().bets
+    with pytest.raises(TypeError, match='no likelihood ratios are known here; wanted strategy="kernel"'):
+        ct.SequentialCalibrationTest("likelihood").update(p, np.zeros(120))
+
+
+def test_errors_along_the_stream():
+    test = ct.SequentialCalibrationTest().update([[0.2, 0.3, 0.5]], [1])
+    with pytest.raises(ValueError, match="classes"):
+        test.update([[0.2, 0.8]], [1])
+    with pytest.raises(TypeError, match="wanted"):
+        test.update(ct.Normal([0.0], 1.0), [0.3])
+    with pytest.raises(ValueError, match="at least one observation"):
+        test.update(np.empty((0, 3)), [])
+    with pytest.raises(ValueError, match="at row 0"):
+        test.update([[0.2, 0.3, 0.5]], [7])
+    assert test.n == 1
+    with pytest.raises(ValueError, match="wanted at least one observation"):
+        ct.SequentialCalibrationTest().result()
+    with pytest.raises(ValueError, match="strategy: got 'ons'"):
+        ct.SequentialCalibrationTest("ons")
+    with pytest.raises(TypeError, match="kernel"):
+        ct.SequentialCalibrationTest("kernel", ct.DeltaKernel())
+    with pytest.raises(ValueError, match="without spread after others"):
+        ct.SequentialCalibrationTest().update(ct.Normal([0.0], 1.0), [0.1]).update(ct.Normal([0.0], 0.0), [0.0])
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ([1, 3, 2], "times: got 2 after 3 at row 2"),
+        ([1, 1, 2], "times: got 1 again at row 1"),
+        ([-1, 1, 2], "times: got -1 after 0 at row 0"),
+        ([1, 2], "times: got shape"),
+        ([1.0, np.nan, 2.0], "times: got missing values"),
+        (["a", "b", "c"], "wanted numbers or dates"),
+        (np.array(["2020", "2021", "2022"], dtype="M8[Y]"), "wanted the same kind"),
+        (None, "times: got none after batches with some"),
+    ],
+)
+def test_times_have_to_increase(times, message):
+    test = ct.SequentialCalibrationTest().update(0.5, 1, times=0)
+    with pytest.raises(ValueError, match=message):
+        test.update([0.5, 0.4, 0.3], [1, 0, 0], times=times)
+    assert test.n == 1
+    assert test.update([0.5, 0.4], [1, 0], times=[3, 4]).result().times.tolist() == [0, 3, 4]
+
+
+def test_report_and_dates():
+    data = samples(60, 3)
+    dates = np.datetime64("2024-01-01") + np.arange(60)
+    result = ct.SequentialCalibrationTest().update(data.p, data.y, times=dates).result()
+    text = str(result)
+    assert "P(Y | P_X) = P_X, at every time given the past" in text
+    assert "in the order of time" in text
+    assert result.verdict() in text
+    assert result.to_dict()["times"][0] == "2024-01-01"
+    assert json.loads(json.dumps(result.to_dict()))["n"] == 60
+    assert not result.history.flags.writeable
+    ax = evidence(result)
+    assert ax.get_xlabel() == "time"
+    assert ax.lines[0].get_ydata() == pytest.approx(result.history / np.log(10.0))
+    assert ax.lines[1].get_ydata() == pytest.approx([np.log10(20.0)] * 2)
+
+
+def test_picture_of_infinite_evidence():
+    test = ct.SequentialCalibrationTest().update([0.5, 0.0], [1, 1])
+    ax = evidence(test, alpha=0.01)
+    assert len(ax.lines) == 3
+    assert list(ax.lines[2].get_xdata()) == [2, 2]
+    with pytest.raises(TypeError, match="wanted a SequentialCalibrationTest"):
+        evidence(3.0)

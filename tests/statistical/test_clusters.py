@@ -1,0 +1,62 @@
+"""Outcomes that depend on each other within clusters: the tests for them keep their level where others do not."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+
+from .settings import band, dirichlet, spawn
+
+pytestmark = pytest.mark.statistical
+
+KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
+SIZE, ALPHAS = 4, np.array([0.05, 0.01])
+
+
+def comonotone(rng, n_clusters, k=3):
+    """Clusters of 4 with similar predictions, in which outcomes are functions of one uniform number."""
+    centres = dirichlet(rng, n_clusters, k, 1.0).probabilities
+    p = 0.9 * np.repeat(centres, SIZE, axis=0) + 0.1 * dirichlet(rng, n_clusters * SIZE, k, 1.0).probabilities
+    u = np.repeat(rng.random(n_clusters), SIZE)
+    y = (u[:, None] > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)
+    return ct.Categorical(p), y, np.repeat(np.arange(n_clusters), SIZE)
+
+
+def rates(number, rng, n_clusters):
+    rejected = {name: np.zeros(2) for name in ("exact", "signs", "one", "evidence")}
+    for _ in range(number):
+        p, y, clusters = comonotone(rng, n_clusters)
+        one = ct.one_per_cluster(p, y, clusters, rng=rng)
+        pvalues = {
+            "exact": ct.MonteCarloTest(ct.SKCE(KERNEL), 99)(p, y, rng=rng).pvalue,
+            "signs": ct.ClusterSKCETest(KERNEL, clusters, 199)(p, y, rng=rng).pvalue,
+            "one": ct.MonteCarloTest(ct.SKCE(KERNEL), 99)(*one, rng=rng).pvalue,
+            "evidence": ct.ClusterLikelihoodRatioTest(clusters)(p, y).pvalue,
+        }
+        for name, pvalue in pvalues.items():
+            rejected[name] += pvalue <= ALPHAS
+    return rejected
+
+
+@pytest.mark.parametrize("n_clusters", [30, 60])
+def test_sizes(n_clusters, replications):
+    number = replications(300, 4000)
+    rejected = rates(number, spawn(80, n_clusters), n_clusters)
+    assert rejected["exact"][0] > band(number, 0.1)[1]
+    assert rejected["signs"][0] <= band(number, 0.065)[1]
+    assert rejected["signs"][1] <= band(number, 0.02)[1]
+    for count, alpha in zip(rejected["one"], ALPHAS, strict=True):
+        low, high = band(number, alpha)
+        assert low <= count <= high
+    for count, alpha in zip(rejected["evidence"], ALPHAS, strict=True):
+        assert count <= band(number, alpha)[1]
+
+
+def test_errors_are_found(replications):
+    number, rng = replications(50, 1000), spawn(81)
+    found = 0
+    for _ in range(number):
+        p, y, clusters = comonotone(rng, 60)
+        sharp = ct.Categorical(p.probabilities**3 / (p.probabilities**3).sum(axis=1, keepdims=True))
+        found += ct.ClusterSKCETest(KERNEL, clusters, 199)(sharp, y, rng=rng).pvalue <= 0.05
+    assert found >= 0.6 * number

@@ -1,0 +1,60 @@
+"""Evidence has mean 1 and seldom ever reaches 1 / alpha if calibrated; it grows if not."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+
+from .settings import band, dirichlet, spawn
+
+pytestmark = pytest.mark.statistical
+
+N = 150
+STRATEGIES = ["both", "likelihood", "kernel"]
+
+
+def classes(rng):
+    p = dirichlet(rng, N, 3, 0.5)
+    return p, p.sample(rng)
+
+
+def numbers(rng):
+    p = ct.Normal(rng.random(N), 0.1)
+    return p, p.sample(rng)
+
+
+def dependent(rng):
+    """A time series: predictions depend on the outcomes before, so these are not independent given all predictions."""
+    y, p = np.zeros(N, dtype=int), np.full(N, 0.5)
+    for t in range(N):
+        p[t] = 0.5 if t == 0 else 0.2 + 0.6 * y[t - 1]
+        y[t] = rng.random() < p[t]
+    return ct.Bernoulli(p), y
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("make", [classes, numbers, dependent])
+def test_evidence_of_calibrated_models(strategy, make, replications):
+    number, rng = replications(400, 20_000), spawn(60, STRATEGIES.index(strategy), len(make.__name__))
+    means, largest = np.zeros((number, 3)), np.zeros(number)
+    for r in range(number):
+        history = ct.SequentialCalibrationTest(strategy).update(*make(rng)).history
+        means[r], largest[r] = np.exp(history[[9, 74, 149]]), history.max()
+    for alpha in (0.1, 0.05, 0.01):
+        assert np.count_nonzero(largest >= -np.log(alpha)) <= band(number, alpha)[1]
+    # Evidence is skewed: its mean is mostly below 1, and seldom far above.
+    error = np.maximum(means.std(axis=0, ddof=1) / np.sqrt(number), 1e-3)
+    assert (means.mean(axis=0) <= 1.0 + 4.0 * error).all()
+    assert (means.mean(axis=0) >= 0.3).all()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_errors_are_found(strategy, replications):
+    """Probabilities too far from 1/2: nine of ten streams of 500 outcomes are rejected."""
+    number, rng = replications(40, 1000), spawn(61, STRATEGIES.index(strategy))
+    rejected = 0
+    for _ in range(number):
+        p = rng.random(500)
+        y = rng.random(500) < 0.5 + 0.4 * (p - 0.5)
+        rejected += ct.SequentialCalibrationTest(strategy).update(p, y.astype(int)).pvalue <= 0.05
+    assert rejected >= 0.9 * number
