@@ -75,7 +75,7 @@ from caltest.estimators import (
 )
 from caltest.group_result import GroupCalibrationTestResult, GroupResult
 from caltest.group_test import GroupCalibrationTest, calibration_by_group
-from caltest.intervals import distribution_free_interval, skce_interval
+from caltest.intervals import binned_error_interval, distribution_free_interval, skce_interval
 from caltest.kernels import (
     MMD,
     Cityblock,
@@ -320,6 +320,7 @@ __all__ = [
     "Wasserstein",
     "Wasserstein1",
     "WeightedSKCE",
+    "binned_error_interval",
     "calibration_by_group",
     "calibration_test",
     "classwise",
