@@ -35,6 +35,7 @@ from caltest._effect_size import EffectSize
 from caltest.binning import Binning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
+from caltest.comparisons import ComparedModel, ModelComparison, PairedSKCETest, compare_classes, compare_models
 from caltest.datasets import load_digits_predictions
 from caltest.default_test import calibration_test
 from caltest.estimators import (
@@ -176,6 +177,7 @@ __all__ = [
     "CertifiedCrossSKCETest",
     "Cityblock",
     "ClosedFormMissing",
+    "ComparedModel",
     "ComponentResult",
     "ConditionalMonteCarlo",
     "ConditionalSpectralNull",
@@ -224,6 +226,7 @@ __all__ = [
     "MedianVarianceBinning",
     "Mixture",
     "MixtureWasserstein",
+    "ModelComparison",
     "MonteCarloTest",
     "MultiplierBootstrap",
     "MultiplierSKCETest",
@@ -236,6 +239,7 @@ __all__ = [
     "Omnibus",
     "OmnibusTest",
     "Ordinal",
+    "PairedSKCETest",
     "PearsonNull",
     "PearsonSKCETest",
     "Poisson",
@@ -266,6 +270,8 @@ __all__ = [
     "Wasserstein1",
     "calibration_test",
     "classwise",
+    "compare_classes",
+    "compare_models",
     "distribution_free_interval",
     "generators",
     "load_digits_predictions",

@@ -18,7 +18,7 @@ LAYERS = [
     ["estimators"],
     ["nulls"],
     ["calibration_test", "calibration_accumulator", "named_tests", "margin_tests", "default_test", "noise_floor"],
-    ["generators", "_tables", "intervals"],
+    ["generators", "_tables", "intervals", "comparisons"],
     ["studies"],
     ["plots"],
     ["cli"],
