@@ -35,6 +35,7 @@ from caltest._effect_size import EffectSize
 from caltest.binning import Binning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
+from caltest.citations import bibtex
 from caltest.comparisons import ComparedModel, ModelComparison, PairedSKCETest, compare_classes, compare_models
 from caltest.datasets import load_digits_predictions
 from caltest.default_test import calibration_test
@@ -268,6 +269,7 @@ __all__ = [
     "UniformBinning",
     "Wasserstein",
     "Wasserstein1",
+    "bibtex",
     "calibration_test",
     "classwise",
     "compare_classes",

@@ -66,7 +66,8 @@ ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         "301--304",
     ),
     "bounliphone2016": _paper(
-        "Bounliphone, Wacha and Belilovsky, Eugene and Blaschko, Matthew B. and Antonoglou, Ioannis and Gretton, Arthur",
+        "Bounliphone, Wacha and Belilovsky, Eugene and Blaschko, Matthew B. and Antonoglou, Ioannis "
+        "and Gretton, Arthur",
         "A test of relative similarity for model selection in generative models",
         "International Conference on Learning Representations",
         2016,
@@ -109,7 +110,8 @@ ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         "Efron, Bradley and Stein, Charles", "The jackknife estimate of variance", AOS, 1981, "9", "586--596"
     ),
     "gretton2008": _paper(
-        'Gretton, Arthur and Fukumizu, Kenji and Teo, Choon Hui and Song, Le and Sch{\\"o}lkopf, Bernhard and Smola, Alexander J.',
+        'Gretton, Arthur and Fukumizu, Kenji and Teo, Choon Hui and Song, Le and Sch{\\"o}lkopf, '
+        "Bernhard and Smola, Alexander J.",
         "A kernel statistical test of independence",
         NIPS,
         2008,
@@ -183,7 +185,8 @@ ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "phipson2010": _article(
         "Phipson, Belinda and Smyth, Gordon K.",
-        "Permutation {P}-values should never be zero: Calculating exact {P}-values when permutations are randomly drawn",
+        "Permutation {P}-values should never be zero: Calculating exact {P}-values when permutations "
+        "are randomly drawn",
         "Statistical Applications in Genetics and Molecular Biology",
         2010,
         "9",
@@ -198,7 +201,8 @@ ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         "110--114",
     ),
     "schrab2023": _article(
-        "Schrab, Antonin and Kim, Ilmun and Albert, M{\\'e}lisande and Laurent, B{\\'e}atrice and Guedj, Benjamin and Gretton, Arthur",
+        "Schrab, Antonin and Kim, Ilmun and Albert, M{\\'e}lisande and Laurent, B{\\'e}atrice and "
+        "Guedj, Benjamin and Gretton, Arthur",
         "{MMD} aggregated two-sample test",
         "Journal of Machine Learning Research",
         2023,
@@ -215,7 +219,8 @@ ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         "421--433",
     ),
     "vaicenavicius2019": _paper(
-        'Vaicenavicius, Juozas and Widmann, David and Andersson, Carl and Lindsten, Fredrik and Roll, Jacob and Sch{\\"o}n, Thomas',
+        "Vaicenavicius, Juozas and Widmann, David and Andersson, Carl and Lindsten, Fredrik and Roll, "
+        'Jacob and Sch{\\"o}n, Thomas',
         "Evaluating model calibration in classification",
         "International Conference on Artificial Intelligence and Statistics",
         2019,
@@ -234,7 +239,7 @@ ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def bibtex(source: Any) -> str:
-    """BibTeX entries of the methods of a test, an estimator, a null, a result or a comparison.
+    r"""BibTeX entries of the methods of a test, an estimator, a null, a result or a comparison.
 
     Parameters
     ----------
@@ -256,7 +261,7 @@ def bibtex(source: Any) -> str:
     >>> import caltest as ct
     >>> print(ct.bibtex(ct.ConsistencyTest(ct.ECE(), n_resamples=99).null))
     @article{broecker2007,
-      author = {Br{\\"o}cker, Jochen and Smith, Leonard A.},
+      author = {Br{\"o}cker, Jochen and Smith, Leonard A.},
       title = {Increasing the reliability of reliability diagrams},
       journal = {Weather and Forecasting},
       year = {2007},

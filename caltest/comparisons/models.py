@@ -258,6 +258,9 @@ def _compared(
         confidence_level=settings.confidence_level,
         seed=seed,
         notes=_notes(samples, results),
+        citations=tuple(
+            sorted({"benjamini1995", "efron1981", "holm1979", *settings.test.citations, *settings.estimator.citations})
+        ),
     )
 
 

@@ -40,11 +40,11 @@ class PairedSKCETest:
 
     Notes
     -----
-    Assumes independent observations. Asymptotic. Where both models are calibrated, the difference is degenerate and the
-    test conservative: at the 5 % level it rejected @CAL@ of 10 000 simulated data sets for each of n = 50 and n = 250
-    (10 classes; models that know different parts of what the labels depend on), and @MIS@ for two models that are
-    overconfident in the same way. For several pairs adjust the p-values, e.g. by Holm's method. Time O(n**2 k), memory
-    O(n k).
+    Assumes independent observations. Asymptotic. Where both models are calibrated, the difference is degenerate and
+    the test conservative: at the 5 % level it rejected 0.2 to 1.2 % of 10 000 simulated data sets for each of n = 50
+    and n = 250 (10 classes; models that know different parts of what the labels depend on), and 0.2 to 2.0 % for two
+    models that are overconfident in the same way. For several pairs adjust the p-values, e.g. by Holm's method. Time
+    O(n**2 k), memory O(n k).
 
     Sources: Widmann et al. 2019, Theorem G.1, for the limit of one estimator; Bounliphone et al. 2016 compare two
     U-statistics of the same sample in this way.
@@ -60,6 +60,8 @@ class PairedSKCETest:
     """
 
     kernel: PairKernel | None = None
+
+    citations = ("bounliphone2016", "efron1981", "widmann2019")
 
     def __post_init__(self) -> None:
         if self.kernel is not None:
@@ -114,6 +116,7 @@ class PairedSKCETest:
             pvalue=min(1.0, 2.0 * float(ndtr(-statistic))),
             pvalue_kind="asymptotic",
             standard_error=found.standard_error,
+            citations=self.citations,
             effect_size=EffectSize(roots[0] - roots[1], "difference of the KCE as a share of its largest value"),
             notes=tuple(dict.fromkeys((*sample.predictions.notes, *other.predictions.notes, *kernel.notes))),
         )

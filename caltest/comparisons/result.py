@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from caltest._sentences import listed, pvalue_phrase
+from caltest._validation import fraction
+from caltest.citations import entries
 from caltest.comparisons.formats import Table, aligned, latex, markdown
 from caltest.result import ConfidenceInterval, format_pvalue
 
@@ -76,6 +79,8 @@ class ModelComparison:
         Integer that reproduces it as ``rng=seed``.
     notes
         What the reader should know.
+    citations
+        Sources of the methods, keys of their BibTeX entries.
 
     Examples
     --------
@@ -96,6 +101,7 @@ class ModelComparison:
     confidence_level: float
     seed: int
     notes: tuple[str, ...] = ()
+    citations: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -128,7 +134,26 @@ class ModelComparison:
             **{name: getattr(self, name) for name in settings},
             "rows": [_entries(row) for row in self.rows],
             "notes": list(self.notes),
+            "citations": list(self.citations),
         }
+
+    def sentence(self, alpha: float = 0.05) -> str:
+        """One sentence for a paper: for which rows calibration is rejected after Holm's adjustment."""
+        level = fraction("alpha", alpha)
+        said = [f"{row.name} ({pvalue_phrase(row.pvalue_holm)})" for row in self.rows]
+        rejected = [text for text, row in zip(said, self.rows, strict=True) if row.pvalue_holm <= level]
+        kept = [text for text, row in zip(said, self.rows, strict=True) if row.pvalue_holm > level]
+        found = f"was rejected for {listed(rejected)}" if rejected else f"was not rejected for {listed(kept)}"
+        others = f" and not for {listed(kept)}" if rejected and kept else ""
+        return (
+            f"The calibration of {len(self.rows)} {_plural(self.kind)} was tested on n = {self.n} observations "
+            f"({self.test}): at the {100 * level:g} % level, with p-values adjusted by Holm's method, calibration "
+            f"{found}{others}."
+        )
+
+    def bibtex(self) -> str:
+        """BibTeX entries of the methods."""
+        return entries(self.citations)
 
     def to_pandas(self) -> Any:
         """A ``pandas.DataFrame`` with a row for each model; ``ImportError`` if pandas is missing."""
