@@ -35,7 +35,9 @@ from caltest._effect_size import EffectSize
 from caltest.binning import Binning, EdgeBinning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
+from caltest.citations import bibtex
 from caltest.classical_tests import CoxTest, ECCETest, HosmerLemeshowTest, LogScoreTest, SpiegelhalterTest
+from caltest.comparisons import ComparedModel, ModelComparison, PairedSKCETest, compare_classes, compare_models
 from caltest.datasets import load_digits_predictions
 from caltest.decompositions import ConfidenceErrors, ScoreDecomposition, confidence_errors, score_decomposition
 from caltest.default_test import calibration_test
@@ -209,6 +211,7 @@ __all__ = [
     "ClusterLikelihoodRatioTest",
     "ClusterSKCE",
     "ClusterSKCETest",
+    "ComparedModel",
     "ComponentResult",
     "ConditionalMonteCarlo",
     "ConditionalSpectralNull",
@@ -273,6 +276,7 @@ __all__ = [
     "MedianVarianceBinning",
     "Mixture",
     "MixtureWasserstein",
+    "ModelComparison",
     "MonteCarloTest",
     "MultiplierBootstrap",
     "MultiplierSKCETest",
@@ -285,6 +289,7 @@ __all__ = [
     "Omnibus",
     "OmnibusTest",
     "Ordinal",
+    "PairedSKCETest",
     "PearsonNull",
     "PearsonSKCETest",
     "Poisson",
@@ -320,10 +325,13 @@ __all__ = [
     "Wasserstein",
     "Wasserstein1",
     "WeightedSKCE",
+    "bibtex",
     "binned_error_interval",
     "calibration_by_group",
     "calibration_test",
     "classwise",
+    "compare_classes",
+    "compare_models",
     "confidence_errors",
     "cox_calibration",
     "distribution_free_interval",

@@ -56,6 +56,11 @@ class CalibrationTest:
         self.null.check_estimator(self.estimator)
         self.null.check_clusters(self.estimator)
 
+    @property
+    def citations(self) -> tuple[str, ...]:
+        """Sources of the estimator and the null, keys of ``caltest.citations.ENTRIES``."""
+        return tuple(sorted({*self.estimator.citations, *self.null.citations}))
+
     def __call__(
         self, predictions: ArrayLike, targets: ArrayLike, *, rng: Any = None, progress: bool = False
     ) -> CalibrationTestResult:
@@ -144,6 +149,7 @@ class CalibrationTest:
             test=type(self).__name__,
             hypothesis=self.null.hypothesis(estimator, predictions),
             question=self.null.question,
+            citations=self.citations,
             effect_size=estimator.effect_size(outcome.estimate, predictions, mean),
             predictions=predictions.describe(n),
             estimator=estimator.describe(predictions),

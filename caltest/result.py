@@ -9,8 +9,10 @@ import numpy as np
 
 from caltest._effect_size import EffectSize
 from caltest._questions import QUESTIONS
+from caltest._sentences import sentence_of
 from caltest._types import FloatArray
 from caltest._validation import fraction
+from caltest.citations import entries
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
 
@@ -148,6 +150,8 @@ class CalibrationTestResult:
         What that one says of the predictions, in words, or None.
     effect_size
         The size of the error in units that do not grow with n, or None where it is not known.
+    citations
+        Sources of the methods, keys of their BibTeX entries.
 
     assumes
         What no test can check.
@@ -185,6 +189,7 @@ class CalibrationTestResult:
     finding: str | None = None
     question: str = "calibration"
     effect_size: EffectSize | None = None
+    citations: tuple[str, ...] = ()
 
     assumes: str = ASSUMPTIONS
 
@@ -230,13 +235,14 @@ class CalibrationTestResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists; the null distribution as mean, standard deviation and quantiles."""
-        entries = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        entries["df"] = None if self.df is None else list(self.df)
-        entries["notes"] = list(self.notes)
-        entries["null_distribution"] = self._null_summary()
-        entries["effect_size"] = None if self.effect_size is None else asdict(self.effect_size)
-        entries["components"] = [asdict(component) for component in self.components]
-        return entries
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values["df"] = None if self.df is None else list(self.df)
+        values["notes"] = list(self.notes)
+        values["citations"] = list(self.citations)
+        values["null_distribution"] = self._null_summary()
+        values["effect_size"] = None if self.effect_size is None else asdict(self.effect_size)
+        values["components"] = [asdict(component) for component in self.components]
+        return values
 
     def _null_summary(self) -> dict[str, float] | None:
         if self.null_distribution is None:
@@ -250,6 +256,26 @@ class CalibrationTestResult:
         """What the p-value says at a level, in words."""
         level, question = f"at the {100 * fraction('alpha', alpha):g} % level", QUESTIONS[self.question]
         return (question.rejected if self.pvalue <= alpha else question.kept).format(level=level)
+
+    def sentence(self) -> str:
+        """One sentence for a paper: hypothesis, test, n, estimate, statistic and p-value.
+
+        P-values have three decimals; smaller ones are ``p < 0.001``, bounds are ``p <= 0.042``.
+
+        Examples
+        --------
+        >>> import caltest as ct
+        >>> p, y = ct.load_digits_predictions()["random forest"]
+        >>> print(ct.MonteCarloTest(ct.ExcessLogScore(), n_resamples=199)(p, y, rng=1).sentence())
+        The hypothesis that the predictions are calibrated (P(Y | P_X) = P_X) was tested with MonteCarloTest on
+        n = 899 observations (mean log score minus the mean entropy): estimate = -0.573, statistic = 0.573
+        (absolute value of the estimate), p = 0.005 (exact Monte Carlo p-value from 199 draws).
+        """
+        return sentence_of(self)
+
+    def bibtex(self) -> str:
+        """BibTeX entries of the methods."""
+        return entries(self.citations)
 
     def summary(self) -> str:
         """The report that ``print`` shows."""

@@ -26,6 +26,9 @@ class Estimator(ABC):
     two_sided: ClassVar[bool] = False
     """Whether small values speak against calibration as large ones do; the mean is then 0 if calibrated."""
 
+    citations: ClassVar[tuple[str, ...]] = ()
+    """Sources, keys of ``caltest.citations.ENTRIES``."""
+
     effect_unit: ClassVar[str] = "estimate above its mean if calibrated"
     """What ``effect_size`` is, unless the estimator has one of its own."""
 

@@ -73,6 +73,8 @@ class CrossSKCE(Estimator):
     -0.111123
     """
 
+    citations = ("shekhar2022", "widmann2021")
+
     kernel: PairKernel
     rng: Any = None
 

@@ -66,6 +66,8 @@ class ECE(Estimator):
     0.183333
     """
 
+    citations = ("guo2017", "vaicenavicius2019", "widmann2019")
+
     effect_unit = "binned error above its mean if calibrated"
 
     binning: Binning = field(default_factory=UniformBinning)

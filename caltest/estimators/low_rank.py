@@ -61,6 +61,8 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
     0.01
     """
 
+    citations = ("widmann2021", "williams2001")
+
     kernel: ProductKernel
     rank: int = 64
     unbiased: bool = True

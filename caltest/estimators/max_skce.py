@@ -63,6 +63,8 @@ class MaxSKCE(JointEstimator):
     0.01
     """
 
+    citations = ("schrab2023", "widmann2021")
+
     kernel: ProductKernel
     factors: tuple[float, ...] = FACTORS
     _deviations: FloatArray | None = field(default=None, init=False, repr=False, compare=False)

@@ -53,6 +53,8 @@ class MMCE(Estimator):
     0.436702
     """
 
+    citations = ("kumar2018", "widmann2019")
+
     kernel: PredictionKernel = field(default_factory=lambda: ExponentialKernel(Euclidean(), bandwidth=0.2))
     unbiased: bool = True
 

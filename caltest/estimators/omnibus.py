@@ -66,6 +66,8 @@ class Omnibus(JointEstimator):
     predictions are underconfident: outcomes follow them at temperature 0.33
     """
 
+    citations = ("schrab2023", "spiegelhalter1986", "widmann2019", "widmann2021")
+
     kernel: ProductKernel | None = None
     impossible_excluded = True
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)

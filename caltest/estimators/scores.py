@@ -96,6 +96,8 @@ class ExcessBrierScore(ExcessScore):
     -0.2642
     """
 
+    citations = ("spiegelhalter1986",)
+
     effect_unit = "Brier score above its prediction"
 
     def scores(self, probabilities: FloatArray) -> FloatArray:

@@ -51,6 +51,8 @@ class SKCE(Estimator):
     (-0.111123, 0.154439)
     """
 
+    citations = ("widmann2019", "widmann2021")
+
     kernel: PairKernel
     unbiased: bool = True
 
@@ -146,6 +148,8 @@ class BlockSKCE(SummableEstimator):
     >>> round(ct.BlockSKCE(kernel, block_size=2)(p, y), 6)
     -0.111123
     """
+
+    citations = ("widmann2019", "widmann2021")
 
     kernel: PairKernel
     block_size: int = 2

@@ -52,6 +52,8 @@ class UCME(Estimator):
     2.8e-05
     """
 
+    citations = ("widmann2021",)
+
     kernel: PairKernel
     test_predictions: ArrayLike = field(repr=False)
     test_targets: ArrayLike = field(repr=False)

@@ -38,6 +38,8 @@ class Null(ABC):
     pvalue_kind: ClassVar[PValueKind]
     statistic_name: ClassVar[str]
     uses_random_numbers: ClassVar[bool] = False
+    citations: ClassVar[tuple[str, ...]] = ()
+    """Sources, keys of ``caltest.citations.ENTRIES``."""
     question: ClassVar[str] = "calibration"
     """What is tested, a key of ``caltest._questions.QUESTIONS``."""
 

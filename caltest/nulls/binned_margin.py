@@ -54,6 +54,8 @@ class BinnedEquivalenceBound(Null):
     (True, 'bound', 'binned ECE >= 0.15')
     """
 
+    citations = ("mcdiarmid1989",)
+
     margin: float
 
     pvalue_kind = "bound"

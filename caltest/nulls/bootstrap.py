@@ -125,6 +125,8 @@ class ArconesGineBootstrap(WeightedBootstrap):
     0.01
     """
 
+    citations = ("arcones1992", "widmann2019")
+
     n_resamples: int = 1000
 
     def weights(self, n: int, part: Sequence[Stream]) -> FloatArray:

@@ -46,6 +46,8 @@ class ConsistencyResampling(ResamplingNull):
     0.01
     """
 
+    citations = ("broecker2007",)
+
     n_resamples: int = 1000
 
     pvalue_kind = "resampling"

@@ -45,6 +45,8 @@ class CrossNormalNull(Null):
     True
     """
 
+    citations = ("shekhar2022",)
+
     exact_variance: bool = False
 
     pvalue_kind = "asymptotic"

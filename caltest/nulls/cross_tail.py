@@ -138,6 +138,8 @@ class CrossChernoffBound(CrossTail):
     True
     """
 
+    citations = ("chernoff1952", "shekhar2022")
+
     pvalue_kind = "bound"
 
     def _inner_tail(self, law: OutcomeSum, z: float, terms: OutcomeTerms) -> float:
@@ -173,6 +175,8 @@ class CrossSaddlepointNull(CrossTail):
     >>> test(p, y).pvalue < 1e-100
     True
     """
+
+    citations = ("lugannani1980", "shekhar2022")
 
     pvalue_kind = "asymptotic"
 

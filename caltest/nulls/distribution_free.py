@@ -27,6 +27,8 @@ class DistributionFreeBound(Null):
     'bound'
     """
 
+    citations = ("hoeffding1963", "widmann2019")
+
     pvalue_kind = "bound"
     statistic_name = "the estimate"
 

@@ -82,6 +82,8 @@ class ImportanceSampling(Null):
     True
     """
 
+    citations = ("harrison2012",)
+
     n_resamples: int = 999
 
     pvalue_kind = "exact"

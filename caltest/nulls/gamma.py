@@ -33,6 +33,8 @@ class GammaNull(Null):
     True
     """
 
+    citations = ("gretton2008", "satterthwaite1946")
+
     pvalue_kind = "asymptotic"
     statistic_name = "n SKCE"
 

@@ -43,6 +43,8 @@ class HotellingNull(Null):
     (2.0,)
     """
 
+    citations = ("widmann2021",)
+
     distribution: Literal["F", "chi2"] = "F"
 
     pvalue_kind = "asymptotic"

@@ -47,6 +47,8 @@ class KnownCovarianceNull(Null):
     (2.0,)
     """
 
+    citations = ("widmann2021",)
+
     pvalue_kind = "asymptotic"
     statistic_name = "T^2 with the covariance of the predictions"
     uses_random_numbers = True
@@ -107,6 +109,8 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
     >>> ct.CalibrationTest(ucme, ct.KnownCovarianceMonteCarlo(99))(p, y, rng=1).pvalue_kind
     'exact'
     """
+
+    citations = ("dwass1957", "widmann2021")
 
     n_resamples: int = 999
 

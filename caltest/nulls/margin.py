@@ -95,6 +95,8 @@ class ToleranceNull(MarginNull):
     (11.17, 'KCE <= 0.03')
     """
 
+    citations = ("efron1981", "widmann2019")
+
     question = "tolerance"
     statistic_name = "z = (estimate - margin^2) / standard error"
 
@@ -146,6 +148,8 @@ class EquivalenceNull(MarginNull):
     >>> result.pvalue < 1e-6, result.verdict()
     (True, 'the calibration error is below the margin, at the 5 % level')
     """
+
+    citations = ("efron1981", "widmann2019")
 
     question = "equivalence"
     statistic_name = "z = (margin^2 - estimate) / standard error at the margin"

@@ -81,6 +81,12 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
                 raise ValueError(f'stop_after: got {self.stop_after} with ties={self.ties!r}, wanted "conservative"')
 
     @property
+    def citations(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Sources, with that of stopping early where it is done."""
+        always = ("barnard1963", "dwass1957", "phipson2010")
+        return always if self.stop_after is None else ("besag1991", *always)
+
+    @property
     def pvalue_kind(self) -> PValueKind:  # type: ignore[override]
         """Exact, but for mid-p-values."""
         return "resampling" if self.ties == "mid" else "exact"

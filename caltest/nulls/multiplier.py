@@ -66,6 +66,8 @@ class MultiplierBootstrap(WeightedBootstrap):
     0.01
     """
 
+    citations = ("chwialkowski2014", "leucht2013")
+
     n_resamples: int = 1000
     multiplier: Multiplier = "rademacher"
 

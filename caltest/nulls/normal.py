@@ -44,6 +44,8 @@ class NormalNull(SummableNull):
     5.283
     """
 
+    citations = ("widmann2019", "widmann2021")
+
     population_variance: bool = False
 
     pvalue_kind = "asymptotic"

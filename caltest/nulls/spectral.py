@@ -80,6 +80,8 @@ class SpectralNull(LimitLaw):
     True
     """
 
+    citations = ("chen2019", "gretton2009", "widmann2019")
+
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate, n times the estimate, and its tail probability."""
         assert isinstance(estimator, UStatistic)

@@ -1,0 +1,288 @@
+"""BibTeX entries of the sources of methods."""
+
+from collections.abc import Iterable
+from typing import Any
+
+NIPS = "Advances in Neural Information Processing Systems"
+ICML = "International Conference on Machine Learning"
+JRSSB = "Journal of the Royal Statistical Society: Series B"
+AMS = "The Annals of Mathematical Statistics"
+AOS = "The Annals of Statistics"
+JMVA = "Journal of Multivariate Analysis"
+CSDA = "Computational Statistics \\& Data Analysis"
+
+
+def _article(authors: str, title: str, journal: str, year: int, volume: str, pages: str) -> tuple[str, dict[str, str]]:
+    return "article", {
+        "author": authors,
+        "title": title,
+        "journal": journal,
+        "year": str(year),
+        "volume": volume,
+        "pages": pages,
+    }
+
+
+def _paper(
+    authors: str, title: str, book: str, year: int, volume: str = "", pages: str = ""
+) -> tuple[str, dict[str, str]]:
+    fields = {"author": authors, "title": title, "booktitle": book, "year": str(year), "volume": volume, "pages": pages}
+    return "inproceedings", {name: value for name, value in fields.items() if value}
+
+
+WIDMANN = "Widmann, David and Lindsten, Fredrik and Zachariah, Dave"
+SHEKHAR = "Shekhar, Shubhanshu and Kim, Ilmun and Ramdas, Aaditya"
+
+ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
+    "widmann2019": _paper(
+        WIDMANN, "Calibration tests in multi-class classification: A unifying framework", NIPS, 2019, "32"
+    ),
+    "widmann2021": _paper(
+        WIDMANN, "Calibration tests beyond classification", "International Conference on Learning Representations", 2021
+    ),
+    "arcones1992": _article(
+        "Arcones, Miguel A. and Gin{\\'e}, Evarist",
+        "On the bootstrap of {U} and {V} statistics",
+        AOS,
+        1992,
+        "20",
+        "655--674",
+    ),
+    "barnard1963": _article("Barnard, G. A.", "Discussion of {P}rofessor {B}artlett's paper", JRSSB, 1963, "25", "294"),
+    "benjamini1995": _article(
+        "Benjamini, Yoav and Hochberg, Yosef",
+        "Controlling the false discovery rate: A practical and powerful approach to multiple testing",
+        JRSSB,
+        1995,
+        "57",
+        "289--300",
+    ),
+    "besag1991": _article(
+        "Besag, Julian and Clifford, Peter",
+        "Sequential {M}onte {C}arlo $p$-values",
+        "Biometrika",
+        1991,
+        "78",
+        "301--304",
+    ),
+    "bounliphone2016": _paper(
+        "Bounliphone, Wacha and Belilovsky, Eugene and Blaschko, Matthew B. and Antonoglou, Ioannis "
+        "and Gretton, Arthur",
+        "A test of relative similarity for model selection in generative models",
+        "International Conference on Learning Representations",
+        2016,
+    ),
+    "broecker2007": _article(
+        'Br{\\"o}cker, Jochen and Smith, Leonard A.',
+        "Increasing the reliability of reliability diagrams",
+        "Weather and Forecasting",
+        2007,
+        "22",
+        "651--661",
+    ),
+    "chen2019": _article(
+        "Chen, Tong and Lumley, Thomas",
+        "Numerical evaluation of methods approximating the distribution of a large quadratic form in normal variables",
+        CSDA,
+        2019,
+        "139",
+        "75--81",
+    ),
+    "chernoff1952": _article(
+        "Chernoff, Herman",
+        "A measure of asymptotic efficiency for tests of a hypothesis based on the sum of observations",
+        AMS,
+        1952,
+        "23",
+        "493--507",
+    ),
+    "chwialkowski2014": _paper(
+        "Chwialkowski, Kacper and Sejdinovic, Dino and Gretton, Arthur",
+        "A wild bootstrap for degenerate kernel tests",
+        NIPS,
+        2014,
+        "27",
+    ),
+    "dwass1957": _article(
+        "Dwass, Meyer", "Modified randomization tests for nonparametric hypotheses", AMS, 1957, "28", "181--187"
+    ),
+    "efron1981": _article(
+        "Efron, Bradley and Stein, Charles", "The jackknife estimate of variance", AOS, 1981, "9", "586--596"
+    ),
+    "gretton2008": _paper(
+        'Gretton, Arthur and Fukumizu, Kenji and Teo, Choon Hui and Song, Le and Sch{\\"o}lkopf, '
+        "Bernhard and Smola, Alexander J.",
+        "A kernel statistical test of independence",
+        NIPS,
+        2008,
+        "20",
+    ),
+    "gretton2009": _paper(
+        'Gretton, Arthur and Fukumizu, Kenji and Harchaoui, Za{\\"i}d and Sriperumbudur, Bharath K.',
+        "A fast, consistent kernel two-sample test",
+        NIPS,
+        2009,
+        "22",
+    ),
+    "guo2017": _paper(
+        "Guo, Chuan and Pleiss, Geoff and Sun, Yu and Weinberger, Kilian Q.",
+        "On calibration of modern neural networks",
+        ICML,
+        2017,
+        "",
+        "1321--1330",
+    ),
+    "harrison2012": _article(
+        "Harrison, Matthew T.",
+        "Conservative hypothesis tests and confidence intervals using importance sampling",
+        "Biometrika",
+        2012,
+        "99",
+        "57--69",
+    ),
+    "hoeffding1963": _article(
+        "Hoeffding, Wassily",
+        "Probability inequalities for sums of bounded random variables",
+        "Journal of the American Statistical Association",
+        1963,
+        "58",
+        "13--30",
+    ),
+    "holm1979": _article(
+        "Holm, Sture",
+        "A simple sequentially rejective multiple test procedure",
+        "Scandinavian Journal of Statistics",
+        1979,
+        "6",
+        "65--70",
+    ),
+    "kumar2018": _paper(
+        "Kumar, Aviral and Sarawagi, Sunita and Jain, Ujjwal",
+        "Trainable calibration measures for neural networks from kernel mean embeddings",
+        ICML,
+        2018,
+        "",
+        "2805--2814",
+    ),
+    "leucht2013": _article(
+        "Leucht, Anne and Neumann, Michael H.",
+        "Dependent wild bootstrap for degenerate {U}- and {V}-statistics",
+        JMVA,
+        2013,
+        "117",
+        "257--280",
+    ),
+    "lugannani1980": _article(
+        "Lugannani, Robert and Rice, Stephen",
+        "Saddle point approximation for the distribution of the sum of independent random variables",
+        "Advances in Applied Probability",
+        1980,
+        "12",
+        "475--490",
+    ),
+    "mcdiarmid1989": _paper(
+        "McDiarmid, Colin", "On the method of bounded differences", "Surveys in Combinatorics", 1989, "", "148--188"
+    ),
+    "phipson2010": _article(
+        "Phipson, Belinda and Smyth, Gordon K.",
+        "Permutation {P}-values should never be zero: Calculating exact {P}-values when permutations "
+        "are randomly drawn",
+        "Statistical Applications in Genetics and Molecular Biology",
+        2010,
+        "9",
+        "Article 39",
+    ),
+    "satterthwaite1946": _article(
+        "Satterthwaite, F. E.",
+        "An approximate distribution of estimates of variance components",
+        "Biometrics Bulletin",
+        1946,
+        "2",
+        "110--114",
+    ),
+    "schrab2023": _article(
+        "Schrab, Antonin and Kim, Ilmun and Albert, M{\\'e}lisande and Laurent, B{\\'e}atrice and "
+        "Guedj, Benjamin and Gretton, Arthur",
+        "{MMD} aggregated two-sample test",
+        "Journal of Machine Learning Research",
+        2023,
+        "24",
+        "1--81",
+    ),
+    "shekhar2022": _paper(SHEKHAR, "A permutation-free kernel two-sample test", NIPS, 2022, "35"),
+    "spiegelhalter1986": _article(
+        "Spiegelhalter, David J.",
+        "Probabilistic prediction in patient management and clinical trials",
+        "Statistics in Medicine",
+        1986,
+        "5",
+        "421--433",
+    ),
+    "vaicenavicius2019": _paper(
+        "Vaicenavicius, Juozas and Widmann, David and Andersson, Carl and Lindsten, Fredrik and Roll, "
+        'Jacob and Sch{\\"o}n, Thomas',
+        "Evaluating model calibration in classification",
+        "International Conference on Artificial Intelligence and Statistics",
+        2019,
+        "",
+        "3459--3467",
+    ),
+    "williams2001": _paper(
+        "Williams, Christopher K. I. and Seeger, Matthias",
+        'Using the {N}ystr{\\"o}m method to speed up kernel machines',
+        NIPS,
+        2001,
+        "13",
+        "682--688",
+    ),
+}
+
+
+def bibtex(source: Any) -> str:
+    r"""BibTeX entries of the methods of a test, an estimator, a null, a result or a comparison.
+
+    Parameters
+    ----------
+    source
+        Anything of these.
+
+    Returns
+    -------
+    str
+        Entries in alphabetical order of their keys, empty if there are none.
+
+    Raises
+    ------
+    TypeError
+        For something else.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> print(ct.bibtex(ct.ConsistencyTest(ct.ECE(), n_resamples=99).null))
+    @article{broecker2007,
+      author = {Br{\"o}cker, Jochen and Smith, Leonard A.},
+      title = {Increasing the reliability of reliability diagrams},
+      journal = {Weather and Forecasting},
+      year = {2007},
+      volume = {22},
+      pages = {651--661},
+    }
+    """
+    keys = getattr(source, "citations", None)
+    if isinstance(source, type) or not isinstance(keys, tuple):
+        raise TypeError(
+            f"source: got {type(source).__name__}, wanted a test, an estimator, a null, a result or a comparison"
+        )
+    return entries(keys)
+
+
+def entries(keys: Iterable[str]) -> str:
+    """The entries of these keys, each once, in alphabetical order."""
+    return "\n\n".join(_entry(key) for key in sorted(set(keys)))
+
+
+def _entry(key: str) -> str:
+    kind, fields = ENTRIES[key]
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
+    return "\n".join([f"@{kind}{{{key},", *lines, "}"])

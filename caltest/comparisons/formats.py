@@ -1,0 +1,49 @@
+"""Tables of text as aligned columns, markdown and LaTeX."""
+
+from collections.abc import Sequence
+
+Table = Sequence[Sequence[str]]
+"""Rows of cells, the header first; the first column is text, the others are numbers."""
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
+def aligned(table: Table) -> str:
+    """Columns of equal width: the first to the left, the others to the right."""
+    widths = [max(len(row[c]) for row in table) for c in range(len(table[0]))]
+    lines = []
+    for first, *others in table:
+        numbers = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *numbers]).rstrip())
+    return "\n".join(lines)
+
+
+def markdown(table: Table) -> str:
+    """A table in pipes, with bars in cells escaped."""
+    header, *body = ([cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row] for row in table)
+    rule = ["---", *(["---:"] * (len(header) - 1))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *body))
+
+
+def latex(table: Table) -> str:
+    """A tabular with the rules of the package booktabs."""
+    header, *body = (" & ".join(escaped(cell) for cell in row) + r" \\" for row in table)
+    columns = "l" + "r" * (len(table[0]) - 1)
+    rules = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", header, r"\midrule", *body, r"\bottomrule"]
+    return "\n".join([*rules, r"\end{tabular}"])
+
+
+def escaped(text: str) -> str:
+    """Text without characters that mean something to LaTeX."""
+    return "".join(_LATEX.get(character, character) for character in text)

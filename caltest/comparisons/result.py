@@ -1,0 +1,196 @@
+"""The result of a comparison: a row for each model, or class."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from caltest._sentences import listed, pvalue_phrase
+from caltest._validation import fraction
+from caltest.citations import entries
+from caltest.comparisons.formats import Table, aligned, latex, markdown
+from caltest.result import ConfidenceInterval, format_pvalue
+
+
+@dataclass(frozen=True)
+class ComparedModel:
+    """A row of a comparison.
+
+    Attributes
+    ----------
+    name
+        Of the model, or of the class.
+    score
+        Share of outcomes that are the most probable class, root mean square distance of outcomes and predicted means,
+        or frequency of a class, as ``ModelComparison.score_name`` says; None where means are not known.
+    estimate
+        Estimated calibration error.
+    interval
+        Its confidence interval, or None where there is none.
+    noise_floor, noise_quantile
+        Mean and 95 % quantile of the estimate if the predictions are calibrated.
+    pvalue
+        Of the hypothesis that they are calibrated.
+    pvalue_holm, pvalue_bh
+        Adjusted for the number of rows: by Holm's method, which bounds the probability of any false rejection, and by
+        that of Benjamini and Hochberg, which bounds the expected share of false rejections.
+    finding
+        What is wrong, in words, or None.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["neural network"]
+    >>> row = ct.compare_models({"network": p}, y, n_resamples=99, rng=1).rows[0]
+    >>> row.name, round(row.score, 3), row.pvalue == row.pvalue_holm
+    ('network', 0.962, True)
+    """
+
+    name: str
+    score: float | None
+    estimate: float
+    interval: ConfidenceInterval | None
+    noise_floor: float
+    noise_quantile: float
+    pvalue: float
+    pvalue_holm: float
+    pvalue_bh: float
+    finding: str | None
+
+
+@dataclass(frozen=True, repr=False)
+class ModelComparison:
+    """Several models, or the classes of one, side by side. Printing it gives a table.
+
+    Attributes
+    ----------
+    rows
+        One for each model, in their order.
+    kind
+        ``"model"`` or ``"class"``.
+    score_name
+        What the scores are.
+    test, estimator
+        Where p-values and estimates come from, in words.
+    n
+        Observations.
+    confidence_level
+        Of the intervals.
+    seed
+        Integer that reproduces it as ``rng=seed``.
+    notes
+        What the reader should know.
+    citations
+        Sources of the methods, keys of their BibTeX entries.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> models = ct.load_digits_predictions()
+    >>> labels = models["random forest"][1]
+    >>> comparison = ct.compare_models({name: p for name, (p, _) in models.items()}, labels, n_resamples=99, rng=1)
+    >>> [row.name for row in comparison.rows if row.pvalue_holm <= 0.05]
+    ['naive Bayes', 'random forest', 'neural network']
+    """
+
+    rows: tuple[ComparedModel, ...]
+    kind: str
+    score_name: str
+    test: str
+    estimator: str
+    n: int
+    confidence_level: float
+    seed: int
+    notes: tuple[str, ...] = ()
+    citations: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> ComparedModel:
+        """The row of a name; ``KeyError`` if there is none."""
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(f"got {name!r}, wanted one of {', '.join(repr(row.name) for row in self.rows)}")
+
+    def table(self) -> Table:
+        """Header and rows as text."""
+        level = f"{100 * self.confidence_level:g} %"
+        header = [self.kind, self.score_name, "estimate", f"{level} interval", "if calibrated", "p", "Holm", "BH"]
+        return [header, *(_cells(row) for row in self.rows)]
+
+    def to_markdown(self) -> str:
+        """The table in markdown."""
+        return markdown(self.table())
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the package booktabs; names are escaped."""
+        return latex(self.table())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists, ready for JSON."""
+        settings = ("kind", "score_name", "test", "estimator", "n", "confidence_level", "seed")
+        return {
+            **{name: getattr(self, name) for name in settings},
+            "rows": [_entries(row) for row in self.rows],
+            "notes": list(self.notes),
+            "citations": list(self.citations),
+        }
+
+    def sentence(self, alpha: float = 0.05) -> str:
+        """One sentence for a paper: for which rows calibration is rejected after Holm's adjustment."""
+        level = fraction("alpha", alpha)
+        said = [f"{row.name} ({pvalue_phrase(row.pvalue_holm)})" for row in self.rows]
+        rejected = [text for text, row in zip(said, self.rows, strict=True) if row.pvalue_holm <= level]
+        kept = [text for text, row in zip(said, self.rows, strict=True) if row.pvalue_holm > level]
+        found = f"was rejected for {listed(rejected)}" if rejected else f"was not rejected for {listed(kept)}"
+        others = f" and not for {listed(kept)}" if rejected and kept else ""
+        return (
+            f"The calibration of {len(self.rows)} {_plural(self.kind)} was tested on n = {self.n} observations "
+            f"({self.test}): at the {100 * level:g} % level, with p-values adjusted by Holm's method, calibration "
+            f"{found}{others}."
+        )
+
+    def bibtex(self) -> str:
+        """BibTeX entries of the methods."""
+        return entries(self.citations)
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame`` with a row for each model; ``ImportError`` if pandas is missing."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
+        return pandas.DataFrame([_entries(row) for row in self.rows]).set_index("name")
+
+    def __repr__(self) -> str:
+        return f"<comparison of {len(self.rows)} {_plural(self.kind)}, n = {self.n}>"
+
+    def __str__(self) -> str:
+        title = f"Comparison of {len(self.rows)} {_plural(self.kind)}"
+        lines = [title, "-" * len(title)]
+        lines += [f"{'Estimate':<15}{self.estimator}", f"{'p-value':<15}{self.test}", f"{'n':<15}{self.n}", ""]
+        lines += [aligned(self.table()), ""]
+        lines.append("if calibrated: 95 % quantile of the estimate if the predictions are calibrated")
+        lines.append(f"Holm, BH: p-values adjusted for {len(self.rows)} {_plural(self.kind)}")
+        lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue_holm <= 0.05]
+        lines += ["", f"{'Reproduce':<15}rng={self.seed}", *(f"Note: {note}" for note in self.notes)]
+        return "\n".join(lines)
+
+
+def _plural(kind: str) -> str:
+    return "classes" if kind == "class" else "models"
+
+
+def _cells(row: ComparedModel) -> list[str]:
+    score = "-" if row.score is None else f"{row.score:.3f}"
+    interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
+    pvalues = [format_pvalue(p) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
+    return [row.name, score, f"{row.estimate:.3g}", interval, f"{row.noise_quantile:.3g}", *pvalues]
+
+
+def _entries(row: ComparedModel) -> dict[str, Any]:
+    entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
+    interval = row.interval
+    entries["low"], entries["high"] = (None, None) if interval is None else (interval.low, interval.high)
+    return entries

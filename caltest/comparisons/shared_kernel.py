@@ -1,0 +1,18 @@
+"""One kernel for several models, so that their errors are the same quantity."""
+
+from collections.abc import Sequence
+from functools import reduce
+
+from caltest.default_test import default_kernel
+from caltest.kernels import PairKernel
+from caltest.kernels.product import check_pair_kernel
+from caltest.predictions import Predictions
+
+
+def shared_kernel(kernel: PairKernel | None, predictions: Sequence[Predictions]) -> PairKernel:
+    """The kernel, or that of the family, with ``"median"`` bandwidths from the predictions of all models together."""
+    pooled = reduce(lambda one, other: one.followed_by(other), predictions)
+    if kernel is None:
+        return default_kernel(pooled)[0]
+    check_pair_kernel(kernel)
+    return kernel.resolve(pooled)

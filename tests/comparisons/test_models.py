@@ -1,0 +1,162 @@
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from samples import TV, W2, samples
+from statsmodels.stats.multitest import multipletests
+
+import caltest as ct
+
+S = samples(60, 3)
+MODELS = {"good": S.p, "worse": S.rng.dirichlet(np.ones(3), 60), "a_b & 50 %": S.rng.dirichlet(np.ones(3), 60)}
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return ct.compare_models(MODELS, S.y, n_resamples=99, rng=1)
+
+
+def shared(models):
+    bandwidth = ct.median_bandwidth(np.concatenate(list(models)), ct.TotalVariation())
+    return ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), bandwidth), ct.DeltaKernel())
+
+
+def test_rows_hold_what_the_parts_say(comparison):
+    kernel = shared(MODELS.values())
+    streams = np.random.SeedSequence(1).spawn(3)
+    for row, p, stream in zip(comparison.rows, MODELS.values(), streams, strict=True):
+        assert row.score == np.mean(p.argmax(axis=1) == S.y)
+        assert row.estimate == pytest.approx(ct.SKCE(kernel)(p, S.y), rel=1e-10)
+        assert tuple(row.interval) == pytest.approx(tuple(ct.skce_interval(p, S.y, kernel)), rel=1e-9)
+        assert row.pvalue == ct.OmnibusTest(kernel, 99)(p, S.y, rng=stream).pvalue
+        floor = ct.noise_floor(ct.SKCE(kernel), p, n_resamples=99, rng=stream.spawn(1)[0])
+        assert (row.noise_floor, row.noise_quantile) == pytest.approx((floor.mean, floor.quantile), rel=1e-9)
+    pvalues = [row.pvalue for row in comparison.rows]
+    assert [row.pvalue_holm for row in comparison.rows] == list(multipletests(pvalues, method="holm")[1])
+    assert [row.pvalue_bh for row in comparison.rows] == list(multipletests(pvalues, method="fdr_bh")[1])
+    assert ct.compare_models(MODELS, S.y, n_resamples=99, rng=1) == comparison
+    assert comparison["worse"] is comparison.rows[1]
+    with pytest.raises(KeyError, match="'good', 'worse'"):
+        comparison["best"]
+
+
+def test_printed_table(comparison):
+    lines = str(comparison).splitlines()
+    assert lines[0] == "Comparison of 3 models"
+    start = next(i for i, line in enumerate(lines) if line.startswith("model"))
+    table = lines[start : start + 4]
+    words = "model accuracy estimate 95 % interval if calibrated p Holm BH"
+    assert table[0].split() == words.split()
+    assert len({len(line) for line in table}) == 1
+    assert table[3].startswith("a_b & 50 %")
+    assert "Holm, BH: p-values adjusted for 3 models" in lines
+    assert "Reproduce      rng=1" in lines
+    assert repr(comparison) == "<comparison of 3 models, n = 60>"
+
+
+def test_markdown_and_latex(comparison):
+    markdown = comparison.to_markdown().splitlines()
+    assert markdown[1] == "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    assert len(markdown) == 5
+    assert all(line.count("|") == 9 for line in markdown)
+    latex = comparison.to_latex().splitlines()
+    assert latex[0] == r"\begin{tabular}{lrrrrrrr}"
+    assert [latex[1], latex[3], latex[7], latex[8]] == [r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}"]
+    assert latex[6].startswith(r"a\_b \& 50 \% & ")
+    assert latex[2].endswith(r"95 \% interval & if calibrated & p & Holm & BH \\")
+    bars = ct.compare_models({"a|b\\": S.p}, S.y, n_resamples=9, rng=1)
+    assert bars.to_markdown().splitlines()[2].startswith("| a\\|b\\\\ | ")
+    assert bars.to_latex().splitlines()[4].startswith(r"a|b\textbackslash{} & ")
+
+
+def test_dictionary_and_frame(comparison):
+    entries = json.loads(json.dumps(comparison.to_dict()))
+    assert entries["rows"][0]["pvalue"] == comparison.rows[0].pvalue
+    assert entries["rows"][0]["low"] == comparison.rows[0].interval.low
+    frame = comparison.to_pandas()
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.index) == list(MODELS)
+    assert frame.loc["worse", "pvalue_bh"] == comparison.rows[1].pvalue_bh
+
+
+def test_pandas_is_optional(comparison, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pandas is missing; pip install pandas"):
+        comparison.to_pandas()
+
+
+def test_other_estimators_kernels_and_tests():
+    two = {"good": S.p, "worse": MODELS["worse"]}
+    test = ct.MonteCarloTest(ct.ECE(), 99)
+    binned = ct.compare_models(two, S.y, estimator=ct.ECE(), test=test, n_resamples=99, rng=1)
+    assert binned.rows[0].interval is None
+    assert binned.rows[0].estimate == ct.ECE()(S.p, S.y)
+    assert binned.rows[0].pvalue == test(S.p, S.y, rng=np.random.SeedSequence(1).spawn(1)[0]).pvalue
+    assert " | - | " in binned.to_markdown()
+    named = ct.compare_models(two, S.y, kernel=TV, n_resamples=99, rng=1)
+    assert named.test.startswith("MonteCarloTest")
+    assert named.rows[0].estimate == pytest.approx(ct.SKCE(TV)(S.p, S.y), rel=1e-10)
+
+
+def test_real_numbers():
+    found = ct.compare_models({"a": S.normal}, S.targets, kernel=W2, n_resamples=9, rng=1)
+    assert found.score_name == "RMSE"
+    mean = S.normal.moments()[0]
+    assert found.rows[0].score == pytest.approx(np.sqrt(np.mean((S.targets - mean) ** 2)))
+
+
+def test_no_interval_where_h_does_not_vary():
+    certain = ct.compare_models({"sure": np.eye(3)[S.y], "other": S.p}, S.y, kernel=TV, n_resamples=9, rng=1)
+    assert certain.rows[0].interval is None
+    assert certain.rows[1].interval is not None
+
+
+def test_classes():
+    p = ct.Categorical(S.p, classes=["ant", "bee", "cow"])
+    found = ct.compare_classes(p, np.array(["ant", "bee", "cow"])[S.y], n_resamples=99, rng=1)
+    assert [row.name for row in found.rows] == ["ant", "bee", "cow"]
+    assert [row.score for row in found.rows] == [np.mean(S.y == c) for c in range(3)]
+    pooled = S.p.T.ravel()
+    kernel = ct.ProductKernel(
+        ct.ExponentialKernel(ct.TotalVariation(), ct.median_bandwidth(pooled, ct.TotalVariation())), ct.DeltaKernel()
+    )
+    assert found.rows[2].estimate == pytest.approx(ct.SKCE(kernel)(S.p[:, 2], S.y == 2), rel=1e-9)
+    assert "Comparison of 3 classes" in str(found)
+    assert [row.name for row in ct.compare_classes(S.p, S.y, n_resamples=9, rng=1).rows] == ["0", "1", "2"]
+    with pytest.raises(TypeError, match="wanted Categorical ones"):
+        ct.compare_classes(S.p[:, 0], S.y == 0)
+
+
+@pytest.mark.parametrize(
+    ("models", "error", "message"),
+    [
+        ({}, ValueError, "models: got none"),
+        ([S.p], TypeError, "models: got list, wanted a dictionary"),
+        ({1: S.p}, TypeError, "models: got the name 1, wanted names that are strings"),
+        ({"a": S.p, "b": S.p[:59]}, ValueError, r"models\['b'\]: targets: got 60 values, wanted 59"),
+        ({"a": S.p, "b": S.normal}, TypeError, r"models\['b'\]: predictions: got Normal"),
+        ({"a": S.p, "b": S.p * 2.0}, ValueError, r"models\['b'\]: probabilities: got row"),
+        ({"a": S.p[:1]}, ValueError, r"models\['a'\]: targets"),
+    ],
+)
+def test_bad_models(models, error, message):
+    with pytest.raises(error, match=message):
+        ct.compare_models(models, S.y, n_resamples=9)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"estimator": "SKCE"}, TypeError, "estimator: got str"),
+        ({"test": ct.calibration_test}, TypeError, "test: got function"),
+        ({"n_resamples": 0}, ValueError, "n_resamples: got 0"),
+        ({"confidence_level": 2}, ValueError, "confidence_level"),
+        ({"kernel": 3}, TypeError, "kernel"),
+        ({"estimator": ct.ResidualMean()}, TypeError, "model 'a': predictions: got Categorical"),
+    ],
+)
+def test_bad_settings(options, error, message):
+    with pytest.raises(error, match=message):
+        ct.compare_models({"a": S.p}, S.y, **({"n_resamples": 9} | options))

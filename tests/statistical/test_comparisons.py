@@ -1,0 +1,50 @@
+"""Sizes of the paired comparison at 10 classes: models that know different parts of what the labels depend on."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+
+from .settings import band, spawn
+
+pytestmark = pytest.mark.statistical
+
+MODEL = ct.generators.DirichletModel.m1()
+KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), MODEL.mean_total_variation()), ct.DeltaKernel())
+
+
+def rows(p):
+    return ct.Categorical(p / p.sum(axis=1, keepdims=True))
+
+
+def calibrated(n, rng):
+    """Labels depend on two parts; each model knows one of them and averages over the other."""
+    first, second = (MODEL.sample(n, rng)[0].probabilities for _ in range(2))
+    labels = rows((first + second) / 2.0).sample(rng)
+    return rows((first + 0.1) / 2.0), rows((second + 0.1) / 2.0), labels
+
+
+def miscalibrated(n, rng):
+    """Each model takes its part for all there is."""
+    first, second = (MODEL.sample(n, rng)[0].probabilities for _ in range(2))
+    return rows(first), rows(second), rows((first + second) / 2.0).sample(rng)
+
+
+@pytest.mark.parametrize("make", [calibrated, miscalibrated])
+@pytest.mark.parametrize("n", [50, 250])
+def test_models_of_the_same_error_are_rarely_told_apart(make, n, replications):
+    number, rng = replications(200, 2000), spawn(70, n)
+    pvalues = np.array([ct.PairedSKCETest(KERNEL)(*make(n, rng)).pvalue for _ in range(number)])
+    for alpha in (0.05, 0.01):
+        assert np.count_nonzero(pvalues <= alpha) <= band(number, alpha)[1]
+
+
+def test_calibrated_and_overconfident_models_are_told_apart(replications):
+    number, rng = replications(50, 500), spawn(71)
+    found = []
+    for _ in range(number):
+        first, other, labels = calibrated(250, rng)
+        overconfident = rows(np.maximum(other.probabilities - 0.05, 0.0))
+        found.append(ct.PairedSKCETest(KERNEL)(first, overconfident, labels))
+    assert np.mean([one.pvalue <= 0.05 for one in found]) >= 0.5
+    assert all(one.estimate < 0.0 for one in found)

@@ -1,0 +1,64 @@
+import re
+
+import numpy as np
+import pytest
+from samples import TV, samples
+
+import caltest as ct
+from caltest import estimators, nulls
+from caltest.citations import ENTRIES, entries
+
+S = samples(30, 3)
+CITING = [getattr(place, name) for place in (estimators, nulls) for name in place.__all__]
+CITING = [one for one in CITING if isinstance(one, type) and hasattr(one, "citations")]
+
+
+@pytest.mark.parametrize("key", ENTRIES)
+def test_entries_are_complete(key):
+    kind, fields = ENTRIES[key]
+    needed = {"author", "title", "year"} | ({"journal", "volume", "pages"} if kind == "article" else {"booktitle"})
+    assert needed <= set(fields)
+    assert key.endswith(fields["year"])
+    assert all(fields.values())
+    text = entries([key])
+    assert text.startswith(f"@{kind}{{{key},\n")
+    assert text.count("{") == text.count("}")
+    assert text.isascii()
+
+
+@pytest.mark.parametrize("one", CITING, ids=lambda one: one.__name__)
+def test_keys_are_known(one):
+    if isinstance(one.citations, tuple):
+        assert set(one.citations) <= set(ENTRIES)
+
+
+def test_every_entry_is_cited():
+    comparison = ct.compare_models({"a": S.p}, S.y, n_resamples=9, rng=1)
+    cited = {key for one in CITING if isinstance(one.citations, tuple) for key in one.citations}
+    cited |= set(ct.PairedSKCETest.citations) | set(comparison.citations)
+    assert cited | {"besag1991", "hoeffding1963"} == set(ENTRIES)
+
+
+def test_sources_of_tests_and_results():
+    test = ct.MonteCarloTest(ct.SKCE(TV), 19)
+    expected = ["barnard1963", "dwass1957", "phipson2010", "widmann2019", "widmann2021"]
+    result = test(S.p, S.y, rng=1)
+    for text in (ct.bibtex(test), result.bibtex(), ct.bibtex(result)):
+        assert re.findall(r"^@\w+{(\w+),", text, re.M) == expected
+    assert ct.bibtex(ct.ECE()).count("@") == 3
+    assert result.to_dict()["citations"] == expected
+    assert "holm1979" in ct.compare_models({"a": S.p}, S.y, n_resamples=9, rng=1).bibtex()
+    assert "bounliphone2016" in ct.bibtex(ct.PairedSKCETest())
+    assert ct.bibtex(ct.ResidualMean()) == ""
+
+
+def test_sequential_monte_carlo_cites_its_source():
+    null = ct.ConditionalMonteCarlo(99, stop_after=10)
+    assert "besag1991" in null.citations
+    assert "besag1991" not in ct.ConditionalMonteCarlo(99).citations
+
+
+@pytest.mark.parametrize("wrong", [ct.ECE, 1, "ECE", np.zeros(3)])
+def test_other_things_have_no_sources(wrong):
+    with pytest.raises(TypeError, match="source: got"):
+        ct.bibtex(wrong)

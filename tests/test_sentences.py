@@ -1,0 +1,64 @@
+import pytest
+from samples import TV, samples
+
+import caltest as ct
+from caltest._sentences import listed, pvalue_phrase
+
+S = samples(40, 3)
+
+
+@pytest.mark.parametrize(
+    ("pvalue", "text"),
+    [(0.0, "p < 0.001"), (0.00099, "p < 0.001"), (0.001, "p = 0.001"), (0.0496, "p = 0.050"), (0.9996, "p > 0.999")],
+)
+def test_pvalues(pvalue, text):
+    assert pvalue_phrase(pvalue) == text
+
+
+def test_bounds():
+    assert pvalue_phrase(0.0424, is_bound=True) == "p <= 0.042"
+    assert pvalue_phrase(1.0, is_bound=True) == "p <= 1.000"
+    assert pvalue_phrase(1e-9, is_bound=True) == "p < 0.001"
+
+
+def test_lists():
+    assert [listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
+
+
+def test_sentence_of_an_exact_test():
+    result = ct.MonteCarloTest(ct.ECE(), 99)(S.p, S.y, rng=1)
+    assert result.sentence() == (
+        "The hypothesis that the predictions are calibrated (P(Y | P_X) = P_X) was tested with MonteCarloTest on "
+        f"n = 40 observations ({result.estimator}): estimate = {result.estimate:.3g}, statistic = "
+        f"{result.statistic:.3g} (the estimate), p = {result.pvalue:.3f} (exact Monte Carlo p-value from 99 draws)."
+    )
+
+
+def test_sentences_of_other_kinds():
+    bound = ct.DistributionFreeSKCETest(ct.SKCE(TV))(S.p, S.y).sentence()
+    assert "p <= 1.000" in bound or "p <= 0." in bound
+    assert bound.endswith("(upper bound of the p-value for every n).")
+    blocks = ct.AsymptoticBlockSKCETest(TV, 3)(S.p, S.y).sentence()
+    assert "n = 40 observations (39 used)" in blocks
+    assert blocks.endswith("(asymptotic p-value).")
+    assert "(p-value by resampling from 19 draws)" in ct.AsymptoticSKCETest(TV, 19)(S.p, S.y, rng=1).sentence()
+    margin = ct.EquivalenceTest(TV, 0.5)(S.p, S.y).sentence()
+    assert "the calibration error is at least the margin (KCE >= 0.5)" in margin
+    paired = ct.PairedSKCETest(TV)(S.p, S.p[::-1], S.y).sentence()
+    assert "both models have the same calibration error (KCE(A) = KCE(B)) was tested with PairedSKCETest" in paired
+
+
+def test_sentence_of_a_comparison():
+    good, bad = (
+        ct.generators.class_model("M1", 3).sample(100, rng=1),
+        ct.generators.class_model("M1", 3).sample(100, rng=2),
+    )
+    found = ct.compare_models({"good": good[0], "bad": bad[0]}, good[1], n_resamples=99, rng=1)
+    assert found.sentence().endswith(
+        "at the 5 % level, with p-values adjusted by Holm's method, calibration was rejected for bad "
+        f"({pvalue_phrase(found['bad'].pvalue_holm)}) and not for good ({pvalue_phrase(found['good'].pvalue_holm)})."
+    )
+    one = ct.compare_models({"good": good[0]}, good[1], n_resamples=99, rng=1)
+    assert "calibration was not rejected for good (p = " in one.sentence()
+    with pytest.raises(ValueError, match="alpha"):
+        one.sentence(5)
