@@ -4,11 +4,14 @@ from caltest.estimators.accumulator import Accumulator, EstimateAccumulator
 from caltest.estimators.base import BoundedEstimator, Estimator, MeanOfTerms, SummableEstimator, UStatistic, VectorMean
 from caltest.estimators.classical import (
     ECCE,
+    CalibrationBelt,
+    CORPMiscalibration,
     CoxCalibration,
     CoxCalibrationResult,
     HosmerLemeshow,
     LogScoreZ,
     Spiegelhalter,
+    TCal,
     cox_calibration,
 )
 from caltest.estimators.classwise_ece import ClasswiseECE
@@ -40,6 +43,8 @@ __all__ = [
     "Accumulator",
     "BlockSKCE",
     "BoundedEstimator",
+    "CORPMiscalibration",
+    "CalibrationBelt",
     "ClasswiseECE",
     "ClusterLikelihoodRatio",
     "ClusterSKCE",
@@ -68,6 +73,7 @@ __all__ = [
     "ResidualSpread",
     "Spiegelhalter",
     "SummableEstimator",
+    "TCal",
     "TextbookTail",
     "UStatistic",
     "VectorMean",

@@ -102,7 +102,7 @@ def reliability_diagram(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('confidence of the top label', 'accuracy')
     """
-    probabilities, outcomes = _binary(as_sample(predictions, targets))
+    probabilities, outcomes = binary_of(as_sample(predictions, targets))
     binning = _checked_binning(binning)
     rank = _rank_of_ends(n_resamples, confidence_level)
     title = "" if result is None else title_of(result, len(probabilities))
@@ -131,7 +131,7 @@ class _Reliability:
         return (self.frequencies < self.low) | (self.frequencies > self.high)
 
 
-def _binary(sample: Sample) -> tuple[Bernoulli, Array]:
+def binary_of(sample: Sample) -> tuple[Bernoulli, Array]:
     predictions = sample.predictions
     if isinstance(predictions, Bernoulli):
         return predictions, sample.targets
@@ -215,13 +215,13 @@ def _draw_histogram(ax: "Axes", probability: FloatArray) -> None:
 
 
 def _label(ax: "Axes", predictions: Bernoulli, title: str) -> None:
-    x_label, y_label = _axis_labels(predictions)
+    x_label, y_label = axis_labels(predictions)
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), box_aspect=1.0, xlabel=x_label, ylabel=y_label)
     if title:
         ax.set_title(title, fontsize="medium")
 
 
-def _axis_labels(predictions: Bernoulli) -> tuple[str, str]:
+def axis_labels(predictions: Bernoulli) -> tuple[str, str]:
     if predictions.notion == "top label":
         return "confidence of the top label", "accuracy"
     if predictions.notion == "binary":
