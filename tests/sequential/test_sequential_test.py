@@ -1,5 +1,6 @@
 """What a sequential test does with its data, and what it refuses."""
 
+import itertools
 import json
 
 import numpy as np
@@ -176,3 +177,20 @@ def test_picture_of_infinite_evidence():
     assert list(ax.lines[2].get_xdata()) == [2, 2]
     with pytest.raises(TypeError, match="wanted a SequentialCalibrationTest"):
         evidence(3.0)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_evidence_has_mean_one_after_every_outcome(strategy, monkeypatch):
+    """By enumeration of all series of 7 outcomes, of which each changes the predictions that follow."""
+    monkeypatch.setattr("caltest.sequential.kernel.FIRST", 2)
+    means, spread, total = np.zeros(7), 0.0, 0.0
+    for y in itertools.product((0, 1), repeat=7):
+        p = np.array([0.3 + 0.05 * t + 0.3 * (sum(y[:t]) / t if t else 0.5) ** 2 for t in range(7)])
+        probability = np.prod(np.where(y, p, 1.0 - p))
+        history = np.exp(ct.SequentialCalibrationTest(strategy).update(p, list(y)).history)
+        means += probability * history
+        spread += probability * (history[-1] - 1.0) ** 2
+        total += probability
+    assert total == pytest.approx(1.0, rel=1e-13)
+    assert means == pytest.approx(np.ones(7), rel=1e-12)
+    assert spread > 0.001
