@@ -11,7 +11,7 @@ from caltest.estimators import CalibrationBelt
 from caltest.estimators.classical import Belt, belt
 from caltest.named_tests import MonteCarloTest
 from caltest.plots._axes import DARK, INSIDE, axes_of
-from caltest.plots.reliability import binary_of
+from caltest.plots._binary import binary_of, draw_histogram, label_axes
 from caltest.predictions import Sample, as_sample
 from caltest.result import format_pvalue
 
@@ -101,8 +101,8 @@ def calibration_belt(
     curve = belt(estimator, probabilities.probability, outcomes, critical)
     ax = axes_of(ax, "calibration_belt", (4.5, 5.0))
     _draw_belt(ax, curve, levels)
-    _draw_histogram(ax, probabilities.probability)
-    _label(ax, probabilities, f"p = {format_pvalue(result.pvalue)} (degree {curve.degree})\n{result.predictions}")
+    draw_histogram(ax, probabilities.probability)
+    label_axes(ax, probabilities, f"p = {format_pvalue(result.pvalue)} (degree {curve.degree})\n{result.predictions}")
     return ax
 
 

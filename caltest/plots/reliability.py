@@ -13,7 +13,8 @@ from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import fraction, switch, whole_number
 from caltest.binning import Binning, UniformBinning
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, title_of
-from caltest.predictions import Bernoulli, Categorical, Sample, as_sample, reduce_to_top_label
+from caltest.plots._binary import binary_of, draw_histogram, label_axes
+from caltest.predictions import Bernoulli, as_sample
 from caltest.result import CalibrationTestResult
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 LARGEST, SMALLEST = 130.0, 14.0
 BAR_WIDTH = 0.02
-HISTOGRAM_BINS = 30
 
 
 def reliability_diagram(
@@ -111,8 +111,8 @@ def reliability_diagram(
         bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, generator)
     ax = axes_of(ax, "reliability_diagram", (4.5, 5.0))
     _draw_bins(ax, bins, f"{100 * confidence_level:g} % range if calibrated")
-    _draw_histogram(ax, probabilities.probability)
-    _label(ax, probabilities, title)
+    draw_histogram(ax, probabilities.probability)
+    label_axes(ax, probabilities, title)
     return ax
 
 
@@ -129,19 +129,6 @@ class _Reliability:
     @property
     def outside(self) -> BoolArray:
         return (self.frequencies < self.low) | (self.frequencies > self.high)
-
-
-def binary_of(sample: Sample) -> tuple[Bernoulli, Array]:
-    predictions = sample.predictions
-    if isinstance(predictions, Bernoulli):
-        return predictions, sample.targets
-    if isinstance(predictions, Categorical):
-        confidence, top = reduce_to_top_label(predictions)
-        return confidence, (top == sample.targets).astype(np.intp)
-    raise TypeError(
-        f"predictions: got {predictions.family} predictions, wanted Bernoulli or Categorical ones or an array of "
-        "probabilities, because a reliability diagram compares probabilities with frequencies"
-    )
 
 
 def _checked_binning(binning: Binning | None) -> Binning:
@@ -204,27 +191,3 @@ def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str) -> None:
     for ends in (bins.low, bins.high):
         ax.scatter(bins.predictions, ends, 40, c=DARK, marker="_", linewidths=1, clip_on=False, zorder=4)
     ax.legend(fontsize="small", frameon=False)
-
-
-def _draw_histogram(ax: "Axes", probability: FloatArray) -> None:
-    above = ax.inset_axes((0.0, 1.04, 1.0, 0.14))
-    counts = above.hist(probability, bins=HISTOGRAM_BINS, range=(0.0, 1.0), color=PALE)[0]
-    above.set(xlim=(0.0, 1.0), xticks=[], yticks=[np.max(counts)])
-    above.tick_params(labelsize="small")
-    above.spines[["top", "right"]].set_visible(False)
-
-
-def _label(ax: "Axes", predictions: Bernoulli, title: str) -> None:
-    x_label, y_label = axis_labels(predictions)
-    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), box_aspect=1.0, xlabel=x_label, ylabel=y_label)
-    if title:
-        ax.set_title(title, fontsize="medium")
-
-
-def axis_labels(predictions: Bernoulli) -> tuple[str, str]:
-    if predictions.notion == "top label":
-        return "confidence of the top label", "accuracy"
-    if predictions.notion == "binary":
-        outcome = f"class {1 if predictions.classes is None else predictions.classes[1]}"
-        return f"predicted probability of {outcome}", f"observed frequency of {outcome}"
-    return f"predicted probability, {predictions.notion}", "observed frequency"

@@ -1,0 +1,54 @@
+"""What pictures of binary predictions share: outcomes, the histogram of predictions, labels."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caltest._types import Array, FloatArray
+from caltest.plots._axes import PALE
+from caltest.predictions import Bernoulli, Categorical, Sample, reduce_to_top_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HISTOGRAM_BINS = 30
+
+
+def binary_of(sample: Sample) -> tuple[Bernoulli, Array]:
+    """Binary predictions and outcomes: of top labels, if there are classes; ``TypeError`` for other families."""
+    predictions = sample.predictions
+    if isinstance(predictions, Bernoulli):
+        return predictions, sample.targets
+    if isinstance(predictions, Categorical):
+        confidence, top = reduce_to_top_label(predictions)
+        return confidence, (top == sample.targets).astype(np.intp)
+    raise TypeError(
+        f"predictions: got {predictions.family} predictions, wanted Bernoulli or Categorical ones or an array of "
+        "probabilities, because a reliability diagram compares probabilities with frequencies"
+    )
+
+
+def draw_histogram(ax: "Axes", probability: FloatArray) -> None:
+    """Where the predictions are, above the axes."""
+    above = ax.inset_axes((0.0, 1.04, 1.0, 0.14))
+    counts = above.hist(probability, bins=HISTOGRAM_BINS, range=(0.0, 1.0), color=PALE)[0]
+    above.set(xlim=(0.0, 1.0), xticks=[], yticks=[np.max(counts)])
+    above.tick_params(labelsize="small")
+    above.spines[["top", "right"]].set_visible(False)
+
+
+def label_axes(ax: "Axes", predictions: Bernoulli, title: str) -> None:
+    """Limits, labels and title."""
+    x_label, y_label = _axis_labels(predictions)
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), box_aspect=1.0, xlabel=x_label, ylabel=y_label)
+    if title:
+        ax.set_title(title, fontsize="medium")
+
+
+def _axis_labels(predictions: Bernoulli) -> tuple[str, str]:
+    if predictions.notion == "top label":
+        return "confidence of the top label", "accuracy"
+    if predictions.notion == "binary":
+        outcome = f"class {1 if predictions.classes is None else predictions.classes[1]}"
+        return f"predicted probability of {outcome}", f"observed frequency of {outcome}"
+    return f"predicted probability, {predictions.notion}", "observed frequency"
