@@ -27,9 +27,32 @@ def number_pair_sums(
     places: Places,
 ) -> FloatArray:
     """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and targets (B, n) or (B, n, d): (L, B)."""
+    if predictions.law.centred_directly:
+        return _pair_sums_directly(kernels, target_kernel, predictions, targets, places)
     if isinstance(predictions.law, Normal) and _is_gaussian(target_kernel):
         return _pair_sums_normal(kernels, target_kernel, predictions, targets, places)
     return _pair_sums_by_terms(kernels, target_kernel, predictions, targets, places)
+
+
+def _pair_sums_directly(
+    kernels: Sequence[PairsKernel],
+    target_kernel: TargetKernel,
+    predictions: Predictions,
+    targets: Array,
+    places: Places,
+) -> FloatArray:
+    """From the target part of h, redraw by redraw."""
+
+    def tile_sums(place: Place) -> FloatArray:
+        rows, columns = place
+        weights = kernel_tiles(kernels, predictions, place)
+        if rows == columns:
+            weights = np.triu(weights, k=1)
+        left, right = predictions.law.take(rows), predictions.law.take(columns)
+        tiles = (left.centred_kernel(target_kernel, y[rows], right, y[columns]) for y in targets)
+        return np.stack([np.einsum("lij,ij->l", weights, tile) for tile in tiles], axis=1)
+
+    return total_of_tiles(tile_sums, places)
 
 
 def _is_gaussian(kernel: TargetKernel) -> bool:
@@ -117,6 +140,11 @@ def _target_sums(
 def number_diagonal_sums(kernel: ProductKernel, predictions: Predictions, targets: Array) -> FloatArray:
     """``sum_i k_P(p_i, p_i) (k(y_i, y_i) - 2 E k(Z_i, y_i) + E k(Z_i, Z~_i))`` for each of the targets."""
     n, target_kernel = len(predictions), kernel.target_kernel
+    if predictions.law.centred_directly:
+        single = predictions.take(np.arange(n)[:, None])
+        weights, law = kernel.prediction_kernel.tile(single, single)[:, 0, 0], single.law
+        columns = (np.asarray(y)[:, None] for y in targets)
+        return np.array([weights @ law.centred_kernel(target_kernel, y, law, y)[:, 0, 0] for y in columns])
     each = predictions.prepared(target_kernel).take(np.arange(n)[:, None])
     weights, law = kernel.prediction_kernel.tile(each, each)[:, 0, 0], each.law
     constants = law.expected_kernel2(target_kernel, law)[:, 0, 0]

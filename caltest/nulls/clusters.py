@@ -15,7 +15,7 @@ from caltest.nulls.bootstrap import columns_of_streams, passes
 from caltest.nulls.multiplier import draw_signs
 from caltest.predictions import Sample
 
-LEAST, FEW = 5, 30
+LEAST, FEW = 5, 10
 """Clusters that a test needs, and from which on its size is close to its level."""
 
 

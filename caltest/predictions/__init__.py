@@ -22,6 +22,7 @@ from caltest.predictions.quantiles import QuantileForecast
 from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label
 from caltest.predictions.residuals import Residuals, pit_values, standardised_residuals
 from caltest.predictions.student_t import StudentT
+from caltest.predictions.unnormalised import Unnormalised
 
 __all__ = [
     "MEDIAN_OF",
@@ -46,6 +47,7 @@ __all__ = [
     "Residuals",
     "Sample",
     "StudentT",
+    "Unnormalised",
     "ZeroBandwidth",
     "as_predictions",
     "as_sample",

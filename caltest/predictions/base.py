@@ -28,6 +28,8 @@ class Predictions(ABC):
 
     family: ClassVar[str]
     notes: tuple[str, ...] = ()
+    centred_directly: ClassVar[bool] = False
+    """Whether ``centred_kernel`` has a formula of its own, and expectations of kernels have none."""
 
     @property
     @abstractmethod

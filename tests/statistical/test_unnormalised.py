@@ -1,0 +1,53 @@
+"""Sizes and power with scores alone."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+
+from .settings import band, spawn
+
+pytestmark = pytest.mark.statistical
+
+POINTS = np.linspace(-3.0, 3.0, 7)
+ALPHAS = np.array([0.05, 0.01])
+
+
+def score(parameters, y):
+    return -(y - parameters[:, 0]) / parameters[:, 1] ** 2
+
+
+def draw(parameters, rng):
+    return parameters[:, 0] + parameters[:, 1] * rng.normal(size=len(parameters))
+
+
+def made(rng, n):
+    parameters = np.column_stack([rng.normal(size=n), rng.uniform(0.5, 1.0, n)])
+    return ct.Unnormalised(score, parameters, POINTS, sampler=draw), parameters
+
+
+@pytest.mark.parametrize("n", [25, 60])
+def test_sizes(n, replications):
+    number, rng = replications(200, 4000), spawn(90, n)
+    rejected = np.zeros((2, 2))
+    for _ in range(number):
+        p, _ = made(rng, n)
+        kernel, y = p.default_kernel(), p.sample(rng)
+        exact = ct.MonteCarloTest(ct.SKCE(kernel), 99)(p, y, rng=rng).pvalue
+        signs = ct.MultiplierSKCETest(kernel, 199)(p, y, rng=rng).pvalue
+        rejected += np.array([exact, signs])[:, None] <= ALPHAS
+    for count, alpha in zip(rejected[0], ALPHAS, strict=True):
+        low, high = band(number, alpha)
+        assert low <= count <= high
+    assert rejected[1, 0] <= band(number, 0.07)[1]
+    assert rejected[1, 1] <= band(number, 0.02)[1]
+
+
+def test_wide_outcomes_are_found(replications):
+    number, rng = replications(50, 1000), spawn(91)
+    found = 0
+    for _ in range(number):
+        p, parameters = made(rng, 80)
+        y = parameters[:, 0] + 1.8 * parameters[:, 1] * rng.normal(size=80)
+        found += ct.MultiplierSKCETest(p.default_kernel(), 199)(p, y, rng=rng).pvalue <= 0.05
+    assert found >= 0.8 * number
