@@ -90,7 +90,7 @@ class Unnormalised(Predictions):
         """Scores at all points, side by side, so that the distance of two rows is that of the predictions, (n, m d)."""
         n = len(self._parameters)
         columns = [self.score(np.broadcast_to(z, (n, *z.shape))).reshape(n, -1) for z in self._points]
-        return np.concatenate(columns, axis=1) / np.sqrt(len(self._points))
+        return np.asarray(np.concatenate(columns, axis=1) / np.sqrt(len(self._points)))
 
     def score(self, targets: Array) -> FloatArray:
         """``grad log p(y)`` for the target y of each prediction, (..., n) or (..., n, d), of that shape."""
