@@ -27,6 +27,8 @@ E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.es
 Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.hotelling``
 eigenvalues of h: limit law           ``SpectralNull``              ``caltest.nulls.spectral``
 pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.cross``
+h(p, p'), R_CE(h): squared errors     ``ErrorFunction``             ``caltest.risk.base``
+h_bin, h_kde, h_kkr, h_ukkr           ``BinnedErrorFunction``, ...  ``caltest.risk``
 ====================================  ============================  ===================================
 """
 
@@ -142,6 +144,16 @@ from caltest.predictions import (
     top_label,
 )
 from caltest.result import CalibrationTestResult, ComponentResult, ConfidenceInterval
+from caltest.risk import (
+    BinnedErrorFunction,
+    DebiasedBinnedErrorFunction,
+    DirichletErrorFunction,
+    ErrorFunction,
+    FittedErrorFunction,
+    KroneckerRidgeErrorFunction,
+    RiskEstimate,
+    TwoStepRidgeErrorFunction,
+)
 from caltest.studies import PowerCurve, PowerResult, SampleSize, power, power_curve, sample_size
 
 __version__ = "0.1.0"
@@ -158,6 +170,7 @@ __all__ = [
     "AsymptoticSKCETest",
     "Bernoulli",
     "Beta",
+    "BinnedErrorFunction",
     "Binning",
     "BlockSKCE",
     "CalibrationTest",
@@ -179,18 +192,22 @@ __all__ = [
     "CrossSKCE",
     "CrossSKCETest",
     "CrossSaddlepointNull",
+    "DebiasedBinnedErrorFunction",
     "DeltaKernel",
+    "DirichletErrorFunction",
     "DistributionFreeBound",
     "DistributionFreeSKCETest",
     "EValueBound",
     "EnergyDistance",
     "Ensemble",
+    "ErrorFunction",
     "EstimateAccumulator",
     "Estimator",
     "Euclidean",
     "ExcessBrierScore",
     "ExcessLogScore",
     "ExponentialKernel",
+    "FittedErrorFunction",
     "Gamma",
     "GammaNull",
     "GammaSKCETest",
@@ -200,6 +217,7 @@ __all__ = [
     "KernelWarning",
     "KnownCovarianceMonteCarlo",
     "KnownCovarianceNull",
+    "KroneckerRidgeErrorFunction",
     "Laplace",
     "LaplacianKernel",
     "LikelihoodRatioTest",
@@ -236,6 +254,7 @@ __all__ = [
     "ResidualMean",
     "ResidualSpread",
     "Residuals",
+    "RiskEstimate",
     "SampleSize",
     "ScoreCMETest",
     "SpectralNull",
@@ -246,6 +265,7 @@ __all__ = [
     "SumKernel",
     "SumOfProducts",
     "TotalVariation",
+    "TwoStepRidgeErrorFunction",
     "UniformBinning",
     "Wasserstein",
     "Wasserstein1",

@@ -15,7 +15,7 @@ LAYERS = [
     ["predictions"],
     ["hstatistics", "alternatives", "binning", "datasets"],
     ["estimators"],
-    ["nulls"],
+    ["nulls", "risk"],
     ["calibration_test", "calibration_accumulator", "named_tests", "default_test"],
     ["generators", "_tables"],
     ["studies"],
@@ -71,7 +71,7 @@ def test_import_is_light():
 
 def test_public_names_are_documented_with_an_example():
     without_example = {"Predictions", "Estimator", "Null", "Binning", "KernelWarning", "ClosedFormMissing"}
-    without_example |= {"Generator", "RegressionProblem", "Distortion", "ClassDistortion"}
+    without_example |= {"ErrorFunction", "Generator", "RegressionProblem", "Distortion", "ClassDistortion"}
     for place in (caltest, caltest.generators):
         for name in place.__all__:
             text = getattr(place, name).__doc__
