@@ -146,13 +146,17 @@ from caltest.predictions import (
 from caltest.result import CalibrationTestResult, ComponentResult, ConfidenceInterval
 from caltest.risk import (
     BinnedErrorFunction,
+    CalibrationErrorEstimate,
+    CandidateRisk,
     DebiasedBinnedErrorFunction,
     DirichletErrorFunction,
     ErrorFunction,
+    ErrorSelection,
     FittedErrorFunction,
     KroneckerRidgeErrorFunction,
     RiskEstimate,
     TwoStepRidgeErrorFunction,
+    estimate_calibration_error,
 )
 from caltest.studies import PowerCurve, PowerResult, SampleSize, power, power_curve, sample_size
 
@@ -173,9 +177,11 @@ __all__ = [
     "BinnedErrorFunction",
     "Binning",
     "BlockSKCE",
+    "CalibrationErrorEstimate",
     "CalibrationTest",
     "CalibrationTestAccumulator",
     "CalibrationTestResult",
+    "CandidateRisk",
     "Categorical",
     "CertifiedCrossSKCETest",
     "Cityblock",
@@ -201,6 +207,7 @@ __all__ = [
     "EnergyDistance",
     "Ensemble",
     "ErrorFunction",
+    "ErrorSelection",
     "EstimateAccumulator",
     "Estimator",
     "Euclidean",
@@ -271,6 +278,7 @@ __all__ = [
     "Wasserstein1",
     "calibration_test",
     "classwise",
+    "estimate_calibration_error",
     "generators",
     "load_digits_predictions",
     "median_bandwidth",
