@@ -27,6 +27,8 @@ E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.es
 Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.hotelling``
 eigenvalues of h: limit law           ``SpectralNull``              ``caltest.nulls.spectral``
 pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.cross``
+h(p, p'), R_CE(h): squared errors     ``ErrorFunction``             ``caltest.risk.base``
+h_bin, h_kde, h_kkr, h_ukkr           ``BinnedErrorFunction``, ...  ``caltest.risk``
 ====================================  ============================  ===================================
 """
 
@@ -179,6 +181,20 @@ from caltest.predictions import (
     top_label,
 )
 from caltest.result import CalibrationTestResult, ComponentResult, ConfidenceInterval
+from caltest.risk import (
+    BinnedErrorFunction,
+    CalibrationErrorEstimate,
+    CandidateRisk,
+    DebiasedBinnedErrorFunction,
+    DirichletErrorFunction,
+    ErrorFunction,
+    ErrorSelection,
+    FittedErrorFunction,
+    KroneckerRidgeErrorFunction,
+    RiskEstimate,
+    TwoStepRidgeErrorFunction,
+    estimate_calibration_error,
+)
 from caltest.sequential import SequentialCalibrationTest, SequentialTestResult
 from caltest.studies import PowerCurve, PowerResult, SampleSize, power, power_curve, sample_size
 
@@ -200,13 +216,16 @@ __all__ = [
     "Beta",
     "BinnedEquivalenceBound",
     "BinnedEquivalenceTest",
+    "BinnedErrorFunction",
     "Binning",
     "BlockSKCE",
     "CORPMiscalibration",
     "CalibrationBelt",
+    "CalibrationErrorEstimate",
     "CalibrationTest",
     "CalibrationTestAccumulator",
     "CalibrationTestResult",
+    "CandidateRisk",
     "Categorical",
     "CertifiedCrossSKCETest",
     "Cityblock",
@@ -234,8 +253,10 @@ __all__ = [
     "CrossSKCE",
     "CrossSKCETest",
     "CrossSaddlepointNull",
+    "DebiasedBinnedErrorFunction",
     "DebiasedSquaredECE",
     "DeltaKernel",
+    "DirichletErrorFunction",
     "DistributionFreeBound",
     "DistributionFreeSKCETest",
     "ECCETest",
@@ -246,12 +267,15 @@ __all__ = [
     "Ensemble",
     "EquivalenceNull",
     "EquivalenceTest",
+    "ErrorFunction",
+    "ErrorSelection",
     "EstimateAccumulator",
     "Estimator",
     "Euclidean",
     "ExcessBrierScore",
     "ExcessLogScore",
     "ExponentialKernel",
+    "FittedErrorFunction",
     "Gamma",
     "GammaNull",
     "GammaSKCETest",
@@ -268,6 +292,7 @@ __all__ = [
     "KernelWarning",
     "KnownCovarianceMonteCarlo",
     "KnownCovarianceNull",
+    "KroneckerRidgeErrorFunction",
     "Laplace",
     "LaplacianKernel",
     "LikelihoodRatioTest",
@@ -309,6 +334,7 @@ __all__ = [
     "ResidualMean",
     "ResidualSpread",
     "Residuals",
+    "RiskEstimate",
     "SampleSize",
     "ScoreCMETest",
     "ScoreDecomposition",
@@ -328,6 +354,7 @@ __all__ = [
     "ToleranceNull",
     "ToleranceTest",
     "TotalVariation",
+    "TwoStepRidgeErrorFunction",
     "UniformBinning",
     "Unnormalised",
     "Wasserstein",
@@ -343,6 +370,7 @@ __all__ = [
     "confidence_errors",
     "cox_calibration",
     "distribution_free_interval",
+    "estimate_calibration_error",
     "generators",
     "load_digits_predictions",
     "median_bandwidth",

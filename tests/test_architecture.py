@@ -27,7 +27,7 @@ LAYERS = [
     ["hstatistics", "alternatives", "binning", "datasets"],
     ["estimators"],
     ["decompositions"],
-    ["nulls"],
+    ["nulls", "risk"],
     [*TESTS, "group_test", "noise_floor"],
     ["generators", "_tables", "intervals", "sequential", "comparisons"],
     ["studies"],
@@ -83,7 +83,7 @@ def test_import_is_light():
 
 def test_public_names_are_documented_with_an_example():
     without_example = {"Predictions", "Estimator", "Null", "Binning", "KernelWarning", "ClosedFormMissing"}
-    without_example |= {"Generator", "RegressionProblem", "Distortion", "ClassDistortion"}
+    without_example |= {"ErrorFunction", "Generator", "RegressionProblem", "Distortion", "ClassDistortion"}
     for place in (caltest, caltest.generators):
         for name in place.__all__:
             text = getattr(place, name).__doc__

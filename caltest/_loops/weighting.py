@@ -1,0 +1,62 @@
+"""Weights that are exponential functions of scores, summed by class."""
+
+import numpy as np
+
+from caltest._jit import jit
+from caltest._loops.exponential import exp_of_negative
+from caltest._types import FloatArray, IntArray
+
+LANES = 8
+"""Values that are compared or added side by side, so that these loops vectorise."""
+
+
+@jit
+def class_shares(
+    scores: FloatArray, scale: float, offsets: FloatArray, bounds: IntArray, skipped: IntArray, shares: FloatArray
+) -> None:
+    """Shares of the classes in the sum of ``exp(scale scores[j, i] - offsets[i])`` over i, for each row j.
+
+    Class c has the columns bounds[c] to bounds[c + 1]. Column skipped[j] of row j is left out, unless it is negative.
+    The largest exponent of a row is subtracted first, so that its weights are at most 1 and one of them is 1.
+    """
+    n = scores.shape[1]
+    exponents = np.empty(n)
+    lanes = np.empty(LANES)
+    for j in range(scores.shape[0]):
+        for i in range(n):
+            exponents[i] = scale * scores[j, i] - offsets[i]
+        if skipped[j] >= 0:
+            exponents[skipped[j]] = -np.inf
+        largest = _largest(exponents, lanes)
+        for i in range(n):
+            exponents[i] = exp_of_negative(exponents[i] - largest)
+        total = 0.0
+        for c in range(shares.shape[1]):
+            shares[j, c] = _sum(exponents[bounds[c] : bounds[c + 1]], lanes)
+            total += shares[j, c]
+        for c in range(shares.shape[1]):
+            shares[j, c] /= total
+
+
+@jit
+def _largest(values: FloatArray, lanes: FloatArray) -> float:
+    full = values.shape[0] // LANES * LANES
+    lanes[:] = -np.inf
+    for start in range(0, full, LANES):
+        for lane in range(LANES):
+            value = values[start + lane]
+            lanes[lane] = value if value > lanes[lane] else lanes[lane]
+    largest = lanes.max()
+    for i in range(full, values.shape[0]):
+        largest = max(largest, values[i])
+    return float(largest)
+
+
+@jit
+def _sum(values: FloatArray, lanes: FloatArray) -> float:
+    full = values.shape[0] // LANES * LANES
+    lanes[:] = 0.0
+    for start in range(0, full, LANES):
+        for lane in range(LANES):
+            lanes[lane] += values[start + lane]
+    return float(lanes.sum() + values[full:].sum())

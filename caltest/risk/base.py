@@ -1,0 +1,187 @@
+"""Calibration estimation functions: how they are fitted, and what can be asked of a fitted one."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from caltest._types import ArrayLike, FloatArray
+from caltest._validation import at_least, positive_number, whole_number
+from caltest.predictions import as_predictions, as_sample
+from caltest.risk.data import CalibrationData, points_of
+from caltest.risk.form import BilinearForm
+from caltest.risk.pair_risk import SMALLEST, RiskEstimate, risk_terms
+
+
+class Fits(ABC):
+    """Functions fitted to the same data with each of several settings; what they share is computed once."""
+
+    @abstractmethod
+    def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
+        """The values at pairs of points (m, d) of the functions with these numbers, in order."""
+
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of a result should know."""
+        return ()
+
+
+class ErrorFunction(ABC):
+    """A way to estimate ``h(x, x') = <x - E(Y | x), x' - E(Y | x')>`` from data, with one setting or several to try.
+
+    The squared calibration error is the mean of h(x, x). With several settings it is a family for
+    ``estimate_calibration_error``; with a single one it can be fitted by itself.
+    """
+
+    name: ClassVar[str]
+    parameter: ClassVar[str]
+    """What the setting is called."""
+
+    @abstractmethod
+    def grid(self, dimension: int) -> tuple[float, ...]:
+        """The settings, for points of a dimension; ``TypeError`` if the function does not suit them."""
+
+    @abstractmethod
+    def fits(self, data: CalibrationData) -> Fits:
+        """The functions with all settings of the grid, fitted to data."""
+
+    def fit(self, predictions: ArrayLike, labels: ArrayLike) -> "FittedErrorFunction":
+        """Fit to predictions and labels.
+
+        Parameters
+        ----------
+        predictions
+            (n, k) probabilities or ``Categorical`` for the canonical error; (n,) probabilities or ``Bernoulli``, as
+            ``ct.top_label`` and ``ct.classwise`` make them, for that of a binary problem.
+        labels
+            (n,) labels 0..k-1 or outcomes 0/1.
+
+        Returns
+        -------
+        FittedErrorFunction
+            The function, which can be evaluated anywhere.
+
+        Raises
+        ------
+        ValueError
+            For bad data, less than 2 observations, or a function with several settings.
+        TypeError
+            For predictions that the function does not suit.
+        """
+        data = CalibrationData.of(as_sample(predictions, labels))
+        at_least(len(data), 2, type(self).__name__)
+        return FittedErrorFunction(self._name_of_only(data.dimension), self.fits(data), data.dimension)
+
+    def plug_in(self, predictions: ArrayLike, labels: ArrayLike) -> float:
+        """Mean of h(x, x) over the data that h is fitted to: the plug-in estimate of the squared error.
+
+        Parameters and errors as in ``fit``.
+        """
+        data = CalibrationData.of(as_sample(predictions, labels))
+        at_least(len(data), 2, type(self).__name__)
+        self._name_of_only(data.dimension)
+        return float(self._own_form(data).diagonal().mean())
+
+    def _own_form(self, data: CalibrationData) -> BilinearForm:
+        return next(self.fits(data).forms(data.points, [0]))
+
+    def _name_of_only(self, dimension: int) -> str:
+        values = self.grid(dimension)
+        if len(values) > 1:
+            raise ValueError(
+                f"{self.parameter}: got {len(values)} values, wanted one to fit {type(self).__name__}; "
+                "estimate_calibration_error chooses among several"
+            )
+        return f"{self.name}, {self.parameter} {values[0]:g}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedErrorFunction:
+    """A calibration estimation function h that was fitted to data.
+
+    Made by ``fit`` of an ``ErrorFunction``; frozen.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> fitted = ct.BinnedErrorFunction(10).fit(*ct.top_label(p, y))
+    >>> fitted
+    <fitted binning, bins 10>
+    >>> round(fitted.squared_error(ct.top_label(p, y)[0]), 4)
+    0.0764
+    """
+
+    name: str
+    _fits: Fits
+    _dimension: int
+
+    def squared_error(self, predictions: ArrayLike) -> float:
+        """Mean of h(x, x) over predictions; it can be negative, since h is an estimate."""
+        return float(self._form(predictions).diagonal().mean())
+
+    def values(self, predictions: ArrayLike) -> FloatArray:
+        """``h(x_i, x_i)`` for each of the predictions, (n,)."""
+        return self._form(predictions).diagonal()
+
+    def matrix(self, predictions: ArrayLike) -> FloatArray:
+        """``h(x_i, x_j)`` for all pairs of predictions, (n, n)."""
+        return self._form(predictions).matrix()
+
+    def risk(self, predictions: ArrayLike, labels: ArrayLike) -> RiskEstimate:
+        """The risk, from data that h was not fitted to.
+
+        Parameters
+        ----------
+        predictions, labels
+            At least 3 observations, of the same kind as those h was fitted to.
+
+        Returns
+        -------
+        RiskEstimate
+            The U-statistic and its jackknife standard error.
+
+        Raises
+        ------
+        ValueError
+            For bad data, too few of them, or points of another dimension.
+
+        Notes
+        -----
+        ``sum_{i != j} (D_i . D_j - h(x_i, x_j))**2 / (n (n - 1))`` in time O(n (d + r)**2) for a function of rank r.
+        Its expectation is least for the true function (Gruber and Bach 2024, theorem 1 and eq. 20).
+        """
+        data = CalibrationData.of(as_sample(predictions, labels))
+        at_least(len(data), SMALLEST, "the standard error of a risk")
+        return RiskEstimate.of_terms(risk_terms(self._form_at(data.points), data.deviations))
+
+    def _form(self, predictions: ArrayLike) -> BilinearForm:
+        return self._form_at(points_of(as_predictions(predictions, copy=False)))
+
+    def _form_at(self, points: FloatArray) -> BilinearForm:
+        if points.shape[1] != self._dimension:
+            raise ValueError(
+                f"predictions: got points of dimension {points.shape[1]}, wanted {self._dimension}, as those that the "
+                "function was fitted to"
+            )
+        return next(self._fits.forms(points, [0]))
+
+    def __repr__(self) -> str:
+        return f"<fitted {self.name}>"
+
+
+def positive_settings(name: str, values: Any) -> tuple[float, ...]:
+    """One positive number or several as a tuple."""
+    several = [values] if np.ndim(values) == 0 else list(values)
+    if not several:
+        raise ValueError(f"{name}: got no values, wanted at least one positive number")
+    return tuple(positive_number(name, value) for value in several)
+
+
+def whole_settings(name: str, values: Any) -> tuple[int, ...]:
+    """One positive whole number or several as a tuple."""
+    several = [values] if np.ndim(values) == 0 else list(values)
+    if not several:
+        raise ValueError(f"{name}: got no values, wanted at least one positive whole number")
+    return tuple(whole_number(name, value, 1) for value in several)

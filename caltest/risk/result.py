@@ -1,0 +1,198 @@
+"""What the choice among calibration estimation functions found: frozen, complete, computed once."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class CandidateRisk:
+    """One estimation function with one setting.
+
+    Attributes
+    ----------
+    estimator, parameter, value
+        Name of the function, of its setting, and the value of that.
+    risk, standard_error
+        Mean risk over the folds, and its jackknife standard error.
+    excess, excess_error
+        Risk less that of the selected candidate, and the standard error of this difference, which is much smaller than
+        those of the risks: both are computed from the same pairs of observations.
+    squared_error
+        Estimate of the squared calibration error, for the best setting of each function; otherwise None.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> result = ct.estimate_calibration_error(p, y, notion="top_label", rng=1)
+    >>> result.selections[0].selected.estimator
+    'two-step ridge'
+    """
+
+    estimator: str
+    parameter: str
+    value: float
+    risk: float
+    standard_error: float
+    excess: float
+    excess_error: float
+    squared_error: float | None
+
+    def describe(self) -> str:
+        """Function and setting in a few words."""
+        return f"{self.estimator}, {self.parameter} {self.value:.4g}"
+
+
+@dataclass(frozen=True)
+class ErrorSelection:
+    """The choice for one problem: all classes at once, the top label, or one class against the rest.
+
+    Attributes
+    ----------
+    problem
+        Which one, in words.
+    candidates
+        ``CandidateRisk`` of every function and setting.
+    selected
+        The one with the least risk.
+    squared_error
+        Its estimate of the squared calibration error, from the data that were held out; it can be negative.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> result = ct.estimate_calibration_error(p, y, notion="classwise", rng=1)
+    >>> [selection.problem for selection in result.selections][:2]
+    ['class 0 against the rest', 'class 1 against the rest']
+    """
+
+    problem: str
+    candidates: tuple[CandidateRisk, ...]
+    selected: CandidateRisk
+    squared_error: float
+
+    @property
+    def best(self) -> tuple[CandidateRisk, ...]:
+        """The best setting of each function, in the order of their risks."""
+        return tuple(sorted((c for c in self.candidates if c.squared_error is not None), key=lambda c: c.risk))
+
+    def table(self, everything: bool = False) -> str:
+        """Risks of the best settings, or of all, with a star at the selected one."""
+        lines = [f"{self.problem:<40}{'risk':>11}{'(s.e.)':>11}{'excess':>11}{'(s.e.)':>11}{'squared error':>16}"]
+        for one in self.candidates if everything else self.best:
+            star = "*" if one is self.selected else " "
+            numbers = "".join(f"{x:>11.3g}" for x in (one.risk, one.standard_error, one.excess, one.excess_error))
+            estimate = "" if one.squared_error is None else f"{one.squared_error:>16.4g}"
+            lines.append(f"{star} {one.describe():<38}{numbers}{estimate}".rstrip())
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationErrorEstimate:
+    """A squared calibration error, from the estimator of least risk. Printing it gives a report.
+
+    Attributes
+    ----------
+    notion
+        ``"canonical"``, ``"top_label"`` or ``"classwise"``.
+    over_classes
+        ``"sum"`` or ``"mean"`` for class-wise errors, otherwise None.
+    predictions
+        What was examined, in words.
+    n, n_tuning, n_held_out, n_folds
+        Observations, those that functions are fitted to and chosen with, those that the error is evaluated on, folds.
+    squared_error
+        The estimate; negative values are reported as they are.
+    standard_error
+        From the variation of the observations held out and of the functions of the folds (see
+        ``estimate_calibration_error``).
+    selections
+        The choice of each problem: one, or one for each class.
+    seed
+        Integer that reproduces the result as ``rng=seed``.
+    notes
+        What the reader should know.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> ct.estimate_calibration_error(p, y, notion="top_label", rng=1)
+    <top label calibration error: squared 0.0752, n = 899>
+    """
+
+    notion: str
+    over_classes: str | None
+    predictions: str
+    n: int
+    n_tuning: int
+    n_held_out: int
+    n_folds: int
+    squared_error: float
+    standard_error: float
+    selections: tuple[ErrorSelection, ...]
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def error(self) -> float | None:
+        """Root of the squared error, or None if that is negative: the data cannot tell the error from 0."""
+        return None if self.squared_error < 0.0 else float(self.squared_error**0.5)
+
+    @property
+    def selected(self) -> CandidateRisk:
+        """The selected function; ``ValueError`` for class-wise errors, where every class has its own."""
+        if len(self.selections) > 1:
+            raise ValueError(
+                f"selected: got {len(self.selections)} classes; see selections[c].selected of each class c"
+            )
+        return self.selections[0].selected
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists, ready for JSON."""
+        names = [name for name in self.__dataclass_fields__ if name not in ("selections", "notes")]
+        entries: dict[str, Any] = {name: getattr(self, name) for name in names}
+        entries["error"] = self.error
+        entries["selections"] = [_plain(selection) for selection in self.selections]
+        entries["notes"] = list(self.notes)
+        return entries
+
+    def table(self) -> str:
+        """Risks of every function with every setting."""
+        return "\n\n".join(selection.table(everything=True) for selection in self.selections)
+
+    def __repr__(self) -> str:
+        notion = self.notion.replace("_", " ")
+        return f"<{notion} calibration error: squared {self.squared_error:.3g}, n = {self.n}>"
+
+    def __str__(self) -> str:
+        title = f"Squared calibration error, {self.notion.replace('_', ' ')}"
+        title += f", {self.over_classes} over the classes" if self.over_classes else ""
+        split = f"{self.n_tuning} to fit and choose in {self.n_folds} folds, {self.n_held_out} to evaluate"
+        lines = [title, "-" * len(title), f"{'Predictions':<15}{self.predictions}", f"{'Split':<15}{split}", ""]
+        spread = f"standard error {self.standard_error:.3g}"
+        lines += [self._choices(), "", f"{'Squared error':<15}{self.squared_error:.4g} ({spread})"]
+        root = "none, since the squared error is negative" if self.error is None else f"{self.error:.4g}"
+        lines += [f"{'Error':<15}{root}", f"{'Reproduce':<15}rng={self.seed}"]
+        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+
+    def _choices(self) -> str:
+        if len(self.selections) == 1:
+            return self.selections[0].table()
+        names = [f"  {one.problem}: {one.selected.describe()}" for one in self.selections]
+        width = max(map(len, names))
+        lines = ["Selected".ljust(width) + f"{'risk':>11}{'(s.e.)':>11}{'squared error':>16}"]
+        for name, one in zip(names, self.selections, strict=True):
+            numbers = f"{one.selected.risk:>11.3g}{one.selected.standard_error:>11.3g}{one.squared_error:>16.4g}"
+            lines.append(name.ljust(width) + numbers)
+        return "\n".join(lines)
+
+
+def _plain(selection: ErrorSelection) -> dict[str, Any]:
+    return {
+        "problem": selection.problem,
+        "selected": asdict(selection.selected),
+        "squared_error": selection.squared_error,
+        "candidates": [asdict(candidate) for candidate in selection.candidates],
+    }

@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+from scipy.stats import dirichlet
+
+import caltest as ct
+from caltest.risk.density import BANDWIDTHS
+
+K = 3
+
+
+def data(n, seed=1):
+    rng = np.random.default_rng(seed)
+    return rng.dirichlet((2, 1, 3), n), rng.integers(0, K, n)
+
+
+def frequencies(p, points, labels, bandwidth):
+    """``sum_i w_i e_{y_i}`` with weights from the density at p of Dir(x_i / h + 1), one after the other."""
+    weights = np.array([dirichlet.pdf(p / p.sum(), x / bandwidth + 1) for x in points])
+    return weights @ np.eye(points.shape[1])[labels] / weights.sum()
+
+
+@pytest.mark.parametrize("bandwidth", [0.05, 1.0])
+def test_frequencies_are_weighted_by_densities(bandwidth):
+    (x, y), (p, _) = data(40), data(15, 2)
+    residuals = np.array([one - frequencies(one, x, y, bandwidth) for one in p])
+    fitted = ct.DirichletErrorFunction(bandwidth).fit(x, y)
+    assert fitted.matrix(p) == pytest.approx(residuals @ residuals.T, rel=1e-9, abs=1e-12)
+
+
+def test_binary_outcomes_are_points_of_a_simplex():
+    (x, y), (p, _) = data(40), data(15, 2)
+    pairs = np.stack([1 - x[:, 0], x[:, 0]], axis=1)
+    outcomes = (y == 0).astype(int)
+    residuals = [c - frequencies(np.array([1 - c, c]), pairs, outcomes, 0.1)[1] for c in p[:, 0]]
+    fitted = ct.DirichletErrorFunction(0.1).fit(x[:, 0], outcomes)
+    assert fitted.matrix(p[:, 0]) == pytest.approx(np.outer(residuals, residuals), rel=1e-9, abs=1e-12)
+
+
+def test_leave_one_out():
+    x, y = data(30)
+    terms = []
+    for i in range(30):
+        others = np.delete(np.arange(30), i)
+        terms.append(np.sum((x[i] - frequencies(x[i], x[others], y[others], 0.1)) ** 2))
+    function = ct.DirichletErrorFunction(0.1, leave_one_out=True)
+    assert function.plug_in(x, y) == pytest.approx(np.mean(terms), rel=1e-9)
+    included = [np.sum((one - frequencies(one, x, y, 0.1)) ** 2) for one in x]
+    assert ct.DirichletErrorFunction(0.1).plug_in(x, y) == pytest.approx(np.mean(included), rel=1e-9)
+    assert np.array_equal(function.fit(x, y).matrix(x), ct.DirichletErrorFunction(0.1).fit(x, y).matrix(x))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 200])
+@pytest.mark.parametrize("bandwidth", [*BANDWIDTHS, 1e-9, 1e9])
+def test_finite_for_exact_predictions(n_classes, bandwidth):
+    rng = np.random.default_rng(3)
+    p = np.concatenate([np.eye(n_classes)[rng.integers(0, n_classes, 20)], rng.dirichlet(np.ones(n_classes), 5)])
+    y = rng.integers(0, n_classes, 25)
+    for data in [(p, y), (p[:, 0], y == 0)]:
+        for leave_one_out in (False, True):
+            value = ct.DirichletErrorFunction(bandwidth, leave_one_out).plug_in(*data)
+            assert np.isfinite(value)
+            assert 0.0 <= value <= 2.0
+
+
+def test_small_bandwidths_follow_the_data_and_large_ones_average():
+    x, y = data(50)
+    nearest = ct.DirichletErrorFunction(1e-7).fit(x, y)
+    assert nearest.values(x) == pytest.approx(np.sum((x - np.eye(K)[y]) ** 2, axis=1), rel=1e-6)
+    average = ct.DirichletErrorFunction(1e9).fit(x, y)
+    assert average.values(x) == pytest.approx(np.sum((x - np.bincount(y) / 50) ** 2, axis=1), rel=1e-6)
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="bandwidth: got 0, wanted a positive number"):
+        ct.DirichletErrorFunction(0)
+    with pytest.raises(ValueError, match="leave_one_out: got 1"):
+        ct.DirichletErrorFunction(0.1, 1)
+    with pytest.raises(ValueError, match="bandwidth: got 20 values, wanted one"):
+        ct.DirichletErrorFunction().plug_in(*data(5))
+    with pytest.raises(TypeError, match="got Normal predictions, wanted Categorical"):
+        ct.DirichletErrorFunction(0.1).fit(ct.Normal([0.0, 1.0], [1.0, 1.0]), [0.0, 1.0])
