@@ -602,7 +602,7 @@ def test_bad_rng(call, rng):
 
 
 def test_no_confidence_interval_without_standard_error():
-    with pytest.raises(ValueError, match="OmnibusTest has no standard error; use AsymptoticBlockSKCETest"):
+    with pytest.raises(ValueError, match="OmnibusTest has no standard error; use skce_interval"):
         run().confidence_interval()
 
 

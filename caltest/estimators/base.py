@@ -6,13 +6,15 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from caltest._chunks import accumulate, are_chunks, evenly_spaced_rows
-from caltest._effect_size import EffectSize
+from caltest._effect_size import EffectSize, share_of_largest
 from caltest._numerics import check_finite
 from caltest._progress import progress_bars
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import switch
+from caltest.hstatistics.bound import h_bound
 from caltest.kernels import PairKernel
 from caltest.predictions import MEDIAN_OF, Predictions, Sample, as_predictions, as_sample
+from caltest.predictions.base import Unbounded
 from caltest.result import ASSUMPTIONS
 
 
@@ -166,6 +168,14 @@ def some_predictions(data: Any) -> Predictions:
 def kernel_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:
     """What readers of an estimate from n observations should know of the kernel."""
     return (*median_notes(kernel, n), *kernel.notes)
+
+
+def share_of_bound(squared: float, kernel: PairKernel, predictions: Predictions) -> EffectSize | None:
+    """The root of an estimated squared kernel error as a share of its largest value; None where it has none."""
+    try:
+        return share_of_largest(squared, h_bound(kernel, predictions))
+    except Unbounded:
+        return None
 
 
 def median_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:

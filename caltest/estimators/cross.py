@@ -5,13 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._effect_size import EffectSize, share_of_largest
+from caltest._effect_size import EffectSize
 from caltest._numerics import ranges, seed_of
 from caltest._threads import threaded
 from caltest._types import FloatArray, IntArray
 from caltest._validation import at_least
-from caltest.estimators.base import Estimator, kernel_notes
-from caltest.hstatistics.bound import h_bound
+from caltest.estimators.base import Estimator, kernel_notes, share_of_bound
 from caltest.hstatistics.tiles import Place, tiles_of
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
@@ -153,9 +152,9 @@ class CrossSKCE(Estimator):
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
         """The KCE as a share of its largest value."""
-        return share_of_largest(estimate, h_bound(self.kernel, predictions))
+        return share_of_bound(estimate, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -5,13 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._effect_size import EffectSize, share_of_largest
+from caltest._effect_size import EffectSize
 from caltest._numerics import seed_of
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.accumulator import EstimateAccumulator
-from caltest.estimators.base import RedrawnEstimator, SummableEstimator, kernel_notes
-from caltest.hstatistics.bound import h_bound
+from caltest.estimators.base import RedrawnEstimator, SummableEstimator, kernel_notes, share_of_bound
 from caltest.hstatistics.features import Features, FeatureSums
 from caltest.hstatistics.labels import root_of
 from caltest.kernels import ProductKernel
@@ -147,10 +146,10 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
         """The KCE as a share of its largest value; without the bias, where it is known."""
         bias = 0.0 if self.unbiased or mean is None else mean
-        return share_of_largest(estimate - bias, h_bound(self.kernel, predictions))
+        return share_of_bound(estimate - bias, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

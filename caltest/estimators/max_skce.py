@@ -6,12 +6,11 @@ from typing import Self
 
 import numpy as np
 
-from caltest._effect_size import EffectSize, share_of_largest
+from caltest._effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, positive_number
-from caltest.estimators.base import kernel_notes
+from caltest.estimators.base import kernel_notes, share_of_bound
 from caltest.estimators.joint import JointEstimator, standardised
-from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.moments import standard_deviations
 from caltest.hstatistics.redraws import redrawn_means
 from caltest.kernels import ProductKernel, RadialKernel
@@ -116,9 +115,9 @@ class MaxSKCE(JointEstimator):
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
         """The KCE as a share of its largest value."""
-        return share_of_largest(estimate, h_bound(self.kernel, predictions))
+        return share_of_bound(estimate, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -5,14 +5,13 @@ from typing import Self
 
 import numpy as np
 
-from caltest._effect_size import EffectSize, share_of_largest
+from caltest._effect_size import EffectSize
 from caltest._numerics import ranges, resampling_pvalue
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
-from caltest.estimators.base import kernel_notes
+from caltest.estimators.base import kernel_notes, share_of_bound
 from caltest.estimators.components import Component, KernelComponent, components_for
 from caltest.estimators.joint import JointEstimator, standardised, tail_exponents
-from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.lines import on_a_line
 from caltest.hstatistics.pairs import mean_of_pairs
 from caltest.kernels import ProductKernel
@@ -148,10 +147,10 @@ class Omnibus(JointEstimator):
         ranks = [one.low_rank[0].rank for one in self._components if isinstance(one, KernelComponent) and one.low_rank]
         return tuple(f"kernels have rank {rank} in the test, because there are many predictions" for rank in ranks)
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
         """The KCE as a share of its largest value."""
         assert self.kernel is not None
-        return share_of_largest(estimate, h_bound(self.kernel, predictions))
+        return share_of_bound(estimate, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

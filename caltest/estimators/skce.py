@@ -6,11 +6,11 @@ from typing import Self
 
 import numpy as np
 
-from caltest._effect_size import EffectSize, share_of_largest
+from caltest._effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.accumulator import EstimateAccumulator
-from caltest.estimators.base import Estimator, SummableEstimator, kernel_notes
+from caltest.estimators.base import Estimator, SummableEstimator, kernel_notes, share_of_bound
 from caltest.estimators.moments import Moments
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.pairs import block_means, mean_of_pairs
@@ -103,10 +103,10 @@ class SKCE(Estimator):
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
         """The KCE as a share of its largest value; without the bias, where it is known."""
         bias = 0.0 if self.unbiased or mean is None else mean
-        return share_of_largest(estimate - bias, h_bound(self.kernel, predictions))
+        return share_of_bound(estimate - bias, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
@@ -228,10 +228,10 @@ class BlockSKCE(SummableEstimator):
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
         """The KCE as a share of its largest value; without the bias, where it is known."""
         bias = 0.0 if self.unbiased or mean is None else mean
-        return share_of_largest(estimate - bias, h_bound(self.kernel, predictions))
+        return share_of_bound(estimate - bias, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

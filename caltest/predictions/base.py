@@ -14,6 +14,10 @@ from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, median_distance, median_positive_distance
 
 
+class Unbounded(TypeError):
+    """Kernel errors of these predictions can be arbitrarily large."""
+
+
 class ClosedFormMissing(TypeError):
     """No formula is known for the expectation of a target kernel under a family of predictions."""
 

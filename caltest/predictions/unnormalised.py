@@ -10,7 +10,7 @@ from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import finite_array, real_array, same_length, vector_targets
 from caltest.kernels import GaussianKernel, Metric, ProductKernel, RationalQuadraticKernel, TargetKernel
 from caltest.kernels.metrics import Euclidean
-from caltest.predictions.base import ClosedFormMissing, Predictions, require_family, weighted_sum
+from caltest.predictions.base import ClosedFormMissing, Predictions, Unbounded, require_family, weighted_sum
 
 Score = Callable[[Array, FloatArray], ArrayLike]
 Sampler = Callable[[Array, np.random.Generator], ArrayLike]
@@ -202,7 +202,7 @@ class Unnormalised(Predictions):
 
     def squared_diameter(self, kernel: TargetKernel) -> float:
         """There is none: scores have no bound."""
-        raise TypeError("predictions: got Unnormalised predictions, for which h has no bound; use MultiplierSKCETest")
+        raise Unbounded("predictions: got Unnormalised predictions, for which h has no bound; use MultiplierSKCETest")
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         raise ClosedFormMissing(
