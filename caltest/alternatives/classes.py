@@ -33,7 +33,7 @@ class ClassAlternatives(Alternatives):
             *(_temperature(T, len(TEMPERATURES)) for T in TEMPERATURES),
             *(_one_of(SHARES, f"about {100 * s:.0f} % of the labels are random") for s in SHARES),
             *(
-                _one_of(SHARES, f"class {c} occurs more often than predicted, by {100 * s:.0f} % of the rest", k)
+                _one_of(SHARES, f"{law.occurrence(c)} more often than predicted, by {100 * s:.0f} % of the rest", k)
                 for s in SHARES
                 for c in range(k)
             ),

@@ -25,7 +25,7 @@ def marginal_finding(sample: Sample) -> str:
     if abs(z[c]) < CLEAR:
         return "errors depend on the predictions and cancel overall"
     more = "more" if z[c] > 0.0 else "less"
-    return f"class {c} occurs {more} often than predicted: {counts[c]} times instead of {p[:, c].sum():.1f}"
+    return f"{law.occurrence(c)} {more} often than predicted: {counts[c]} times instead of {p[:, c].sum():.1f}"
 
 
 def bias_finding(sample: Sample) -> str:

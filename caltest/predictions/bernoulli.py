@@ -112,6 +112,15 @@ class Bernoulli(FinitePredictions):
         """``"binary"``, ``"top label"`` or ``"class c against the rest"``."""
         return self._notion
 
+    def occurrence(self, c: int) -> str:
+        """In words, that outcome c occurs."""
+        if self._notion == "top label":
+            return f"the top label is {('wrong', 'right')[c]}"
+        one_class = self._notion.removesuffix(" against the rest")
+        if one_class == self._notion:
+            return super().occurrence(c)
+        return f"{one_class} occurs" if c == 1 else f"another class than {one_class.removeprefix('class ')} occurs"
+
     def take(self, index: Any) -> Self:
         """The predictions at a slice or an integer array of any shape."""
         return self._like(self._p[index])

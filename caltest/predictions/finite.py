@@ -51,6 +51,11 @@ class FinitePredictions(Predictions):
     def notion(self) -> str:
         """Which calibration these predictions are about: canonical, binary, top label, one class."""
 
+    def occurrence(self, c: int) -> str:
+        """In words, that outcome c occurs."""
+        names = getattr(self, "classes", None)
+        return f"class {c if names is None else names[c]} occurs"
+
     @property
     def bases(self) -> IntArray:
         """The class that most redraws of an observation have, (n,): of probability above 1/2, or -1 for none."""

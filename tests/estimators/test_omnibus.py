@@ -6,8 +6,10 @@ from contracts import FAMILIES, NOT_CENTRED, vector_ensemble
 from scipy import stats
 
 import caltest as ct
+from caltest.alternatives import alternatives_for
 from caltest.estimators import findings, omnibus
 from caltest.estimators.joint import leave_one_out, standardised, tail_exponents
+from caltest.predictions import as_sample
 
 
 def test_values_are_standardised_by_the_others():
@@ -223,3 +225,18 @@ def test_values_do_not_depend_on_the_parts(maker, monkeypatch):
 def test_kernels_of_another_kind_are_refused(kernel):
     with pytest.raises(TypeError, match="wanted a ProductKernel"):
         ct.OmnibusTest(kernel)
+
+
+def test_words_have_the_names_of_classes():
+    p = np.tile([0.2, 0.3, 0.5], (60, 1))
+    y = np.repeat([0, 2], 30)
+    named = as_sample(ct.Categorical(p, classes=["cat", "dog", "owl"]), np.array(["cat", "dog", "owl"])[y])
+    assert findings.marginal_finding(named) == "class cat occurs more often than predicted: 30 times instead of 12.0"
+    one = as_sample(*ct.classwise(p, y)[0])
+    assert findings.marginal_finding(one) == "class 0 occurs more often than predicted: 30 times instead of 12.0"
+    top = as_sample(*ct.top_label(np.tile([0.9, 0.1], (60, 1)), y // 2))
+    assert (
+        findings.marginal_finding(top) == "the top label is right less often than predicted: 30 times instead of 54.0"
+    )
+    assert one.predictions.occurrence(0) == "another class than 0 occurs"
+    assert any("class owl occurs" in one.finding for one in alternatives_for(named.predictions).members)
