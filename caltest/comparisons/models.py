@@ -96,6 +96,18 @@ def compare_models(
     """
     samples = _samples(models, targets)
     settings = _Settings.of(list(samples.values()), kernel, estimator, test, n_resamples, confidence_level)
+    return _compared_models(samples, settings, rng, progress)
+
+
+def compare_samples(samples: dict[str, Sample], n_resamples: int, rng: Any, progress: bool) -> ModelComparison:
+    """``compare_models`` for samples that are already checked, one by one."""
+    for name, sample in samples.items():
+        _check_same_kind(name, next(iter(samples.values())), sample)
+    settings = _Settings.of(list(samples.values()), None, None, None, n_resamples, 0.95)
+    return _compared_models(samples, settings, rng, progress)
+
+
+def _compared_models(samples: dict[str, Sample], settings: "_Settings", rng: Any, progress: bool) -> ModelComparison:
     score_name = "accuracy" if isinstance(next(iter(samples.values())).predictions.law, FinitePredictions) else "RMSE"
     scores = [_score(sample) for sample in samples.values()]
     return _compared(samples, scores, settings, "model", score_name, rng, progress)
@@ -165,14 +177,20 @@ def _samples(models: Mapping[str, ArrayLike], targets: ArrayLike) -> dict[str, S
         if not isinstance(name, str):
             raise TypeError(f"models: got the name {name!r}, wanted names that are strings")
         try:
-            sample = as_sample(predictions, targets)
-            for first in list(samples.values())[:1]:
-                same_length(len(first), len(sample), "predictions")
-                first.predictions.check_compatible(sample.predictions, "predictions")
+            samples[name] = as_sample(predictions, targets)
         except (ValueError, TypeError) as error:
             raise type(error)(f"models[{name!r}]: {error}") from None
-        samples[name] = sample
+        _check_same_kind(name, next(iter(samples.values())), samples[name])
     return samples
+
+
+def _check_same_kind(name: str, first: Sample, sample: Sample) -> None:
+    """Raise unless a model is of the same family and length as the first one."""
+    try:
+        same_length(len(first), len(sample), "predictions")
+        first.predictions.check_compatible(sample.predictions, "predictions")
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"models[{name!r}]: {error}") from None
 
 
 @dataclass(frozen=True)
