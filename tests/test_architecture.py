@@ -10,7 +10,7 @@ LAYERS = [
     ["_types", "_chunks", "_arrays", "_jit", "_numerics", "_pearson", "_progress", "_threads", "_jobs", "_tails"],
     ["_loops"],
     ["_validation"],
-    ["_questions", "_effect_size", "_sentences", "citations"],
+    ["_questions", "_effect_size", "_sentences", "_report", "citations"],
     ["result"],
     ["kernels"],
     ["predictions"],

@@ -68,7 +68,7 @@ def add_fail(parser: argparse.ArgumentParser) -> None:
 
 def show(form: str, text: Callable[[], str], entries: dict[str, Any], table: Table) -> None:
     """Print a result in one of the formats."""
-    made = {
+    made: dict[str, Callable[[], str]] = {
         "table": text,
         "json": lambda: json.dumps(entries, indent=2),
         "markdown": lambda: markdown(table),
