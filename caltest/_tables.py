@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from caltest._types import Array
-from caltest.predictions import Normal, Sample, as_sample
+from caltest.predictions import Normal, Predictions, Sample, as_predictions, as_sample
 
 
 def read_sample(predictions: Path, outcomes: Path, normal: bool = False) -> Sample:
@@ -18,12 +18,24 @@ def read_sample(predictions: Path, outcomes: Path, normal: bool = False) -> Samp
             f"{outcomes}: got {targets.shape[0]} outcomes, wanted {table.shape[0]}, one per row of {predictions}; "
             "a header must not be a number"
         )
-    if normal:
-        if table.shape[1] != 2:
-            raise ValueError(f"{predictions}: got {table.shape[1]} columns, wanted 2: mean and standard deviation")
-        return as_sample(Normal(table[:, 0], table[:, 1]), targets)
     names = columns if targets.dtype.kind == "U" else None
+    if normal:
+        return as_sample(_normal(predictions, table), targets)
     return as_sample(table[:, 0] if table.shape[1] == 1 else table, targets, names)
+
+
+def read_predictions(path: Path, normal: bool = False) -> Predictions:
+    """Predictions from a file, without outcomes."""
+    _, table = _read_numbers(path)
+    if normal:
+        return _normal(path, table)
+    return as_predictions(table[:, 0] if table.shape[1] == 1 else table)
+
+
+def _normal(path: Path, table: Array) -> Normal:
+    if table.shape[1] != 2:
+        raise ValueError(f"{path}: got {table.shape[1]} columns, wanted 2: mean and standard deviation")
+    return Normal(table[:, 0], table[:, 1])
 
 
 def _read_numbers(path: Path) -> tuple[list[str] | None, Array]:

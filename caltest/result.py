@@ -1,6 +1,5 @@
 """Results of tests: frozen, complete, computed once."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from math import sqrt
 from typing import Any, Literal, Self
@@ -9,6 +8,8 @@ import numpy as np
 
 from caltest._effect_size import EffectSize
 from caltest._questions import QUESTIONS
+from caltest._report import ASSUMPTIONS, report_of
+from caltest._report import format_pvalue as format_pvalue
 from caltest._sentences import sentence_of
 from caltest._types import FloatArray
 from caltest._validation import fraction
@@ -16,18 +17,8 @@ from caltest.citations import entries
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
 
-ASSUMPTIONS = "outcomes independent given the predictions, and not used to fit the model"
-"""What no test can check."""
-
 JACKKNIFE = "jackknife, normal limit"
 """The method of intervals from the jackknife variance."""
-
-KINDS: dict[str, str] = {
-    "exact": "exact: size at most alpha for every n",
-    "bound": "upper bound of the p-value, for every n and distribution",
-    "asymptotic": "from the limit distribution for large n",
-    "resampling": "estimated by resampling, for large n",
-}
 
 
 @dataclass(frozen=True)
@@ -285,57 +276,4 @@ class CalibrationTestResult:
         return f"<{self.test}: p = {format_pvalue(self.pvalue)} ({self.pvalue_kind}), n = {self.n}>"
 
     def __str__(self) -> str:
-        lines = [self.test, "-" * len(self.test)]
-        lines += _block(
-            {
-                "Hypothesis": f"{QUESTIONS[self.question].null}: {self.hypothesis}",
-                "Predictions": self.predictions + ("" if self.n_used == self.n else f" ({self.n_used} used)"),
-                "Estimator": self.estimator,
-                "Null": self.null,
-                "Assumes": self.assumes,
-            }
-        )
-        numbers = {"Estimate": f"{self.estimate:.6g}" + (" (SKCE with the kernel k)" if self.components else "")}
-        if self.standard_error is not None:
-            numbers["Estimate"] += f" (standard error {self.standard_error:.3g})"
-        if self.null_distribution is not None and self.statistic == self.estimate:
-            numbers["If calibrated"] = _mean_and_sd(self.null_distribution)
-        freedom = "" if self.df is None else f", df = {', '.join(f'{value:g}' for value in self.df)}"
-        if self.effect_size is not None:
-            numbers["Effect size"] = str(self.effect_size)
-        numbers["Statistic"] = f"{self.statistic:.6g} ({self.statistic_name}{freedom})"
-        numbers["p-value"] = f"{format_pvalue(self.pvalue)} ({KINDS[self.pvalue_kind]})"
-        lines += ["", *_block(numbers)]
-        if self.components:
-            lines += ["", *_table_of(self.components)]
-        lines += ["", *_block({"Verdict": self.verdict()})]
-        if self.finding is not None and self.pvalue <= 0.05:
-            lines += _block({"Why": self.finding})
-        if self.seed is not None:
-            lines += _block({"Reproduce": f"rng={self.seed}"})
-        lines += [f"Note: {note}" for note in self.notes]
-        return "\n".join(lines)
-
-
-def format_pvalue(pvalue: float) -> str:
-    """Three significant digits, in scientific notation below 1e-4."""
-    if pvalue == 0.0:
-        return "0"
-    if pvalue < 1e-300:
-        return "below 1e-300"
-    return f"{pvalue:.3g}" if pvalue >= 1e-4 else f"{pvalue:.2e}"
-
-
-def _mean_and_sd(draws: FloatArray) -> str:
-    deviation = f", standard deviation {draws.std(ddof=1):.3g}" if draws.size > 1 else ""
-    return f"mean {draws.mean():.3g}{deviation}, 95 % quantile {np.quantile(draws, 0.95):.3g}"
-
-
-def _table_of(components: Sequence[ComponentResult]) -> list[str]:
-    """A line for each component."""
-    lines = [f"{'Component':<26}{'statistic':>10}{'p-value':>10}"]
-    return lines + [f"  {one.name:<24}{one.statistic:>10.3g}{format_pvalue(one.pvalue):>10}" for one in components]
-
-
-def _block(entries: dict[str, str]) -> list[str]:
-    return [f"{name:<14} {text}" for name, text in entries.items()]
+        return report_of(self)

@@ -20,7 +20,7 @@ LAYERS = [
     [*BASICS, *LAWS],
     ["_loops"],
     ["_validation", "_groups"],
-    ["_questions", "_effect_size", "_sentences", "citations"],
+    ["_questions", "_effect_size", "_sentences", "_report", "citations"],
     ["result", "group_result"],
     ["kernels"],
     ["predictions"],

@@ -33,6 +33,10 @@ ENTRIES = {
     "SKCE": SKCE,
     "ECE": ct.ECE(),
     "MonteCarloTest": ct.MonteCarloTest(SKCE, n_resamples=9),
+    "skce_interval": lambda p, y: ct.skce_interval(p, y, KERNEL),
+    "distribution_free_interval": lambda p, y: ct.distribution_free_interval(SKCE, p, y),
+    "PairedSKCETest": lambda p, y: ct.PairedSKCETest(KERNEL)(p, p, y),
+    "compare_models": lambda p, y: ct.compare_models({"a": p}, y, kernel=KERNEL, n_resamples=9),
 }
 entries = pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
 

@@ -231,3 +231,168 @@ def test_progress_is_shown_in_a_terminal_only(terminal, files, capsys, monkeypat
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     assert run(capsys, *files(ROWS, ["1", "0", "0", "1"]))[0] == 0
     assert shown == [terminal]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Files of three models for the same outcomes: calibrated, as good, and certain of the wrong class."""
+    folder, rng = tmp_path_factory.mktemp("models"), np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), 80)
+    y = ct.Categorical(p).sample(rng)
+    tables = {"good": p, "bad": rng.dirichlet(np.full(3, 0.3), 80)}
+    for name, table in tables.items():
+        np.savetxt(folder / f"{name}.csv", table, delimiter=",")
+    np.savetxt(folder / "labels.csv", y, fmt="%d")
+    return {name: str(folder / f"{name}.csv") for name in ("good", "bad", "labels")}, tables, y
+
+
+def command(capsys, *arguments):
+    status = main(arguments)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_compare_prints_what_the_library_finds(models, capsys):
+    paths, tables, y = models
+    files = paths["good"], paths["bad"], paths["labels"]
+    status, out, err = command(capsys, "compare", *files, "--draws", "99", "--seed", "3")
+    assert (status, err) == (0, "")
+    expected = ct.compare_models(tables, y, n_resamples=99, rng=3)
+    assert out == f"{expected}\n"
+    _, out, _ = command(capsys, "compare", *files, "--draws", "99", "--seed", "3", "--format", "json")
+    assert json.loads(out) == json.loads(json.dumps(expected.to_dict()))
+    for form, text in (("markdown", expected.to_markdown()), ("latex", expected.to_latex())):
+        assert command(capsys, "compare", *files, "--draws", "99", "--seed", "3", "--format", form)[1] == f"{text}\n"
+
+
+def test_compare_knows_names_of_classes(files, tmp_path, capsys):
+    first, outcomes = files(["cat,dog", *ROWS * 5], ["dog", "cat", "cat", "dog"] * 5)
+    (tmp_path / "other.csv").write_text("\n".join(["cat,dog", *ROWS[::-1] * 5]))
+    arguments = "compare", first, str(tmp_path / "other.csv"), outcomes, "--draws", "9", "--format", "json"
+    status, out, _ = command(capsys, *arguments)
+    assert status == 0
+    assert [row["name"] for row in json.loads(out)["rows"]] == ["predictions", "other"]
+
+
+def test_files_of_the_same_name_are_told_apart(models, tmp_path, capsys):
+    paths, tables, _ = models
+    np.savetxt(tmp_path / "good.csv", tables["bad"], delimiter=",")
+    other = str(tmp_path / "good.csv")
+    _, out, _ = command(capsys, "compare", paths["good"], other, paths["labels"], "--draws", "9", "--format", "json")
+    assert [row["name"] for row in json.loads(out)["rows"]] == [paths["good"], other]
+    status, _, err = command(capsys, "compare", other, other, paths["labels"])
+    assert status == 2
+    assert "got this file 2 times" in err
+
+
+def test_compare_names_the_model_of_bad_input(models, tmp_path, capsys):
+    paths, tables, _ = models
+    np.savetxt(tmp_path / "two.csv", tables["good"][:, :2], delimiter=",")
+    status, _, err = command(capsys, "compare", paths["good"], str(tmp_path / "two.csv"), paths["labels"])
+    assert status == 2
+    assert err.startswith("caltest: error: ")
+
+
+def test_rejections_as_exit_status(models, capsys):
+    paths, _, _ = models
+    for name, rejected in (("good", 0), ("bad", 1)):
+        arguments = "test", paths[name], paths["labels"], "--seed", "1"
+        assert command(capsys, *arguments)[0] == 0
+        assert command(capsys, *arguments, "--fail-on-reject")[0] == rejected
+        assert command(capsys, *arguments, "--fail-on-reject", "--alpha", "1e-9")[0] == 0
+    compared = "compare", paths["good"], paths["bad"], paths["labels"], "--seed", "1", "--draws", "99"
+    assert command(capsys, *compared, "--fail-on-reject")[0] == 1
+    assert command(capsys, "compare", paths["good"], paths["labels"], "--draws", "99", "--fail-on-reject")[0] == 0
+
+
+def test_formats_of_a_test(models, capsys):
+    paths, tables, y = models
+    arguments = "test", paths["bad"], paths["labels"], "--seed", "1", "--format"
+    result = ct.calibration_test(tables["bad"], y, rng=1)
+    markdown = command(capsys, *arguments, "markdown")[1].splitlines()
+    assert markdown[0] == "| quantity | value |"
+    assert f"| p-value | {result.pvalue:.3g} (exact) |" in markdown
+    assert any(line.startswith("| effect size | ") for line in markdown)
+    latex = command(capsys, *arguments, "latex")[1].splitlines()
+    assert latex[:2] == [r"\begin{tabular}{lr}", r"\toprule"]
+    assert any(line.startswith(r"verdict & reject calibration at the 5 \% level") for line in latex)
+    assert json.loads(command(capsys, *arguments, "json")[1])["pvalue"] == result.pvalue
+    verdict = command(capsys, *arguments, "table", "--alpha", "0.2")[1]
+    assert result.verdict(0.2) in verdict
+    assert result.verdict() not in verdict
+
+
+def test_power_of_a_file(models, capsys):
+    paths, tables, _ = models
+    arguments = ["power", paths["good"], "--strength", "-0.9", "--simulations", "20", "--draws", "19", "--seed", "1"]
+    status, out, _ = command(capsys, *arguments, "--n", "200")
+    assert status == 0
+    assert "omnibus, 19 draws" in out
+    assert "targets from p^0.1, n = 200" in out
+    entries = json.loads(command(capsys, *arguments, "--format", "json")[1])
+    assert (entries["n"], entries["n_simulations"], entries["alphas"]) == (80, 20, [0.05])
+    kernel = ct.Categorical(tables["good"]).default_kernel().resolve(ct.Categorical(tables["good"]))
+    generator = ct.generators.Resampled(tables["good"], ct.generators.Tempering(-0.9))
+    expected = ct.power(ct.OmnibusTest(kernel, 19), generator, 80, n_simulations=20, rng=1)
+    assert entries["pvalues"] == expected.pvalues.tolist()
+    assert command(capsys, *arguments, "--format", "markdown")[1].startswith("| test | data | n |")
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_power_of_every_test(name, models, capsys):
+    paths, _, _ = models
+    arguments = "power", paths["good"], "--strength", "0", "--simulations", "2", "--draws", "9", "--test", name
+    status, out, err = command(capsys, *arguments, "--seed", "1", "--format", "json")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["quantity"] == "size"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--strength", "2", "--deviation", "label-noise"], "strength: got 2.0"),
+        (["--strength", "0.1", "--deviation", "bias"], "Categorical"),
+        (["--strength", "0.1", "--deviation", "wave"], "two classes|classes"),
+    ],
+)
+def test_bad_deviations(arguments, message, models, capsys):
+    import re
+
+    status, _, err = command(capsys, "power", models[0]["good"], *arguments, "--simulations", "2", "--draws", "9")
+    assert status == 2
+    assert err.startswith("caltest: error: ")
+    assert re.search(message, err), err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["test", "p.csv"],
+        ["compare", "p.csv"],
+        ["power", "p.csv"],
+        ["power", "p.csv", "--strength", "x"],
+        ["test", "p.csv", "y.csv", "--format", "xml"],
+        ["test", "p.csv", "y.csv", "--alpha", "5"],
+        ["test", "p.csv", "y.csv", "--seed", "-1"],
+        ["compare", "p.csv", "y.csv", "--draws", "0"],
+        ["nothing"],
+        [],
+    ],
+)
+def test_bad_arguments_have_status_2(arguments, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "usage: caltest" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["test", "compare", "power", "demo"])
+def test_help_is_short_and_aligned(name, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main([name, "--help"])
+    assert stopped.value.code == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 45
+    assert max(len(line) for line in lines) <= 110
+    starts = {len(line) - len(line[2:].split("  ", 1)[1].lstrip()) for line in lines if line.startswith("  --")}
+    assert len(starts) == 1

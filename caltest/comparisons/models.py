@@ -1,26 +1,19 @@
-"""Comparisons of several models for the same outcomes, and of the classes of one model."""
+"""Comparisons of several models for the same outcomes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from caltest._numerics import seed_of
 from caltest._types import ArrayLike
-from caltest._validation import fraction, same_length, whole_number
+from caltest._validation import same_length
 from caltest.calibration_test import CalibrationTest
-from caltest.comparisons.result import ComparedModel, ModelComparison
-from caltest.comparisons.shared_kernel import shared_kernel
-from caltest.estimators import SKCE, Estimator
-from caltest.hstatistics.jackknife import jackknife, row_sums
-from caltest.intervals.jackknife import jackknife_interval
-from caltest.kernels import PairKernel, ProductKernel
-from caltest.named_tests import MonteCarloTest, OmnibusTest
-from caltest.noise_floor import NoiseFloor, noise_floor
-from caltest.predictions import FinitePredictions, Sample, as_sample, classwise
-from caltest.result import CalibrationTestResult, ConfidenceInterval
+from caltest.comparisons.result import ModelComparison
+from caltest.comparisons.rows import Settings, compared
+from caltest.estimators import Estimator
+from caltest.kernels import PairKernel
+from caltest.predictions import FinitePredictions, Sample, as_sample
 
 
 def compare_models(
@@ -95,63 +88,22 @@ def compare_models(
     [('random forest', 0.01, 0.02), ('neural network', 0.02, 0.02)]
     """
     samples = _samples(models, targets)
-    settings = _Settings.of(list(samples.values()), kernel, estimator, test, n_resamples, confidence_level)
+    settings = Settings.of(list(samples.values()), kernel, estimator, test, n_resamples, confidence_level)
+    return _compared_models(samples, settings, rng, progress)
+
+
+def compare_samples(samples: dict[str, Sample], n_resamples: int, rng: Any, progress: bool) -> ModelComparison:
+    """``compare_models`` for samples that are already checked, one by one."""
+    for name, sample in samples.items():
+        _check_same_kind(name, next(iter(samples.values())), sample)
+    settings = Settings.of(list(samples.values()), None, None, None, n_resamples, 0.95)
+    return _compared_models(samples, settings, rng, progress)
+
+
+def _compared_models(samples: dict[str, Sample], settings: "Settings", rng: Any, progress: bool) -> ModelComparison:
     score_name = "accuracy" if isinstance(next(iter(samples.values())).predictions.law, FinitePredictions) else "RMSE"
     scores = [_score(sample) for sample in samples.values()]
-    return _compared(samples, scores, settings, "model", score_name, rng, progress)
-
-
-def compare_classes(
-    predictions: ArrayLike,
-    labels: ArrayLike,
-    *,
-    kernel: PairKernel | None = None,
-    estimator: Estimator | None = None,
-    test: CalibrationTest | None = None,
-    n_resamples: int = 999,
-    confidence_level: float = 0.95,
-    rng: Any = None,
-    progress: bool = False,
-) -> ModelComparison:
-    """Compare the calibration of the classes of one model, each against the rest.
-
-    As ``compare_models``, for the binary predictions of ``classwise``; the scores are frequencies of the classes.
-
-    Parameters
-    ----------
-    predictions
-        ``Categorical`` predictions or an (n, k) array-like.
-    labels
-        (n,) labels 0..k-1, or names.
-    kernel, estimator, test, n_resamples, confidence_level, rng, progress
-        As in ``compare_models``, for binary predictions.
-
-    Returns
-    -------
-    ModelComparison
-        A row for each class.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As ``classwise``.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.generators.class_model("M2", n_classes=3).sample(200, rng=1)
-    >>> comparison = ct.compare_classes(p, y, n_resamples=99, rng=1)
-    >>> comparison
-    <comparison of 3 classes, n = 200>
-    >>> comparison["0"].pvalue_holm
-    0.03
-    """
-    pairs = classwise(predictions, labels)
-    names = getattr(predictions, "classes", None) or range(len(pairs))
-    samples = {str(name): as_sample(*pair) for name, pair in zip(names, pairs, strict=True)}
-    settings = _Settings.of(list(samples.values()), kernel, estimator, test, n_resamples, confidence_level)
-    scores = [float(np.mean(sample.targets)) for sample in samples.values()]
-    return _compared(samples, scores, settings, "class", "frequency", rng, progress)
+    return compared(samples, scores, settings, "model", score_name, rng, progress)
 
 
 def _samples(models: Mapping[str, ArrayLike], targets: ArrayLike) -> dict[str, Sample]:
@@ -165,125 +117,20 @@ def _samples(models: Mapping[str, ArrayLike], targets: ArrayLike) -> dict[str, S
         if not isinstance(name, str):
             raise TypeError(f"models: got the name {name!r}, wanted names that are strings")
         try:
-            sample = as_sample(predictions, targets)
-            for first in list(samples.values())[:1]:
-                same_length(len(first), len(sample), "predictions")
-                first.predictions.check_compatible(sample.predictions, "predictions")
+            samples[name] = as_sample(predictions, targets)
         except (ValueError, TypeError) as error:
             raise type(error)(f"models[{name!r}]: {error}") from None
-        samples[name] = sample
+        _check_same_kind(name, next(iter(samples.values())), samples[name])
     return samples
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """What is done with each model."""
-
-    estimator: Estimator
-    test: CalibrationTest
-    n_resamples: int
-    confidence_level: float
-
-    @classmethod
-    def of(
-        cls,
-        samples: list[Sample],
-        kernel: PairKernel | None,
-        estimator: Estimator | None,
-        test: CalibrationTest | None,
-        n_resamples: int,
-        confidence_level: float,
-    ) -> "_Settings":
-        """Defaults where nothing is given, with a kernel of all models."""
-        if estimator is not None and not isinstance(estimator, Estimator):
-            raise TypeError(f"estimator: got {type(estimator).__name__}, wanted an estimator such as SKCE(kernel)")
-        if test is not None and not isinstance(test, CalibrationTest):
-            raise TypeError(f"test: got {type(test).__name__}, wanted a test such as OmnibusTest()")
-        number, level = whole_number("n_resamples", n_resamples, 1), fraction("confidence_level", confidence_level)
-        if estimator is None or test is None:
-            shared = shared_kernel(kernel, [sample.predictions for sample in samples])
-            estimator = SKCE(shared) if estimator is None else estimator
-            if test is None and kernel is None:
-                assert isinstance(shared, ProductKernel)
-                test = OmnibusTest(shared, number)
-            elif test is None:
-                test = MonteCarloTest(SKCE(shared), number)
-        return cls(estimator, test, number, level)
-
-
-def _compared(
-    samples: dict[str, Sample],
-    scores: list[float | None] | list[float],
-    settings: _Settings,
-    kind: str,
-    score_name: str,
-    rng: Any,
-    progress: bool,
-) -> ModelComparison:
-    from statsmodels.stats.multitest import multipletests
-
-    seed = seed_of(rng)
-    results, estimates = [], []
-    for (name, sample), stream in zip(samples.items(), np.random.SeedSequence(seed).spawn(len(samples)), strict=True):
-        try:
-            results.append(settings.test.on(sample, rng=stream, progress=progress))
-            estimates.append(_estimated(sample, settings, stream.spawn(1)[0], progress))
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"{kind} {name!r}: {error}") from None
-    pvalues = [result.pvalue for result in results]
-    adjusted = [multipletests(pvalues, method=method)[1] for method in ("holm", "fdr_bh")]
-    rows = [
-        ComparedModel(
-            name=name,
-            score=score,
-            estimate=estimate.value,
-            interval=estimate.interval,
-            noise_floor=estimate.floor.mean,
-            noise_quantile=estimate.floor.quantile,
-            pvalue=result.pvalue,
-            pvalue_holm=float(holm),
-            pvalue_bh=float(bh),
-            finding=result.finding,
-        )
-        for name, score, estimate, result, holm, bh in zip(samples, scores, estimates, results, *adjusted, strict=True)
-    ]
-    first = next(iter(samples.values()))
-    return ModelComparison(
-        rows=tuple(rows),
-        kind=kind,
-        score_name=score_name,
-        test=f"{results[0].test}, {results[0].null}",
-        estimator=settings.estimator.resolve(first.predictions).describe(first.predictions),
-        n=len(first),
-        confidence_level=settings.confidence_level,
-        seed=seed,
-        notes=_notes(samples, results),
-        citations=tuple(
-            sorted({"benjamini1995", "efron1981", "holm1979", *settings.test.citations, *settings.estimator.citations})
-        ),
-    )
-
-
-class _Estimated(NamedTuple):
-    value: float
-    interval: ConfidenceInterval | None
-    floor: NoiseFloor
-
-
-def _estimated(sample: Sample, settings: _Settings, rng: Any, progress: bool) -> _Estimated:
-    estimator, number = settings.estimator, settings.n_resamples
-    floor = noise_floor(estimator, sample.predictions, n_resamples=number, rng=rng, progress=progress)
-    resolved = estimator.resolve(sample.predictions)
-    return _Estimated(resolved.estimate(sample), _interval(resolved, sample, settings.confidence_level), floor)
-
-
-def _interval(estimator: Estimator, sample: Sample, level: float) -> ConfidenceInterval | None:
-    """The jackknife interval, where the estimator has one and h varies."""
-    if not isinstance(estimator, SKCE) or not estimator.unbiased or len(sample) < 3:
-        return None
-    if jackknife(row_sums(estimator.kernel, sample)).standard_error == 0.0:
-        return None
-    return jackknife_interval(estimator.kernel, sample, level, "two-sided")
+def _check_same_kind(name: str, first: Sample, sample: Sample) -> None:
+    """Raise unless a model is of the same family and length as the first one."""
+    try:
+        same_length(len(first), len(sample), "predictions")
+        first.predictions.check_compatible(sample.predictions, "predictions")
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"models[{name!r}]: {error}") from None
 
 
 def _score(sample: Sample) -> float | None:
@@ -296,10 +143,3 @@ def _score(sample: Sample) -> float | None:
     except TypeError:
         return None
     return sqrt(float(np.sum(np.square(sample.targets - means))) / len(sample))
-
-
-def _notes(samples: dict[str, Sample], results: list[CalibrationTestResult]) -> tuple[str, ...]:
-    """What the results say, once if all say the same, else with the name."""
-    if len({result.notes for result in results}) == 1:
-        return results[0].notes
-    return tuple(f"{name}: {note}" for name, result in zip(samples, results, strict=True) for note in result.notes)

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from caltest._report import format_pvalue
 from caltest._sentences import listed, pvalue_phrase
 from caltest._validation import fraction
 from caltest.citations import entries
 from caltest.comparisons.formats import Table, aligned, latex, markdown
-from caltest.result import ConfidenceInterval, format_pvalue
+from caltest.result import ConfidenceInterval
 
 
 @dataclass(frozen=True)

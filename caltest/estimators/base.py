@@ -9,13 +9,13 @@ from caltest._chunks import accumulate, are_chunks, evenly_spaced_rows
 from caltest._effect_size import EffectSize, share_of_largest
 from caltest._numerics import check_finite
 from caltest._progress import progress_bars
+from caltest._report import ASSUMPTIONS
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import switch
 from caltest.hstatistics.bound import h_bound
 from caltest.kernels import PairKernel
 from caltest.predictions import MEDIAN_OF, Predictions, Sample, as_predictions, as_sample
 from caltest.predictions.base import Unbounded
-from caltest.result import ASSUMPTIONS
 
 
 class Estimator(ABC):

@@ -21,7 +21,7 @@ def marginal_finding(sample: Sample) -> str:
     deviations = np.sqrt(np.maximum((p * (1.0 - p)).sum(axis=0), 1e-300))
     z = (counts - p.sum(axis=0)) / deviations
     # The last of equal ones: of two classes class 1 is named.
-    c = z.size - 1 - int(np.argmax(np.abs(z[::-1])))
+    c = int(np.flatnonzero(np.abs(z) >= np.abs(z).max() * (1.0 - 1e-9))[-1])
     if abs(z[c]) < CLEAR:
         return "errors depend on the predictions and cancel overall"
     more = "more" if z[c] > 0.0 else "less"

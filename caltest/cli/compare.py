@@ -1,0 +1,49 @@
+"""``caltest compare PREDICTIONS PREDICTIONS ... OUTCOMES``."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from caltest._tables import read_sample
+from caltest.cli.options import add_fail, add_shared, command, outcomes_help, predictions_help, show, whole
+from caltest.comparisons.models import compare_samples
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = command(
+        commands,
+        "compare",
+        "compare models with the same outcomes",
+        "Compare the calibration of several models: estimates, intervals, p-values adjusted for their number.",
+    )
+    parser.add_argument("predictions", type=Path, nargs="+", help=predictions_help())
+    parser.add_argument("outcomes", type=Path, help=outcomes_help())
+    parser.add_argument("--draws", type=whole, default=999, metavar="B", help="redraws of the outcomes (default: 999)")
+    add_shared(parser)
+    add_fail(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare, print, and return 1 if calibration of some model is rejected and that is asked for, else 0."""
+    names = model_names(options.predictions)
+    paths = zip(names, options.predictions, strict=True)
+    samples = {name: read_sample(path, options.outcomes, normal=options.normal) for name, path in paths}
+    comparison = compare_samples(samples, options.draws, options.seed, sys.stderr.isatty())
+    show(options.format, lambda: str(comparison), comparison.to_dict(), comparison.table())
+    rejected = any(row.pvalue_holm <= options.alpha for row in comparison.rows)
+    return int(options.fail_on_reject and rejected)
+
+
+def model_names(paths: list[Path]) -> list[str]:
+    """Names of files without folders and suffixes; whole paths where these are not all different."""
+    names = [path.name.split(".")[0] for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    names = [str(path) for path in paths]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name}: got this file {names.count(name)} times, wanted different models")
+    return names

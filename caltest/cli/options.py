@@ -1,0 +1,95 @@
+"""Options that several commands share, and how results are printed."""
+
+import argparse
+import json
+from collections.abc import Callable
+from typing import Any
+
+from caltest.comparisons.formats import Table, latex, markdown
+
+FORMATS = ("table", "json", "markdown", "latex")
+
+
+def predictions_help() -> str:
+    """What a file of predictions holds."""
+    return "CSV (.gz) or .npy: a column per class, or one, the probability of class 1"
+
+
+def outcomes_help() -> str:
+    """What a file of outcomes holds."""
+    return "CSV (.gz) or .npy, one column: labels 0..k-1, or names as in the header"
+
+
+def level(text: str) -> float:
+    """A level of a test."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0.0 < number < 1.0:
+        raise argparse.ArgumentTypeError(f"got {text!r}, wanted a number between 0 and 1")
+    return number
+
+
+def whole(text: str) -> int:
+    """A number of at least 1."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"got {text!r}, wanted a whole number of at least 1")
+    return number
+
+
+def seed(text: str) -> int:
+    """A seed of random numbers."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"got {text!r}, wanted a whole number of at least 0")
+    return number
+
+
+def add_shared(parser: argparse.ArgumentParser) -> None:
+    """Options of all commands that read files."""
+    parser.add_argument("--normal", action="store_true", help="the two columns are mean and standard deviation")
+    parser.add_argument("--format", choices=FORMATS, default="table", metavar="F", help=" | ".join(FORMATS))
+    parser.add_argument("--alpha", type=level, default=0.05, metavar="A", help="level of the test (default: 0.05)")
+    parser.add_argument("--seed", type=seed, metavar="S", help="of the random numbers, to reproduce a result")
+
+
+def add_fail(parser: argparse.ArgumentParser) -> None:
+    """The option that makes a rejection an exit status."""
+    parser.add_argument("--fail-on-reject", action="store_true", help="exit with 1 if calibration is rejected")
+
+
+def show(form: str, text: Callable[[], str], entries: dict[str, Any], table: Table) -> None:
+    """Print a result in one of the formats."""
+    made: dict[str, Callable[[], str]] = {
+        "table": text,
+        "json": lambda: json.dumps(entries, indent=2),
+        "markdown": lambda: markdown(table),
+        "latex": lambda: latex(table),
+    }
+    print(made[form]())
+
+
+class Wide(argparse.RawDescriptionHelpFormatter):
+    """Help in lines of at most 110 characters."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=110)
+
+
+def command(commands: Any, name: str, summary: str, description: str, epilog: str | None = None) -> Any:
+    """A parser of a command."""
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=description,
+        epilog=epilog,
+        formatter_class=Wide,
+    )

@@ -1,0 +1,110 @@
+"""``caltest power PREDICTIONS --deviation NAME --strength S``."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from caltest import generators
+from caltest._tables import read_predictions
+from caltest.calibration_test import CalibrationTest
+from caltest.cli.named import TESTS, kernel_of, names_help, prepared
+from caltest.cli.options import add_shared, command, predictions_help, show, whole
+from caltest.comparisons.formats import Table
+from caltest.generators import Distortion
+from caltest.predictions import Sample, as_sample
+from caltest.result import CalibrationTestResult
+from caltest.studies import PowerResult
+from caltest.studies import power as simulated_power
+
+DEVIATIONS: dict[str, tuple[str, Callable[[float], Distortion]]] = {
+    "tempering": ("targets from p^(1 + S): S < 0 for overconfident predictions", generators.Tempering),
+    "label-noise": ("a share S of the labels is uniform", generators.LabelNoise),
+    "rotation": ("a share S of each class carries the next label", generators.Rotation),
+    "wave": ("two classes: probability p + S sin(4 pi p)", generators.Wave),
+    "bias": ("numbers: outcomes S predicted standard deviations higher", generators.Bias),
+    "scaling": ("numbers: outcomes spread 1 + S times as far", generators.Scaling),
+}
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser."""
+    deviations = "\n".join(f"  {name:<16} {text}" for name, (text, _) in DEVIATIONS.items())
+    parser = command(
+        commands,
+        "power",
+        "what a test would find in predictions like these",
+        "Simulate how often a test rejects, if outcomes deviate from the predictions in a given way.",
+        f"deviations:\n{deviations}\n\ntests:\n{names_help()}",
+    )
+    parser.add_argument("predictions", type=Path, help=predictions_help())
+    parser.add_argument(
+        "--deviation", choices=DEVIATIONS, default="tempering", metavar="NAME", help="one of those below"
+    )
+    parser.add_argument("--strength", type=float, required=True, metavar="S", help="of the deviation; 0 gives the size")
+    parser.add_argument("--n", type=whole, metavar="N", help="observations (default: as many as predictions)")
+    parser.add_argument("--test", choices=TESTS, default="omnibus", metavar="NAME", help="one of those below")
+    parser.add_argument("--simulations", type=whole, default=200, metavar="M", help="data sets (default: 200)")
+    parser.add_argument("--draws", type=whole, default=199, metavar="B", help="redraws of each test (default: 199)")
+    add_shared(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Simulate and print."""
+    predictions = read_predictions(options.predictions, normal=options.normal)
+    generator = generators.Resampled(predictions, DEVIATIONS[options.deviation][1](options.strength))
+    result = simulated_power(
+        SimulatedTest(options.test, options.draws, predictions),
+        generator,
+        options.n or len(predictions),
+        n_simulations=options.simulations,
+        alpha=options.alpha,
+        rng=options.seed,
+        progress=sys.stderr.isatty(),
+    )
+    show(options.format, lambda: str(result), result.to_dict(), table(result))
+    return 0
+
+
+class SimulatedTest:
+    """A named test with the bandwidth of the predictions in a file and a number of redraws."""
+
+    def __init__(self, name: str, draws: int, predictions: Any) -> None:
+        self.__name__ = f"{name}, {draws} draws"
+        self.name = name
+        # The targets do not matter for the kernel.
+        sample = prepared(name, Sample(predictions, np.zeros(len(predictions), dtype=np.intp)))
+        test = TESTS[name][1](kernel_of(name, None, sample)[0])
+        null: Any = test.null
+        if hasattr(null, "n_resamples"):
+            null = replace(null, n_resamples=draws)
+        else:
+            self.__name__ = name
+        self.test = CalibrationTest(test.estimator, null)
+
+    def __call__(self, predictions: Any, targets: Any, *, rng: Any) -> CalibrationTestResult:
+        """Test one data set."""
+        return self.test.on(prepared(self.name, as_sample(predictions, targets)), rng=rng)
+
+
+def table(result: PowerResult) -> Table:
+    """The settings and the rate."""
+    low, high = result.interval
+    level = f"{100 * result.alphas[0]:g} %"
+    return [
+        ["test", "data", "n", "simulations", "level", result.quantity, "95 % interval"],
+        [
+            result.test,
+            result.generator,
+            str(result.n),
+            str(result.n_simulations),
+            level,
+            f"{result.rate:.3f}",
+            f"[{low:.3f}, {high:.3f}]",
+        ],
+    ]

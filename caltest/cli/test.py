@@ -1,0 +1,56 @@
+"""``caltest test PREDICTIONS OUTCOMES``."""
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from caltest._report import format_pvalue
+from caltest._tables import read_sample
+from caltest.cli.named import TESTS, kernel_of, names_help, prepared
+from caltest.cli.options import add_fail, add_shared, command, outcomes_help, predictions_help, show
+from caltest.comparisons.formats import Table
+from caltest.result import CalibrationTestResult
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = command(
+        commands,
+        "test",
+        "test predictions in a file",
+        "Test whether the predictions in a file are calibrated.",
+        f"tests:\n{names_help()}",
+    )
+    parser.add_argument("predictions", type=Path, help=predictions_help())
+    parser.add_argument("outcomes", type=Path, help=outcomes_help())
+    parser.add_argument("--test", choices=TESTS, default="omnibus", metavar="NAME", help="one of those below")
+    parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
+    add_shared(parser)
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
+    add_fail(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Test, print, and return 1 if calibration is rejected and that is asked for, else 0."""
+    sample = prepared(options.test, read_sample(options.predictions, options.outcomes, normal=options.normal))
+    kernel, notes = kernel_of(options.test, options.bandwidth, sample)
+    result = TESTS[options.test][1](kernel).on(sample, rng=options.seed, progress=sys.stderr.isatty())
+    result = replace(result, notes=(*result.notes, *notes))
+    verdict = result.verdict(options.alpha)
+    show(
+        options.format, lambda: str(result).replace(result.verdict(), verdict), result.to_dict(), table(result, verdict)
+    )
+    return int(options.fail_on_reject and result.pvalue <= options.alpha)
+
+
+def table(result: CalibrationTestResult, verdict: str) -> Table:
+    """The most important entries of a result."""
+    rows = [["quantity", "value"], ["test", result.test], ["n", str(result.n)], ["estimate", f"{result.estimate:.6g}"]]
+    if result.effect_size is not None:
+        rows.append(["effect size", str(result.effect_size)])
+    rows.append(["statistic", f"{result.statistic:.6g} ({result.statistic_name})"])
+    rows.append(["p-value", f"{format_pvalue(result.pvalue)} ({result.pvalue_kind})"])
+    return [*rows, ["verdict", verdict]]
