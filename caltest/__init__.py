@@ -27,6 +27,9 @@ E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.es
 Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.hotelling``
 eigenvalues of h: limit law           ``SpectralNull``              ``caltest.nulls.spectral``
 pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.cross``
+E_t: martingale, evidence over time   ``SequentialCalibrationTest`` ``caltest.sequential``
+k_G: groups, multicalibration         ``GroupSKCE``                 ``caltest.estimators.groups``
+s_p: score, KCCSD                     ``Unnormalised``              ``caltest.predictions.unnormalised``
 ====================================  ============================  ===================================
 """
 

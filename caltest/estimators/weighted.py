@@ -40,7 +40,7 @@ class WeightedSKCE(RedrawnEstimator):
     ``MonteCarloTest(WeightedSKCE(kernel, weights))`` is exact if the predictions are calibrated given the weights too,
     ``P(Y | P_X, w) = P_X``, which for weights that are functions of the predictions is calibration itself. Weights that
     depend on more than the predictions can be rejected although ``P(Y | P_X) = P_X``, and weights must not depend on
-    the targets. Time O(n**2 k), memory O(n k).
+    the targets. Time O(n**2 k), or O(n log n) for binary predictions with an exponential kernel; memory O(n k).
 
     Examples
     --------
