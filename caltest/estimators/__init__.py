@@ -9,7 +9,7 @@ from caltest.estimators.base import (
     UStatistic,
     VectorMean,
 )
-from caltest.estimators.clusters import ClusterLikelihoodRatio, ClusterSKCE, one_per_cluster
+from caltest.estimators.clusters import ClusterCrossSKCE, ClusterLikelihoodRatio, ClusterSKCE, one_per_cluster
 from caltest.estimators.cross import CrossSKCE, OutcomeTerms
 from caltest.estimators.ece import ECE
 from caltest.estimators.groups import GroupMaximum, GroupSKCE
@@ -33,6 +33,7 @@ __all__ = [
     "Accumulator",
     "BlockSKCE",
     "BoundedEstimator",
+    "ClusterCrossSKCE",
     "ClusterLikelihoodRatio",
     "ClusterSKCE",
     "CrossSKCE",

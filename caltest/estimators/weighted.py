@@ -1,5 +1,6 @@
 """Squared kernel calibration error in which observations have weights."""
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -103,5 +104,5 @@ class WeightedSKCE(RedrawnEstimator):
 
 def given(hypothesis: str, what: str) -> str:
     """A hypothesis about the law of outcomes given predictions, given something else too."""
-    conditioned = hypothesis.replace("| P_X)", f"| P_X, {what})")
+    conditioned = re.sub(r"\| ([^|)]+)\)", rf"| \1, {what})", hypothesis, count=1)
     return conditioned if conditioned != hypothesis else f"{hypothesis}, also given {what}"
