@@ -29,6 +29,9 @@ eigenvalues of h: limit law           ``SpectralNull``              ``caltest.nu
 pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.cross``
 h(p, p'), R_CE(h): squared errors     ``ErrorFunction``             ``caltest.risk.base``
 h_bin, h_kde, h_kkr, h_ukkr           ``BinnedErrorFunction``, ...  ``caltest.risk``
+E_t: martingale, evidence over time   ``SequentialCalibrationTest`` ``caltest.sequential``
+k_G: groups, multicalibration         ``GroupSKCE``                 ``caltest.estimators.groups``
+s_p: score, KCCSD                     ``Unnormalised``              ``caltest.predictions.unnormalised``
 ====================================  ============================  ===================================
 """
 
@@ -53,6 +56,7 @@ from caltest.estimators import (
     BlockSKCE,
     CalibrationBelt,
     ClasswiseECE,
+    ClusterCrossSKCE,
     ClusterLikelihoodRatio,
     ClusterSKCE,
     CORPMiscalibration,
@@ -232,6 +236,7 @@ __all__ = [
     "ClasswiseECE",
     "ClosedFormMissing",
     "ClusterBootstrap",
+    "ClusterCrossSKCE",
     "ClusterLikelihoodRatio",
     "ClusterLikelihoodRatioTest",
     "ClusterSKCE",

@@ -243,7 +243,15 @@ def test_draws_do_not_depend_on_how_many_are_taken_at_once(case):
     assert np.array_equal(parts, sample.predictions.sample(7, 7))
 
 
-OF_ROWS = ct.BlockSKCE, ct.CrossSKCE, ct.WeightedSKCE, ct.GroupSKCE, ct.ClusterSKCE, ct.ClusterLikelihoodRatio
+OF_ROWS = (
+    ct.BlockSKCE,
+    ct.CrossSKCE,
+    ct.WeightedSKCE,
+    ct.GroupSKCE,
+    ct.ClusterSKCE,
+    ct.ClusterCrossSKCE,
+    ct.ClusterLikelihoodRatio,
+)
 
 
 def test_order_matters_to_what_belongs_to_rows_only(case):

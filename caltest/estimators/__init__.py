@@ -15,7 +15,7 @@ from caltest.estimators.classical import (
     cox_calibration,
 )
 from caltest.estimators.classwise_ece import ClasswiseECE
-from caltest.estimators.clusters import ClusterLikelihoodRatio, ClusterSKCE, one_per_cluster
+from caltest.estimators.clusters import ClusterCrossSKCE, ClusterLikelihoodRatio, ClusterSKCE, one_per_cluster
 from caltest.estimators.cross import CrossSKCE, OutcomeTerms
 from caltest.estimators.debiased_ece import DebiasedSquaredECE
 from caltest.estimators.ece import ECE, MCE
@@ -46,6 +46,7 @@ __all__ = [
     "CORPMiscalibration",
     "CalibrationBelt",
     "ClasswiseECE",
+    "ClusterCrossSKCE",
     "ClusterLikelihoodRatio",
     "ClusterSKCE",
     "CoxCalibration",

@@ -1,5 +1,6 @@
 """Squared kernel calibration error in which observations have weights."""
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -40,7 +41,7 @@ class WeightedSKCE(RedrawnEstimator):
     ``MonteCarloTest(WeightedSKCE(kernel, weights))`` is exact if the predictions are calibrated given the weights too,
     ``P(Y | P_X, w) = P_X``, which for weights that are functions of the predictions is calibration itself. Weights that
     depend on more than the predictions can be rejected although ``P(Y | P_X) = P_X``, and weights must not depend on
-    the targets. Time O(n**2 k), memory O(n k).
+    the targets. Time O(n**2 k), or O(n log n) for binary predictions with an exponential kernel; memory O(n k).
 
     Examples
     --------
@@ -103,5 +104,5 @@ class WeightedSKCE(RedrawnEstimator):
 
 def given(hypothesis: str, what: str) -> str:
     """A hypothesis about the law of outcomes given predictions, given something else too."""
-    conditioned = hypothesis.replace("| P_X)", f"| P_X, {what})")
+    conditioned = re.sub(r"\| ([^|)]+)\)", rf"| \1, {what})", hypothesis, count=1)
     return conditioned if conditioned != hypothesis else f"{hypothesis}, also given {what}"

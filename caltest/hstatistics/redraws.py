@@ -114,18 +114,18 @@ def _redrawn_deviation_means(
     return means
 
 
-def _pair_sums_on_a_line(line: Line, targets: Array) -> FloatArray:
-    """``sum_{i<j} h_ij`` for each of the targets in time O(n B)."""
+def _pair_sums_on_a_line(line: Line, targets: Array, weights: FloatArray | None = None) -> FloatArray:
+    """``sum_{i<j} w_i w_j h_ij`` for each of the targets in time O(n B), with weights in the order of the line."""
     n_redraws, n = targets.shape
     parts = list(ranges(n_redraws, max(1, LABELS_AT_ONCE // n)))
-    sums = threaded(
-        lambda part: line.pair_sums(line.residuals(targets[part])),
-        parts,
-        len(parts),
-        "redraws",
-        work=5.0 * targets.size,
-    )
-    return np.concatenate(list(sums))
+
+    def part_sums(part: slice) -> FloatArray:
+        residuals = line.residuals(targets[part])
+        if weights is not None:
+            residuals *= weights[:, None]
+        return line.pair_sums(residuals)
+
+    return np.concatenate(list(threaded(part_sums, parts, len(parts), "redraws", work=5.0 * targets.size)))
 
 
 def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, targets: Array, places: Places) -> FloatArray:
@@ -138,11 +138,16 @@ def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, target
 def factored_pair_sums(kernel: PairKernel, factors: FloatArray, predictions: Predictions, targets: Array) -> FloatArray:
     """``sum_{i<j} (r_i . r_j) h_ij`` with factors r (n, R) of the observations, for each of the targets (B, n), (B,).
 
-    Time that of ``redrawn_means`` and O(n**2 R).
+    Time that of ``redrawn_means`` and O(n**2 R), or O(n B R) for binary predictions with an exponential kernel.
     """
     n, tile = len(predictions), tile_size(predictions)
     total = np.zeros(targets.shape[0])
     for one in kernel.products:
+        line = on_a_line(one, predictions)
+        if line is not None:
+            for column in factors.T:
+                total += _pair_sums_on_a_line(line, targets, column[line.order])
+            continue
         places = upper_tiles(n, tile), n_upper_tiles(n, tile)
         factored = ObservationKernel(one.prediction_kernel, factors)
         total += _sums_of_pairs([factored], one.target_kernel, predictions, targets, places)[0]

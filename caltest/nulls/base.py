@@ -52,7 +52,8 @@ class Null(ABC):
             raise self._illegal(
                 estimator,
                 "an estimator of independent outcomes; clusters need ClusterBootstrap() for ClusterSKCE, EValueBound() "
-                "for ClusterLikelihoodRatio, or one_per_cluster(predictions, targets, clusters) and any test",
+                "for ClusterLikelihoodRatio, CrossNormalNull() for ClusterCrossSKCE, or any test of what "
+                "one_per_cluster(predictions, targets, clusters) keeps",
             )
 
     def check_estimator(self, estimator: Estimator) -> None:

@@ -108,6 +108,7 @@ class SequentialCalibrationTest:
         self._bets: list[Bets] = []
         self._capitals = self._weights = np.empty(0)
         self._history: list[FloatArray] = []
+        self._largest = 0.0
         self._times: list[Array] | None = None
         self._impossible: list[int] = []
         self._notes: tuple[str, ...] = ()
@@ -162,7 +163,7 @@ class SequentialCalibrationTest:
     @property
     def pvalue(self) -> float:
         """1 / (largest E so far), at most 1: below alpha at any time with probability at most alpha if calibrated."""
-        return exp(-max([0.0, *(float(part.max()) for part in self._history)])) if not self._impossible else 0.0
+        return 0.0 if self._impossible else exp(-self._largest)
 
     def result(self) -> SequentialTestResult:
         """What was found so far; ``ValueError`` before the first observation. More can follow."""
@@ -214,7 +215,9 @@ class SequentialCalibrationTest:
         factors = np.concatenate([one.log_factors(sample) for one in self._bets])
         capitals = self._capitals[:, None] + np.cumsum(factors, axis=1)
         self._capitals = capitals[:, -1].copy()
-        return log_capital(capitals, self._weights)
+        evidence = log_capital(capitals, self._weights)
+        self._largest = max(self._largest, float(evidence.max()))
+        return evidence
 
     def _keep(self, sample: Sample, times: Array | None) -> None:
         """What the report says of the data."""

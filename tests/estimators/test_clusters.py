@@ -27,6 +27,31 @@ def test_mean_over_pairs_in_different_clusters(maker, kernel):
     assert estimate == pytest.approx(np.mean(pairs), rel=1e-9, abs=1e-11)
 
 
+@pytest.mark.parametrize("rng", [None, 5])
+def test_pairs_between_halves_of_the_clusters(rng):
+    data = samples(40, 3)
+    clusters = np.random.default_rng(4).permutation(np.repeat(np.arange(9), [1, 2, 3, 4, 5, 6, 7, 8, 4]))
+    h = h_matrix(TV, ct.Categorical(data.p), data.y)
+    estimator = ct.ClusterCrossSKCE(TV, clusters, rng)
+    half = {0, 2, 4, 6, 8} if rng is None else set(np.random.default_rng(5).permutation(9)[::2].tolist())
+    first = [i for i in range(40) if clusters[i] in half]
+    other = [i for i in range(40) if clusters[i] not in half]
+    terms = [
+        len(half) / len(first) * sum(h[i, j] for i in first if clusters[i] == c for j in other) / len(other)
+        for c in sorted(half)
+    ]
+    result = ct.CalibrationTest(estimator, ct.CrossNormalNull())(data.p, data.y)
+    assert result.estimate == pytest.approx(h[np.ix_(first, other)].mean(), rel=1e-10)
+    assert result.estimate == pytest.approx(np.mean(terms), rel=1e-10)
+    assert result.statistic == pytest.approx(np.sum(terms) / (np.sqrt(5) * np.std(terms, ddof=1)), rel=1e-10)
+    assert result.notes[-1].startswith("only 9 clusters: 9 % of calibrated models are rejected")
+    for null in (ct.CrossNormalNull(exact_variance=True), ct.CrossSaddlepointNull(), ct.ConditionalMonteCarlo()):
+        with pytest.raises(TypeError, match=r"CrossSKCE|clusters need"):
+            ct.CalibrationTest(estimator, null)
+    with pytest.raises(ValueError, match="clusters: got 2, wanted at least 3"):
+        ct.ClusterCrossSKCE(TV, clusters < 4)
+
+
 def test_clusters_larger_than_tiles():
     data = samples(900, 3)
     clusters = np.arange(900) % 2

@@ -48,7 +48,7 @@ def test_witness_of_numbers_sums_h_and_has_a_lower_bound():
     h = W2.prediction_kernel.tile(law, law) * law.centred_kernel(target_kernel, data.targets, law, data.targets)
     # The 30 landmarks represent the kernel nearly exactly within their range.
     assert values == pytest.approx([h[:t, t].sum() for t in range(30, 40)], abs=5e-3)
-    grid = np.linspace(-8.0, 8.0, 400)
+    grid = np.linspace(-8.0, 8.0, 100)
     for i, t in enumerate(range(30, 40)):
         outcomes = [Sample(law.take([t]), np.array([y])) for y in grid]
         lowest = min(Witness(W2, sample.take(slice(0, t))).values(one)[0][0] for one in outcomes)
@@ -76,6 +76,17 @@ def test_bets_begin_after_the_first_observations_and_never_lose_everything():
     # Factors are linear in the part that is staked.
     gains = (np.exp(factors) - 1.0) / np.array(FRACTIONS)[:, None]
     assert gains == pytest.approx(np.broadcast_to(gains[0], gains.shape), rel=1e-9, abs=1e-12)
+
+
+def test_the_largest_stake_is_everything():
+    """Of the outcomes of a class the worst leaves 1 - lambda."""
+    data = samples(FIRST + 1, 4)
+    factors = []
+    for outcome in range(4):
+        y = np.append(data.y[:FIRST], outcome)
+        factors.append(KernelBets(None, ct.Categorical(data.p)).log_factors(Sample(ct.Categorical(data.p), y))[:, -1])
+    assert np.exp(np.min(factors, axis=0)) == pytest.approx(1.0 - np.array(FRACTIONS), rel=1e-12)
+    assert data.p[-1] @ np.exp(factors) == pytest.approx(np.ones(len(FRACTIONS)), rel=1e-12)
 
 
 def test_bets_wait_until_predictions_differ():

@@ -138,6 +138,7 @@ def test_errors_along_the_stream():
         ([1, 3, 2], "times: got 2 after 3 at row 2"),
         ([1, 1, 2], "times: got 1 again at row 1"),
         ([-1, 1, 2], "times: got -1 after 0 at row 0"),
+        ([0, 1, 2], "times: got 0 again at row 0"),
         ([1, 2], "times: got shape"),
         ([1.0, np.nan, 2.0], "times: got missing values"),
         (["a", "b", "c"], "wanted numbers or dates"),
