@@ -3,6 +3,8 @@ import pytest
 from scipy.stats import dirichlet
 
 import caltest as ct
+from caltest.predictions import as_sample
+from caltest.risk.data import CalibrationData
 from caltest.risk.density import BANDWIDTHS
 
 K = 3
@@ -79,3 +81,15 @@ def test_errors():
         ct.DirichletErrorFunction().plug_in(*data(5))
     with pytest.raises(TypeError, match="got Normal predictions, wanted Categorical"):
         ct.DirichletErrorFunction(0.1).fit(ct.Normal([0.0, 1.0], [1.0, 1.0]), [0.0, 1.0])
+
+
+@pytest.mark.parametrize("bandwidth", [*BANDWIDTHS, 1e-9, 1e9])
+def test_short_sums_are_the_long_ones(bandwidth):
+    """Probabilities with ties and next to 0 and 1, by the concave weights of one outcome and by all weights."""
+    rng = np.random.default_rng(4)
+    x = np.concatenate([rng.beta(0.05, 0.05, 150), np.round(rng.uniform(size=100), 1), 1 - rng.uniform(0, 1e-12, 50)])
+    y, p = rng.integers(0, 2, 300), np.concatenate([x[::3], rng.uniform(size=20), [0.0, 1.0]])
+    function = ct.DirichletErrorFunction(bandwidth)
+    data = CalibrationData.of(as_sample(x, y))
+    short, long = (next(fits.forms(p[:, None], [0])) for fits in (function.fits(data), function._fits_by_label(data)))
+    assert short.vectors == pytest.approx(long.vectors, abs=1e-6 if bandwidth < 1e-6 else 1e-9)
