@@ -8,6 +8,7 @@ import numpy as np
 
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest.binning import Binning
+from caltest.estimators.classical.isotonic import IsotonicGroups
 from caltest.estimators.ece import bins_of, checked_binning, finite_predictions
 from caltest.predictions import Bernoulli, Categorical, FinitePredictions, as_sample, reduce_to_top_label
 
@@ -148,16 +149,13 @@ SCORES: dict[Score, Callable[[FloatArray, Array], FloatArray]] = {"brier": brier
 
 def _isotonic(law: FinitePredictions, labels: Array) -> FloatArray:
     """Probabilities (n, 2) of isotonic regression; equal predictions share one."""
-    from scipy.optimize import isotonic_regression
-
     if law.n_classes != 2:
         raise TypeError(
             f"predictions: got {law.n_classes} classes, wanted two for isotonic regression: use top_label, classwise "
             "or a binning"
         )
-    _, places, sizes = np.unique(law.probabilities[:, 1], return_inverse=True, return_counts=True)
-    frequencies = np.bincount(places, labels) / sizes
-    fitted = np.clip(isotonic_regression(frequencies, weights=sizes).x, 0.0, 1.0)[places]
+    groups = IsotonicGroups.of(law.probabilities[:, 1])
+    fitted = groups.fitted(groups.events(labels))[groups.numbers]
     return np.stack([1.0 - fitted, fitted], axis=1)
 
 

@@ -83,3 +83,14 @@ def pair_sums_one_by_one(kernels, target_kernel, predictions, targets, places):
                 tile = tile + left.law.expected_kernel2(target_kernel, right.law)
                 sums[one, b] += np.vdot(weights, tile)
     return sums
+
+
+def pooled(p, y):
+    """Isotonic regression by its minimax formula, for values and averages of equal predictions."""
+    values = np.unique(p)
+    sums, sizes = (np.array([f(y[p == v]) for v in values]) for f in (np.sum, np.size))
+    fitted = [
+        max(min(sums[a : b + 1].sum() / sizes[a : b + 1].sum() for b in range(i, len(values))) for a in range(i + 1))
+        for i in range(len(values))
+    ]
+    return np.array(fitted)[np.searchsorted(values, p)]

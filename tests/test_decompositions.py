@@ -2,23 +2,13 @@
 
 import numpy as np
 import pytest
+from slow import pooled
 
 import caltest as ct
 
 RNG = np.random.default_rng(4)
 P = np.round(RNG.random(200), 2)
 Y = (RNG.random(200) < P**1.5).astype(int)
-
-
-def pooled(p, y):
-    """Isotonic regression by its minimax formula, for values and averages of equal predictions."""
-    values = np.unique(p)
-    sums, sizes = (np.array([f(y[p == v]) for v in values]) for f in (np.sum, np.size))
-    fitted = [
-        max(min(sums[a : b + 1].sum() / sizes[a : b + 1].sum() for b in range(i, len(values))) for a in range(i + 1))
-        for i in range(len(values))
-    ]
-    return np.array(fitted)[np.searchsorted(values, p)]
 
 
 @pytest.mark.parametrize("score", ["brier", "log"])

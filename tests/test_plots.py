@@ -5,10 +5,11 @@ import sys
 import numpy as np
 import pytest
 from scipy.stats import binom
+from slow import pooled
 
 import caltest as ct
 from caltest import plots
-from caltest.plots import calibration_belt, reliability, reliability_diagram, simplex
+from caltest.plots import _axes, calibration_belt, isotonic, reliability, reliability_diagram, simplex
 from caltest.predictions import as_sample
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -142,7 +143,7 @@ def test_bars_hold_the_points_of_calibrated_predictions(level):
     for seed in range(300):
         rng = np.random.default_rng(seed)
         predictions = ct.Bernoulli(rng.uniform(0.1, 0.9, 1500))
-        rank = reliability._rank_of_ends(199, level)
+        rank = _axes.rank_of_ends(199, level)
         bins = reliability._reliability(predictions, predictions.sample(rng), ct.UniformBinning(10), 199, rank, rng)
         below.extend(bins.frequencies < bins.low)
         above.extend(bins.frequencies > bins.high)
@@ -223,7 +224,7 @@ def test_bad_settings(binary, settings, error, message):
     ("n_resamples", "level", "rank"), [(39, 0.95, 1), (19, 0.9, 1), (999, 0.95, 25), (998, 0.95, 24)]
 )
 def test_rank_of_the_ends(n_resamples, level, rank):
-    assert reliability._rank_of_ends(n_resamples, level) == rank
+    assert _axes.rank_of_ends(n_resamples, level) == rank
 
 
 @pytest.mark.parametrize(
@@ -378,3 +379,44 @@ def test_calibration_belt_refuses(binary):
         calibration_belt([0.2, 0.4, 0.6, 0.8], [0, 0, 1, 1], n_resamples=19, ax=new_axes())
     with pytest.raises(TypeError, match="got Normal predictions"):
         calibration_belt(ct.Normal([0.0], 1.0), [0.0], ax=new_axes())
+
+
+class TestReliabilityCurve:
+    @pytest.mark.parametrize("band", ["consistency", "confidence"])
+    def test_curve_and_band_by_hand(self, binary, band):
+        p, y = binary
+        ax = plots.reliability_curve(p, y, band=band, n_resamples=99, rng=1, ax=new_axes())
+        x, curve = ax.lines[1].get_xdata(), ax.lines[1].get_ydata()
+        assert x.tolist() == np.unique(p).tolist()
+        assert curve == pytest.approx(pooled(p, y)[np.unique(p, return_index=True)[1]], abs=1e-12)
+        vertices = ax.collections[0].get_paths()[0].vertices
+        low, high = vertices[:, 1].min(), vertices[:, 1].max()
+        assert 0.0 <= low <= high <= 1.0
+
+    def test_consistency_band_holds_curves_of_calibrated_predictions(self):
+        outside, total, rng = 0, 0, np.random.default_rng(2)
+        for seed in range(20):
+            p = np.round(rng.random(80), 1)
+            y = (rng.random(80) < p).astype(int)
+            groups = isotonic.IsotonicGroups.of(p)
+            low, high = isotonic._band(ct.Bernoulli(p), groups, 99, 2, np.random.default_rng(seed))
+            curve = groups.fitted(groups.events(y))
+            outside, total = outside + int(((curve < low) | (curve > high)).sum()), total + curve.size
+        assert outside <= binom(total, 0.04).ppf(0.9999)
+        assert outside > 0
+
+    def test_overconfident_predictions_are_outside(self, binary):
+        p, y = binary
+        ax = plots.reliability_curve(p, y, n_resamples=99, rng=1, ax=new_axes())
+        labels = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert labels == ["95 % range if calibrated", "observed frequency, isotonic", "outside"]
+        parts = ct.score_decomposition(p, y)
+        assert f"Brier score {parts.score:.3f} = {parts.miscalibration:.3f} - " in ax.texts[0].get_text()
+
+    def test_bad_arguments(self, binary):
+        with pytest.raises(ValueError, match='"consistency" or "confidence"'):
+            plots.reliability_curve(*binary, band="both")
+        with pytest.raises(ValueError, match="n_resamples: got 9, wanted at least 39"):
+            plots.reliability_curve(*binary, n_resamples=9)
+        with pytest.raises(TypeError, match="Normal"):
+            plots.reliability_curve(ct.Normal([0.0], 1.0), [0.0])

@@ -2,6 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from caltest._validation import fraction, whole_number
 from caltest.result import CalibrationTestResult, format_pvalue
 
 if TYPE_CHECKING:
@@ -14,6 +17,7 @@ LINES, MARKERS = ("-", "--", ":", "-."), "oD^svPX*"
 
 
 def axes_of(ax: "Axes | None", what: str, size: tuple[float, float]) -> "Axes":
+    """The axes that are given, or those of a new figure; errors name what is drawn."""
     try:
         from matplotlib.axes import Axes
     except ImportError as error:
@@ -28,9 +32,24 @@ def axes_of(ax: "Axes | None", what: str, size: tuple[float, float]) -> "Axes":
 
 
 def title_of(result: CalibrationTestResult, n: int) -> str:
+    """The p-value of a test of the n observations that are drawn."""
     if not isinstance(result, CalibrationTestResult):
         raise TypeError(f"result: got {result!r}, wanted the result of a calibration test")
     if result.n != n:
         raise ValueError(f"result: got a test of {result.n} observations, wanted one of the {n} that are drawn")
     sign = "≤" if result.pvalue_kind == "bound" else "="
     return f"p {sign} {format_pvalue(result.pvalue)} ({result.test})\n{result.predictions}"
+
+
+def rank_of_ends(n_resamples: int, confidence_level: float) -> int:
+    """How many redrawn frequencies, from either side, the ends of the bars are."""
+    # The margin makes up for rounding: 1 - 0.9 is slightly less than 0.1.
+    tail = (1.0 - fraction("confidence_level", confidence_level)) / 2.0 * (1.0 + 1e-12)
+    whole_number("n_resamples", n_resamples, 1)
+    rank = int(tail * (n_resamples + 1))
+    if rank < 1:
+        raise ValueError(
+            f"n_resamples: got {n_resamples}, wanted at least {int(np.ceil((1.0 - 1e-9) / tail)) - 1} for bars with "
+            f"confidence level {confidence_level:g}"
+        )
+    return rank

@@ -10,9 +10,9 @@ from caltest._numerics import seed_of
 from caltest._progress import progress_bars
 from caltest._threads import threaded
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
-from caltest._validation import fraction, switch, whole_number
+from caltest._validation import switch
 from caltest.binning import Binning, UniformBinning
-from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, title_of
+from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, rank_of_ends, title_of
 from caltest.plots._binary import binary_of, draw_histogram, label_axes
 from caltest.predictions import Bernoulli, as_sample
 from caltest.result import CalibrationTestResult
@@ -104,7 +104,7 @@ def reliability_diagram(
     """
     probabilities, outcomes = binary_of(as_sample(predictions, targets))
     binning = _checked_binning(binning)
-    rank = _rank_of_ends(n_resamples, confidence_level)
+    rank = rank_of_ends(n_resamples, confidence_level)
     title = "" if result is None else title_of(result, len(probabilities))
     generator = np.random.default_rng(seed_of(rng))
     with progress_bars(switch("progress", progress)):
@@ -135,20 +135,6 @@ def _checked_binning(binning: Binning | None) -> Binning:
     if binning is not None and not isinstance(binning, Binning):
         raise TypeError(f"binning: got {binning!r}, wanted a binning such as UniformBinning(10)")
     return UniformBinning() if binning is None else binning
-
-
-def _rank_of_ends(n_resamples: int, confidence_level: float) -> int:
-    """How many redrawn frequencies, from either side, the ends of the bars are."""
-    # The margin makes up for rounding: 1 - 0.9 is slightly less than 0.1.
-    tail = (1.0 - fraction("confidence_level", confidence_level)) / 2.0 * (1.0 + 1e-12)
-    whole_number("n_resamples", n_resamples, 1)
-    rank = int(tail * (n_resamples + 1))
-    if rank < 1:
-        raise ValueError(
-            f"n_resamples: got {n_resamples}, wanted at least {int(np.ceil((1.0 - 1e-9) / tail)) - 1} for bars with "
-            f"confidence level {confidence_level:g}"
-        )
-    return rank
 
 
 def _reliability(

@@ -8,6 +8,7 @@ import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest.estimators.classical.base import BinaryStatistic
+from caltest.estimators.classical.isotonic import IsotonicGroups
 from caltest.estimators.scores import SMALLEST
 from caltest.predictions import Predictions
 
@@ -57,17 +58,15 @@ class CORPMiscalibration(BinaryStatistic):
 
     def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         """The statistics (B,) of outcomes (B, n)."""
-        from scipy.optimize import isotonic_regression
-
-        values, numbers = np.unique(p, return_inverse=True)
-        sizes = np.bincount(numbers).astype(np.float64)
+        groups = IsotonicGroups.of(p)
+        values, sizes = groups.values, groups.sizes
         score = _brier if self.score == "brier" else _log
 
         def of(outcomes: Array) -> FloatArray:
             gains = np.empty(outcomes.shape[0])
             for b, y in enumerate(outcomes):
-                events = np.asarray(np.bincount(numbers, y), dtype=np.float64)
-                recalibrated = isotonic_regression(events / sizes, weights=sizes).x
+                events = groups.events(y)
+                recalibrated = groups.fitted(events)
                 gains[b] = score(values, events, sizes) - score(recalibrated, events, sizes)
             return gains / p.size
 

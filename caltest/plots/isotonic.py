@@ -1,0 +1,144 @@
+"""Reliability curves from isotonic regression, without bins."""
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from caltest._jobs import streams
+from caltest._numerics import seed_of
+from caltest._progress import progress_bars
+from caltest._threads import threaded
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest._validation import switch
+from caltest.decompositions import score_decomposition
+from caltest.estimators.classical.isotonic import IsotonicGroups
+from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, rank_of_ends, title_of
+from caltest.plots._binary import binary_of, draw_histogram, label_axes
+from caltest.predictions import Bernoulli, as_sample
+from caltest.result import CalibrationTestResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Band = Literal["consistency", "confidence"]
+
+
+def reliability_curve(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    band: Band = "consistency",
+    n_resamples: int = 999,
+    confidence_level: float = 0.95,
+    result: CalibrationTestResult | None = None,
+    rng: Any = None,
+    ax: "Axes | None" = None,
+    progress: bool = False,
+) -> "Axes":
+    """Recalibrated frequency against prediction, by isotonic regression: no bins have to be chosen (CORP).
+
+    The curve is the increasing function of the predictions that fits the outcomes best. The Brier score of the
+    predictions and its parts, miscalibration, discrimination and uncertainty, are written below it.
+
+    Parameters
+    ----------
+    predictions
+        Probabilities of class 1, (n,) or ``Bernoulli``; or of k classes, (n, k) or ``Categorical``, which are
+        reduced to the confidence of the top label.
+    targets
+        (n,) array-like of outcomes, not yet reduced if the predictions are not.
+    band
+        ``"consistency"``: around the diagonal, where curves of calibrated predictions are; parts of the curve outside
+        are vermillion. ``"confidence"``: around the curve, where curves of outcomes drawn from it are.
+    n_resamples
+        Number B of redraws of the outcomes.
+    confidence_level
+        Of the band at each prediction by itself.
+    result
+        A test of these data, whose p-value becomes the title.
+    rng
+        Seed or ``numpy.random.Generator`` of the redraws.
+    ax
+        Where to draw; default: a new figure.
+    progress
+        Show a progress bar on standard error for what takes more than a second.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes of the curve; the histogram of the predictions is its inset.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, or fewer redraws than the ends of the band need.
+    TypeError
+        If the predictions are not of classes, or for a setting of another kind.
+    ImportError
+        If matplotlib is missing.
+
+    Notes
+    -----
+    The ends of the consistency band are order statistics of exchangeable values, as those of ``reliability_diagram``:
+    at each prediction the curve of calibrated predictions is outside with probability at most 1 - confidence_level, for
+    every n. The confidence band repeats the fit on outcomes drawn from it, without this guarantee. Time O(n B).
+
+    Source: Dimitriadis, Gneiting and Jordan 2021, who also draw both bands.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from caltest.plots import reliability_curve
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> ax = reliability_curve(p, y, rng=1, ax=Figure().add_subplot())
+    >>> print(ax.texts[0].get_text())
+    Brier score 0.098 = 0.078 - 0.008 + 0.028
+    """
+    if band not in get_args(Band):
+        raise ValueError(f'band: got {band!r}, wanted "consistency" or "confidence"')
+    probabilities, outcomes = binary_of(as_sample(predictions, targets))
+    rank = rank_of_ends(n_resamples, confidence_level)
+    title = "" if result is None else title_of(result, len(probabilities))
+    groups = IsotonicGroups.of(probabilities.probability)
+    curve = groups.fitted(groups.events(outcomes))
+    law = probabilities if band == "consistency" else Bernoulli(curve[groups.numbers])
+    with progress_bars(switch("progress", progress)):
+        low, high = _band(law, groups, n_resamples, rank, np.random.default_rng(seed_of(rng)))
+    ax = axes_of(ax, "reliability_curve", (4.5, 5.0))
+    label = f"{100 * confidence_level:g} % " + ("range if calibrated" if band == "consistency" else "confidence")
+    ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=2)
+    ax.fill_between(groups.values, low, high, color=PALE, linewidth=0, label=label, zorder=1)
+    _draw_curve(ax, groups.values, curve, (curve < low) | (curve > high))
+    _write_parts(ax, probabilities, outcomes)
+    draw_histogram(ax, probabilities.probability)
+    label_axes(ax, probabilities, title)
+    return ax
+
+
+def _band(
+    law: Bernoulli, groups: IsotonicGroups, n_resamples: int, rank: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """The rank-th smallest and largest values (m,) of curves of redrawn outcomes."""
+
+    def curves(stream: Any) -> FloatArray:
+        return np.stack([groups.fitted(groups.events(y)) for y in law.with_redraws(None, [stream])])
+
+    parts = streams(rng, n_resamples)
+    redrawn = np.sort(np.concatenate(list(threaded(curves, parts, len(parts), "redraws"))), axis=0)
+    return redrawn[rank - 1], redrawn[-rank]
+
+
+def _draw_curve(ax: "Axes", x: FloatArray, y: FloatArray, outside: Array) -> None:
+    ax.plot(x, y, color=INSIDE, linewidth=1.5, label="observed frequency, isotonic", zorder=3)
+    if outside.any():
+        # Single predictions outside have no line of their own.
+        ax.plot(x, np.where(outside, y, np.nan), color=OUTSIDE, linewidth=2.5, label="outside", zorder=4)
+        ax.scatter(x[outside], y[outside], 8, c=OUTSIDE, linewidths=0, zorder=4)
+    ax.legend(fontsize="small", frameon=False)
+
+
+def _write_parts(ax: "Axes", predictions: Bernoulli, outcomes: Array) -> None:
+    parts = score_decomposition(predictions, outcomes)
+    numbers = f"{parts.miscalibration:.3f} - {parts.discrimination:.3f} + {parts.uncertainty:.3f}"
+    ax.text(0.98, 0.03, f"Brier score {parts.score:.3f} = {numbers}", ha="right", fontsize="small")
