@@ -41,7 +41,15 @@ from caltest.binning import Binning, EdgeBinning, MedianVarianceBinning, Quantil
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
 from caltest.citations import bibtex
-from caltest.classical_tests import CoxTest, ECCETest, HosmerLemeshowTest, LogScoreTest, SpiegelhalterTest
+from caltest.classical_tests import (
+    CoxTest,
+    ECCETest,
+    HosmerLemeshowTest,
+    LogScoreTest,
+    PITTest,
+    QuantileCalibrationTest,
+    SpiegelhalterTest,
+)
 from caltest.comparisons import ComparedModel, ModelComparison, PairedSKCETest, compare_classes, compare_models
 from caltest.datasets import load_digits_predictions
 from caltest.decompositions import ConfidenceErrors, ScoreDecomposition, confidence_errors, score_decomposition
@@ -51,6 +59,7 @@ from caltest.estimators import (
     ECE,
     MCE,
     MMCE,
+    PIT,
     SKCE,
     UCME,
     BlockSKCE,
@@ -76,6 +85,7 @@ from caltest.estimators import (
     LowRankSKCE,
     MaxSKCE,
     Omnibus,
+    QuantileCalibration,
     ResidualMean,
     ResidualSpread,
     Spiegelhalter,
@@ -210,6 +220,7 @@ __all__ = [
     "MCE",
     "MMCE",
     "MMD",
+    "PIT",
     "SKCE",
     "UCME",
     "ArconesGineBootstrap",
@@ -325,6 +336,7 @@ __all__ = [
     "Omnibus",
     "OmnibusTest",
     "Ordinal",
+    "PITTest",
     "PairedSKCETest",
     "PearsonNull",
     "PearsonSKCETest",
@@ -334,6 +346,8 @@ __all__ = [
     "Predictions",
     "ProductKernel",
     "QuantileBinning",
+    "QuantileCalibration",
+    "QuantileCalibrationTest",
     "QuantileForecast",
     "RationalQuadraticKernel",
     "ResidualMean",
