@@ -54,6 +54,7 @@ def chunked(chunks, p=P, y=Y):
 def assert_same_results(one, other):
     ours, theirs = one.to_dict(), other.to_dict()
     assert ours.keys() == theirs.keys()
+    assert ours.pop("effect_size")["value"] == pytest.approx(theirs.pop("effect_size")["value"], rel=1e-11)
     for name, value in theirs.items():
         assert ours[name] == (pytest.approx(value, rel=1e-11) if isinstance(value, float) else value), name
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from math import sqrt
 
+from numpy.linalg import norm
+
 from caltest._effect_size import EffectSize
 from caltest._numerics import check_finite
 from caltest._types import ArrayLike
@@ -36,7 +38,8 @@ class PairedSKCETest:
         For predictions of different families, or something else than a kernel.
     ValueError
         For bad data, different lengths, fewer than 3 observations, or differences of h that do not vary over the
-        observations. Where all of them are 0, because the predictions are the same, the p-value is 1.
+        observations. Where all of them are 0 up to rounding, because the predictions are the same, the
+        p-value is 1.
 
     Notes
     -----
@@ -91,12 +94,14 @@ class PairedSKCETest:
         kernel = shared_kernel(self.kernel, [sample.predictions, other.predictions])
         sums, other_sums = row_sums(kernel, sample), row_sums(kernel, other)
         found = jackknife(sums - other_sums)
-        statistic = abs(found.estimate) / found.standard_error if found.standard_error > 0.0 else 0.0
-        if found.standard_error == 0.0 and abs(sums - other_sums).max() > 0.0:
+        # Equal sums leave differences of the size of their rounding errors.
+        same = norm(sums - other_sums) <= 1e-12 * (norm(sums) + norm(other_sums))
+        if not same and found.standard_error == 0.0:
             raise ValueError(
                 "other_predictions: the differences of h do not vary over the observations, so the normal limit has "
                 "no scale; compare distribution_free_interval(SKCE(kernel), predictions, targets) of both"
             )
+        statistic = 0.0 if same else abs(found.estimate) / found.standard_error
         check_finite(found.estimate, statistic)
         means = [jackknife(one).estimate for one in (sums, other_sums)]
         largest = h_bound(kernel, sample.predictions)

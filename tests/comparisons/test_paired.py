@@ -63,6 +63,12 @@ def test_the_same_predictions_do_not_differ():
     assert (result.estimate, result.statistic, result.pvalue, result.standard_error) == (0.0, 0.0, 1.0, 0.0)
 
 
+def test_predictions_that_differ_by_rounding_do_not_differ():
+    rounded = S.p * (1.0 + 1e-16 * S.rng.integers(-2, 3, S.p.shape))
+    assert (rounded != S.p).any()
+    assert ct.PairedSKCETest(TV)(S.p, rounded, S.y).pvalue == 1.0
+
+
 def test_differences_that_do_not_vary_have_no_scale():
     one, two = np.tile([0.5, 0.5], (20, 1)), np.tile([0.4, 0.6], (20, 1))
     with pytest.raises(ValueError, match="the differences of h do not vary"):
