@@ -9,7 +9,8 @@ from caltest.estimators.base import (
     UStatistic,
     VectorMean,
 )
-from caltest.estimators.clusters import ClusterCrossSKCE, ClusterLikelihoodRatio, ClusterSKCE, one_per_cluster
+from caltest.estimators.cluster_likelihood_ratio import ClusterLikelihoodRatio
+from caltest.estimators.clusters import ClusterCrossSKCE, ClusterSKCE
 from caltest.estimators.cross import CrossSKCE, OutcomeTerms
 from caltest.estimators.ece import ECE
 from caltest.estimators.groups import GroupMaximum, GroupSKCE
@@ -20,6 +21,7 @@ from caltest.estimators.max_skce import MaxSKCE
 from caltest.estimators.mmce import MMCE
 from caltest.estimators.moments import Moments
 from caltest.estimators.omnibus import Omnibus
+from caltest.estimators.one_per_cluster import one_per_cluster
 from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, ResidualSpread
 from caltest.estimators.skce import SKCE, BlockSKCE
 from caltest.estimators.ucme import UCME
