@@ -17,7 +17,8 @@ from caltest.estimators.classical import (
     cox_calibration,
 )
 from caltest.estimators.classwise_ece import ClasswiseECE
-from caltest.estimators.clusters import ClusterCrossSKCE, ClusterLikelihoodRatio, ClusterSKCE, one_per_cluster
+from caltest.estimators.cluster_likelihood_ratio import ClusterLikelihoodRatio
+from caltest.estimators.clusters import ClusterCrossSKCE, ClusterSKCE
 from caltest.estimators.cross import CrossSKCE, OutcomeTerms
 from caltest.estimators.debiased_ece import DebiasedSquaredECE
 from caltest.estimators.ece import ECE, MCE
@@ -29,6 +30,7 @@ from caltest.estimators.max_skce import MaxSKCE
 from caltest.estimators.mmce import MMCE
 from caltest.estimators.moments import Moments
 from caltest.estimators.omnibus import Omnibus
+from caltest.estimators.one_per_cluster import one_per_cluster
 from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, ResidualSpread
 from caltest.estimators.skce import SKCE, BlockSKCE
 from caltest.estimators.textbook import HasTextbookLaw, TextbookTail

@@ -9,14 +9,12 @@ from caltest._groups import labels_of
 from caltest._numerics import seed_of
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import same_length
-from caltest.alternatives import alternatives_for
 from caltest.estimators.base import Estimator, RedrawnEstimator, kernel_notes
 from caltest.estimators.cross import cross_terms
-from caltest.estimators.likelihood_ratio import LogLikelihoodRatio
 from caltest.hstatistics.clusters import Clusters, between_pair_sums
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
-from caltest.predictions import Predictions, Sample, as_sample
+from caltest.predictions import Predictions, Sample
 
 ASSUMPTIONS = (
     "outcomes independent between clusters given the predictions, of any dependence within; not used to fit the model"
@@ -194,114 +192,3 @@ class ClusterCrossSKCE(Estimator):
         """What is estimated, in one line."""
         halves = "alternate clusters" if self.rng is None else f"a random split of clusters, rng={self.rng}"
         return f"SKCE (unbiased, pairs between {halves}), k = {self.kernel.describe()}"
-
-
-@dataclass(frozen=True, eq=False)
-class ClusterLikelihoodRatio(LogLikelihoodRatio):
-    """``log E`` with ``E = sum_k w_k prod_c mean_{i in c} Q_k(Y_i | P_i) / P_i(Y_i)``, c over clusters.
-
-    It is the mean of the likelihood ratios of ``LogLikelihoodRatio`` for one observation of each cluster, over all
-    choices. Each ratio has mean 1 if the predictions are calibrated, so E has mean 1 for any dependence of outcomes
-    within clusters, and ``1 / E`` bounds a p-value (``EValueBound``).
-
-    Parameters
-    ----------
-    clusters
-        (n,) array-like of labels.
-
-    Raises
-    ------
-    ValueError
-        For missing labels or a single cluster; at the call for another number of predictions.
-    TypeError
-        For families without known likelihood ratios.
-
-    Notes
-    -----
-    Time O(n K) for K alternatives.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> import numpy as np
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> estimator = ct.ClusterLikelihoodRatio(np.arange(899) // 3)
-    >>> ct.CalibrationTest(estimator, ct.EValueBound())(p, y).pvalue < 1e-9
-    True
-    """
-
-    clusters: ArrayLike = field(repr=False)
-    is_clustered = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "clusters", as_clusters(self.clusters))
-
-    def check(self, predictions: Predictions) -> None:
-        """Raise unless there is a cluster for each prediction, of a family with likelihood ratios."""
-        super().check(predictions)
-        same_length(len(predictions), len(self.clusters), "clusters")
-
-    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """``log E`` for many targets, (B,)."""
-        alternatives = alternatives_for(predictions)
-        assert alternatives is not None
-        order = np.argsort(self.clusters.codes, kind="stable")
-        sizes = self.clusters.sizes
-        starts = np.cumsum(sizes) - sizes
-        logs = []
-        for y in targets:
-            terms = alternatives.log_ratio_terms(y)[:, order]
-            means = np.logaddexp.reduceat(terms, starts, axis=1) - np.log(sizes)
-            logs.append(np.logaddexp.reduce(means.sum(axis=1) + alternatives.log_weights))
-        return np.array(logs)
-
-    @property
-    def assumptions(self) -> str:
-        """Independence between clusters only."""
-        return ASSUMPTIONS
-
-    def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
-        ratio = super().describe(predictions)
-        return f"{ratio}, mean over the choices of one outcome of each of {self.clusters.n_clusters} clusters"
-
-
-def one_per_cluster(
-    predictions: ArrayLike, targets: ArrayLike, clusters: ArrayLike, *, rng: Any = None
-) -> tuple[Predictions, Array]:
-    """Keep one observation of each cluster, chosen at random: with independent clusters they are independent.
-
-    Every test applies to what is left, and exact ones are exact for any dependence of outcomes within clusters.
-
-    Parameters
-    ----------
-    predictions, targets
-        What ``calibration_test`` takes.
-    clusters
-        (n,) array-like of labels.
-    rng
-        Seed or ``numpy.random.Generator`` of the choice.
-
-    Returns
-    -------
-    tuple
-        ``(predictions, targets)`` of C observations, in their order.
-
-    Raises
-    ------
-    ValueError
-        For bad data, missing labels, or a single cluster.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.one_per_cluster([0.1, 0.2, 0.7, 0.8], [0, 1, 1, 0], ["a", "a", "b", "b"], rng=1)
-    >>> p.probability, y
-    (array([0.1, 0.7]), array([0, 1]))
-    """
-    sample, found = as_sample(predictions, targets, copy=True), as_clusters(clusters)
-    same_length(len(sample), len(found), "clusters")
-    order = np.random.default_rng(rng).permutation(len(sample))
-    _, first = np.unique(found.codes[order], return_index=True)
-    rows = np.sort(order[first])
-    return sample.predictions.take(rows), sample.targets[rows]

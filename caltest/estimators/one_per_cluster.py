@@ -1,0 +1,51 @@
+"""One observation of each cluster, after which every test applies."""
+
+from typing import Any
+
+import numpy as np
+
+from caltest._types import Array, ArrayLike
+from caltest._validation import same_length
+from caltest.estimators.clusters import as_clusters
+from caltest.predictions import Predictions, as_sample
+
+
+def one_per_cluster(
+    predictions: ArrayLike, targets: ArrayLike, clusters: ArrayLike, *, rng: Any = None
+) -> tuple[Predictions, Array]:
+    """Keep one observation of each cluster, chosen at random: with independent clusters they are independent.
+
+    Every test applies to what is left, and exact ones are exact for any dependence of outcomes within clusters.
+
+    Parameters
+    ----------
+    predictions, targets
+        What ``calibration_test`` takes.
+    clusters
+        (n,) array-like of labels.
+    rng
+        Seed or ``numpy.random.Generator`` of the choice.
+
+    Returns
+    -------
+    tuple
+        ``(predictions, targets)`` of C observations, in their order.
+
+    Raises
+    ------
+    ValueError
+        For bad data, missing labels, or a single cluster.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.one_per_cluster([0.1, 0.2, 0.7, 0.8], [0, 1, 1, 0], ["a", "a", "b", "b"], rng=1)
+    >>> p.probability, y
+    (array([0.1, 0.7]), array([0, 1]))
+    """
+    sample, found = as_sample(predictions, targets, copy=True), as_clusters(clusters)
+    same_length(len(sample), len(found), "clusters")
+    order = np.random.default_rng(rng).permutation(len(sample))
+    _, first = np.unique(found.codes[order], return_index=True)
+    rows = np.sort(order[first])
+    return sample.predictions.take(rows), sample.targets[rows]
