@@ -5,6 +5,15 @@ from caltest.plots.evidence import evidence
 from caltest.plots.isotonic import reliability_curve
 from caltest.plots.power import power_curve
 from caltest.plots.reliability import reliability_diagram
+from caltest.plots.risk import risk_curves
 from caltest.plots.simplex import simplex_map
 
-__all__ = ["calibration_belt", "evidence", "power_curve", "reliability_curve", "reliability_diagram", "simplex_map"]
+__all__ = [
+    "calibration_belt",
+    "evidence",
+    "power_curve",
+    "reliability_curve",
+    "reliability_diagram",
+    "risk_curves",
+    "simplex_map",
+]

@@ -38,6 +38,10 @@ class ErrorFunction(ABC):
     parameter: ClassVar[str]
     """What the setting is called."""
 
+    def describe(self) -> str:
+        """The function in a few words, without the setting."""
+        return self.name
+
     @abstractmethod
     def grid(self, dimension: int) -> tuple[float, ...]:
         """The settings, for points of a dimension; ``TypeError`` if the function does not suit them."""
@@ -93,7 +97,7 @@ class ErrorFunction(ABC):
                 f"{self.parameter}: got {len(values)} values, wanted one to fit {type(self).__name__}; "
                 "estimate_calibration_error chooses among several"
             )
-        return f"{self.name}, {self.parameter} {values[0]:g}"
+        return f"{self.describe()}, {self.parameter} {values[0]:g}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

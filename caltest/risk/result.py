@@ -26,7 +26,7 @@ class CandidateRisk:
     >>> p, y = ct.load_digits_predictions()["random forest"]
     >>> result = ct.estimate_calibration_error(p, y, notion="top_label", rng=1)
     >>> result.selections[0].selected.estimator
-    'two-step ridge'
+    'two-step ridge, gamma 4'
     """
 
     estimator: str
@@ -79,12 +79,15 @@ class ErrorSelection:
 
     def table(self, everything: bool = False) -> str:
         """Risks of the best settings, or of all, with a star at the selected one."""
-        lines = [f"{self.problem:<40}{'risk':>11}{'(s.e.)':>11}{'excess':>11}{'(s.e.)':>11}{'squared error':>16}"]
-        for one in self.candidates if everything else self.best:
+        rows = self.candidates if everything else self.best
+        width = max(len(self.problem), *(len(one.describe()) + 2 for one in rows))
+        heads = f"{'risk':>11}{'(s.e.)':>11}{'excess':>11}{'(s.e.)':>11}{'squared error':>16}"
+        lines = [self.problem.ljust(width) + heads]
+        for one in rows:
             star = "*" if one is self.selected else " "
             numbers = "".join(f"{x:>11.3g}" for x in (one.risk, one.standard_error, one.excess, one.excess_error))
             estimate = "" if one.squared_error is None else f"{one.squared_error:>16.4g}"
-            lines.append(f"{star} {one.describe():<38}{numbers}{estimate}".rstrip())
+            lines.append(f"{star} {one.describe()}".ljust(width) + numbers + estimate)
         return "\n".join(lines)
 
 
@@ -119,7 +122,7 @@ class CalibrationErrorEstimate:
     >>> import caltest as ct
     >>> p, y = ct.load_digits_predictions()["random forest"]
     >>> ct.estimate_calibration_error(p, y, notion="top_label", rng=1)
-    <top label calibration error: squared 0.0752, n = 899>
+    <top label calibration error: squared 0.0744, n = 899>
     """
 
     notion: str

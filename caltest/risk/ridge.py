@@ -38,6 +38,10 @@ class _RidgeErrorFunction(ErrorFunction):
         object.__setattr__(self, "gamma", positive_number("gamma", self.gamma))
         object.__setattr__(self, "max_rank", whole_number("max_rank", self.max_rank, 1))
 
+    def describe(self) -> str:
+        """The function in a few words, without the regularisation."""
+        return f"{self.name}, gamma {self.gamma:g}"
+
     def _projected(self, data: CalibrationData) -> Projected:
         return data.projected(self.gamma, TOLERANCE, self.max_rank)
 

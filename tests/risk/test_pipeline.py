@@ -59,7 +59,7 @@ def test_is_the_mean_over_the_folds():
     assert result.squared_error == selection.squared_error == selection.selected.squared_error
     assert result.error == result.squared_error**0.5
     assert [one.estimator for one in selection.best] == sorted(
-        {"Dirichlet density", "two-step ridge"}, key=lambda name: name != selection.selected.estimator
+        {"Dirichlet density", "two-step ridge, gamma 1"}, key=lambda name: name != selection.selected.estimator
     )
     assert selection.selected.excess == selection.selected.excess_error == 0.0
     assert all(candidate.excess >= 0.0 for candidate in selection.candidates)
@@ -116,11 +116,12 @@ def test_top_label_and_classes_are_binary_problems(digits):
 def test_default_estimators(digits):
     p, y = digits
     names = [one.estimator for one in ct.estimate_calibration_error(p, y, rng=1).selections[0].best]
-    assert sorted(names) == ["Dirichlet density", "Kronecker ridge", "two-step ridge"]
+    ridges = [f"{kind}, gamma {gamma}" for kind in ("Kronecker ridge", "two-step ridge") for gamma in (1, 4)]
+    assert sorted(names) == ["Dirichlet density", *ridges]
     result = ct.estimate_calibration_error(p, y, "top_label", rng=1)
-    assert len(result.selections[0].best) == 5
-    assert len(result.selections[0].candidates) == 20 + 20 + 20 + 9 + 9
-    assert len(result.table().splitlines()) == 79
+    assert len(result.selections[0].best) == 7
+    assert len(result.selections[0].candidates) == 20 + 20 + 20 + 4 * 9
+    assert len(result.table().splitlines()) == 97
     assert str(result).count("*") == 1
 
 

@@ -1,0 +1,131 @@
+"""Risks of calibration estimation functions."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caltest._validation import switch, whole_number
+from caltest.plots._axes import COLOURS, MARKERS, axes_of
+from caltest.risk import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def risk_curves(
+    result: CalibrationErrorEstimate,
+    *,
+    problem: int = 0,
+    excess: bool = False,
+    axes: "Sequence[Axes] | None" = None,
+) -> "list[Axes]":
+    """Risk of every calibration estimation function over its setting, with standard errors.
+
+    There is a panel for each kind of setting: bins, bandwidth, regularisation. Every function has a colour and a
+    marker; its best setting is filled, and a black ring marks the selected one.
+
+    Parameters
+    ----------
+    result
+        What ``ct.estimate_calibration_error`` returns.
+    problem
+        Which of its selections: the class, for class-wise errors.
+    excess
+        Draw the risk less that of the selected candidate, with the standard error of this difference, instead of the
+        risk with its own. The standard errors of risks are mostly those of the labels, which all candidates share.
+    axes
+        Where to draw, one for each panel; default: a new figure.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes
+        The panels.
+
+    Raises
+    ------
+    ValueError
+        For a problem that the result does not have, or another number of axes than panels.
+    TypeError
+        For an argument of another kind.
+    ImportError
+        If matplotlib is missing.
+
+    Notes
+    -----
+    Bands reach one standard error to either side. The vertical axis is logarithmic where risks differ by more than a
+    factor of 20, or an excess is more than 100 times the median standard error; near 0 it stays linear then.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from caltest.plots import risk_curves
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> result = ct.estimate_calibration_error(p, y, "top_label", rng=1)
+    >>> panels = risk_curves(result, axes=Figure().subplots(1, 3))
+    >>> [ax.get_xlabel() for ax in panels]
+    ['bins', 'bandwidth', 'regularisation']
+    """
+    if not isinstance(result, CalibrationErrorEstimate):
+        raise TypeError(f"result: got {result!r}, wanted what ct.estimate_calibration_error returns")
+    if not 0 <= whole_number("problem", problem, 0) < len(result.selections):
+        raise ValueError(f"problem: got {problem}, wanted less than {len(result.selections)}, the number of problems")
+    switch("excess", excess)
+    selection = result.selections[problem]
+    parameters = list(dict.fromkeys(candidate.parameter for candidate in selection.candidates))
+    panels = _panels(axes, len(parameters))
+    names = list(dict.fromkeys(candidate.estimator for candidate in selection.candidates))
+    for ax, parameter in zip(panels, parameters, strict=True):
+        for style, name in enumerate(names):
+            curve = [one for one in selection.candidates if (one.estimator, one.parameter) == (name, parameter)]
+            if curve:
+                _draw_risks(ax, sorted(curve, key=lambda one: one.value), selection, excess, style)
+        ax.set(xlabel=parameter, xscale="linear" if parameter == "bins" else "log")
+        ax.legend(fontsize="small", frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    panels[0].set_ylabel(f"risk{' less that of the selected' if excess else ''}, {selection.problem}")
+    _scale_risks(panels, selection, excess)
+    return panels
+
+
+def _panels(axes: "Sequence[Axes] | None", n: int) -> "list[Axes]":
+    if axes is not None:
+        several = list(np.ravel(np.asarray(axes, dtype=object)))
+        if len(several) != n:
+            raise ValueError(f"axes: got {len(several)}, wanted {n}, one for each kind of setting")
+        return [axes_of(ax, "risk_curves", (0.0, 0.0)) for ax in several]
+    first = axes_of(None, "risk_curves", (0.5 + 3.5 * n, 3.8))
+    figure, place = first.figure, first.get_subplotspec()
+    assert place is not None
+    first.remove()
+    return list(place.subgridspec(1, n).subplots(sharey=True, squeeze=False)[0]) if figure else []
+
+
+def _scale_risks(panels: "list[Axes]", selection: ErrorSelection, excess: bool) -> None:
+    """A logarithmic axis where a linear one would show a few large values only."""
+    candidates = selection.candidates
+    if excess:
+        unit = float(np.median([one.excess_error for one in candidates]))
+        if 0.0 < 100.0 * unit < max(one.excess for one in candidates):
+            lowest = min(one.excess - one.excess_error for one in candidates)
+            for ax in panels:
+                ax.set_yscale("symlog", linthresh=unit)
+                ax.set_ylim(bottom=max(lowest, -unit) - unit)
+    elif 0.0 < 20.0 * min(one.risk for one in candidates) < max(one.risk for one in candidates):
+        for ax in panels:
+            ax.set_yscale("log")
+
+
+def _draw_risks(ax: "Axes", curve: list[CandidateRisk], selection: ErrorSelection, excess: bool, style: int) -> None:
+    """A line in a band, the best setting filled and the selected one in a ring."""
+    x = [one.value for one in curve]
+    y = np.array([one.excess if excess else one.risk for one in curve])
+    errors = np.array([one.excess_error if excess else one.standard_error for one in curve])
+    colour, marker = COLOURS[style % len(COLOURS)], MARKERS[style % len(MARKERS)]
+    ax.plot(x, y, color=colour, marker=marker, markersize=5, markerfacecolor="white", label=curve[0].estimator)
+    ax.fill_between(x, y - errors, y + errors, color=colour, alpha=0.15, linewidth=0)
+    for place, one in enumerate(curve):
+        if one.squared_error is not None:
+            ax.plot(x[place], y[place], color=colour, marker=marker, markersize=6, zorder=4)
+        if one is selection.selected:
+            ax.plot(x[place], y[place], "o", markersize=13, markerfacecolor="none", color="black", zorder=5)

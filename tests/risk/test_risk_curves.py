@@ -1,0 +1,93 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest import plots
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def result():
+    p, y = ct.load_digits_predictions()["naive Bayes"]
+    return ct.estimate_calibration_error(p, y, "top_label", rng=1)
+
+
+def lines(ax):
+    return {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
+
+
+def bands(ax):
+    """Lower and upper ends of the bands of each curve, in the order of its settings."""
+    for collection in ax.collections:
+        vertices = collection.get_paths()[0].vertices
+        x = np.unique(vertices[:, 0])
+        ends = [vertices[vertices[:, 0] == place, 1] for place in x]
+        yield np.array([end.min() for end in ends]), np.array([end.max() for end in ends])
+
+
+@pytest.mark.parametrize("excess", [False, True])
+def test_curves_are_the_candidates(result, excess):
+    panels = plots.risk_curves(result, excess=excess, axes=Figure().subplots(1, 3))
+    assert [ax.get_xlabel() for ax in panels] == ["bins", "bandwidth", "regularisation"]
+    assert panels[0].get_ylabel() == ("risk less that of the selected, top label" if excess else "risk, top label")
+    drawn = {name: line for ax in panels for name, line in lines(ax).items()}
+    candidates = result.selections[0].candidates
+    assert set(drawn) == {one.estimator for one in candidates}
+    all_bands = [band for ax in panels for band in bands(ax)]
+    for (name, line), (low, high) in zip(drawn.items(), all_bands, strict=True):
+        curve = sorted((one for one in candidates if one.estimator == name), key=lambda one: one.value)
+        y = np.array([one.excess if excess else one.risk for one in curve])
+        errors = np.array([one.excess_error if excess else one.standard_error for one in curve])
+        assert np.array_equal(line.get_xdata(), [one.value for one in curve])
+        assert np.array_equal(line.get_ydata(), y)
+        assert low == pytest.approx(y - errors)
+        assert high == pytest.approx(y + errors)
+
+
+def test_the_selected_is_in_a_ring_and_the_best_are_filled(result):
+    panels = plots.risk_curves(result, axes=Figure().subplots(1, 3))
+    marks = [line for ax in panels for line in ax.lines if line.get_label().startswith("_")]
+    rings = [line for line in marks if line.get_markerfacecolor() == "none"]
+    assert [(*ring.get_xdata(), *ring.get_ydata()) for ring in rings] == [(result.selected.value, result.selected.risk)]
+    filled = {(*line.get_xdata(), *line.get_ydata()) for line in marks if line not in rings}
+    assert filled == {(one.value, one.risk) for one in result.selections[0].best}
+
+
+def test_scales(result):
+    panels = plots.risk_curves(result)
+    assert [ax.get_xscale() for ax in panels] == ["linear", "log", "log"]
+    assert {ax.get_yscale() for ax in panels} == {"linear"}
+    assert len(panels[0].figure.axes) == 3
+    selection = result.selections[0]
+    first, *others = selection.candidates
+    far = replace(first, risk=30 * first.risk, excess=30 * first.risk)
+    wide = replace(result, selections=(replace(selection, candidates=(far, *others)),))
+    assert {ax.get_yscale() for ax in plots.risk_curves(wide)} == {"log"}
+    panels = plots.risk_curves(wide, excess=True)
+    assert {ax.get_yscale() for ax in panels} == {"symlog"}
+    assert -0.01 < panels[0].get_ylim()[0] < 0.0
+    plt.close("all")
+
+
+def test_classes_and_errors(result):
+    p, y = ct.load_digits_predictions()["naive Bayes"]
+    classes = ct.estimate_calibration_error(p, y, "classwise", estimators=[ct.TwoStepRidgeErrorFunction()], rng=1)
+    ax = plots.risk_curves(classes, problem=7, axes=[Figure().add_subplot()])[0]
+    assert ax.get_ylabel() == "risk, class 7 against the rest"
+    with pytest.raises(ValueError, match="problem: got 10, wanted less than 10"):
+        plots.risk_curves(classes, problem=10)
+    with pytest.raises(ValueError, match="axes: got 1, wanted 3, one for each kind of setting"):
+        plots.risk_curves(result, axes=[Figure().add_subplot()])
+    with pytest.raises(TypeError, match=r"result: got 3, wanted what ct.estimate_calibration_error returns"):
+        plots.risk_curves(3)
+    with pytest.raises(TypeError, match="ax: got str"):
+        plots.risk_curves(classes, axes=["here"])
+    with pytest.raises(ValueError, match="excess: got 1"):
+        plots.risk_curves(result, excess=1)
