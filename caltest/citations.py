@@ -156,6 +156,14 @@ ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         "6",
         "65--70",
     ),
+    "kaziaoual1995": _article(
+        "Kazi-Aoual, Fr{\\'e}d{\\'e}rique and Hitier, Simon and Sabatier, Robert and Lebreton, Jean-Dominique",
+        "Refined approximations to permutation tests for multivariate inference",
+        CSDA,
+        1995,
+        "20",
+        "643--656",
+    ),
     "kumar2018": _paper(
         "Kumar, Aviral and Sarawagi, Sunita and Jain, Ujjwal",
         "Trainable calibration measures for neural networks from kernel mean embeddings",

@@ -51,6 +51,8 @@ class PearsonNull(Null):
     (16.6, True)
     """
 
+    citations = ("kaziaoual1995",)
+
     n_resamples: int = 999
 
     pvalue_kind = "asymptotic"
