@@ -23,7 +23,7 @@ def risk_curves(
     """Risk of every calibration estimation function over its setting, with standard errors.
 
     There is a panel for each kind of setting: bins, bandwidth, regularisation. Every function has a colour and a
-    marker; its best setting is filled, and a black ring marks the selected one.
+    marker; its best setting is filled, and a black ring marks the selected one. The dotted line is that of h = 0.
 
     Parameters
     ----------
@@ -81,6 +81,7 @@ def risk_curves(
             curve = [one for one in selection.candidates if (one.estimator, one.parameter) == (name, parameter)]
             if curve:
                 _draw_risks(ax, sorted(curve, key=lambda one: one.value), selection, excess, style)
+        ax.axhline(selection.zero.excess if excess else selection.zero.risk, color=DARK, linewidth=0.8, linestyle=":")
         ax.set(xlabel=parameter, xscale="linear" if parameter == "bins" else "log")
         ax.legend(fontsize="small", frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     panels[0].set_ylabel(f"risk{' less that of the selected' if excess else ''}, {selection.problem}")

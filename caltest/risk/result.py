@@ -40,7 +40,7 @@ class CandidateRisk:
 
     def describe(self) -> str:
         """Function and setting in a few words."""
-        return f"{self.estimator}, {self.parameter} {self.value:.4g}"
+        return f"{self.estimator}, {self.parameter} {self.value:.4g}" if self.parameter else self.estimator
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,9 @@ class ErrorSelection:
         ``CandidateRisk`` of every function and setting.
     selected
         The one with the least risk.
+    zero
+        The function h = 0 of calibrated predictions, which is not a candidate: its excess says whether the selected
+        function found anything.
     squared_error
         Its estimate of the squared calibration error, from the data that were held out; it can be negative.
 
@@ -70,6 +73,7 @@ class ErrorSelection:
     problem: str
     candidates: tuple[CandidateRisk, ...]
     selected: CandidateRisk
+    zero: CandidateRisk
     squared_error: float
 
     @property
@@ -79,7 +83,7 @@ class ErrorSelection:
 
     def table(self, everything: bool = False) -> str:
         """Risks of the best settings, or of all, with a star at the selected one."""
-        rows = self.candidates if everything else self.best
+        rows = (*(self.candidates if everything else self.best), self.zero)
         width = max(len(self.problem), *(len(one.describe()) + 2 for one in rows))
         heads = f"{'risk':>11}{'(s.e.)':>11}{'excess':>11}{'(s.e.)':>11}{'squared error':>16}"
         lines = [self.problem.ljust(width) + heads]
@@ -196,6 +200,7 @@ def _plain(selection: ErrorSelection) -> dict[str, Any]:
     return {
         "problem": selection.problem,
         "selected": asdict(selection.selected),
+        "zero": asdict(selection.zero),
         "squared_error": selection.squared_error,
         "candidates": [asdict(candidate) for candidate in selection.candidates],
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest.risk.base import ErrorFunction, Fits
 from caltest.risk.data import CalibrationData
+from caltest.risk.form import BilinearForm
 from caltest.risk.pair_risk import jackknife_error, risk_terms
 
 
@@ -16,7 +18,8 @@ from caltest.risk.pair_risk import jackknife_error, risk_terms
 class CrossValidation:
     """Functions fitted to all folds but one, for each fold, and the terms of their risks on that fold.
 
-    ``terms`` has an array (c, m) for each fold: a row for each setting of each function, a column for each observation.
+    ``terms`` has an array (1 + c, m) for each fold: a row for h = 0 and one for each setting of each function, with a
+    column for each observation.
     """
 
     functions: tuple[ErrorFunction, ...]
@@ -31,11 +34,11 @@ class CrossValidation:
         return [(f, s) for f, grid in enumerate(grids) for s in range(len(grid))]
 
     def risks(self) -> FloatArray:
-        """Mean over the folds of the risks of all candidates, (c,)."""
+        """Mean over the folds of the risks of h = 0 and of all candidates, (1 + c,)."""
         return np.asarray(np.mean([terms.mean(axis=1) for terms in self.terms], axis=0))
 
     def standard_errors(self, less: int | None = None) -> FloatArray:
-        """Standard errors of the risks, (c,), or of their excess over that of one of the candidates.
+        """Standard errors of the risks, (1 + c,), or of their excess over the one of a row.
 
         From the jackknife in each fold, whose observations are different ones.
         """
@@ -62,8 +65,9 @@ def cross_validate(
         training, validation = data.take(np.setdiff1d(np.arange(len(data)), index)), data.take(index)
         fits = tuple(function.fits(training) for function in functions)
         grids = [range(len(function.grid(data.dimension))) for function in functions]
-        forms = (form for one, grid in zip(fits, grids, strict=True) for form in one.forms(validation.points, grid))
-        return fits, np.array([risk_terms(form, validation.deviations) for form in forms])
+        families = [one.forms(validation.points, grid) for one, grid in zip(fits, grids, strict=True)]
+        zero = BilinearForm(np.zeros((len(validation), 1)))
+        return fits, np.array([risk_terms(form, validation.deviations) for form in chain([zero], *families)])
 
     made = list(threaded(fold, folds, len(folds), "folds", products=True))
     return CrossValidation(tuple(functions), data.dimension, tuple(m[0] for m in made), tuple(m[1] for m in made))

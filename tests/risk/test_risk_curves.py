@@ -38,6 +38,8 @@ def test_curves_are_the_candidates(result, excess):
     assert [ax.get_xlabel() for ax in panels] == ["bins", "bandwidth", "regularisation"]
     assert panels[0].get_ylabel() == ("risk less that of the selected, top label" if excess else "risk, top label")
     drawn = {name: line for ax in panels for name, line in lines(ax).items()}
+    zero = result.selections[0].zero
+    assert [ax.lines[-1].get_ydata()[0] for ax in panels] == [zero.excess if excess else zero.risk] * 3
     candidates = result.selections[0].candidates
     assert set(drawn) == {one.estimator for one in candidates}
     all_bands = [band for ax in panels for band in bands(ax)]
@@ -53,7 +55,7 @@ def test_curves_are_the_candidates(result, excess):
 
 def test_the_selected_is_in_a_ring_and_the_best_are_filled(result):
     panels = plots.risk_curves(result, axes=Figure().subplots(1, 3))
-    marks = [line for ax in panels for line in ax.lines if line.get_label().startswith("_")]
+    marks = [line for ax in panels for line in ax.lines[:-1] if line.get_label().startswith("_")]
     rings = [line for line in marks if line.get_markerfacecolor() == "none"]
     assert [(*ring.get_xdata(), *ring.get_ydata()) for ring in rings] == [(result.selected.value, result.selected.risk)]
     filled = {(*line.get_xdata(), *line.get_ydata()) for line in marks if line not in rings}
