@@ -34,10 +34,11 @@ from caltest import generators
 from caltest.binning import Binning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
-from caltest.classical_tests import CoxTest, HosmerLemeshowTest, LogScoreTest, SpiegelhalterTest
+from caltest.classical_tests import CoxTest, ECCETest, HosmerLemeshowTest, LogScoreTest, SpiegelhalterTest
 from caltest.datasets import load_digits_predictions
 from caltest.default_test import calibration_test
 from caltest.estimators import (
+    ECCE,
     ECE,
     MMCE,
     SKCE,
@@ -155,6 +156,7 @@ from caltest.studies import PowerCurve, PowerResult, SampleSize, power, power_cu
 __version__ = "0.1.0"
 
 __all__ = [
+    "ECCE",
     "ECE",
     "MMCE",
     "MMD",
@@ -193,6 +195,7 @@ __all__ = [
     "DeltaKernel",
     "DistributionFreeBound",
     "DistributionFreeSKCETest",
+    "ECCETest",
     "EValueBound",
     "EnergyDistance",
     "Ensemble",

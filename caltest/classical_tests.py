@@ -1,7 +1,9 @@
 """The classical tests: names for estimators with the laws of textbooks."""
 
+from typing import Literal
+
 from caltest.calibration_test import CalibrationTest
-from caltest.estimators import CoxCalibration, HosmerLemeshow, LogScoreZ, Spiegelhalter
+from caltest.estimators import ECCE, CoxCalibration, HosmerLemeshow, LogScoreZ, Spiegelhalter
 from caltest.nulls import TextbookNull
 
 
@@ -18,6 +20,21 @@ class CoxTest(CalibrationTest):
 
     def __init__(self) -> None:
         super().__init__(CoxCalibration(), TextbookNull())
+
+
+class ECCETest(CalibrationTest):
+    """Test of cumulative differences with the law of a Brownian motion. See ``ECCE``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> ct.ECCETest("R")(*ct.top_label(p, y)).pvalue < 1e-9
+    True
+    """
+
+    def __init__(self, kind: Literal["MAD", "R"] = "MAD") -> None:
+        super().__init__(ECCE(kind), TextbookNull())
 
 
 class HosmerLemeshowTest(CalibrationTest):

@@ -218,7 +218,7 @@ def estimators(sample, kernel):
             ct.MMCE(unbiased=False),
         ]
     if isinstance(sample.predictions, ct.Bernoulli):
-        made += [ct.CoxCalibration(), ct.HosmerLemeshow(4)]
+        made += [ct.CoxCalibration(), ct.ECCE(), ct.ECCE("R"), ct.HosmerLemeshow(4)]
     return made
 
 

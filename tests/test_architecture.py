@@ -7,7 +7,19 @@ import caltest
 
 PACKAGE = Path(caltest.__file__).parent
 LAYERS = [
-    ["_types", "_chunks", "_arrays", "_jit", "_numerics", "_pearson", "_progress", "_threads", "_jobs", "_tails"],
+    [
+        "_types",
+        "_chunks",
+        "_arrays",
+        "_jit",
+        "_numerics",
+        "_pearson",
+        "_progress",
+        "_threads",
+        "_jobs",
+        "_tails",
+        "_brownian",
+    ],
     ["_loops"],
     ["_validation"],
     ["result"],

@@ -10,6 +10,7 @@ from caltest.estimators.base import (
     VectorMean,
 )
 from caltest.estimators.classical import (
+    ECCE,
     CoxCalibration,
     CoxCalibrationResult,
     HosmerLemeshow,
@@ -32,6 +33,7 @@ from caltest.estimators.textbook import HasTextbookLaw, TextbookTail
 from caltest.estimators.ucme import UCME
 
 __all__ = [
+    "ECCE",
     "ECE",
     "MMCE",
     "SKCE",

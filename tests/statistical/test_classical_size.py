@@ -17,12 +17,16 @@ pytestmark = pytest.mark.statistical
 LEVELS = (0.05, 0.01)
 BINARY = {
     "CoxCalibration": ct.CoxCalibration(),
+    "ECCE-MAD": ct.ECCE("MAD"),
+    "ECCE-R": ct.ECCE("R"),
     "HosmerLemeshow": ct.HosmerLemeshow(),
     "LogScoreZ": ct.LogScoreZ(),
     "Spiegelhalter": ct.Spiegelhalter(),
 }
 LARGEST = {
     "CoxCalibration": (0.125, 0.025),
+    "ECCE-MAD": (0.05, 0.01),
+    "ECCE-R": (0.05, 0.01),
     "HosmerLemeshow": (0.065, 0.04),
     "LogScoreZ": (0.06, 0.02),
     "Spiegelhalter": (0.06, 0.025),

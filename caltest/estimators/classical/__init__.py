@@ -1,10 +1,12 @@
 """Classical statistics of calibration: of one number, or of a binary outcome."""
 
 from caltest.estimators.classical.cox import CoxCalibration, CoxCalibrationResult, cox_calibration
+from caltest.estimators.classical.ecce import ECCE
 from caltest.estimators.classical.hosmer_lemeshow import HosmerLemeshow
 from caltest.estimators.classical.score_z import LogScoreZ, Spiegelhalter
 
 __all__ = [
+    "ECCE",
     "CoxCalibration",
     "CoxCalibrationResult",
     "HosmerLemeshow",
