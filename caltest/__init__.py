@@ -44,6 +44,7 @@ from caltest.estimators import (
     SKCE,
     UCME,
     BlockSKCE,
+    CORPMiscalibration,
     CoxCalibration,
     CoxCalibrationResult,
     CrossSKCE,
@@ -60,6 +61,7 @@ from caltest.estimators import (
     ResidualMean,
     ResidualSpread,
     Spiegelhalter,
+    TCal,
     cox_calibration,
 )
 from caltest.kernels import (
@@ -170,6 +172,7 @@ __all__ = [
     "Beta",
     "Binning",
     "BlockSKCE",
+    "CORPMiscalibration",
     "CalibrationTest",
     "CalibrationTestAccumulator",
     "CalibrationTestResult",
@@ -265,6 +268,7 @@ __all__ = [
     "StudentisedCrossSKCETest",
     "SumKernel",
     "SumOfProducts",
+    "TCal",
     "TextbookNull",
     "TotalVariation",
     "UniformBinning",

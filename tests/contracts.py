@@ -217,8 +217,17 @@ def estimators(sample, kernel):
             ct.MMCE(),
             ct.MMCE(unbiased=False),
         ]
+    if isinstance(sample.predictions, (ct.Bernoulli, ct.Categorical)):
+        made += [ct.TCal(), ct.TCal(3)]
     if isinstance(sample.predictions, ct.Bernoulli):
-        made += [ct.CoxCalibration(), ct.ECCE(), ct.ECCE("R"), ct.HosmerLemeshow(4)]
+        made += [
+            ct.CORPMiscalibration(),
+            ct.CORPMiscalibration("log"),
+            ct.CoxCalibration(),
+            ct.ECCE(),
+            ct.ECCE("R"),
+            ct.HosmerLemeshow(4),
+        ]
     return made
 
 

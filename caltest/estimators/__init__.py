@@ -11,11 +11,13 @@ from caltest.estimators.base import (
 )
 from caltest.estimators.classical import (
     ECCE,
+    CORPMiscalibration,
     CoxCalibration,
     CoxCalibrationResult,
     HosmerLemeshow,
     LogScoreZ,
     Spiegelhalter,
+    TCal,
     cox_calibration,
 )
 from caltest.estimators.cross import CrossSKCE, OutcomeTerms
@@ -41,6 +43,7 @@ __all__ = [
     "Accumulator",
     "BlockSKCE",
     "BoundedEstimator",
+    "CORPMiscalibration",
     "CoxCalibration",
     "CoxCalibrationResult",
     "CrossSKCE",
@@ -63,6 +66,7 @@ __all__ = [
     "ResidualSpread",
     "Spiegelhalter",
     "SummableEstimator",
+    "TCal",
     "TextbookTail",
     "UStatistic",
     "VectorMean",

@@ -16,12 +16,15 @@ pytestmark = pytest.mark.statistical
 
 LEVELS = (0.05, 0.01)
 BINARY = {
+    "CORP, Brier": ct.CORPMiscalibration(),
+    "CORP, log": ct.CORPMiscalibration("log"),
     "CoxCalibration": ct.CoxCalibration(),
     "ECCE-MAD": ct.ECCE("MAD"),
     "ECCE-R": ct.ECCE("R"),
     "HosmerLemeshow": ct.HosmerLemeshow(),
     "LogScoreZ": ct.LogScoreZ(),
     "Spiegelhalter": ct.Spiegelhalter(),
+    "T-Cal": ct.TCal(),
 }
 LARGEST = {
     "CoxCalibration": (0.125, 0.025),

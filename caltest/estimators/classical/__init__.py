@@ -1,16 +1,20 @@
 """Classical statistics of calibration: of one number, or of a binary outcome."""
 
+from caltest.estimators.classical.corp import CORPMiscalibration
 from caltest.estimators.classical.cox import CoxCalibration, CoxCalibrationResult, cox_calibration
 from caltest.estimators.classical.ecce import ECCE
 from caltest.estimators.classical.hosmer_lemeshow import HosmerLemeshow
 from caltest.estimators.classical.score_z import LogScoreZ, Spiegelhalter
+from caltest.estimators.classical.t_cal import TCal
 
 __all__ = [
     "ECCE",
+    "CORPMiscalibration",
     "CoxCalibration",
     "CoxCalibrationResult",
     "HosmerLemeshow",
     "LogScoreZ",
     "Spiegelhalter",
+    "TCal",
     "cox_calibration",
 ]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class CoxCalibration(BinaryStatistic):
     """
 
     textbook_statistic = "likelihood ratio, chi-squared if calibrated"
-    textbook_kind: PValueKind = "asymptotic"
+    textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         """The statistics (B,) of outcomes (B, n)."""

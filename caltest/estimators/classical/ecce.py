@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class ECCE(BinaryStatistic):
 
     kind: Kind = "MAD"
 
-    textbook_kind: PValueKind = "asymptotic"
+    textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class HosmerLemeshow(BinaryStatistic):
     n_bins: int = 10
 
     textbook_statistic = "chi-squared if calibrated"
-    textbook_kind: PValueKind = "asymptotic"
+    textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class ScoreZ(RedrawnEstimator):
 
     two_sided = True
     textbook_statistic = "z, standard normal if calibrated"
-    textbook_kind: PValueKind = "asymptotic"
+    textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     @property
     @abstractmethod

@@ -1,0 +1,138 @@
+"""Debiased squared calibration error of cells, at several resolutions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from caltest._loops.binned import sums_of_bins
+from caltest._loops.cells import debiased_squares
+from caltest._types import Array, FloatArray, IntArray
+from caltest._validation import at_least, whole_number
+from caltest.binning import UniformBinning
+from caltest.estimators.base import RedrawnEstimator
+from caltest.estimators.classical.base import in_parts
+from caltest.predictions import Bernoulli, Categorical, Predictions
+
+MOST_BINS = 2**12
+"""The finest of the resolutions, in bins of a coordinate."""
+
+ROUNDING = 1e-24
+"""Variances of this size, relative to the number of pairs, are rounding errors."""
+
+
+@dataclass(frozen=True)
+class TCal(RedrawnEstimator):
+    """Largest standardised debiased squared error of cells, over resolutions of 2, 4, 8, ... bins.
+
+    For one resolution, with cells c of n_c predictions and residuals ``delta_i = e_{Y_i} - p_i``::
+
+        T = sum_c (|sum_{i in c} delta_i|**2 - sum_{i in c} |delta_i|**2) / n_c
+
+    of mean 0 if the predictions are calibrated, and ``max T / sd(T)`` over the resolutions with the standard deviation
+    given the predictions, ``Var T = 2 sum_c n_c**-2 sum_{i != j in c} tr(S_i S_j)`` with the covariance matrices
+    ``S_i = diag(p_i) - p_i p_i'``.
+
+    Parameters
+    ----------
+    n_bins
+        Number of bins of each coordinate, or None for all powers of 2 from 2 to half the number of observations, at
+        most 4096. Cells are those of ``UniformBinning`` of P(Y = 1) for two classes, of all probabilities for more.
+
+    Raises
+    ------
+    ValueError
+        If ``n_bins`` is not a positive whole number.
+    TypeError
+        For predictions other than ``Bernoulli`` and ``Categorical``.
+
+    Notes
+    -----
+    ``MonteCarloTest(TCal())`` is exact. Without bins to choose it adapts to errors that vary slowly or fast with the
+    predictions. It is large for errors that are alike inside of cells, of either sign. Resolutions at which no two
+    uncertain predictions share a cell say nothing and are left out; 0, with the p-value 1, if none is left.
+
+    Differs from the paper in that each resolution is measured in units of its known standard deviation, where the paper
+    simulates a threshold for each. Time O(n k**2) for each resolution, O(n + k times the cells) for each redraw of it.
+
+    Source: Lee, Huang, Hassani and Dobriban 2023 (T-Cal).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> ct.MonteCarloTest(ct.TCal(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
+    0.01
+    """
+
+    n_bins: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_bins is not None:
+            object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise for no predictions, and unless they are of classes."""
+        at_least(len(predictions), 1, "TCal")
+        _classes(predictions)
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Estimates for many targets (B, n)."""
+        p = _classes(predictions).probabilities
+        # ``|e_y - p|**2`` for all outcomes y.
+        squares = np.square(p).sum(axis=1, keepdims=True) + 1.0 - 2.0 * p
+        resolutions = list(self._resolutions(predictions, p))
+
+        def largest(labels: Array) -> FloatArray:
+            values = np.zeros((max(1, len(resolutions)), labels.shape[0]))
+            for one, row in zip(resolutions, values, strict=False):
+                debiased_squares(np.ascontiguousarray(labels), one.cells, one.sums, squares, one.weights, row)
+            return np.asarray(values.max(axis=0))
+
+        return in_parts(largest, targets)
+
+    def _resolutions(self, predictions: Predictions, p: FloatArray) -> Iterator["_Resolution"]:
+        points = p if p.shape[1] > 2 else np.ascontiguousarray(p[:, 1:])
+        finest = min(MOST_BINS, max(2, len(predictions) // 2))
+        numbers = [2**j for j in range(1, finest.bit_length())] if self.n_bins is None else [self.n_bins]
+        for n_bins in numbers:
+            cells = UniformBinning(n_bins).assign(points)
+            sizes = np.bincount(cells)
+            variance = _variance(p, cells, sizes)
+            if variance > ROUNDING * len(predictions):
+                weights = 1.0 / (sizes * np.sqrt(variance))
+                yield _Resolution(cells, sums_of_bins(p, cells, sizes.size), weights)
+
+    def describe(self, predictions: Predictions) -> str:
+        """What is estimated, in one line."""
+        bins = "2, 4, 8, ... bins" if self.n_bins is None else f"{self.n_bins} bins"
+        return f"debiased squared error of cells of {bins}, in units of its standard deviation (T-Cal)"
+
+
+class _Resolution(NamedTuple):
+    """Cells (n,), sums of the predictions of each cell (C, k) and weights (C,)."""
+
+    cells: IntArray
+    sums: FloatArray
+    weights: FloatArray
+
+
+def _variance(p: FloatArray, cells: IntArray, sizes: IntArray) -> float:
+    """``2 sum_c n_c**-2 sum_{i != j in c} tr(S_i S_j)``, of cells with more than one prediction."""
+    total = 0.0
+    order, ends = np.argsort(cells, kind="stable"), np.cumsum(sizes)
+    for c in np.flatnonzero(sizes > 1):
+        q = p[order[ends[c] - sizes[c] : ends[c]]]
+        together = np.diag(q.sum(axis=0)) - q.T @ q
+        squares = np.square(q)
+        # ``tr(S**2) = sum p**2 - 2 sum p**3 + (sum p**2)**2``.
+        alone = (squares - 2.0 * squares * q).sum() + np.square(squares.sum(axis=1)).sum()
+        total += (np.square(together).sum() - alone) / float(sizes[c]) ** 2
+    return 2.0 * float(total)
+
+
+def _classes(predictions: Predictions) -> Bernoulli | Categorical:
+    if not isinstance(predictions, (Bernoulli, Categorical)):
+        raise TypeError(f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones")
+    return predictions
