@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import caltest as ct
 from caltest import plots
-from caltest.plots import reliability_diagram
+from caltest.plots import calibration_belt, reliability_diagram
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -298,3 +298,40 @@ class TestPowerCurve:
             plots.power_curve(curve, alpha=2)
         with pytest.raises(TypeError, match="ax: got str, wanted matplotlib Axes"):
             plots.power_curve(curve, ax="here")
+
+
+def test_calibration_belt(binary):
+    p, y = binary
+    ax = calibration_belt(p, y, n_resamples=99, rng=1, ax=new_axes())
+    result = ct.MonteCarloTest(ct.CalibrationBelt(), 99)(p, y, rng=1)
+    assert ax.get_title().startswith(f"p = {result.pvalue:.3g} (degree ")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "95 % confidence",
+        "80 % confidence",
+        "observed frequency, fitted",
+    ]
+    wide, narrow = (band.get_paths()[0].vertices for band in ax.collections[:2])
+    curve = ax.lines[1].get_xydata()
+    assert np.isin(narrow[:, 0], wide[:, 0]).all()
+    for place in curve[20:-20:40]:
+        ends = [np.sort(band[np.isclose(band[:, 0], place[0], atol=1e-12), 1])[[0, -1]] for band in (wide, narrow)]
+        assert ends[0][0] < ends[1][0] < place[1] < ends[1][1] < ends[0][1]
+    assert ax.get_xlabel() == "predicted probability of class 1"
+
+
+def test_calibration_belt_of_classes_is_that_of_the_top_label():
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet(np.ones(3), 150)
+    ax = calibration_belt(p, rng.integers(0, 3, 150), n_resamples=19, confidence_levels=[0.9], rng=1, ax=new_axes())
+    assert ax.get_xlabel() == "confidence of the top label"
+    assert len(ax.collections) == 1
+
+
+def test_calibration_belt_refuses(binary):
+    p, y = binary
+    with pytest.raises(ValueError, match="confidence_levels: got"):
+        calibration_belt(p, y, confidence_levels=[1.5], ax=new_axes())
+    with pytest.raises(ValueError, match="separate the outcomes"):
+        calibration_belt([0.2, 0.4, 0.6, 0.8], [0, 0, 1, 1], n_resamples=19, ax=new_axes())
+    with pytest.raises(TypeError, match="got Normal predictions"):
+        calibration_belt(ct.Normal([0.0], 1.0), [0.0], ax=new_axes())

@@ -11,6 +11,7 @@ from caltest.estimators.base import (
 )
 from caltest.estimators.classical import (
     ECCE,
+    CalibrationBelt,
     CORPMiscalibration,
     CoxCalibration,
     CoxCalibrationResult,
@@ -44,6 +45,7 @@ __all__ = [
     "BlockSKCE",
     "BoundedEstimator",
     "CORPMiscalibration",
+    "CalibrationBelt",
     "CoxCalibration",
     "CoxCalibrationResult",
     "CrossSKCE",

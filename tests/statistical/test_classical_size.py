@@ -16,6 +16,7 @@ pytestmark = pytest.mark.statistical
 
 LEVELS = (0.05, 0.01)
 BINARY = {
+    "belt": ct.CalibrationBelt(),
     "CORP, Brier": ct.CORPMiscalibration(),
     "CORP, log": ct.CORPMiscalibration("log"),
     "CoxCalibration": ct.CoxCalibration(),

@@ -1,5 +1,6 @@
 """Classical statistics of calibration: of one number, or of a binary outcome."""
 
+from caltest.estimators.classical.belt import Belt, CalibrationBelt, belt
 from caltest.estimators.classical.corp import CORPMiscalibration
 from caltest.estimators.classical.cox import CoxCalibration, CoxCalibrationResult, cox_calibration
 from caltest.estimators.classical.ecce import ECCE
@@ -9,12 +10,15 @@ from caltest.estimators.classical.t_cal import TCal
 
 __all__ = [
     "ECCE",
+    "Belt",
     "CORPMiscalibration",
+    "CalibrationBelt",
     "CoxCalibration",
     "CoxCalibrationResult",
     "HosmerLemeshow",
     "LogScoreZ",
     "Spiegelhalter",
     "TCal",
+    "belt",
     "cox_calibration",
 ]

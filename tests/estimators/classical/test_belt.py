@@ -1,0 +1,101 @@
+"""Forward-selected polynomials of log-odds against statsmodels."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import special, stats
+
+import caltest as ct
+from caltest.estimators.classical import belt
+
+
+def data(n=400, wave=0.2, seed=1):
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.02, 0.98, n)
+    return p, (rng.random(n) < np.clip(p + wave * np.sin(np.pi * p) ** 2, 0.0, 1.0)).astype(int)
+
+
+def fit(p, y, degree):
+    design = np.vander(special.logit(p) / 3.0, degree + 1, increasing=True)
+    return design, sm.GLM(y, design, family=sm.families.Binomial()).fit(tol=1e-13)
+
+
+def by_hand(p, y, selection=0.95, max_degree=4):
+    """Likelihood ratio and the selected degree."""
+    likelihoods = [fit(p, y, degree)[1].llf for degree in range(1, max_degree + 1)]
+    degree = 1
+    while degree < max_degree and 2 * (likelihoods[degree] - likelihoods[degree - 1]) >= stats.chi2.ppf(selection, 1):
+        degree += 1
+    return 2 * (likelihoods[degree - 1] - np.sum(np.where(y == 1, np.log(p), np.log1p(-p)))), degree
+
+
+@pytest.mark.parametrize(("selection", "max_degree"), [(0.95, 4), (0.5, 4), (0.1, 3), (0.5, 2)])
+def test_definition(selection, max_degree):
+    p, _ = data()
+    predictions = ct.Bernoulli(p)
+    redraws = predictions.sample(2, 8)
+    expected = [by_hand(p, y, selection, max_degree) for y in redraws]
+    values = ct.CalibrationBelt(max_degree, selection).estimates(predictions, redraws)
+    assert values == pytest.approx([ratio for ratio, _ in expected], rel=1e-8)
+    if selection < 0.95:
+        assert len({degree for _, degree in expected}) > 1
+
+
+def test_degree_1_is_the_test_of_cox():
+    p, y = data()
+    assert ct.CalibrationBelt(1)(p, y) == pytest.approx(ct.CoxCalibration()(p, y), rel=1e-13)
+
+
+def test_bands_hold_the_polynomials_of_the_ellipsoid():
+    p, y = data()
+    curve = belt(ct.CalibrationBelt(), p, y, np.array([3.0, 8.0]))
+    assert curve.degree == by_hand(p, y)[1] > 1
+    design, model = fit(p, y, curve.degree)
+    assert np.interp(p, curve.predictions, curve.curve) == pytest.approx(model.fittedvalues, abs=1e-3)
+    assert (curve.predictions[0], curve.predictions[-1]) == pytest.approx((p.min(), p.max()))
+    # Polynomials on the surface of the ellipsoid touch the band and do not leave it.
+    covariance = model.cov_params()
+    directions = np.random.default_rng(3).normal(size=(4000, curve.degree + 1)) @ np.linalg.cholesky(covariance).T
+    lengths = np.sqrt(np.einsum("ij,jk,ik->i", directions, np.linalg.inv(covariance), directions))
+    places = np.vander(special.logit(curve.predictions) / 3.0, curve.degree + 1, increasing=True)
+    for low, high, critical in zip(curve.low, curve.high, (3.0, 8.0), strict=True):
+        surface = model.params + np.sqrt(critical) * directions / lengths[:, None]
+        values = special.expit(surface @ places.T)
+        assert np.all(values >= low - 1e-9)
+        assert np.all(values <= high + 1e-9)
+        assert np.abs(values.min(axis=0) - low).max() < 0.02
+        assert np.abs(values.max(axis=0) - high).max() < 0.02
+    assert design.shape[1] == curve.degree + 1
+
+
+def test_degenerate_predictions():
+    equal = ct.MonteCarloTest(ct.CalibrationBelt(), 19)([0.3] * 5, [1, 0, 0, 1, 0], rng=1)
+    assert equal.estimate == pytest.approx(ct.CoxCalibration()([0.3] * 5, [1, 0, 0, 1, 0]))
+    assert ct.CalibrationBelt()([0.0, 1.0], [0, 1]) == 0.0
+    few = np.array([0.2, 0.2, 0.6, 0.6, 0.6])
+    assert ct.CalibrationBelt()(few, [0, 1, 0, 1, 1]) == pytest.approx(ct.CoxCalibration()(few, [0, 1, 0, 1, 1]))
+    separated = np.linspace(0.1, 0.9, 12)
+    y = (separated > 0.5).astype(int)
+    assert np.isfinite(ct.CalibrationBelt()(separated, y))
+    with pytest.raises(ValueError, match="separate the outcomes"):
+        belt(ct.CalibrationBelt(), separated, y, np.array([3.0]))
+    with pytest.raises(ValueError, match="got only one value"):
+        belt(ct.CalibrationBelt(), np.full(5, 0.3), np.array([1, 0, 0, 1, 0]), np.array([3.0]))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ct.CalibrationBelt(0), "max_degree: got 0"),
+        (lambda: ct.CalibrationBelt(5), "max_degree: got 5, wanted at most 4"),
+        (lambda: ct.CalibrationBelt(3, 1.0), "selection: got 1.0"),
+    ],
+)
+def test_bad_settings(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_bad_input():
+    with pytest.raises(TypeError, match="of 3 classes, wanted binary ones for CalibrationBelt"):
+        ct.CalibrationBelt()(np.full((6, 3), 1 / 3), np.arange(6) % 3)
