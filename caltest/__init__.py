@@ -34,13 +34,22 @@ from caltest import generators
 from caltest.binning import Binning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
-from caltest.classical_tests import CoxTest, ECCETest, HosmerLemeshowTest, LogScoreTest, SpiegelhalterTest
+from caltest.classical_tests import (
+    CoxTest,
+    ECCETest,
+    HosmerLemeshowTest,
+    LogScoreTest,
+    PITTest,
+    QuantileCalibrationTest,
+    SpiegelhalterTest,
+)
 from caltest.datasets import load_digits_predictions
 from caltest.default_test import calibration_test
 from caltest.estimators import (
     ECCE,
     ECE,
     MMCE,
+    PIT,
     SKCE,
     UCME,
     BlockSKCE,
@@ -59,6 +68,7 @@ from caltest.estimators import (
     LowRankSKCE,
     MaxSKCE,
     Omnibus,
+    QuantileCalibration,
     ResidualMean,
     ResidualSpread,
     Spiegelhalter,
@@ -163,6 +173,7 @@ __all__ = [
     "ECE",
     "MMCE",
     "MMD",
+    "PIT",
     "SKCE",
     "UCME",
     "ArconesGineBootstrap",
@@ -246,6 +257,7 @@ __all__ = [
     "Omnibus",
     "OmnibusTest",
     "Ordinal",
+    "PITTest",
     "PearsonNull",
     "PearsonSKCETest",
     "Poisson",
@@ -254,6 +266,8 @@ __all__ = [
     "Predictions",
     "ProductKernel",
     "QuantileBinning",
+    "QuantileCalibration",
+    "QuantileCalibrationTest",
     "QuantileForecast",
     "RationalQuadraticKernel",
     "ResidualMean",

@@ -1,9 +1,9 @@
 """The classical tests: names for estimators with the laws of textbooks."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from caltest.calibration_test import CalibrationTest
-from caltest.estimators import ECCE, CoxCalibration, HosmerLemeshow, LogScoreZ, Spiegelhalter
+from caltest.estimators import ECCE, PIT, CoxCalibration, HosmerLemeshow, LogScoreZ, QuantileCalibration, Spiegelhalter
 from caltest.nulls import TextbookNull
 
 
@@ -65,6 +65,35 @@ class LogScoreTest(CalibrationTest):
 
     def __init__(self) -> None:
         super().__init__(LogScoreZ(), TextbookNull())
+
+
+class PITTest(CalibrationTest):
+    """Test of the uniform law of probability integral transforms, without redraws. See ``PIT``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.PITTest("KS")(ct.Poisson([3.0, 1.0, 8.0]), [2, 0, 30], rng=1).pvalue_kind
+    'exact'
+    """
+
+    def __init__(self, statistic: Literal["KS", "CvM", "AD"] = "KS", rng: Any = None) -> None:
+        super().__init__(PIT(statistic, rng), TextbookNull())
+
+
+class QuantileCalibrationTest(CalibrationTest):
+    """Chi-squared test of the outcomes between predicted quantiles. See ``QuantileCalibration``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> forecast = ct.QuantileForecast([0.25, 0.75], [[0.0, 1.0], [2.0, 3.0], [1.0, 1.5], [0.5, 2.0]])
+    >>> round(ct.QuantileCalibrationTest()(forecast, [-1.0, 2.5, 1.2, 3.0]).statistic, 12)
+    0.0
+    """
+
+    def __init__(self, levels: Any = None) -> None:
+        super().__init__(QuantileCalibration(levels), TextbookNull())
 
 
 class SpiegelhalterTest(CalibrationTest):

@@ -4,7 +4,7 @@ import numpy as np
 
 import caltest as ct
 from caltest.alternatives import alternatives_for
-from caltest.hstatistics.scores import has_scores
+from caltest.hstatistics.scores import has_scores, is_continuous
 from caltest.predictions import FinitePredictions, Sample
 
 N = 23
@@ -217,10 +217,15 @@ def estimators(sample, kernel):
             ct.MMCE(),
             ct.MMCE(unbiased=False),
         ]
+    if is_continuous(sample.predictions.law):
+        made += [ct.PIT("KS"), ct.PIT("CvM"), ct.PIT("AD"), ct.QuantileCalibration()]
+    if isinstance(sample.predictions, ct.QuantileForecast):
+        made += [ct.QuantileCalibration()]
     if isinstance(sample.predictions, (ct.Bernoulli, ct.Categorical)):
         made += [ct.TCal(), ct.TCal(3)]
     if isinstance(sample.predictions, ct.Bernoulli):
         made += [
+            ct.CalibrationBelt(),
             ct.CORPMiscalibration(),
             ct.CORPMiscalibration("log"),
             ct.CoxCalibration(),

@@ -59,7 +59,7 @@ def textbook_pvalues(estimator, make, rng, simulations, redraws=20):
 @pytest.mark.parametrize("name", BINARY)
 def test_monte_carlo_keeps_its_level(name, replications):
     """At most the 99.5 % quantile of a binomial count, over all settings."""
-    simulations, rng = replications(200, 2000), spawn(30, *name.encode())
+    simulations, rng = replications(60, 2000), spawn(30, *name.encode())
     test, pvalues = ct.MonteCarloTest(BINARY[name], 99), []
     for n, concentration in SETTINGS:
         for _ in range(simulations):
@@ -96,3 +96,53 @@ def test_chi_squared_has_its_size_where_many_events_are_expected(replications):
     )
     low, high = band(simulations, 0.05)
     assert low <= np.count_nonzero(pvalues <= 0.05) <= high
+
+
+def normal(rng, n):
+    return ct.Normal(rng.normal(size=n), rng.uniform(0.5, 2.0, n))
+
+
+def poisson(rng, n):
+    return ct.Poisson(rng.gamma(1.0, 3.0, n))
+
+
+@pytest.mark.parametrize("make", [normal, poisson])
+@pytest.mark.parametrize("statistic", ["KS", "CvM", "AD"])
+def test_integral_transforms_have_their_laws(make, statistic, replications):
+    """Within the 99 % band, of counts for numbers v that are drawn anew for each data set."""
+    simulations, rng = replications(300, 10_000), spawn(34, *make.__name__.encode(), *statistic.encode())
+    pvalues = np.empty(simulations)
+    for i in range(simulations):
+        predictions = make(rng, 20)
+        pvalues[i] = ct.PITTest(statistic, rng)(predictions, predictions.sample(rng)).pvalue
+    for alpha in LEVELS:
+        low, high = band(simulations, alpha)
+        assert low <= np.count_nonzero(pvalues <= alpha) <= high
+
+
+CONTINUOUS = {
+    "KS": (ct.PIT("KS", rng=1), normal),
+    "AD of counts": (ct.PIT("AD", rng=1), poisson),
+    "quantiles": (ct.QuantileCalibration([0.05, 0.5, 0.95]), normal),
+}
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_monte_carlo_of_numbers_keeps_its_level(name, replications):
+    """The same numbers v for observed and redrawn counts of all data sets do no harm."""
+    simulations, rng = replications(200, 4000), spawn(35, *name.encode())
+    (estimator, make), pvalues = CONTINUOUS[name], np.empty(simulations)
+    test = ct.MonteCarloTest(estimator, 99)
+    for i in range(simulations):
+        predictions = make(rng, 30)
+        pvalues[i] = test(predictions, predictions.sample(rng), rng=rng).pvalue
+    for alpha in LEVELS:
+        assert np.count_nonzero(pvalues <= alpha) <= stats.binom.ppf(0.995, simulations, alpha)
+
+
+def test_chi_squared_of_quantiles_has_its_size(replications):
+    simulations = replications(2000, 20_000)
+    pvalues = textbook_pvalues(ct.QuantileCalibration(), lambda rng: normal(rng, 100), spawn(36), simulations)
+    for alpha in LEVELS:
+        low, high = band(simulations, alpha)
+        assert low <= np.count_nonzero(pvalues <= alpha) <= high

@@ -5,11 +5,14 @@ from caltest.estimators.classical.corp import CORPMiscalibration
 from caltest.estimators.classical.cox import CoxCalibration, CoxCalibrationResult, cox_calibration
 from caltest.estimators.classical.ecce import ECCE
 from caltest.estimators.classical.hosmer_lemeshow import HosmerLemeshow
+from caltest.estimators.classical.pit import PIT
+from caltest.estimators.classical.quantile_calibration import QuantileCalibration
 from caltest.estimators.classical.score_z import LogScoreZ, Spiegelhalter
 from caltest.estimators.classical.t_cal import TCal
 
 __all__ = [
     "ECCE",
+    "PIT",
     "Belt",
     "CORPMiscalibration",
     "CalibrationBelt",
@@ -17,6 +20,7 @@ __all__ = [
     "CoxCalibrationResult",
     "HosmerLemeshow",
     "LogScoreZ",
+    "QuantileCalibration",
     "Spiegelhalter",
     "TCal",
     "belt",

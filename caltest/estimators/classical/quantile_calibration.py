@@ -1,0 +1,130 @@
+"""How often outcomes lie between predicted quantiles."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from caltest._types import Array, FloatArray, IntArray
+from caltest._validation import at_least, levels
+from caltest.estimators.base import RedrawnEstimator
+from caltest.estimators.classical.base import in_parts
+from caltest.estimators.classical.pit import check_continuous
+from caltest.estimators.textbook import TextbookTail
+from caltest.predictions import Predictions, QuantileForecast, Sample
+from caltest.result import PValueKind
+
+EXPECTED = 2.0
+"""Expected numbers below which the chi-squared law is rough."""
+
+
+@dataclass(frozen=True)
+class QuantileCalibration(RedrawnEstimator):
+    """``sum_j (N_j - n w_j)**2 / (n w_j)`` over the intervals between predicted quantiles.
+
+    N_j is the number of outcomes above the quantile at level l_j and not above that at l_{j+1}, with
+    ``w_j = l_{j+1} - l_j``, l_0 = 0 and l_{K+1} = 1.
+
+    Parameters
+    ----------
+    levels
+        Increasing numbers l_1 < ... < l_K between 0 and 1. Default: 0.1, 0.2, ..., 0.9, and for ``QuantileForecast``
+        its own levels, of which others can only be a part.
+
+    Raises
+    ------
+    ValueError
+        For other levels, or predictions without any spread.
+    TypeError
+        For predictions that are neither ``QuantileForecast`` nor continuous distributions of a number.
+
+    Notes
+    -----
+    ``MonteCarloTest(QuantileCalibration())`` is exact. ``QuantileCalibrationTest()`` takes the chi-squared law with K
+    degrees of freedom; its results have a note if less than 2 outcomes are expected in an interval. Blind to errors
+    that cancel across predictions, and to those inside of intervals. Time O(n K), for each redraw too.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
+    >>> ct.QuantileCalibrationTest([0.25, 0.5, 0.75])(ct.Normal(p.mean, p.scale), y).df
+    (3.0,)
+    """
+
+    levels: Any = None
+
+    textbook_statistic = "chi-squared if calibrated"
+    textbook_kind: ClassVar[PValueKind] = "asymptotic"
+
+    def __post_init__(self) -> None:
+        if self.levels is None:
+            return
+        values = np.atleast_1d(levels("levels", self.levels))
+        if values.ndim != 1 or values.size == 0 or (np.diff(values) <= 0.0).any():
+            raise ValueError(f"levels: got {self.levels!r}, wanted increasing numbers between 0 and 1")
+        object.__setattr__(self, "levels", tuple(values.tolist()))
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise for no predictions, and unless their quantiles are known at the levels."""
+        at_least(len(predictions), 1, "QuantileCalibration")
+        if not isinstance(predictions.law, QuantileForecast):
+            check_continuous(predictions)
+        elif not np.isin(self._levels(predictions), predictions.law.levels).all():
+            raise ValueError(
+                f"levels: got {list(self.levels)}, wanted some of those of the forecast, "
+                f"{predictions.law.levels.tolist()}"
+            )
+
+    def _levels(self, predictions: Predictions) -> FloatArray:
+        if self.levels is not None:
+            return np.array(self.levels)
+        if isinstance(predictions.law, QuantileForecast):
+            return predictions.law.levels
+        return np.arange(1, 10) / 10.0
+
+    def _expected(self, predictions: Predictions) -> FloatArray:
+        """Expected numbers of outcomes in the intervals, (K + 1,)."""
+        edges = np.concatenate([[0.0], self._levels(predictions), [1.0]])
+        return np.asarray(len(predictions) * np.diff(edges))
+
+    def _intervals(self, predictions: Predictions, targets: Array) -> IntArray:
+        """The number of quantiles below each target, of the shape of the targets."""
+        law, chosen = predictions.law, self._levels(predictions)
+        if isinstance(law, QuantileForecast):
+            below = np.concatenate([[0], np.cumsum(np.isin(law.levels, chosen))])
+            return np.asarray(below[targets])
+        return np.searchsorted(chosen, law.cdf(targets), side="left")
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Estimates for many targets (B, n)."""
+        expected = self._expected(predictions)
+
+        def of(some: Array) -> FloatArray:
+            intervals = self._intervals(predictions, some)
+            counts = np.stack([np.count_nonzero(intervals == j, axis=1) for j in range(expected.size)], axis=1)
+            return np.asarray(np.square(counts - expected) @ (1.0 / expected))
+
+        return in_parts(of, targets)
+
+    def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
+        """The chi-squared tail."""
+        from scipy.special import chdtrc
+
+        expected = self._expected(sample.predictions)
+        df, least = expected.size - 1, float(expected.min())
+        notes = (few_expected(least),) if least < EXPECTED else ()
+        return TextbookTail(estimate, float(chdtrc(df, estimate)), (float(df),), notes)
+
+    def describe(self, predictions: Predictions) -> str:
+        """What is estimated, in one line."""
+        return f"chi-squared distance of the outcomes between {self._levels(predictions).size} predicted quantiles"
+
+
+def few_expected(least: float) -> str:
+    """What readers should know where few outcomes are expected in an interval."""
+    return (
+        f"only {least:.2g} outcomes are expected in an interval, where the chi-squared law is rough: in simulations it "
+        "rejected up to 18 % of calibrated predictions at the 5 % level and 10 % at the 1 % level; "
+        "MonteCarloTest(QuantileCalibration(levels)) is exact"
+    )

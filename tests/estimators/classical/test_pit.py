@@ -1,0 +1,114 @@
+"""Distances of integral transforms from the uniform distribution against scipy."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest.estimators.classical.pit import anderson_darling_tail, cramer_von_mises_tail
+
+RNG = np.random.default_rng(1)
+NORMAL = ct.Normal(RNG.normal(size=40), RNG.uniform(0.5, 2.0, 40))
+Y = NORMAL.mean + 1.3 * RNG.normal(size=40)
+U = stats.norm.cdf((Y - NORMAL.mean) / NORMAL.scale)
+STATISTICS = ("KS", "CvM", "AD")
+statistics = pytest.mark.parametrize("statistic", STATISTICS)
+
+
+def by_hand(u, statistic):
+    u, n = sorted(u), len(u)
+    if statistic == "KS":
+        return max(max((i + 1) / n - u[i], u[i] - i / n) for i in range(n))
+    if statistic == "CvM":
+        return 1 / (12 * n) + sum((u[i] - (2 * i + 1) / (2 * n)) ** 2 for i in range(n))
+    return -n - sum((2 * i + 1) / n * (np.log(u[i]) + np.log(1 - u[n - 1 - i])) for i in range(n))
+
+
+@statistics
+def test_definition(statistic):
+    redraws = NORMAL.sample(2, 7)
+    u = stats.norm.cdf((redraws - NORMAL.mean) / NORMAL.scale)
+    expected = [by_hand(row, statistic) for row in u]
+    assert ct.PIT(statistic).estimates(NORMAL, redraws) == pytest.approx(expected, rel=1e-9)
+    assert ct.PIT(statistic)(NORMAL, Y) == pytest.approx(by_hand(U, statistic), rel=1e-10)
+    assert ct.PIT(statistic)(*ct.pit_values(NORMAL, Y)) == pytest.approx(by_hand(U, statistic), rel=1e-10)
+
+
+def test_agrees_with_scipy():
+    kolmogorov, cramer = stats.kstest(U, "uniform", method="exact"), stats.cramervonmises(U, "uniform")
+    result = ct.PITTest("KS")(NORMAL, Y)
+    assert (result.statistic, result.pvalue) == pytest.approx((kolmogorov.statistic, kolmogorov.pvalue), rel=1e-10)
+    assert result.pvalue_kind == "exact"
+    result = ct.PITTest("CvM")(NORMAL, Y)
+    assert (result.statistic, result.pvalue) == pytest.approx((cramer.statistic, cramer.pvalue), rel=1e-9)
+    assert result.pvalue_kind == "asymptotic"
+
+
+def test_limit_laws_have_the_published_quantiles():
+    """Anderson and Darling 1954: 1.933, 2.492 and 3.857; 3.878 by Marsaglia and Marsaglia 2004 for the last."""
+    for x, tail in ((1.933, 0.1), (2.492, 0.05), (3.878, 0.01)):
+        assert anderson_darling_tail(x) == pytest.approx(tail, rel=2e-3)
+    for x, tail in ((0.34730, 0.1), (0.46136, 0.05), (0.74346, 0.01)):
+        assert cramer_von_mises_tail(x) == pytest.approx(tail, rel=1e-4)
+
+
+def test_small_pvalues_keep_their_digits():
+    far = NORMAL.mean + 5.0 * NORMAL.scale
+    for statistic in STATISTICS:
+        assert 0.0 < ct.PITTest(statistic)(NORMAL, far).pvalue < 1e-12
+    # Largest values of 1/(12 n) + sum (u - (2 i - 1)/(2 n))**2 are n/3; the limit law is used.
+    assert ct.PITTest("CvM")(NORMAL, far).pvalue == pytest.approx(cramer_von_mises_tail(40 / 3), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "predictions", [ct.Poisson(RNG.gamma(2.0, 2.0, 50)), ct.NegativeBinomial(RNG.gamma(2.0, 2.0, 50), 0.4)]
+)
+def test_counts_are_randomised(predictions):
+    y = predictions.sample(3)
+    if isinstance(predictions, ct.Poisson):
+        law = stats.poisson(predictions.rate)
+    else:
+        law = stats.nbinom(predictions.size, predictions.probability)
+    u = law.cdf(y - 1) + np.random.default_rng(7).random(50) * law.pmf(y)
+    assert ct.PIT("KS", rng=7)(predictions, y) == pytest.approx(by_hand(u, "KS"), rel=1e-10)
+    estimator = ct.PIT("AD", rng=7)
+    redraws = predictions.sample(4, 6)
+    assert estimator.estimates(predictions, redraws) == pytest.approx(
+        [estimator(predictions, one) for one in redraws], rel=1e-12
+    )
+    assert ct.MonteCarloTest(estimator, 19)(predictions, y, rng=1).pvalue_kind == "exact"
+    assert "randomised" in ct.PITTest()(predictions, y).estimator
+    assert ct.PIT("KS").rng != ct.PIT("KS").rng
+
+
+def test_far_outcomes_are_finite():
+    assert np.isfinite(ct.PIT("AD")(NORMAL, NORMAL.mean + 1e6))
+    assert 0.0 < ct.PITTest("KS")(NORMAL.take(slice(0, 2)), [1e6, 1e6]).pvalue < 1e-30
+
+
+def test_one_observation():
+    one = ct.Normal([0.0], 1.0)
+    assert ct.PITTest("KS")(one, [stats.norm.ppf(0.9)]).pvalue == pytest.approx(0.2)
+    for statistic in ("CvM", "AD"):
+        assert 0.0 < ct.PITTest(statistic)(one, [0.3]).pvalue <= 1.0
+
+
+def test_note_of_few_observations():
+    few = NORMAL.take(slice(0, 5))
+    assert "only 5 observations" in ct.PITTest("AD")(few, Y[:5]).notes[0]
+    assert not ct.PITTest("AD")(NORMAL, Y).notes
+    assert not ct.PITTest("KS")(few, Y[:5]).notes
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match='statistic: got \'Kuiper\', wanted "KS", "CvM" or "AD"'):
+        ct.PIT("Kuiper")
+    with pytest.raises(ValueError, match="scale: got 0"):
+        ct.PIT()(ct.Normal([0.0, 1.0], [0.0, 1.0]), [0.0, 1.0])
+    for predictions, y in (
+        (ct.Bernoulli([0.3]), [1]),
+        (ct.Ensemble([[0.0, 1.0]]), [0.5]),
+        (ct.MvNormal([[0.0, 1.0]], [1.0]), [[0.0, 1.0]]),
+    ):
+        with pytest.raises(TypeError, match="which are not continuous distributions of a real target"):
+            ct.PIT()(predictions, y)
