@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._validation import switch, whole_number
-from caltest.plots._axes import COLOURS, MARKERS, axes_of
+from caltest.plots._axes import COLOURS, DARK, MARKERS, axes_of
 from caltest.risk import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
 
 if TYPE_CHECKING:

@@ -59,7 +59,7 @@ def textbook_pvalues(estimator, make, rng, simulations, redraws=20):
 @pytest.mark.parametrize("name", BINARY)
 def test_monte_carlo_keeps_its_level(name, replications):
     """At most the 99.5 % quantile of a binomial count, over all settings."""
-    simulations, rng = replications(60, 2000), spawn(30, *name.encode())
+    simulations, rng = replications(60, 600), spawn(30, *name.encode())
     test, pvalues = ct.MonteCarloTest(BINARY[name], 99), []
     for n, concentration in SETTINGS:
         for _ in range(simulations):

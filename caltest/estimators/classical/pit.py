@@ -133,7 +133,7 @@ class PIT(RedrawnEstimator):
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
-        how = "randomised " if isinstance(predictions.law, CountPredictions) else ""
+        how = f"randomised (rng={self.rng}) " if isinstance(predictions.law, CountPredictions) else ""
         return f"{NAMES[self.statistic]} distance of {how}integral transforms from the uniform distribution"
 
 

@@ -45,6 +45,7 @@ def test_quantile_forecasts_are_as_their_distributions():
     one = ct.QuantileForecast([0.5], [[0.0], [0.0]])
     assert ct.QuantileCalibration()(one, [0.0, 0.0]) == pytest.approx(2.0)
     assert ct.QuantileCalibration()(one, [0.0, 1e-9]) == 0.0
+    assert ct.QuantileCalibration([0.5])(ct.Normal([0.0, 0.0], 1.0), [0.0, 1.0]) == 0.0
     with pytest.raises(ValueError, match=r"levels: got \[0.3\], wanted some of those of the forecast"):
         ct.QuantileCalibration([0.3])(forecast, Y)
 
