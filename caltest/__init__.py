@@ -36,20 +36,9 @@ s_p: score, KCCSD                     ``Unnormalised``              ``caltest.pr
 """
 
 from caltest import generators
-from caltest._effect_size import EffectSize
 from caltest.binning import Binning, EdgeBinning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
-from caltest.citations import bibtex
-from caltest.classical_tests import (
-    CoxTest,
-    ECCETest,
-    HosmerLemeshowTest,
-    LogScoreTest,
-    PITTest,
-    QuantileCalibrationTest,
-    SpiegelhalterTest,
-)
 from caltest.comparisons import ComparedModel, ModelComparison, PairedSKCETest, compare_classes, compare_models
 from caltest.datasets import load_digits_predictions
 from caltest.decompositions import ConfidenceErrors, ScoreDecomposition, confidence_errors, score_decomposition
@@ -94,7 +83,6 @@ from caltest.estimators import (
     cox_calibration,
     one_per_cluster,
 )
-from caltest.group_result import GroupCalibrationTestResult, GroupResult
 from caltest.group_test import GroupCalibrationTest, calibration_by_group
 from caltest.intervals import binned_error_interval, distribution_free_interval, skce_interval
 from caltest.kernels import (
@@ -119,8 +107,16 @@ from caltest.kernels import (
     Wasserstein,
     Wasserstein1,
 )
-from caltest.margin_tests import BinnedEquivalenceTest, EquivalenceTest, ToleranceTest
-from caltest.named_tests import (
+from caltest.named_tests.classical import (
+    CoxTest,
+    ECCETest,
+    HosmerLemeshowTest,
+    LogScoreTest,
+    PITTest,
+    QuantileCalibrationTest,
+    SpiegelhalterTest,
+)
+from caltest.named_tests.kernels import (
     AsymptoticBlockSKCETest,
     AsymptoticCMETest,
     AsymptoticSKCETest,
@@ -141,6 +137,7 @@ from caltest.named_tests import (
     SpectralSKCETest,
     StudentisedCrossSKCETest,
 )
+from caltest.named_tests.margins import BinnedEquivalenceTest, EquivalenceTest, ToleranceTest
 from caltest.noise_floor import NoiseFloor, noise_floor
 from caltest.nulls import (
     ArconesGineBootstrap,
@@ -194,7 +191,10 @@ from caltest.predictions import (
     standardised_residuals,
     top_label,
 )
-from caltest.result import CalibrationTestResult, ComponentResult, ConfidenceInterval
+from caltest.results.citations import bibtex
+from caltest.results.effect_size import EffectSize
+from caltest.results.group_result import GroupCalibrationTestResult, GroupResult
+from caltest.results.result import CalibrationTestResult, ComponentResult, ConfidenceInterval
 from caltest.risk import (
     BinnedErrorFunction,
     CalibrationErrorEstimate,

@@ -8,7 +8,7 @@ from caltest._numerics import seed_of
 from caltest.estimators import Accumulator
 from caltest.nulls import SummableNull
 from caltest.predictions import Sample
-from caltest.result import CalibrationTestResult
+from caltest.results.result import CalibrationTestResult
 
 if TYPE_CHECKING:
     from caltest.calibration_test import CalibrationTest

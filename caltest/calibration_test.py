@@ -15,7 +15,7 @@ from caltest.estimators import Estimator
 from caltest.estimators.base import some_predictions
 from caltest.nulls import Null, Outcome
 from caltest.predictions import Predictions, Sample, as_sample
-from caltest.result import CalibrationTestResult
+from caltest.results.result import CalibrationTestResult
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class CalibrationTest:
 
     @property
     def citations(self) -> tuple[str, ...]:
-        """Sources of the estimator and the null, keys of ``caltest.citations.ENTRIES``."""
+        """Sources of the estimator and the null, keys of ``caltest.results.citations.ENTRIES``."""
         return tuple(sorted({*self.estimator.citations, *self.null.citations}))
 
     def __call__(

@@ -10,9 +10,9 @@ from caltest._validation import at_least, switch
 from caltest.estimators import SKCE
 from caltest.estimators.base import median_notes
 from caltest.kernels import PairKernel, ProductKernel, RadialKernel
-from caltest.named_tests import MonteCarloTest, OmnibusTest
+from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
 from caltest.predictions import Predictions, ZeroBandwidth, as_sample
-from caltest.result import CalibrationTestResult
+from caltest.results.result import CalibrationTestResult
 
 
 def calibration_test(

@@ -14,10 +14,10 @@ from caltest.alternatives import alternatives_for
 from caltest.default_test import default_kernel
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus
 from caltest.estimators.findings import marginal_finding
-from caltest.group_result import GroupCalibrationTestResult, GroupResult
 from caltest.kernels import PairKernel
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Sample, as_sample
+from caltest.results.group_result import GroupCalibrationTestResult, GroupResult
 
 
 class GroupCalibrationTest:

@@ -7,28 +7,18 @@ import caltest
 
 PACKAGE = Path(caltest.__file__).parent
 BASICS = ["_types", "_chunks", "_arrays", "_jit", "_numerics", "_progress", "_threads", "_jobs"]
-LAWS = ["_pearson", "_tails", "_brownian"]
-TESTS = [
-    "calibration_test",
-    "calibration_accumulator",
-    "named_tests",
-    "classical_tests",
-    "margin_tests",
-    "default_test",
-]
 LAYERS = [
-    [*BASICS, *LAWS],
+    [*BASICS, "_laws"],
     ["_loops"],
     ["_validation", "_groups"],
-    ["_questions", "_effect_size", "_sentences", "_report", "citations"],
-    ["result", "group_result"],
+    ["results"],
     ["kernels"],
     ["predictions"],
     ["hstatistics", "alternatives", "binning", "datasets"],
     ["estimators"],
     ["decompositions"],
     ["nulls", "risk"],
-    [*TESTS, "group_test", "noise_floor"],
+    ["calibration_test", "calibration_accumulator", "named_tests", "default_test", "group_test", "noise_floor"],
     ["generators", "_tables", "intervals", "sequential", "comparisons"],
     ["studies"],
     ["plots"],

@@ -4,8 +4,8 @@ import argparse
 from typing import Any
 
 import caltest as ct
-from caltest._report import format_pvalue
 from caltest.cli.options import command, seed
+from caltest.results.report import format_pvalue
 
 
 def add_to(commands: Any) -> None:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from caltest._report import format_pvalue
 from caltest._tables import read_sample
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared
 from caltest.cli.options import add_fail, add_shared, command, outcomes_help, predictions_help, show
 from caltest.comparisons.formats import Table
-from caltest.result import CalibrationTestResult
+from caltest.results.report import format_pvalue
+from caltest.results.result import CalibrationTestResult
 
 
 def add_to(commands: Any) -> None:

@@ -5,7 +5,6 @@ from math import sqrt
 
 from numpy.linalg import norm
 
-from caltest._effect_size import EffectSize
 from caltest._numerics import check_finite
 from caltest._types import ArrayLike
 from caltest.comparisons.shared_kernel import shared_kernel
@@ -14,7 +13,8 @@ from caltest.hstatistics.jackknife import jackknife, row_sums
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import as_sample
-from caltest.result import CalibrationTestResult
+from caltest.results.effect_size import EffectSize
+from caltest.results.result import CalibrationTestResult
 
 
 @dataclass(frozen=True)

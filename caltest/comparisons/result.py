@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from caltest._report import format_pvalue
-from caltest._sentences import listed, pvalue_phrase
 from caltest._validation import fraction
-from caltest.citations import entries
 from caltest.comparisons.formats import Table, aligned, latex, markdown
-from caltest.result import ConfidenceInterval
+from caltest.results.citations import entries
+from caltest.results.report import format_pvalue
+from caltest.results.result import ConfidenceInterval
+from caltest.results.sentences import listed, pvalue_phrase
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from caltest.estimators import SKCE, Estimator
 from caltest.hstatistics.jackknife import jackknife, row_sums
 from caltest.intervals.jackknife import jackknife_interval
 from caltest.kernels import PairKernel, ProductKernel
-from caltest.named_tests import MonteCarloTest, OmnibusTest
+from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
 from caltest.noise_floor import NoiseFloor, noise_floor
 from caltest.predictions import Sample
-from caltest.result import CalibrationTestResult, ConfidenceInterval
+from caltest.results.result import CalibrationTestResult, ConfidenceInterval
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,16 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from caltest._chunks import accumulate, are_chunks, evenly_spaced_rows
-from caltest._effect_size import EffectSize, share_of_largest
 from caltest._numerics import check_finite
 from caltest._progress import progress_bars
-from caltest._report import ASSUMPTIONS
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import switch
 from caltest.hstatistics.bound import h_bound
 from caltest.kernels import PairKernel
 from caltest.predictions import MEDIAN_OF, Predictions, Sample, as_predictions, as_sample
 from caltest.predictions.base import Unbounded
+from caltest.results.effect_size import EffectSize, share_of_largest
+from caltest.results.report import ASSUMPTIONS
 
 
 class Estimator(ABC):
@@ -29,7 +29,7 @@ class Estimator(ABC):
     """Whether small values speak against calibration as large ones do; the mean is then 0 if calibrated."""
 
     citations: ClassVar[tuple[str, ...]] = ()
-    """Sources, keys of ``caltest.citations.ENTRIES``."""
+    """Sources, keys of ``caltest.results.citations.ENTRIES``."""
 
     effect_unit: ClassVar[str] = "estimate above its mean if calibrated"
     """What ``effect_size`` is, unless the estimator has one of its own."""

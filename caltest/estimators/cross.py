@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._effect_size import EffectSize
 from caltest._numerics import ranges, seed_of
 from caltest._threads import threaded
 from caltest._types import FloatArray, IntArray
@@ -15,6 +14,7 @@ from caltest.hstatistics.tiles import Place, tiles_of
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.results.effect_size import EffectSize
 
 ROWS, COLUMNS = 256, 2048
 """Shape of the tiles of h."""

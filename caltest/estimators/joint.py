@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from caltest._pearson import pearson3_exponents
+from caltest._laws.pearson import pearson3_exponents
 from caltest._types import Array, FloatArray
 from caltest.estimators.base import Estimator
 from caltest.predictions import Predictions, Sample
-from caltest.result import ComponentResult
+from caltest.results.result import ComponentResult
 
 
 class JointEstimator(Estimator):

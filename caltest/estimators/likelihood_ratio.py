@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.alternatives import Alternatives, alternatives_for
 from caltest.estimators.base import RedrawnEstimator
 from caltest.predictions import Predictions
+from caltest.results.effect_size import EffectSize
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._effect_size import EffectSize
 from caltest._numerics import seed_of
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
@@ -16,6 +15,7 @@ from caltest.hstatistics.labels import root_of
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.results.effect_size import EffectSize
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from typing import Self
 
 import numpy as np
 
-from caltest._effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, positive_number
 from caltest.estimators.base import kernel_notes, share_of_bound
@@ -16,6 +15,7 @@ from caltest.hstatistics.redraws import redrawn_means
 from caltest.kernels import ProductKernel, RadialKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions
+from caltest.results.effect_size import EffectSize
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 

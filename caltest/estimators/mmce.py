@@ -5,7 +5,6 @@ from typing import Self
 
 import numpy as np
 
-from caltest._effect_size import EffectSize, share_of_largest
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch
 from caltest.estimators.base import Estimator, median_notes
@@ -18,6 +17,7 @@ from caltest.predictions import (
     Sample,
     reduce_to_top_label,
 )
+from caltest.results.effect_size import EffectSize, share_of_largest
 
 
 @dataclass(frozen=True)

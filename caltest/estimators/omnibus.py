@@ -5,7 +5,6 @@ from typing import Self
 
 import numpy as np
 
-from caltest._effect_size import EffectSize
 from caltest._numerics import ranges, resampling_pvalue
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
@@ -17,7 +16,8 @@ from caltest.hstatistics.pairs import mean_of_pairs
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
-from caltest.result import ComponentResult
+from caltest.results.effect_size import EffectSize
+from caltest.results.result import ComponentResult
 
 ALL_PAIRS = 20_000
 """Predictions up to which the estimate that is reported is that of all pairs."""

@@ -6,13 +6,13 @@ from math import sqrt
 
 import numpy as np
 
-from caltest._effect_size import EffectSize
 from caltest._loops.redraws import gathered_sums
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.hstatistics.scores import has_scores, scores_of
 from caltest.predictions import FinitePredictions, Predictions
+from caltest.results.effect_size import EffectSize
 
 SMALLEST = 5e-324
 """Probabilities of 0 count as this in logarithms."""

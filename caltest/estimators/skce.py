@@ -6,7 +6,6 @@ from typing import Self
 
 import numpy as np
 
-from caltest._effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.accumulator import EstimateAccumulator
@@ -18,6 +17,7 @@ from caltest.hstatistics.redraws import redrawn_block_means, redrawn_means
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions, Sample
+from caltest.results.effect_size import EffectSize
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from caltest.predictions import Sample
-from caltest.result import PValueKind
+from caltest.results.result import PValueKind
 
 
 @dataclass(frozen=True)

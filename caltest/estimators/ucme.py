@@ -7,7 +7,6 @@ from typing import Self
 
 import numpy as np
 
-from caltest._effect_size import EffectSize
 from caltest._numerics import check_memory
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least
@@ -17,6 +16,7 @@ from caltest.hstatistics.redraws import redrawn_deviation_means
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions, Sample, as_sample
+from caltest.results.effect_size import EffectSize
 
 
 @dataclass(frozen=True, eq=False)

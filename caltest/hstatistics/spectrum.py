@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from caltest._laws.tails import ChiSquaredSum
 from caltest._numerics import check_memory, ranges
-from caltest._tails import ChiSquaredSum
 from caltest._threads import threaded
 from caltest._types import FloatArray
 from caltest.hstatistics.labels import root_of

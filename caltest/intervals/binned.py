@@ -11,7 +11,7 @@ from caltest.binning import Binning, QuantileBinning
 from caltest.estimators.ece import bins_of, checked_binning, finite_predictions
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.predictions import FinitePredictions, as_sample
-from caltest.result import ConfidenceInterval
+from caltest.results.result import ConfidenceInterval
 
 NORMAL = "debiased bins, normal limit"
 

@@ -8,7 +8,7 @@ from caltest.estimators import SKCE, BlockSKCE
 from caltest.hstatistics.bound import h_bound
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.predictions import as_sample
-from caltest.result import ConfidenceInterval
+from caltest.results.result import ConfidenceInterval
 
 
 def distribution_free_interval(

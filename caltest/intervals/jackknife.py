@@ -9,7 +9,7 @@ from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Sample, as_sample
-from caltest.result import JACKKNIFE, ConfidenceInterval
+from caltest.results.result import JACKKNIFE, ConfidenceInterval
 
 
 def skce_interval(

@@ -11,7 +11,7 @@ from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, UStatistic
 from caltest.predictions import FinitePredictions, Predictions, Sample
-from caltest.result import ComponentResult, PValueKind
+from caltest.results.result import ComponentResult, PValueKind
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Null(ABC):
     statistic_name: ClassVar[str]
     uses_random_numbers: ClassVar[bool] = False
     citations: ClassVar[tuple[str, ...]] = ()
-    """Sources, keys of ``caltest.citations.ENTRIES``."""
+    """Sources, keys of ``caltest.results.citations.ENTRIES``."""
     question: ClassVar[str] = "calibration"
-    """What is tested, a key of ``caltest._questions.QUESTIONS``."""
+    """What is tested, a key of ``caltest.results.questions.QUESTIONS``."""
 
     allows_clusters: ClassVar[bool] = False
     """Whether p-values are right for outcomes that depend on each other within clusters."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._tails import TAILS, Tail, tail_probability
+from caltest._laws.tails import TAILS, Tail, tail_probability
 from caltest.estimators import Estimator, LowRankSKCE, UStatistic
 from caltest.hstatistics.spectrum import conditional_spectrum, spectrum
 from caltest.nulls.base import Outcome, require_finite

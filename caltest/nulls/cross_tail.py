@@ -6,7 +6,7 @@ from math import exp, inf, sqrt
 
 import numpy as np
 
-from caltest._tails import crossing, tail_at_saddlepoint
+from caltest._laws.tails import crossing, tail_at_saddlepoint
 from caltest._types import FloatArray
 from caltest.estimators import CrossSKCE, Estimator, OutcomeTerms
 from caltest.nulls.base import Null, Outcome, require_finite

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._tails import ChiSquaredSum, satterthwaite_tail
+from caltest._laws.tails import ChiSquaredSum, satterthwaite_tail
 from caltest.estimators import Estimator, UStatistic
 from caltest.hstatistics.spectrum import h_square_sums
 from caltest.nulls.base import Null, Outcome

@@ -5,7 +5,7 @@ from math import sqrt
 
 import numpy as np
 
-from caltest._pearson import pearson3_tail
+from caltest._laws.pearson import pearson3_tail
 from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import SKCE, Estimator

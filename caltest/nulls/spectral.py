@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._tails import TAILS, Tail, tail_probability
+from caltest._laws.tails import TAILS, Tail, tail_probability
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, UStatistic
 from caltest.hstatistics.spectrum import h_matrix, spectrum

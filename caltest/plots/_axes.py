@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._validation import fraction, whole_number
-from caltest.result import CalibrationTestResult, format_pvalue
+from caltest.results.result import CalibrationTestResult, format_pvalue
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

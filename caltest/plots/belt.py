@@ -9,11 +9,11 @@ from caltest._types import ArrayLike, FloatArray
 from caltest._validation import fraction
 from caltest.estimators import CalibrationBelt
 from caltest.estimators.classical import Belt, belt
-from caltest.named_tests import MonteCarloTest
+from caltest.named_tests.kernels import MonteCarloTest
 from caltest.plots._axes import DARK, INSIDE, axes_of
 from caltest.plots._binary import binary_of, draw_histogram, label_axes
 from caltest.predictions import Sample, as_sample
-from caltest.result import format_pvalue
+from caltest.results.result import format_pvalue
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,7 +15,7 @@ from caltest.binning import Binning, UniformBinning
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, rank_of_ends, title_of
 from caltest.plots._binary import binary_of, draw_histogram, label_axes
 from caltest.predictions import Bernoulli, as_sample
-from caltest.result import CalibrationTestResult
+from caltest.results.result import CalibrationTestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

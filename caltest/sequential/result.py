@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from caltest._report import KINDS, format_pvalue
 from caltest._types import Array, FloatArray
 from caltest._validation import fraction
-from caltest.result import PValueKind
+from caltest.results.report import KINDS, format_pvalue
+from caltest.results.result import PValueKind
 
 ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"
 """What no test can check."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._types import FloatArray
 from caltest._validation import fraction
-from caltest.result import ConfidenceInterval
+from caltest.results.result import ConfidenceInterval
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,7 +5,7 @@ from typing import Any
 
 from caltest._progress import progress_bars
 from caltest._validation import fraction, switch, whole_number
-from caltest.result import ConfidenceInterval
+from caltest.results.result import ConfidenceInterval
 from caltest.studies.result import PowerResult
 from caltest.studies.search import Search
 from caltest.studies.settings import (

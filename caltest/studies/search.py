@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest.result import ConfidenceInterval
+from caltest.results.result import ConfidenceInterval
 from caltest.studies.power import power_result
 from caltest.studies.probit import Crossing, fitted_size
 from caltest.studies.result import PowerResult

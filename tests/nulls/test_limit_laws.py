@@ -9,7 +9,7 @@ from samples import TV, W2, samples
 from scipy import stats
 
 import caltest as ct
-from caltest._tails import ChiSquaredSum, tail_probability
+from caltest._laws.tails import ChiSquaredSum, tail_probability
 from caltest.hstatistics import spectrum as hspectrum
 from caltest.hstatistics.tiles import h_tile
 from caltest.predictions import FinitePredictions, Sample

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest._pearson import pearson3_tail
+from caltest._laws.pearson import pearson3_tail
 from caltest.kernels import ProductKernel
 from caltest.nulls.pearson import probability_of
 from caltest.predictions import Sample

@@ -13,7 +13,7 @@ from caltest.estimators.classical.base import BinaryStatistic, probability_of_on
 from caltest.estimators.classical.logistic import LogOdds
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import Predictions, Sample, as_sample
-from caltest.result import ConfidenceInterval, PValueKind, format_pvalue
+from caltest.results.result import ConfidenceInterval, PValueKind, format_pvalue
 
 INFORMATION = 10.0
 """Sums of p (1 - p) below which the chi-squared law is rough."""

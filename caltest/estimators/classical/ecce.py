@@ -6,12 +6,12 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from caltest._brownian import absolute_maximum_tail, range_tail
+from caltest._laws.brownian import absolute_maximum_tail, range_tail
 from caltest._types import Array, FloatArray
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import Predictions, Sample
-from caltest.result import PValueKind
+from caltest.results.result import PValueKind
 
 Kind = Literal["MAD", "R"]
 

@@ -12,7 +12,7 @@ from caltest.binning import QuantileBinning
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import Predictions, Sample
-from caltest.result import PValueKind
+from caltest.results.result import PValueKind
 
 EXPECTED = 5.0
 """Groups in which less events or non-events are expected make the chi-squared law doubtful."""

@@ -6,8 +6,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from caltest._laws.tails import ChiSquaredSum, tail_probability
 from caltest._numerics import seed_of
-from caltest._tails import ChiSquaredSum, tail_probability
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
@@ -16,7 +16,7 @@ from caltest.estimators.textbook import TextbookTail
 from caltest.hstatistics.scores import FARTHEST
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.counts import CountPredictions
-from caltest.result import PValueKind
+from caltest.results.result import PValueKind
 
 Statistic = Literal["KS", "CvM", "AD"]
 

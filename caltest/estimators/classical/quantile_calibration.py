@@ -12,7 +12,7 @@ from caltest.estimators.classical.base import in_parts
 from caltest.estimators.classical.pit import check_continuous
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import Predictions, QuantileForecast, Sample
-from caltest.result import PValueKind
+from caltest.results.result import PValueKind
 
 EXPECTED = 2.0
 """Expected numbers below which the chi-squared law is rough."""

@@ -11,7 +11,7 @@ from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ExcessScore
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import FinitePredictions, Predictions, Sample
-from caltest.result import PValueKind
+from caltest.results.result import PValueKind
 
 ROUNDING = 1e-13
 """Standard deviations of this size, relative to the scores, are rounding errors."""

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._questions import QUESTIONS
 from caltest._types import FloatArray
+from caltest.results.questions import QUESTIONS
 
 ASSUMPTIONS = "outcomes independent given the predictions, and not used to fit the model"
 """What no test can check."""

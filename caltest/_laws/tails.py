@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from caltest._pearson import pearson3_tail
+from caltest._laws.pearson import pearson3_tail
 from caltest._types import FloatArray
 
 BEND = 0.3

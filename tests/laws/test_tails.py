@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from caltest._pearson import pearson3_tail
-from caltest._tails import TAILS, ChiSquaredSum, inverted_tail, tail_at_saddlepoint, tail_probability
+from caltest._laws.pearson import pearson3_tail
+from caltest._laws.tails import TAILS, ChiSquaredSum, inverted_tail, tail_at_saddlepoint, tail_probability
 
 PROBABILITIES = [0.999, 0.5, 0.1, 1e-2, 1e-4, 1e-10, 1e-50, 1e-200]
 
@@ -137,5 +137,5 @@ def test_two_moments_need_a_positive_mean():
 def test_inversion_does_not_depend_on_the_path(monkeypatch):
     mixed = law(1.0, 0.4, -0.3)
     one = inverted_tail(mixed, 2.0)
-    monkeypatch.setattr("caltest._tails.BEND", 0.15)
+    monkeypatch.setattr("caltest._laws.tails.BEND", 0.15)
     assert inverted_tail(mixed, 2.0) == pytest.approx(one, rel=1e-12)

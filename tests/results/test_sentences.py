@@ -2,7 +2,7 @@ import pytest
 from samples import TV, samples
 
 import caltest as ct
-from caltest._sentences import listed, pvalue_phrase
+from caltest.results.sentences import listed, pvalue_phrase
 
 S = samples(40, 3)
 

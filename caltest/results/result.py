@@ -6,14 +6,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from caltest._effect_size import EffectSize
-from caltest._questions import QUESTIONS
-from caltest._report import ASSUMPTIONS, report_of
-from caltest._report import format_pvalue as format_pvalue
-from caltest._sentences import sentence_of
 from caltest._types import FloatArray
 from caltest._validation import fraction
-from caltest.citations import entries
+from caltest.results.citations import entries
+from caltest.results.effect_size import EffectSize
+from caltest.results.questions import QUESTIONS
+from caltest.results.report import ASSUMPTIONS, report_of
+from caltest.results.report import format_pvalue as format_pvalue
+from caltest.results.sentences import sentence_of
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
 

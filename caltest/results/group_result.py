@@ -3,9 +3,9 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from caltest._report import ASSUMPTIONS, KINDS, format_pvalue
 from caltest._validation import fraction
-from caltest.result import PValueKind
+from caltest.results.report import ASSUMPTIONS, KINDS, format_pvalue
+from caltest.results.result import PValueKind
 
 ADJUSTED = 0.05
 """Adjusted p-values up to which the table says why."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.result import format_pvalue
+from caltest.results.result import format_pvalue
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from caltest._brownian import absolute_maximum_tail, range_tail
+from caltest._laws.brownian import absolute_maximum_tail, range_tail
 
 
 def test_absolute_maximum_against_the_series_of_its_distribution_function():

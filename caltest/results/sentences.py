@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from caltest._questions import QUESTIONS
+from caltest.results.questions import QUESTIONS
 
 KIND_WORDS = {
     "exact": "exact Monte Carlo p-value",

@@ -6,7 +6,7 @@ from samples import TV, samples
 
 import caltest as ct
 from caltest import estimators, nulls
-from caltest.citations import ENTRIES, entries
+from caltest.results.citations import ENTRIES, entries
 
 S = samples(30, 3)
 CITING = [getattr(place, name) for place in (estimators, nulls) for name in place.__all__]

@@ -1,0 +1,1 @@
+"""Distributions: tails of sums of chi-squared variables, Pearson type III, functionals of Brownian motion."""

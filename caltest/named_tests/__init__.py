@@ -1,0 +1,1 @@
+"""The named tests: names for pairs of an estimator and a null."""

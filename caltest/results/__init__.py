@@ -1,0 +1,1 @@
+"""What tests return: results, their reports, sentences, effect sizes and citations."""
