@@ -50,6 +50,8 @@ class ClasswiseECE(RedrawnEstimator):
     (0.03351, 0.3351)
     """
 
+    citations = ("kull2019",)
+
     binning: Binning = field(default_factory=UniformBinning)
     order: float = 1.0
     aggregate: Aggregate = "mean"

@@ -65,6 +65,8 @@ class ClusterSKCE(RedrawnEstimator):
     -0.650506
     """
 
+    citations = ("widmann2019",)
+
     kernel: PairKernel
     clusters: ArrayLike = field(repr=False)
     is_clustered = True

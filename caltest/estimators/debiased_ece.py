@@ -51,6 +51,8 @@ class DebiasedSquaredECE(RedrawnEstimator):
     (0.038104, 0.039007)
     """
 
+    citations = ("kumar2019",)
+
     binning: Binning = field(default_factory=QuantileBinning)
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class ECE(Estimator):
     0.183333
     """
 
-    citations = ("guo2017", "vaicenavicius2019", "widmann2019")
+    citations: ClassVar[tuple[str, ...]] = ("guo2017", "vaicenavicius2019", "widmann2019")
 
     effect_unit = "binned error above its mean if calibrated"
 
@@ -153,6 +153,8 @@ class MCE(ECE):
     >>> round(ct.MCE(ct.UniformBinning(2))(*ct.top_label(p, y)), 6)
     0.183333
     """
+
+    citations: ClassVar[tuple[str, ...]] = ("naeini2015",)
 
     order: float = field(default=inf, init=False)
 

@@ -57,6 +57,8 @@ class GroupSKCE(RedrawnEstimator):
     (-0.071429, 0.214286)
     """
 
+    citations = ("widmann2019",)
+
     kernel: PairKernel
     groups: ArrayLike = field(repr=False)
     group_kernel: ArrayLike = field(default=None, repr=False)
@@ -137,6 +139,8 @@ class GroupMaximum(JointEstimator):
     >>> ct.MonteCarloTest(ct.GroupMaximum(ct.SKCE(p.default_kernel()), odd), n_resamples=99)(p, y, rng=1).pvalue
     0.01
     """
+
+    citations = ("westfall1993",)
 
     estimator: Estimator
     groups: ArrayLike = field(repr=False)

@@ -55,6 +55,8 @@ class WeightedSKCE(RedrawnEstimator):
     0.01
     """
 
+    citations = ("widmann2019",)
+
     kernel: PairKernel
     weights: ArrayLike = field(repr=False)
 

@@ -9,6 +9,7 @@ JRSSB = "Journal of the Royal Statistical Society: Series B"
 AMS = "The Annals of Mathematical Statistics"
 AOS = "The Annals of Statistics"
 JMVA = "Journal of Multivariate Analysis"
+JMLR = "Journal of Machine Learning Research"
 CSDA = "Computational Statistics \\& Data Analysis"
 
 
@@ -212,7 +213,7 @@ ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         "Schrab, Antonin and Kim, Ilmun and Albert, M{\\'e}lisande and Laurent, B{\\'e}atrice and "
         "Guedj, Benjamin and Gretton, Arthur",
         "{MMD} aggregated two-sample test",
-        "Journal of Machine Learning Research",
+        JMLR,
         2023,
         "24",
         "1--81",
@@ -242,6 +243,92 @@ ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         2001,
         "13",
         "682--688",
+    ),
+    "arrieta2022": _article(
+        "Arrieta-Ibarra, Imanol and Gujral, Paman and Tannen, Jonathan and Tygert, Mark and Xu, Cherie",
+        "Metrics of calibration for probabilistic predictions",
+        JMLR,
+        2022,
+        "23",
+        "1--54",
+    ),
+    "anderson1954": _article(
+        "Anderson, T. W. and Darling, D. A.",
+        "A test of goodness of fit",
+        "Journal of the American Statistical Association",
+        1954,
+        "49",
+        "765--769",
+    ),
+    "cox1958": _article(
+        "Cox, D. R.", "Two further applications of a model for binary regression", "Biometrika", 1958, "45", "562--565"
+    ),
+    "dawid1984": _article(
+        "Dawid, A. P.",
+        "Present position and potential developments: Some personal views: Statistical theory: The prequential "
+        "approach",
+        "Journal of the Royal Statistical Society: Series A",
+        1984,
+        "147",
+        "278--292",
+    ),
+    "dimitriadis2021": _article(
+        "Dimitriadis, Timo and Gneiting, Tilmann and Jordan, Alexander I.",
+        "Stable reliability diagrams for probabilistic classifiers",
+        "Proceedings of the National Academy of Sciences",
+        2021,
+        "118",
+        "e2016191118",
+    ),
+    "hosmer1980": _article(
+        "Hosmer, David W. and Lemeshow, Stanley",
+        "Goodness of fit tests for the multiple logistic regression model",
+        "Communications in Statistics -- Theory and Methods",
+        1980,
+        "9",
+        "1043--1069",
+    ),
+    "kumar2019": _paper(
+        "Kumar, Ananya and Liang, Percy and Ma, Tengyu", "Verified uncertainty calibration", NIPS, 2019, "32"
+    ),
+    "kull2019": _paper(
+        'Kull, Meelis and Perello-Nieto, Miquel and K{\\"a}ngsepp, Markus and Silva Filho, Telmo and Song, Hao and '
+        "Flach, Peter",
+        "Beyond temperature scaling: Obtaining well-calibrated multi-class probabilities with {D}irichlet calibration",
+        NIPS,
+        2019,
+        "32",
+    ),
+    "lee2023": _article(
+        "Lee, Donghwan and Huang, Xinmeng and Hassani, Hamed and Dobriban, Edgar",
+        "{T-Cal}: An optimal test for the calibration of predictive models",
+        JMLR,
+        2023,
+        "24",
+        "1--72",
+    ),
+    "naeini2015": _paper(
+        "Naeini, Mahdi Pakdaman and Cooper, Gregory F. and Hauskrecht, Milos",
+        "Obtaining well calibrated probabilities using {B}ayesian binning",
+        "AAAI Conference on Artificial Intelligence",
+        2015,
+        "29",
+        "2901--2907",
+    ),
+    "nattino2014": _article(
+        "Nattino, Giovanni and Finazzi, Stefano and Bertolini, Guido",
+        "A new calibration test and a reappraisal of the calibration belt for the assessment of prediction models "
+        "based on dichotomous outcomes",
+        "Statistics in Medicine",
+        2014,
+        "33",
+        "2390--2407",
+    ),
+    "westfall1993": _paper(
+        "Westfall, Peter H. and Young, S. Stanley",
+        "Resampling-Based Multiple Testing: Examples and Methods for p-Value Adjustment",
+        "Wiley",
+        1993,
     ),
 }
 

@@ -63,6 +63,8 @@ class CalibrationBelt(BinaryStatistic):
     0.01
     """
 
+    citations = ("nattino2014",)
+
     max_degree: int = HIGHEST
     selection: float = 0.95
 

@@ -50,6 +50,8 @@ class CORPMiscalibration(BinaryStatistic):
     0.078
     """
 
+    citations = ("dimitriadis2021",)
+
     score: Score = "brier"
 
     def __post_init__(self) -> None:

@@ -52,6 +52,8 @@ class CoxCalibration(BinaryStatistic):
     470.458
     """
 
+    citations = ("cox1958",)
+
     textbook_statistic = "likelihood ratio, chi-squared if calibrated"
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
 

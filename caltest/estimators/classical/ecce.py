@@ -59,6 +59,8 @@ class ECCE(BinaryStatistic):
     17.831
     """
 
+    citations = ("arrieta2022",)
+
     kind: Kind = "MAD"
 
     textbook_kind: ClassVar[PValueKind] = "asymptotic"

@@ -60,6 +60,8 @@ class HosmerLemeshow(BinaryStatistic):
     (326.68, (10.0,))
     """
 
+    citations = ("hosmer1980",)
+
     n_bins: int = 10
 
     textbook_statistic = "chi-squared if calibrated"

@@ -80,6 +80,11 @@ class PIT(RedrawnEstimator):
     'exact'
     """
 
+    citations = (
+        "anderson1954",
+        "dawid1984",
+    )
+
     statistic: Statistic = "KS"
     rng: Any = None
 

@@ -108,6 +108,8 @@ class Spiegelhalter(ScoreZ):
     -9.672
     """
 
+    citations = ("spiegelhalter1986",)
+
     @property
     def excess(self) -> ExcessScore:
         """The Brier score."""

@@ -66,6 +66,8 @@ class TCal(RedrawnEstimator):
     0.01
     """
 
+    citations = ("lee2023",)
+
     n_bins: int | None = None
 
     def __post_init__(self) -> None:
