@@ -32,7 +32,7 @@ class ErrorFunction(ABC):
 
     The squared calibration error is the mean of h(x, x). With several settings it is a family for
     ``estimate_calibration_error``; with a single one it can be fitted by itself. A new one is a subclass with ``name``,
-    ``parameter``, ``grid`` and ``fits``; its ``Fits`` give h at pairs of points as a ``caltest.risk.form.BilinearForm``.
+    ``parameter``, ``grid`` and ``fits``; its ``Fits`` give h at pairs of points, a ``caltest.risk.form.BilinearForm``.
     """
 
     name: ClassVar[str]
