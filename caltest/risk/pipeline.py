@@ -84,7 +84,7 @@ def estimate_calibration_error(
     taken. The squared error can be negative, as Kronecker ridge regression and debiased binning can be; ``error`` is
     then None. The standard error adds the variance of the mean of h(x, x) over the data held out, and the jackknife
     variance ``(K - 1) / K sum_f (e_f - e)**2`` of the estimates e_f of the functions of the folds, each of which leaves
-    out; it does not account for bias or for the choice. For binary outcomes with P(Y = 1 | p) = p**2 and uniform p,
+    out one; it does not account for bias or for the choice. For binary outcomes with P(Y = 1 | p) = p**2 and uniform p,
     1.96 of them to either side cover the error in 94 % of 150 simulations for n = 2000, and in 87 % for n = 500.
 
     Where the risk of the selected function is not two standard errors below that of h = 0, the function of calibrated
