@@ -31,7 +31,8 @@ class ErrorFunction(ABC):
     """A way to estimate ``h(x, x') = <x - E(Y | x), x' - E(Y | x')>`` from data, with one setting or several to try.
 
     The squared calibration error is the mean of h(x, x). With several settings it is a family for
-    ``estimate_calibration_error``; with a single one it can be fitted by itself.
+    ``estimate_calibration_error``; with a single one it can be fitted by itself. A new one is a subclass with ``name``,
+    ``parameter``, ``grid`` and ``fits``; its ``Fits`` give h at pairs of points, a ``caltest.risk.form.BilinearForm``.
     """
 
     name: ClassVar[str]

@@ -11,11 +11,17 @@ from caltest._types import FloatArray
 class BilinearForm:
     """``h(x_i, x_j) = E_i' M E_j`` for n points: vectors E (n, r), and M (r, r), its diagonal (r,), or the identity.
 
-    M is symmetric. Every estimation function here is of this form with r much less than n.
+    M is symmetric. Every estimation function here is of this form with r much less than n. Forms with the same vectors
+    can share ``products``, which are E'E.
     """
 
     vectors: FloatArray
     coefficients: FloatArray | None = None
+    products: FloatArray | None = None
+
+    def gram(self) -> FloatArray:
+        """``E'E``, (r, r)."""
+        return self.vectors.T @ self.vectors if self.products is None else self.products
 
     def weighted(self) -> FloatArray:
         """``E M``, (n, r)."""

@@ -55,7 +55,7 @@ def risk_terms(form: BilinearForm, deviations: FloatArray) -> FloatArray:
     d, weighted = deviations, form.weighted()
     squares = np.einsum("id,id->i", d @ (d.T @ d), d)
     products = np.einsum("id,id->i", weighted @ (form.vectors.T @ d), d)
-    values = np.einsum("ir,ir->i", weighted @ (form.vectors.T @ form.vectors), weighted)
+    values = np.einsum("ir,ir->i", weighted @ form.gram(), weighted)
     own = np.einsum("id,id->i", d, d) - np.einsum("ir,ir->i", weighted, form.vectors)
     # Sums of squares are not negative, but their differences can be by rounding.
     terms = np.maximum(squares - 2.0 * products + values - own**2, 0.0) / (len(d) - 1)

@@ -191,7 +191,8 @@ class KroneckerFits(_RidgeFits):
         """The values at pairs of points (m, d)."""
         vectors = self.spectrum.vectors(points)
         pairs = np.multiply.outer(self.spectrum.roots**2, self.spectrum.roots**2)
-        return (BilinearForm(vectors, self.products / (pairs + self.added[index])) for index in which)
+        gram = vectors.T @ vectors
+        return (BilinearForm(vectors, self.products / (pairs + self.added[index]), gram) for index in which)
 
 
 @dataclass(frozen=True, eq=False)

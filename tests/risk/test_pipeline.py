@@ -7,6 +7,8 @@ import pytest
 
 import caltest as ct
 from caltest._threads import one_thread
+from caltest.risk.base import Fits
+from caltest.risk.form import BilinearForm
 
 RIDGE = (ct.TwoStepRidgeErrorFunction((1e-3, 1e-2, 1e-1)),)
 FEW = (ct.DirichletErrorFunction((0.1, 1.0)), *RIDGE)
@@ -123,6 +125,32 @@ def test_default_estimators(digits):
     assert len(result.selections[0].candidates) == 20 + 20 + 20 + 4 * 9
     assert len(result.table().splitlines()) == 98
     assert str(result).count("*") == 1
+
+
+class Shift(ct.ErrorFunction):
+    """Deviations that are the same everywhere."""
+
+    name, parameter = "shift", "size"
+
+    def grid(self, dimension):
+        return (0.1, 0.2, 0.3)
+
+    def fits(self, data):
+        return SameEverywhere()
+
+
+class SameEverywhere(Fits):
+    def forms(self, points, which):
+        return (BilinearForm(np.full((len(points), 1), (0.1, 0.2, 0.3)[index])) for index in which)
+
+
+def test_functions_of_ones_own():
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.3, 0.7, size=2000)
+    result = ct.estimate_calibration_error(p, rng.random(2000) < p - 0.2, estimators=[Shift()], rng=1)
+    assert result.selected.describe() == "shift, size 0.2"
+    assert result.squared_error == pytest.approx(0.04, rel=1e-12)
+    assert result.standard_error == pytest.approx(0.0, abs=1e-15)
 
 
 def test_names_of_classes(digits):
