@@ -73,6 +73,7 @@ def risk_curves(
         raise ValueError(f"problem: got {problem}, wanted less than {len(result.selections)}, the number of problems")
     switch("excess", excess)
     selection = result.selections[problem]
+    level = selection.zero.excess if excess else selection.zero.risk
     parameters = list(dict.fromkeys(candidate.parameter for candidate in selection.candidates))
     panels = _panels(axes, len(parameters))
     names = list(dict.fromkeys(candidate.estimator for candidate in selection.candidates))
@@ -81,9 +82,11 @@ def risk_curves(
             curve = [one for one in selection.candidates if (one.estimator, one.parameter) == (name, parameter)]
             if curve:
                 _draw_risks(ax, sorted(curve, key=lambda one: one.value), selection, excess, style)
-        ax.axhline(selection.zero.excess if excess else selection.zero.risk, color=DARK, linewidth=0.8, linestyle=":")
+        ax.axhline(level, color=DARK, linewidth=0.8, linestyle=":")
         ax.set(xlabel=parameter, xscale="linear" if parameter == "bins" else "log")
         ax.legend(fontsize="small", frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    across = panels[0].get_yaxis_transform()
+    panels[0].text(0.99, level, "h = 0", transform=across, ha="right", va="bottom", fontsize="small")
     panels[0].set_ylabel(f"risk{' less that of the selected' if excess else ''}, {selection.problem}")
     _scale_risks(panels, selection, excess)
     return panels

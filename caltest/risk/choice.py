@@ -8,6 +8,9 @@ from caltest.risk.data import CalibrationData
 from caltest.risk.result import CandidateRisk, ErrorSelection
 from caltest.risk.selection import CrossValidation
 
+NAMED = 3
+"""Problems that a note names."""
+
 
 def choose(problem: str, validation: CrossValidation, points: FloatArray) -> tuple[ErrorSelection, FloatArray]:
     """The choice, and h(x, x) of the selected function at the points held out, (K, m)."""
@@ -42,14 +45,26 @@ def notes_on(selection: ErrorSelection, data: CalibrationData) -> list[str]:
     notes = []
     present = np.unique(data.outcomes).size
     if present == 1:
-        notes.append(f"{selection.problem}: all outcomes are the same")
+        notes.append("all outcomes are the same")
     elif present < data.dimension:
-        notes.append(f"{selection.problem}: {data.dimension - present} of {data.dimension} classes never occur")
+        notes.append(f"{data.dimension - present} of {data.dimension} classes never occur")
     if selection.zero.excess <= 2.0 * selection.zero.excess_error:
         notes.append(
-            f"{selection.problem}: the risk, not two standard errors below that of h = 0, does not show that the "
-            "estimate is better than 0; its standard error says little, and calibration_test is sharper"
+            "the risk, not two standard errors below that of h = 0, does not show that the estimate is better than 0; "
+            "its standard error says little, and calibration_test is sharper"
         )
     if selection.squared_error < 0.0:
-        notes.append(f"{selection.problem}: the squared error is negative, not to be told from 0")
+        notes.append("the squared error is negative, not to be told from 0")
     return notes
+
+
+def grouped(notes: list[tuple[str, str]]) -> list[str]:
+    """Pairs of a problem and a note as one line for each note, which names its first problems."""
+    problems: dict[str, list[str]] = {}
+    for problem, note in notes:
+        problems.setdefault(note, []).append(problem)
+    lines = []
+    for note, named in problems.items():
+        others = f" and {len(named) - NAMED} others" if len(named) > NAMED else ""
+        lines.append(f"{', '.join(named[:NAMED])}{others}: {note}")
+    return lines

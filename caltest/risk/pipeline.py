@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from caltest._numerics import check_finite, seed_of
-from caltest._types import ArrayLike, FloatArray
-from caltest._validation import at_least, fraction, whole_number
+from caltest._progress import progress_bars
+from caltest._types import ArrayLike, FloatArray, IntArray
+from caltest._validation import at_least, fraction, switch, whole_number
 from caltest.predictions import as_sample
 from caltest.risk.base import ErrorFunction
 from caltest.risk.binning import BinnedErrorFunction, DebiasedBinnedErrorFunction
-from caltest.risk.choice import choose, notes_on
+from caltest.risk.choice import choose, grouped, notes_on
 from caltest.risk.data import CalibrationData, points_of
 from caltest.risk.density import DirichletErrorFunction
 from caltest.risk.pair_risk import SMALLEST
@@ -36,6 +37,7 @@ def estimate_calibration_error(
     n_folds: int = 5,
     held_out: float = 0.2,
     rng: Any = None,
+    progress: bool = False,
 ) -> CalibrationErrorEstimate:
     """Estimate a squared L2 calibration error with the estimator that has the least risk.
 
@@ -65,6 +67,8 @@ def estimate_calibration_error(
         Share of the data held out.
     rng
         Seed or ``numpy.random.Generator`` of the split.
+    progress
+        Show a progress bar on standard error for what takes more than a second.
 
     Returns
     -------
@@ -131,23 +135,22 @@ def estimate_calibration_error(
     _one_of("over_classes", over_classes, AGGREGATES)
     points_of(sample.predictions.take(slice(1)))
     folds_wanted, share = whole_number("n_folds", n_folds, 2), fraction("held_out", held_out)
-    n = len(sample)
-    at_least(n, _fewest(folds_wanted, share), f"three in each of {folds_wanted} folds and {100 * share:g} % held out")
     seed = seed_of(rng)
-    order = np.random.default_rng(seed).permutation(n)
-    n_held_out = _n_held_out(n, share)
-    evaluation, tuning = order[:n_held_out], order[n_held_out:]
+    tuning, evaluation = _split(len(sample), folds_wanted, share, np.random.default_rng(seed))
     folds = np.array_split(np.arange(tuning.size), folds_wanted)
 
-    selections, values, notes = [], np.zeros((folds_wanted, n_held_out)), list(sample.predictions.notes)
-    for problem, reduced in problems_of(sample, notion):
-        data = CalibrationData.of(reduced)
-        functions = _functions(estimators, data.dimension)
-        validation = cross_validate(functions, data.take(tuning), folds)
-        selection, held_out_values = choose(problem, validation, data.points[evaluation])
-        selections.append(selection)
-        values += held_out_values
-        notes += [*notes_on(selection, data), *validation.notes()]
+    selections, values = [], np.zeros((folds_wanted, evaluation.size))
+    notes: list[tuple[str, str]] = []
+    of_functions: list[str] = []
+    with progress_bars(switch("progress", progress)):
+        for problem, reduced in problems_of(sample, notion):
+            data = CalibrationData.of(reduced)
+            validation = cross_validate(_functions(estimators, data.dimension), data.take(tuning), folds)
+            selection, held_out_values = choose(problem, validation, data.points[evaluation])
+            selections.append(selection)
+            values += held_out_values
+            notes += [(problem, note) for note in notes_on(selection, data)]
+            of_functions += validation.notes()
     if notion == "classwise" and over_classes == "mean":
         values /= len(selections)
     squared_error, standard_error = float(values.mean()), _standard_error(values)
@@ -156,16 +159,23 @@ def estimate_calibration_error(
         notion=notion,
         over_classes=over_classes if notion == "classwise" else None,
         predictions=sample.predictions.describe(),
-        n=n,
+        n=len(sample),
         n_tuning=tuning.size,
-        n_held_out=n_held_out,
+        n_held_out=evaluation.size,
         n_folds=folds_wanted,
         squared_error=squared_error,
         standard_error=standard_error,
         selections=tuple(selections),
         seed=seed,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=(*sample.predictions.notes, *grouped(notes), *dict.fromkeys(of_functions)),
     )
+
+
+def _split(n: int, n_folds: int, share: float, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Indices of the observations to choose with, and of those held out."""
+    at_least(n, _fewest(n_folds, share), f"three in each of {n_folds} folds and {100 * share:g} % held out")
+    order, n_held_out = rng.permutation(n), _n_held_out(n, share)
+    return order[n_held_out:], order[:n_held_out]
 
 
 def _n_held_out(n: int, share: float) -> int:

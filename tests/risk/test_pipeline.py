@@ -245,6 +245,10 @@ def test_notes_on_classes_that_do_not_occur():
     one = ct.estimate_calibration_error(*DEGENERATE["a class that never occurs"], "classwise", estimators=RIDGE, rng=1)
     assert "class 2 against the rest: all outcomes are the same" in one.notes
     assert not any("class 1 against the rest: all outcomes" in note for note in one.notes)
+    many = ct.estimate_calibration_error(*simulated(60, 6), "classwise", estimators=RIDGE, rng=1).notes
+    assert len(many) == 1
+    assert many[0].startswith("class 0 against the rest, class 1 against the rest, class 2 against the rest and ")
+    assert "others: the risk, not two standard errors below that of h = 0" in many[0]
     half = np.float16(simulated()[0])
     rounded = ct.estimate_calibration_error(half, simulated()[1], estimators=RIDGE, rng=1)
     assert "renormalised" in rounded.notes[0]
@@ -287,6 +291,7 @@ BAD = {
     "over_classes": (simulated, {"over_classes": "max"}, "over_classes: got 'max', wanted one of 'sum', 'mean'"),
     "n_folds": (simulated, {"n_folds": 1}, "n_folds: got 1, wanted a whole number of at least 2"),
     "held_out": (simulated, {"held_out": 1.0}, "held_out: got 1.0, wanted a number between 0 and 1"),
+    "progress": (simulated, {"progress": 1}, "progress: got 1, wanted True or False"),
     "no estimators": (simulated, {"estimators": []}, "estimators: got none, wanted at least one"),
     "missing": (lambda: ([np.nan] * 30, [0, 1] * 15), {}, "got nan at row 0"),
     "lengths": (lambda: (simulated()[0], [0, 1]), {}, "targets: got 2 values, wanted 120"),
