@@ -219,6 +219,10 @@ def estimators(sample, kernel):
             ct.ECE(ct.UniformBinning(4)),
             ct.ECE(ct.MedianVarianceBinning(3), ct.SquaredEuclidean()),
             ct.ECE(ct.QuantileBinning(3), ct.Cityblock()),
+            ct.ECE(ct.QuantileBinning(3), order=2),
+            ct.MCE(ct.UniformBinning(3)),
+            ct.ClasswiseECE(ct.UniformBinning(3)),
+            ct.DebiasedSquaredECE(ct.QuantileBinning(2)),
             ct.MMCE(),
             ct.MMCE(unbiased=False),
         ]

@@ -103,20 +103,20 @@ def as_they_are(predictions, y):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("reduce", [ct.standardised_residuals, ct.pit_values], ids=["z", "u"])
-def test_size_and_power_against_wrong_scales(reduce):
+def test_size_and_power_against_wrong_scales(reduce, replications):
     """The published kernel with its bandwidth of 1 finds a scale that is 30 % too small in 11 % of data sets.
 
     Residuals find it in 39 %, integral transforms in 30 % (of 300 data sets).
     """
-    sets, power = 120, {ct.standardised_residuals: 0.39, ct.pit_values: 0.30}[reduce]
+    sets, power = replications(50, 300), {ct.standardised_residuals: 0.39, ct.pit_values: 0.30}[reduce]
     assert rejections(reduce, 64, sets, seed=3) <= stats.binom(sets, 0.05).ppf(0.995)
     assert rejections(reduce, 64, sets, seed=4, factor=1.3) >= stats.binom(sets, power).ppf(0.01)
 
 
 @pytest.mark.statistical
-def test_size_and_power_against_wrong_scales_of_vectors():
+def test_size_and_power_against_wrong_scales_of_vectors(replications):
     """Standardised residuals of ten dimensions; the published kernel finds scales that are 10 % too small in 9 %."""
-    sets = 100
+    sets = replications(30, 300)
     assert rejections(ct.standardised_residuals, 64, sets, seed=5, d=10) <= stats.binom(sets, 0.05).ppf(0.995)
     power = rejections(ct.standardised_residuals, 64, sets, seed=6, d=10, factor=1.1)
     assert power >= stats.binom(sets, 0.36).ppf(0.01)

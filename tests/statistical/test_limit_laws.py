@@ -45,7 +45,9 @@ def test_asymptotic_tests_are_close_to_their_level(name, k, concentration, n, re
     test, least = CLOSE_FROM[name]
     if n < least:
         pytest.skip("results of so few observations carry a note")
-    counts, number = sizes(test, (k, concentration, n), 30 + list(CLOSE_FROM).index(name), replications)
+    few = 40 if name.startswith("spectrum") and n > 100 else 100
+    key = 30 + list(CLOSE_FROM).index(name)
+    counts, number = sizes(test, (k, concentration, n), key, replications, (few, 3000))
     for count, alpha in zip(counts, (0.07, 0.02), strict=True):
         assert count <= band(number, alpha)[1]
 
@@ -54,7 +56,7 @@ def test_asymptotic_tests_are_close_to_their_level(name, k, concentration, n, re
 def test_conditional_spectrum_has_its_size(k, concentration, n, replications):
     """Within the bounds of an exact test, for 16 observations too; half a percent more at the 1 % level."""
     test = ct.CalibrationTest(U, ct.ConditionalSpectralNull())
-    counts, number = sizes(test, (k, concentration, n), 40, replications)
+    counts, number = sizes(test, (k, concentration, n), 40, replications, (50, 3000))
     for count, low, high in zip(counts, (0.04, 0.006), (0.06, 0.015), strict=True):
         assert band(number, low)[0] <= count <= band(number, high)[1]
 
