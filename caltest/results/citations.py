@@ -330,6 +330,21 @@ ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         "Wiley",
         1993,
     ),
+    "cover1991": _article("Cover, Thomas M.", "Universal portfolios", "Mathematical Finance", 1991, "1", "1--29"),
+    "gruber2025": _paper(
+        "Gruber, Sebastian G. and Bach, Francis",
+        "Optimizing estimators of squared calibration errors in classification",
+        "Transactions on Machine Learning Research",
+        2025,
+    ),
+    "shafer2021": _article(
+        "Shafer, Glenn",
+        "Testing by betting: A strategy for statistical and scientific communication",
+        "Journal of the Royal Statistical Society: Series A",
+        2021,
+        "184",
+        "407--431",
+    ),
 }
 
 

@@ -4,8 +4,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from caltest._validation import fraction
+from caltest.results.citations import entries
 from caltest.results.report import ASSUMPTIONS, KINDS, format_pvalue
 from caltest.results.result import PValueKind
+from caltest.results.sentences import listed, pvalue_phrase
 
 ADJUSTED = 0.05
 """Adjusted p-values up to which the table says why."""
@@ -117,21 +119,47 @@ class GroupCalibrationTestResult:
             return f"no evidence against calibration in any group {level}"
         return f"reject calibration {level} in {len(rejected)} of {len(self.groups)} groups: {', '.join(rejected)}"
 
+    citations = ("barnard1963", "dwass1957", "phipson2010", "westfall1993")
+
+    def sentence(self, alpha: float = 0.05) -> str:
+        """One sentence for a paper: groups, observations, the p-value of all, and the groups that are rejected.
+
+        Examples
+        --------
+        >>> import caltest as ct
+        >>> p, y = ct.load_digits_predictions()["random forest"]
+        >>> groups = {"sure": p.probabilities.max(axis=1) > 0.8, "not sure": p.probabilities.max(axis=1) < 0.5}
+        >>> print(ct.calibration_by_group(p, y, groups, n_resamples=99, rng=1).sentence()[-69:])
+        0.05 in 2 of 2 groups: "not sure" (p = 0.010) and "sure" (p = 0.010).
+        """
+        rejected = [f'"{name}" ({pvalue_phrase(self[name].adjusted)})' for name in self.rejected(alpha)]
+        groups = f": {listed(rejected)}" if rejected else ""
+        return (
+            f"The hypothesis that the predictions are calibrated in every one of {len(self.groups)} groups "
+            f"({self.hypothesis}) was tested with {self.test} on n = {self.n} observations ({self.estimator}): "
+            f"{pvalue_phrase(self.pvalue)} (exact Monte Carlo p-value from {self.n_resamples} draws), with adjusted "
+            f"p-values <= {alpha:g} in {len(rejected)} of {len(self.groups)} groups{groups}."
+        )
+
+    def bibtex(self) -> str:
+        """BibTeX entries of the method."""
+        return entries(self.citations)
+
     def summary(self) -> str:
         """The report that ``print`` shows."""
         return str(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists."""
-        entries = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return entries | {"groups": [asdict(group) for group in self.groups], "notes": list(self.notes)}
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return values | {"groups": [asdict(group) for group in self.groups], "notes": list(self.notes)}
 
     def __repr__(self) -> str:
         p = format_pvalue(self.pvalue)
         return f"<{self.test}: p = {p} ({self.pvalue_kind}), {len(self.groups)} groups, n = {self.n}>"
 
     def __str__(self) -> str:
-        entries = {
+        parts = {
             "Hypothesis": f"the predictions are calibrated in every group: {self.hypothesis}",
             "Predictions": self.predictions,
             "Estimator": self.estimator,
@@ -141,7 +169,7 @@ class GroupCalibrationTestResult:
             "Verdict": self.verdict(),
             "Reproduce": f"rng={self.seed}",
         }
-        lines = [self.test, "-" * len(self.test), *(f"{name:<14} {text}" for name, text in entries.items())]
+        lines = [self.test, "-" * len(self.test), *(f"{name:<14} {text}" for name, text in parts.items())]
         return "\n".join([*lines, "", *self._table(), *(f"Note: {note}" for note in self.notes)])
 
     def _table(self) -> list[str]:

@@ -3,6 +3,9 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from caltest.results.citations import entries
+from caltest.results.sentences import listed
+
 
 @dataclass(frozen=True)
 class CandidateRisk:
@@ -155,6 +158,31 @@ class CalibrationErrorEstimate:
                 f"selected: got {len(self.selections)} classes; see selections[c].selected of each class c"
             )
         return self.selections[0].selected
+
+    citations = ("gruber2025",)
+
+    def sentence(self) -> str:
+        """One sentence for a paper: the estimate, its standard error, and how the estimator was chosen.
+
+        Examples
+        --------
+        >>> import caltest as ct
+        >>> p, y = ct.load_digits_predictions()["random forest"]
+        >>> print(ct.estimate_calibration_error(p, y, "top_label", rng=1).sentence()[:79])
+        The squared top-label calibration error was estimated as 0.0744 (standard error
+        """
+        root = "" if self.error is None else f", a calibration error of {self.error:.3g}"
+        chosen = listed(list(dict.fromkeys(one.selected.describe() for one in self.selections))[:3])
+        notion = self.notion.replace("_", "-")
+        return (
+            f"The squared {notion} calibration error was estimated as {self.squared_error:.3g} (standard error "
+            f"{self.standard_error:.2g}){root}, on {self.n_held_out} of n = {self.n} observations, by the estimator of "
+            f"least risk on the others ({self.n_folds}-fold cross-validation; {chosen})."
+        )
+
+    def bibtex(self) -> str:
+        """BibTeX entries of the method."""
+        return entries(self.citations)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON."""

@@ -8,8 +8,10 @@ import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest._validation import fraction
+from caltest.results.citations import entries
 from caltest.results.report import KINDS, format_pvalue
 from caltest.results.result import PValueKind
+from caltest.results.sentences import pvalue_phrase
 
 ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"
 """What no test can check."""
@@ -91,20 +93,46 @@ class SequentialTestResult:
             return f"no evidence against calibration {level} so far"
         return f"reject calibration {level}: E was {1 / alpha:g} or more after {first} observations"
 
+    citations = ("cover1991", "shafer2021")
+
+    def sentence(self, alpha: float = 0.05) -> str:
+        """One sentence for a paper: the evidence, when it was enough, and the p-value.
+
+        Examples
+        --------
+        >>> import caltest as ct
+        >>> p, y = ct.load_digits_predictions()["random forest"]
+        >>> print(ct.SequentialCalibrationTest().update(p, y).result().sentence()[-86:])
+        20 after 21 observations; p < 0.001 (upper bound of the p-value at any stopping time).
+        """
+        first = self.first_rejection(alpha)
+        when = "and never reached" if first is None else f"and first reached {1 / alpha:g} after {first} observations;"
+        end = f" {1 / alpha:g};" if first is None else ""
+        return (
+            f"The hypothesis that the predictions are calibrated ({self.hypothesis}) was tested sequentially with "
+            f"{self.test} on n = {self.n} observations ({self.bets}): the evidence was E = "
+            f"{format_evalue(self.log_evalue)} after all {when}{end} {pvalue_phrase(self.pvalue)} (upper bound of the "
+            "p-value at any stopping time)."
+        )
+
+    def bibtex(self) -> str:
+        """BibTeX entries of the method."""
+        return entries(self.citations)
+
     def summary(self) -> str:
         """The report that ``print`` shows."""
         return str(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists; infinite numbers are strings."""
-        entries: dict[str, Any] = {
+        values: dict[str, Any] = {
             name: getattr(self, name) for name in ("test", "hypothesis", "predictions", "bets", "n")
         }
-        entries |= {name: _plain(getattr(self, name)) for name in ("evalue", "log_evalue", "pvalue")}
-        entries |= {"pvalue_kind": self.pvalue_kind, "finding": self.finding, "notes": list(self.notes)}
-        entries["history"] = [_plain(float(value)) for value in self.history]
-        entries["times"] = None if self.times is None else [_plain_time(value) for value in self.times]
-        return entries
+        values |= {name: _plain(getattr(self, name)) for name in ("evalue", "log_evalue", "pvalue")}
+        values |= {"pvalue_kind": self.pvalue_kind, "finding": self.finding, "notes": list(self.notes)}
+        values["history"] = [_plain(float(value)) for value in self.history]
+        values["times"] = None if self.times is None else [_plain_time(value) for value in self.times]
+        return values
 
     def __repr__(self) -> str:
         numbers = f"E = {format_evalue(self.log_evalue)}, p = {format_pvalue(self.pvalue)} ({self.pvalue_kind})"
@@ -112,7 +140,7 @@ class SequentialTestResult:
 
     def __str__(self) -> str:
         largest = int(self.history.argmax())
-        entries = {
+        parts = {
             "Hypothesis": f"the predictions are calibrated: {self.hypothesis}",
             "Predictions": self.predictions,
             "Bets": self.bets,
@@ -124,8 +152,8 @@ class SequentialTestResult:
             "Verdict": self.verdict(),
         }
         if self.pvalue <= 0.05:
-            entries["Why"] = self.finding
-        lines = [f"{name:<14} {text}".rstrip() for name, text in entries.items()]
+            parts["Why"] = self.finding
+        lines = [f"{name:<14} {text}".rstrip() for name, text in parts.items()]
         return "\n".join([self.test, "-" * len(self.test), *lines, *(f"Note: {note}" for note in self.notes)])
 
 

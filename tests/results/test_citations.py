@@ -35,7 +35,9 @@ def test_keys_are_known(one):
 def test_every_entry_is_cited():
     comparison = ct.compare_models({"a": S.p}, S.y, n_resamples=9, rng=1)
     cited = {key for one in CITING if isinstance(one.citations, tuple) for key in one.citations}
+    results = (ct.GroupCalibrationTestResult, ct.SequentialTestResult, ct.CalibrationErrorEstimate)
     cited |= set(ct.PairedSKCETest.citations) | set(comparison.citations)
+    cited |= {key for one in results for key in one.citations}
     assert cited | {"besag1991", "hoeffding1963"} == set(ENTRIES)
 
 

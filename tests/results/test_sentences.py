@@ -62,3 +62,28 @@ def test_sentence_of_a_comparison():
     assert "calibration was not rejected for good (p = " in one.sentence()
     with pytest.raises(ValueError, match="alpha"):
         one.sentence(5)
+
+
+def test_sentences_of_groups_streams_and_estimates():
+    p, y = ct.load_digits_predictions()["random forest"]
+    top = p.probabilities.max(axis=1)
+    groups = {"sure": top > 0.8, "not sure": top < 0.5}
+    by_group = ct.calibration_by_group(p, y, groups, n_resamples=99, rng=1)
+    assert by_group.sentence().startswith("The hypothesis that the predictions are calibrated in every one of 2 groups")
+    assert "p = 0.010 (exact Monte Carlo p-value from 99 draws), with adjusted p-values <= 0.05 in 2 of 2" in (
+        by_group.sentence()
+    )
+    calibrated = ct.calibration_by_group(p, p.sample(1), groups, n_resamples=99, rng=1)
+    assert calibrated.sentence().endswith("in 0 of 2 groups.")
+    assert "westfall1993" in by_group.bibtex()
+    stream = ct.SequentialCalibrationTest().update(p, y).result()
+    assert (
+        f"and first reached 20 after {stream.first_rejection(0.05)} observations; p < 0.001 (upper" in stream.sentence()
+    )
+    quiet = ct.SequentialCalibrationTest().update(p, p.sample(1)).result()
+    assert "after all and never reached 20; p " in quiet.sentence()
+    assert "shafer2021" in stream.bibtex()
+    estimate = ct.estimate_calibration_error(p, y, "top_label", rng=1)
+    assert f"was estimated as {estimate.squared_error:.3g} (standard error" in estimate.sentence()
+    assert estimate.selected.describe() in estimate.sentence()
+    assert "gruber2025" in estimate.bibtex()
