@@ -20,7 +20,7 @@ LAYERS = [
     ["nulls", "risk"],
     ["calibration_test", "calibration_accumulator", "named_tests", "default_test", "group_test", "noise_floor"],
     ["generators", "_tables", "intervals", "sequential", "comparisons"],
-    ["studies"],
+    ["studies", "recalibration"],
     ["plots"],
     ["cli"],
     ["__main__"],
@@ -74,7 +74,8 @@ def test_import_is_light():
 def test_public_names_are_documented_with_an_example():
     without_example = {"Predictions", "Estimator", "Null", "Binning", "KernelWarning", "ClosedFormMissing"}
     without_example |= {"ErrorFunction", "Generator", "RegressionProblem", "Distortion", "ClassDistortion"}
-    for place in (caltest, caltest.generators):
+    without_example |= {"CalibrationMap", "Calibrator", "ProbabilityCalibrator", "ProbabilityMap"}
+    for place in (caltest, caltest.generators, caltest.recalibration):
         for name in place.__all__:
             text = getattr(place, name).__doc__
             assert text, name
