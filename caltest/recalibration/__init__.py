@@ -13,11 +13,23 @@ Maps are saved as arrays: ``recalibrate.save("map.npz")``, ``ct.recalibration.Ca
 """
 
 from caltest.recalibration.base import CalibrationMap, Calibrator, ProbabilityCalibrator, ProbabilityMap
+from caltest.recalibration.bbq import BBQ
+from caltest.recalibration.beta import BetaCalibration
+from caltest.recalibration.histogram import HistogramBinning
+from caltest.recalibration.isotonic import Isotonic
+from caltest.recalibration.one_vs_rest import OneVsRest
+from caltest.recalibration.platt import Platt
 from caltest.recalibration.temperature import TemperatureScaling
 
 __all__ = [
+    "BBQ",
+    "BetaCalibration",
     "CalibrationMap",
     "Calibrator",
+    "HistogramBinning",
+    "Isotonic",
+    "OneVsRest",
+    "Platt",
     "ProbabilityCalibrator",
     "ProbabilityMap",
     "TemperatureScaling",
