@@ -12,6 +12,7 @@ it was fitted to and returns the same kind::
 Maps are saved as arrays: ``recalibrate.save("map.npz")``, ``ct.recalibration.CalibrationMap.load("map.npz")``.
 """
 
+from caltest.recalibration.affine import DirichletCalibration, MatrixScaling, VectorScaling
 from caltest.recalibration.base import CalibrationMap, Calibrator, ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.bbq import BBQ
 from caltest.recalibration.beta import BetaCalibration
@@ -26,11 +27,14 @@ __all__ = [
     "BetaCalibration",
     "CalibrationMap",
     "Calibrator",
+    "DirichletCalibration",
     "HistogramBinning",
     "Isotonic",
+    "MatrixScaling",
     "OneVsRest",
     "Platt",
     "ProbabilityCalibrator",
     "ProbabilityMap",
     "TemperatureScaling",
+    "VectorScaling",
 ]
