@@ -16,6 +16,7 @@ from caltest.recalibration.affine import DirichletCalibration, MatrixScaling, Ve
 from caltest.recalibration.base import CalibrationMap, Calibrator, ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.bbq import BBQ
 from caltest.recalibration.beta import BetaCalibration
+from caltest.recalibration.family_temperature import FamilyTemperatureScaling
 from caltest.recalibration.histogram import HistogramBinning
 from caltest.recalibration.isotonic import Isotonic
 from caltest.recalibration.one_vs_rest import OneVsRest
@@ -28,6 +29,7 @@ __all__ = [
     "CalibrationMap",
     "Calibrator",
     "DirichletCalibration",
+    "FamilyTemperatureScaling",
     "HistogramBinning",
     "Isotonic",
     "MatrixScaling",
