@@ -17,26 +17,36 @@ from caltest.recalibration.base import CalibrationMap, Calibrator, ProbabilityCa
 from caltest.recalibration.bbq import BBQ
 from caltest.recalibration.beta import BetaCalibration
 from caltest.recalibration.family_temperature import FamilyTemperatureScaling
+from caltest.recalibration.fit_best import BestFit, fit_best
 from caltest.recalibration.histogram import HistogramBinning
+from caltest.recalibration.identity import Identity
 from caltest.recalibration.isotonic import Isotonic
 from caltest.recalibration.one_vs_rest import OneVsRest
 from caltest.recalibration.platt import Platt
+from caltest.recalibration.report import report
+from caltest.recalibration.report_result import RecalibrationReport, RecalibrationRow
 from caltest.recalibration.temperature import TemperatureScaling
 
 __all__ = [
     "BBQ",
+    "BestFit",
     "BetaCalibration",
     "CalibrationMap",
     "Calibrator",
     "DirichletCalibration",
     "FamilyTemperatureScaling",
     "HistogramBinning",
+    "Identity",
     "Isotonic",
     "MatrixScaling",
     "OneVsRest",
     "Platt",
     "ProbabilityCalibrator",
     "ProbabilityMap",
+    "RecalibrationReport",
+    "RecalibrationRow",
     "TemperatureScaling",
     "VectorScaling",
+    "fit_best",
+    "report",
 ]

@@ -81,8 +81,7 @@ class MatrixScaling(ProbabilityCalibrator):
     Parameters
     ----------
     off_diagonal, intercept
-        Strengths of the regularisation, at least 0. The k (k - 1) + k numbers are too many for small samples: choose
-        the strengths by ``fit_best`` over a few powers of 10.
+        Strengths of the regularisation, at least 0, to be chosen by ``fit_best`` over a few powers of 10.
     input
         ``"probabilities"`` or ``"logits"`` (n, k).
 
@@ -96,8 +95,10 @@ class MatrixScaling(ProbabilityCalibrator):
     Notes
     -----
     Convex; L-BFGS with exact gradients from W = identity, b = 0, time O(n k^2) a step. Separated labels and classes
-    that do not occur: as for ``VectorScaling``. Sources: Guo et al. 2017, section 4.2; regularisation of Kull et al.
-    2019, section 3 (ODIR).
+    that do not occur: as for ``VectorScaling``. Log score on 5000 test images after a fit to 5000 others, a WideResNet
+    on CIFAR-10 (0.374 as it is) and CIFAR-100 (0.944), for both strengths of 1, 100 and 10 000: 0.231, 0.236 and 0.254;
+    1.80, 0.912 and 0.918 (100 classes take 40 to 100 s).
+    Sources: Guo et al. 2017, section 4.2; regularisation of Kull et al. 2019, section 3 (ODIR).
 
     Examples
     --------
@@ -108,8 +109,8 @@ class MatrixScaling(ProbabilityCalibrator):
     ((10, 10), <Categorical, n = 449, 10 classes>)
     """
 
-    off_diagonal: float = 0.1
-    intercept: float = 0.1
+    off_diagonal: float = 100.0
+    intercept: float = 100.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
