@@ -10,7 +10,10 @@ it was fitted to and returns the same kind::
 <Categorical, n = 449, 10 classes>
 
 Maps are saved as arrays: ``recalibrate.save("map.npz")``, ``ct.recalibration.CalibrationMap.load("map.npz")``.
+``CalibratedModel`` wraps classifiers of scikit-learn (``pip install caltest[sklearn]``).
 """
+
+from typing import Any
 
 from caltest.recalibration.affine import DirichletCalibration, MatrixScaling, VectorScaling
 from caltest.recalibration.base import CalibrationMap, Calibrator, ProbabilityCalibrator, ProbabilityMap
@@ -50,3 +53,14 @@ __all__ = [
     "fit_best",
     "report",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``CalibratedModel``, which needs scikit-learn, is loaded when it is asked for."""
+    if name != "CalibratedModel":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from caltest.recalibration.calibrated_model import CalibratedModel
+    except ImportError as error:
+        raise ImportError("CalibratedModel needs scikit-learn: pip install caltest[sklearn]") from error
+    return CalibratedModel

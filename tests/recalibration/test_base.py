@@ -100,6 +100,7 @@ def test_maps_as_dictionaries_and_files(tmp_path):
         "input": "probabilities",
         "n_classes": 3,
         "temperature": fitted.temperature,
+        "clip": 1e-12,
     }
     again = CalibrationMap.from_dict(json.loads(json.dumps(entries)))
     np.testing.assert_array_equal(again(p), fitted(p))
@@ -110,7 +111,7 @@ def test_maps_as_dictionaries_and_files(tmp_path):
     with pytest.raises(ValueError, match="got the map 'None'"):
         CalibrationMap.from_dict({})
     with pytest.raises(ValueError, match="without temperature"):
-        CalibrationMap.from_dict({"map": "TemperatureMap", "input": "probabilities", "n_classes": 3})
+        CalibrationMap.from_dict({"map": "TemperatureMap", "input": "probabilities", "n_classes": 3, "clip": 0.1})
 
 
 def test_maps_do_not_change():

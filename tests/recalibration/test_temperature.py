@@ -34,7 +34,7 @@ def test_probabilities_are_logits_up_to_constants():
     z, y = problem()
     p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
     on_logits = TemperatureScaling(input="logits").fit(z, y)
-    assert TemperatureScaling().fit(p, y).temperature == pytest.approx(on_logits.temperature, rel=1e-9)
+    assert TemperatureScaling(clip=1e-300).fit(p, y).temperature == pytest.approx(on_logits.temperature, rel=1e-9)
     shifted = TemperatureScaling(input="logits").fit(z + 1e4, y)
     assert shifted.temperature == pytest.approx(on_logits.temperature, rel=1e-9)
 
@@ -67,3 +67,16 @@ def test_a_class_that_does_not_occur():
     z, y = problem()
     fitted = TemperatureScaling(input="logits").fit(z, np.minimum(y, 2))
     assert (fitted(z)[:, 3] > 0.0).all()
+
+
+def test_labels_of_probability_0_do_not_decide_alone():
+    z, y = problem()
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    zeros = p.copy()
+    zeros[0] = np.roll([1.0, 0.0, 0.0, 0.0], y[0] + 1)
+    without = TemperatureScaling().fit(p, y).temperature
+    assert TemperatureScaling().fit(zeros, y).temperature == pytest.approx(without, rel=0.2)
+    assert TemperatureScaling(clip=1e-307).fit(zeros, y).temperature > 2.0 * without
+    for clip in (0.0, 0.5, 1e-310):
+        with pytest.raises(ValueError, match="clip"):
+            TemperatureScaling(clip=clip)
