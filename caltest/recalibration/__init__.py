@@ -26,6 +26,7 @@ from caltest.recalibration.identity import Identity
 from caltest.recalibration.isotonic import Isotonic
 from caltest.recalibration.one_vs_rest import OneVsRest
 from caltest.recalibration.platt import Platt
+from caltest.recalibration.quantiles import QuantileRecalibration
 from caltest.recalibration.report import report
 from caltest.recalibration.report_result import RecalibrationReport, RecalibrationRow
 from caltest.recalibration.temperature import TemperatureScaling
@@ -46,6 +47,7 @@ __all__ = [
     "Platt",
     "ProbabilityCalibrator",
     "ProbabilityMap",
+    "QuantileRecalibration",
     "RecalibrationReport",
     "RecalibrationRow",
     "TemperatureScaling",
