@@ -35,7 +35,7 @@ s_p: score, KCCSD                     ``Unnormalised``              ``caltest.pr
 ====================================  ============================  ===================================
 """
 
-from caltest import generators
+from caltest import generators, recalibration
 from caltest.binning import Binning, EdgeBinning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
@@ -398,6 +398,7 @@ __all__ = [
     "pit_values",
     "power",
     "power_curve",
+    "recalibration",
     "sample_size",
     "score_decomposition",
     "skce_interval",

@@ -4,6 +4,7 @@ from caltest.plots.belt import calibration_belt
 from caltest.plots.evidence import evidence
 from caltest.plots.isotonic import reliability_curve
 from caltest.plots.power import power_curve
+from caltest.plots.recalibration import recalibration_report
 from caltest.plots.reliability import reliability_diagram
 from caltest.plots.risk import risk_curves
 from caltest.plots.simplex import simplex_map
@@ -12,6 +13,7 @@ __all__ = [
     "calibration_belt",
     "evidence",
     "power_curve",
+    "recalibration_report",
     "reliability_curve",
     "reliability_diagram",
     "risk_curves",

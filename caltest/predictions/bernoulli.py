@@ -96,6 +96,13 @@ class Bernoulli(FinitePredictions):
         """Probability vectors (1 - p, p), (..., n, 2)."""
         return np.stack([1.0 - self._p, self._p], axis=-1)
 
+    def with_probabilities(self, probabilities: FloatArray) -> Self:
+        """Predictions of the same kind, with the same names of outcomes, and other probabilities (n,)."""
+        checked, _ = probability_vector(probabilities)
+        if checked.shape != self._p.shape:
+            raise ValueError(f"probabilities: got shape {checked.shape}, wanted {self._p.shape}")
+        return self._like(checked)
+
     @property
     def n_classes(self) -> int:
         """Number of outcomes."""

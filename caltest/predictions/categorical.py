@@ -79,6 +79,13 @@ class Categorical(FinitePredictions):
         """Probability vectors (..., n, k)."""
         return self._probabilities
 
+    def with_probabilities(self, probabilities: FloatArray) -> Self:
+        """Predictions of the same kind, with the same names of classes and other probability vectors (n, k)."""
+        checked, _ = probability_matrix(probabilities)
+        if checked.shape != self._probabilities.shape:
+            raise ValueError(f"probabilities: got shape {checked.shape}, wanted {self._probabilities.shape}")
+        return self._like(checked)
+
     @property
     def n_classes(self) -> int:
         """Number k of classes."""
