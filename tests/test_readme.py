@@ -12,7 +12,7 @@ def test_code_blocks_run_and_print_what_is_shown():
     text = README.read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
     shown = re.search(r"```python\n.*?print\(result\)\n```\n\n```\n(.*?)```", text, re.S)
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     assert shown
     names = {}
     printed = io.StringIO()
