@@ -84,7 +84,7 @@ from caltest.estimators import (
     one_per_cluster,
 )
 from caltest.group_test import GroupCalibrationTest, calibration_by_group
-from caltest.intervals import binned_error_interval, distribution_free_interval, skce_interval
+from caltest.intervals import binned_error_interval, distribution_free_interval, ece_interval, skce_interval
 from caltest.kernels import (
     MMD,
     Cityblock,
@@ -389,6 +389,7 @@ __all__ = [
     "confidence_errors",
     "cox_calibration",
     "distribution_free_interval",
+    "ece_interval",
     "estimate_calibration_error",
     "generators",
     "load_digits_predictions",
