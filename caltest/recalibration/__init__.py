@@ -15,6 +15,8 @@ Maps are saved as arrays: ``recalibrate.save("map.npz")``, ``ct.recalibration.Ca
 from caltest.recalibration.base import CalibrationMap, Calibrator, ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.bbq import BBQ
 from caltest.recalibration.beta import BetaCalibration
+from caltest.recalibration.gaussian_process.calibrator import GPCalibrator
+from caltest.recalibration.gaussian_process.map import GPMap
 from caltest.recalibration.histogram import HistogramBinning
 from caltest.recalibration.isotonic import Isotonic
 from caltest.recalibration.one_vs_rest import OneVsRest
@@ -26,6 +28,8 @@ __all__ = [
     "BetaCalibration",
     "CalibrationMap",
     "Calibrator",
+    "GPCalibrator",
+    "GPMap",
     "HistogramBinning",
     "Isotonic",
     "OneVsRest",

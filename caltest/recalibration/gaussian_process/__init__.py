@@ -1,1 +1,1 @@
-"""GPcalib: recalibration by one latent Gaussian process that all classes share (Wenger, Kjellstrom and Triebel 2020)."""
+"""GPcalib: recalibration by one latent Gaussian process of all classes (Wenger, Kjellstrom and Triebel 2020)."""

@@ -12,11 +12,11 @@ from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import FloatArray, IntArray
 
-NODES = 2000
+CELLS = 2000
 """Cells of the grid over the range of the inputs."""
 
 WIDEST_CELL = 0.02
-"""Of the grid where the range is large, as with logarithms of probabilities that are 0."""
+"""Cells of the coarsest grid are not wider where the range is large, as with logarithms of probabilities 0."""
 
 PART = 100_000
 """Inputs in a part of the rows."""
@@ -69,10 +69,12 @@ class AllInputs(Rows):
 class OnGrid(Rows):
     """The nodes are those of a grid; between them the function is interpolated by cubic polynomials."""
 
+    n_cells: int = CELLS
+
     @cached_property
     def _grid(self) -> tuple[FloatArray, IntArray, FloatArray]:
         lowest, highest = float(self.inputs.min()), float(self.inputs.max())
-        width = min((highest - lowest) / NODES, WIDEST_CELL)
+        width = min((highest - lowest) / self.n_cells, WIDEST_CELL * CELLS / self.n_cells)
         cells = np.minimum((self.inputs - lowest) // width, np.floor((highest - lowest) / width)).astype(np.intp)
         places = (self.inputs - lowest) / width - cells
         used = np.unique(np.unique(cells)[:, None] + np.arange(4))
