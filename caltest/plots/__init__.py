@@ -3,6 +3,7 @@
 from caltest.plots.belt import calibration_belt
 from caltest.plots.evidence import evidence
 from caltest.plots.isotonic import reliability_curve
+from caltest.plots.latent import latent_function
 from caltest.plots.power import power_curve
 from caltest.plots.reliability import reliability_diagram
 from caltest.plots.risk import risk_curves
@@ -11,6 +12,7 @@ from caltest.plots.simplex import simplex_map
 __all__ = [
     "calibration_belt",
     "evidence",
+    "latent_function",
     "power_curve",
     "reliability_curve",
     "reliability_diagram",
