@@ -242,12 +242,13 @@ def cifar(cifar10, name):
 def test_networks_are_recalibrated_as_well_as_by_temperature_scaling(cifar10, name, replications):
     p, y = cifar(cifar10, name)
     gains, changes = [], []
-    for split in range(replications(2, 10)):
+    for split in range(replications(1, 10)):
         order = np.random.default_rng(split).permutation(y.size)
         fit, rest = order[:1000], order[1000:]
         maps = [method().fit(p[fit], y[fit]) for method in (GPCalibrator, TemperatureScaling)]
         gp, temperature = (fitted(p[rest]) for fitted in maps)
         gains.append(loss(temperature, y[rest]) - loss(gp, y[rest]))
         changes.append((gp.argmax(axis=1) == y[rest]).mean() - (p[rest].argmax(axis=1) == y[rest]).mean())
-    assert np.mean(gains) >= -0.002
-    assert abs(np.mean(changes)) <= 0.003
+    # One split differs from the mean of ten by about as much as the limit.
+    assert np.mean(gains) >= replications(-0.004, -0.002)
+    assert abs(np.mean(changes)) <= replications(0.006, 0.003)
