@@ -5,6 +5,7 @@ from caltest.plots.evidence import evidence
 from caltest.plots.isotonic import reliability_curve
 from caltest.plots.latent import latent_function
 from caltest.plots.power import power_curve
+from caltest.plots.recalibration import recalibration_report
 from caltest.plots.reliability import reliability_diagram
 from caltest.plots.risk import risk_curves
 from caltest.plots.simplex import simplex_map
@@ -14,6 +15,7 @@ __all__ = [
     "evidence",
     "latent_function",
     "power_curve",
+    "recalibration_report",
     "reliability_curve",
     "reliability_diagram",
     "risk_curves",

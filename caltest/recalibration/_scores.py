@@ -88,9 +88,9 @@ def renormalised(matrix: FloatArray) -> FloatArray:
     return np.asarray(exact / exact.sum(axis=1, keepdims=True))
 
 
-def log_probabilities(scores: FloatArray, scale: str) -> FloatArray:
-    """Logits (n, k) as they are, logarithms of probabilities (n, k); 0 counts as 2.2e-308."""
-    return scores if scale == "logits" else np.log(np.maximum(scores, SMALLEST))
+def log_probabilities(scores: FloatArray, scale: str, clip: float = SMALLEST) -> FloatArray:
+    """Logits (n, k) as they are, logarithms of probabilities (n, k), of at least ``clip``."""
+    return scores if scale == "logits" else np.log(np.maximum(scores, clip))
 
 
 def _logits(data: ArrayLike, fitting: bool) -> FloatArray:

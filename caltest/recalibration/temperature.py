@@ -6,11 +6,15 @@ import numpy as np
 from scipy.special import softmax
 
 from caltest._types import FloatArray, IntArray
+from caltest._validation import positive_number
 from caltest.recalibration._scores import log_probabilities
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 
 SMALLEST, LARGEST = 1e-3, 1e3
 """Range of the inverse temperature."""
+
+SMALLEST_CLIP, LARGEST_CLIP = np.finfo(np.float64).tiny, 1e-3
+"""Range of the smallest probability."""
 
 STEPS = 100
 """Newton steps or bisections; about ten are needed."""
@@ -21,12 +25,13 @@ class TemperatureMap(ProbabilityMap):
     """``softmax(z / T)`` with the logits, or logarithms of probabilities, z."""
 
     temperature: float
+    clip: float
 
     def _apply(self, scores: FloatArray) -> FloatArray:
-        return np.asarray(softmax(log_probabilities(scores, self.input) / self.temperature, axis=1))
+        return np.asarray(softmax(log_probabilities(scores, self.input, self.clip) / self.temperature, axis=1))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TemperatureScaling(ProbabilityCalibrator):
     """Temperature scaling: ``softmax(z / T)`` with the T of the largest likelihood of the labels.
 
@@ -37,6 +42,9 @@ class TemperatureScaling(ProbabilityCalibrator):
 
     Parameters
     ----------
+    clip
+        Probabilities below this count as this before logarithms, between 2.2e-308 and 1e-3. Methods such as random
+        forests predict 0 for labels that occur; their number of nats decides the temperature then.
     input
         ``"probabilities"``: ``Categorical``, ``Bernoulli`` or arrays; or ``"logits"``: arrays (n, k) or (n,).
 
@@ -51,7 +59,6 @@ class TemperatureScaling(ProbabilityCalibrator):
     -----
     Time O(n k) a step, about 10 steps. If the most probable class is always right (separated labels), T is 0.001; if
     the labels say the opposite of the predictions, or the predictions are constant over the classes, T is 1000 or 1.
-    Probability 0 counts as 2.2e-308, so that a label of predicted probability 0 has a finite logarithm.
     Source: Guo et al. 2017, section 4.2.
 
     Examples
@@ -65,9 +72,17 @@ class TemperatureScaling(ProbabilityCalibrator):
     <Categorical, n = 449, 10 classes>
     """
 
+    clip: float = 1e-12
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "clip", positive_number("clip", self.clip))
+        if not SMALLEST_CLIP <= self.clip <= LARGEST_CLIP:
+            raise ValueError(f"clip: got {self.clip!r}, wanted a number between 2.2e-308 and 1e-3")
+
     def _fit(self, scores: FloatArray, labels: IntArray) -> TemperatureMap:
-        inverse = best_inverse_temperature(log_probabilities(scores, self.input), labels)
-        return TemperatureMap(self.input, scores.shape[1], 1.0 / inverse)
+        inverse = best_inverse_temperature(log_probabilities(scores, self.input, self.clip), labels)
+        return TemperatureMap(self.input, scores.shape[1], 1.0 / inverse, self.clip)
 
 
 def best_inverse_temperature(logits: FloatArray, labels: IntArray) -> float:

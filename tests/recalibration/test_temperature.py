@@ -34,9 +34,18 @@ def test_probabilities_are_logits_up_to_constants():
     z, y = problem()
     p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
     on_logits = TemperatureScaling(input="logits").fit(z, y)
-    assert TemperatureScaling().fit(p, y).temperature == pytest.approx(on_logits.temperature, rel=1e-9)
+    assert TemperatureScaling(clip=1e-300).fit(p, y).temperature == pytest.approx(on_logits.temperature, rel=1e-9)
     shifted = TemperatureScaling(input="logits").fit(z + 1e4, y)
     assert shifted.temperature == pytest.approx(on_logits.temperature, rel=1e-9)
+
+
+def test_temperature_scaling_is_that_of_scikit_learn():
+    calibration = pytest.importorskip("sklearn.calibration")
+    if not hasattr(calibration, "_TemperatureScaling"):
+        pytest.skip("scikit-learn is older than 1.8")
+    z, y = problem()
+    wanted = calibration._TemperatureScaling().fit(z, y).predict(z)
+    np.testing.assert_allclose(TemperatureScaling(input="logits").fit(z, y)(z), wanted, atol=1e-6)
 
 
 def test_separated_labels_and_the_reverse():
@@ -67,3 +76,16 @@ def test_a_class_that_does_not_occur():
     z, y = problem()
     fitted = TemperatureScaling(input="logits").fit(z, np.minimum(y, 2))
     assert (fitted(z)[:, 3] > 0.0).all()
+
+
+def test_labels_of_probability_0_do_not_decide_alone():
+    z, y = problem()
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    zeros = p.copy()
+    zeros[0] = np.roll([1.0, 0.0, 0.0, 0.0], y[0] + 1)
+    without = TemperatureScaling().fit(p, y).temperature
+    assert TemperatureScaling().fit(zeros, y).temperature == pytest.approx(without, rel=0.2)
+    assert TemperatureScaling(clip=1e-307).fit(zeros, y).temperature > 2.0 * without
+    for clip in (0.0, 0.5, 1e-310):
+        with pytest.raises(ValueError, match="clip"):
+            TemperatureScaling(clip=clip)

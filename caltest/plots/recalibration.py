@@ -1,0 +1,87 @@
+"""Reliability before and after recalibration."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from caltest._numerics import seed_of
+from caltest.plots._axes import axes_of
+from caltest.plots.reliability import reliability_diagram
+from caltest.recalibration import RecalibrationReport
+from caltest.recalibration.report import targets_as_given
+from caltest.results.report import format_pvalue
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def recalibration_report(
+    report: RecalibrationReport,
+    *,
+    n_resamples: int = 999,
+    rng: Any = None,
+    axes: "tuple[Axes, Axes] | None" = None,
+) -> "tuple[Axes, Axes]":
+    """Reliability diagrams of the held-out data before and after recalibration, side by side.
+
+    Parameters
+    ----------
+    report
+        What ``ct.recalibration.report`` returns for probabilities of classes.
+    n_resamples
+        Redraws of the outcomes for the consistency bars.
+    rng
+        Seed or ``numpy.random.Generator`` of the redraws.
+    axes
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    tuple
+        The axes of the diagrams; titles have log score and p-value.
+
+    Raises
+    ------
+    TypeError
+        For something else than a report, or one on numbers or vectors.
+    ValueError
+        For other than two axes.
+    ImportError
+        If matplotlib is missing.
+
+    Notes
+    -----
+    Points and bars are those of ``reliability_diagram``. Time O(n B) for B redraws.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from caltest.plots import recalibration_report
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
+    >>> axes = recalibration_report(report, rng=1, axes=Figure().subplots(1, 2))
+    >>> axes[0].get_title()
+    'before: log score 0.38, p = 0.01'
+    """
+    if not isinstance(report, RecalibrationReport):
+        raise TypeError(f"report: got {report!r}, wanted what ct.recalibration.report returns")
+    left, right = _pair(axes)
+    streams = np.random.default_rng(seed_of(rng)).spawn(2)
+    for ax, row, sample, stream in zip((left, right), report.rows, report.samples, streams, strict=True):
+        reliability_diagram(sample.predictions, targets_as_given(sample), n_resamples=n_resamples, rng=stream, ax=ax)
+        ax.set_title(f"{row.name}: log score {row.log_score:.3g}, p = {format_pvalue(row.pvalue)}", fontsize="small")
+    return left, right
+
+
+def _pair(axes: "tuple[Axes, Axes] | None") -> "tuple[Axes, Axes]":
+    if axes is None:
+        left = axes_of(None, "recalibration_report", (9.0, 4.5))
+        figure = left.figure
+        left.remove()
+        left, right = figure.subplots(1, 2)
+        return left, right
+    given = list(axes)
+    if len(given) != 2:
+        raise ValueError(f"axes: got {len(given)}, wanted two, such as those of plt.subplots(1, 2)")
+    return axes_of(given[0], "recalibration_report", (9.0, 4.5)), axes_of(given[1], "recalibration_report", (9.0, 4.5))

@@ -1,0 +1,81 @@
+"""Predictions or logits with their targets, that can be divided, mapped and scored."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from caltest._arrays import to_array
+from caltest._types import Array, ArrayLike, FloatArray, IntArray
+from caltest.decompositions import log_scores
+from caltest.predictions import (
+    Bernoulli,
+    Categorical,
+    FinitePredictions,
+    Predictions,
+    Sample,
+    as_predictions,
+    as_sample,
+)
+from caltest.recalibration._densities import log_densities
+from caltest.recalibration._scores import labels_of, read_scores
+from caltest.recalibration.base import CalibrationMap, Calibrator
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """What a method takes, predictions or logits, with its targets as the method takes them and as checked numbers."""
+
+    inputs: Predictions | FloatArray
+    targets: Array
+    checked: Array
+
+    @classmethod
+    def of(cls, predictions: ArrayLike, targets: ArrayLike, scale: str, classes: Sequence[Any] | None = None) -> Self:
+        """Checked data, for methods whose ``input`` is the scale."""
+        if scale != "logits":
+            sample = as_sample(predictions, targets, classes, copy=True)
+            return cls(sample.predictions, to_array(targets, "targets"), sample.targets)
+        scores = read_scores(predictions, scale, classes, fitting=True)
+        labels = labels_of(scores, targets, classes)
+        return cls(scores.values, labels, labels)
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def take(self, index: IntArray) -> "Observed":
+        """The observations at some places."""
+        inputs = self.inputs.take(index) if isinstance(self.inputs, Predictions) else self.inputs[index]
+        return Observed(inputs, self.targets[index], self.checked[index])
+
+    def fit(self, calibrator: Calibrator) -> CalibrationMap:
+        """The map of a method fitted to these."""
+        return calibrator.fit(self.inputs, self.targets)
+
+    def before(self) -> Sample:
+        """The predictions as they are."""
+        if isinstance(self.inputs, Predictions):
+            return Sample(self.inputs, self.checked)
+        binary = self.inputs.ndim == 1
+        made = Bernoulli(expit(self.inputs)) if binary else Categorical(softmax(self.inputs, axis=1))
+        return Sample(made, self.checked)
+
+    def after(self, fitted: CalibrationMap) -> Sample:
+        """The recalibrated predictions."""
+        return Sample(as_predictions(fitted(self.inputs)), self.checked)
+
+
+def scale_of(method: Calibrator | CalibrationMap) -> str:
+    """The scale of the input of a method or map."""
+    return str(getattr(method, "input", "probabilities"))
+
+
+def log_scores_of(sample: Sample) -> FloatArray:
+    """``-log p(y)`` for each observation (n,), infinite for outcomes of probability 0."""
+    law = sample.predictions.law
+    if not isinstance(law, FinitePredictions):
+        return -log_densities(sample.predictions, sample.targets)
+    with np.errstate(divide="ignore"):
+        return log_scores(law.probabilities, sample.targets)

@@ -1,0 +1,132 @@
+"""A classifier of scikit-learn with recalibrated probabilities. The only module that imports scikit-learn."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.model_selection import check_cv, cross_val_predict
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
+from caltest.recalibration.one_vs_rest import OneVsRest
+from caltest.recalibration.temperature import TemperatureScaling
+
+
+class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose probabilities are recalibrated, with the conventions of scikit-learn.
+
+    ``fit`` fits the map to predictions of cross-validation, each by a clone that has not seen the observation, and then
+    the classifier to all data. A classifier that is fitted already is passed as ``FrozenEstimator(model)``, of
+    ``sklearn.frozen``; its map is then fitted to the data of ``fit``, which should not be those of the classifier.
+
+    Parameters
+    ----------
+    estimator
+        A classifier with ``predict_proba``, or with ``decision_function`` for methods with ``input="logits"``.
+    method
+        A method of ``ct.recalibration``; binary ones are applied to each class against the rest if there are more than
+        two. Default: ``TemperatureScaling()``.
+    cv
+        Folds, or what scikit-learn takes as ``cv``.
+
+    Attributes
+    ----------
+    classes_
+        Labels in the order of the columns of ``predict_proba``.
+    estimator_
+        The classifier fitted to all data.
+    calibration_map_
+        The fitted map.
+
+    Raises
+    ------
+    ImportError
+        Without scikit-learn: ``pip install caltest[sklearn]``.
+    ValueError
+        When fitting, for bad data, labels of one class only, or fewer observations of a class than folds.
+    TypeError
+        When fitting, for a method that is none.
+
+    Notes
+    -----
+    Cost: that of ``cv + 1`` fits of the classifier. The map is fitted to predictions of classifiers with a share
+    ``1 - 1/cv`` of the data, which are slightly worse than that of all data.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = ct.recalibration.CalibratedModel(RandomForestClassifier(50, random_state=1)).fit(X[::2], y[::2])
+    >>> model.calibration_map_.temperature < 1.0
+    True
+    >>> model.predict_proba(X[1::2]).shape
+    (898, 10)
+    """
+
+    def __init__(self, estimator: Any, method: ProbabilityCalibrator | None = None, *, cv: Any = 5) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> "CalibratedModel":
+        """Fit the map to predictions of cross-validation, and the classifier to all data."""
+        method = TemperatureScaling() if self.method is None else self.method
+        if not isinstance(method, ProbabilityCalibrator):
+            raise TypeError(f"method: got {method!r}, wanted a method of ct.recalibration such as TemperatureScaling()")
+        X, y = indexable(X, y)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_ = unique_labels(y) if y.size else y
+        if self.classes_.size == 0:
+            raise ValueError("y: got no observations, wanted at least one of each class")
+        if self.classes_.size == 1:
+            raise ValueError(f"y: got one class, {self.classes_[0]!r}, wanted at least two classes")
+        folds = check_cv(self.cv, y, classifier=True)
+        labels = np.asarray(np.searchsorted(self.classes_, y))
+        self._check_counts(labels, folds.get_n_splits(X, y))
+        if method.binary and self.classes_.size > 2:
+            method = OneVsRest(method)
+        wanted = "decision_function" if method.input == "logits" else "predict_proba"
+        scores = cross_val_predict(clone(self.estimator), X, y, cv=folds, method=wanted)
+        self.calibration_map_: ProbabilityMap = method.fit(_numbers(scores, method.binary), labels)
+        self.estimator_ = clone(self.estimator).fit(X, y)
+        if hasattr(self.estimator_, "n_features_in_"):
+            self.n_features_in_ = self.estimator_.n_features_in_
+        if hasattr(self.estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.estimator_.feature_names_in_
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Recalibrated probabilities (n, k), in the order of ``classes_``."""
+        check_is_fitted(self)
+        fitted = self.calibration_map_
+        wanted = "decision_function" if fitted.input == "logits" else "predict_proba"
+        answer = np.asarray(fitted(_numbers(getattr(self.estimator_, wanted)(X), fitted.binary)), dtype=np.float64)
+        return np.stack([1.0 - answer, answer], axis=1) if answer.ndim == 1 else answer
+
+    def predict(self, X: ArrayLike) -> Array:
+        """The most probable class of each row, the first one among equals."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def _check_counts(self, labels: Array, n_folds: int) -> None:
+        counts = np.bincount(labels)
+        if counts.min() < n_folds and isinstance(self.cv, int):
+            rare = self.classes_[counts.argmin()]
+            raise ValueError(f"y: got {counts.min()} observations of class {rare!r}, wanted at least {n_folds} for cv")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        return tags
+
+
+def _numbers(scores: Array, binary: bool) -> Array:
+    """Columns (n, k), or those of class 1 (n,) for binary methods; log-odds (n,) stay."""
+    return scores[:, 1] if binary and scores.ndim == 2 else scores

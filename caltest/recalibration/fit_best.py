@@ -1,0 +1,181 @@
+"""The method with the smallest log score in cross-validation."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from caltest._numerics import seed_of
+from caltest._types import ArrayLike, FloatArray, IntArray
+from caltest._validation import at_least, whole_number
+from caltest.comparisons.formats import aligned
+from caltest.recalibration._observed import Observed, log_scores_of, scale_of
+from caltest.recalibration.base import CalibrationMap, Calibrator
+from caltest.recalibration.one_vs_rest import OneVsRest
+
+
+@dataclass(frozen=True, eq=False)
+class BestFit:
+    """The method that was best in cross-validation, fitted to all data.
+
+    Attributes
+    ----------
+    map
+        Its map.
+    name
+        Its name.
+    scores, standard_errors
+        Mean log score of each method on observations that it was not fitted to, and its standard error, by name.
+        Infinite if an outcome had probability 0.
+    n, n_folds
+        Observations, and parts of the cross-validation.
+    seed
+        Integer that reproduces it as ``rng=seed``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> best = ct.recalibration.fit_best([ct.recalibration.TemperatureScaling()], p, y, rng=1)
+    >>> best.map(p)
+    <Categorical, n = 899, 10 classes>
+    """
+
+    map: CalibrationMap
+    name: str
+    scores: dict[str, float]
+    standard_errors: dict[str, float]
+    n: int
+    n_folds: int
+    seed: int
+
+    def __str__(self) -> str:
+        names = sorted(self.scores, key=lambda name: self.scores[name])
+        rows = [[name, f"{self.scores[name]:.4f}", f"{self.standard_errors[name]:.4f}"] for name in names]
+        table = aligned([["method", "log score", "standard error"], *rows])
+        return f"{table}\nn = {self.n}, {self.n_folds} folds; best: {self.name}"
+
+
+def fit_best(
+    calibrators: Sequence[Calibrator] | Mapping[str, Calibrator],
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    n_folds: int = 5,
+    classes: Sequence[Any] | None = None,
+    rng: Any = None,
+) -> BestFit:
+    """The method with the smallest mean log score ``-log p(y)`` in cross-validation, fitted to all data.
+
+    Parameters
+    ----------
+    calibrators
+        Methods of one ``input`` scale, in a list or by name; ``Identity()`` stands for no recalibration.
+    predictions
+        Predictions, or logits for methods with ``input="logits"``.
+    targets
+        Outcomes (n,).
+    n_folds
+        Parts, from 2 to n; labels are spread over them evenly.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
+    rng
+        Seed or ``numpy.random.Generator`` that divides the data.
+
+    Returns
+    -------
+    BestFit
+        With the ``map``; ``print`` it for the scores.
+
+    Raises
+    ------
+    ValueError
+        For bad data, no methods, methods of different scales.
+    TypeError
+        For something else than methods, or predictions that one of them does not know.
+
+    Notes
+    -----
+    Assumes independent observations. The score of the best method is too small on average, since it is the smallest of
+    several: use ``report`` with other data. Equal scores go to the first method. Cost: ``n_folds + 1`` fits of each.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> methods = ct.recalibration.Identity(), ct.recalibration.TemperatureScaling()
+    >>> ct.recalibration.fit_best(methods, p, y, rng=1).name
+    'TemperatureScaling'
+    """
+    methods = _named(calibrators)
+    scale = scale_of(next(iter(methods.values())))
+    observed = Observed.of(predictions, targets, scale, classes)
+    at_least(len(observed), 2, "cross-validation")
+    number = whole_number("n_folds", n_folds, 2)
+    if number > len(observed):
+        raise ValueError(f"n_folds: got {number}, wanted at most {len(observed)}, the number of observations")
+    seed = seed_of(rng)
+    folds = _folds(observed, number, np.random.default_rng(seed))
+    losses = {name: _losses(method, observed, folds) for name, method in methods.items()}
+    scores = {name: float(values.mean()) for name, values in losses.items()}
+    best = min(scores, key=lambda name: scores[name])
+    return BestFit(
+        map=observed.fit(methods[best]),
+        name=best,
+        scores=scores,
+        standard_errors={name: _standard_error(values) for name, values in losses.items()},
+        n=len(observed),
+        n_folds=number,
+        seed=seed,
+    )
+
+
+def _named(calibrators: Sequence[Calibrator] | Mapping[str, Calibrator]) -> dict[str, Calibrator]:
+    """Methods by name: that of the class, or their settings where several have one class."""
+    if isinstance(calibrators, Calibrator):
+        raise TypeError(f"calibrators: got one method, {calibrators!r}, wanted a list of several or a dictionary")
+    if isinstance(calibrators, Mapping):
+        methods = dict(calibrators)
+    else:
+        given = list(calibrators)
+        kinds = [_kind(method) for method in given]
+        names = [kind if kinds.count(kind) == 1 else repr(method) for kind, method in zip(kinds, given, strict=True)]
+        methods = dict(zip(names, given, strict=True))
+    if not methods:
+        raise ValueError("calibrators: got none, wanted at least one such as TemperatureScaling()")
+    for method in methods.values():
+        if not isinstance(method, Calibrator):
+            raise TypeError(f"calibrators: got {method!r}, wanted methods such as TemperatureScaling()")
+    if len({scale_of(method) for method in methods.values()}) > 1:
+        raise ValueError("calibrators: got some for probabilities and some for logits, wanted one kind of input")
+    return methods
+
+
+def _kind(method: Any) -> str:
+    """The name of the class, and that of the method inside, as in ``OneVsRest(Platt)``."""
+    inner = f"({type(method.calibrator).__name__})" if isinstance(method, OneVsRest) else ""
+    return type(method).__name__ + inner
+
+
+def _folds(observed: Observed, n_folds: int, rng: np.random.Generator) -> IntArray:
+    """Numbers of the folds (n,), equal targets spread over them evenly."""
+    order = rng.permutation(len(observed))
+    if observed.checked.ndim == 1:
+        order = order[np.argsort(observed.checked[order], kind="stable")]
+    folds = np.empty(order.size, dtype=np.intp)
+    folds[order] = np.arange(order.size) % n_folds
+    return folds
+
+
+def _losses(method: Calibrator, observed: Observed, folds: IntArray) -> FloatArray:
+    losses = np.empty(folds.size)
+    for fold in range(folds.max() + 1):
+        inside, outside = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        fitted = observed.take(outside).fit(method)
+        losses[inside] = log_scores_of(observed.take(inside).after(fitted))
+    return losses
+
+
+def _standard_error(losses: FloatArray) -> float:
+    return float(losses.std(ddof=1) / np.sqrt(losses.size)) if np.isfinite(losses).all() else float("inf")

@@ -1,0 +1,190 @@
+"""What recalibration changes on data that it was not fitted to."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from caltest._numerics import seed_of
+from caltest._progress import progress_bars
+from caltest._types import ArrayLike
+from caltest._validation import at_least, fraction, switch, whole_number
+from caltest.comparisons.shared_kernel import shared_kernel
+from caltest.decompositions import brier_scores
+from caltest.default_test import calibration_test
+from caltest.estimators import ECE, SKCE
+from caltest.hstatistics.jackknife import jackknife, row_sums
+from caltest.intervals.jackknife import jackknife_interval
+from caltest.kernels import PairKernel
+from caltest.noise_floor import noise_floor
+from caltest.predictions import Bernoulli, Categorical, FinitePredictions, Sample, ZeroBandwidth, top_label
+from caltest.recalibration._observed import Observed, log_scores_of, scale_of
+from caltest.recalibration.base import CalibrationMap, Calibrator
+from caltest.recalibration.report_result import RecalibrationReport, RecalibrationRow
+from caltest.results.result import CalibrationTestResult, ConfidenceInterval
+
+
+def report(
+    method: Calibrator | CalibrationMap,
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    held_out: float = 0.5,
+    n_resamples: int = 999,
+    confidence_level: float = 0.95,
+    classes: Sequence[Any] | None = None,
+    rng: Any = None,
+    progress: bool = False,
+) -> RecalibrationReport:
+    """Scores, calibration errors and tests of predictions before and after recalibration, on held-out data.
+
+    Parameters
+    ----------
+    method
+        A method, which is fitted to a random part of the data and judged on the rest; or a fitted map, which is judged
+        on all of the data: they must not be those of its fit.
+    predictions
+        Predictions, or logits if the ``input`` of the method says so.
+    targets
+        Outcomes (n,).
+    held_out
+        Share of the data that a method is judged on.
+    n_resamples
+        Redraws of the tests and of the noise of the ECE.
+    confidence_level
+        Of the intervals for the SKCE.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
+    rng
+        Seed or ``numpy.random.Generator``.
+    progress
+        Show a progress bar on standard error for what takes more than a second.
+
+    Returns
+    -------
+    RecalibrationReport
+        ``print`` it for a table; ``to_pandas()``, ``to_markdown()``, ``to_latex()``, ``to_dict()``;
+        ``ct.plots.recalibration_report`` draws it.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, or predictions that are all identical before and after.
+    TypeError
+        For something else than a method or a map.
+
+    Notes
+    -----
+    Log score ``-log p(y)``, Brier score ``|e_y - p|^2`` (twice ``(y - p)^2`` for binary predictions) and accuracy of
+    the most probable class; ECE of the top label (of class 1 for binary predictions) with 15 uniform bins, beside its
+    mean over outcomes drawn from the predictions; unbiased SKCE with one kernel for both rows and its jackknife
+    interval; p-value of ``calibration_test``, or of the SKCE with that kernel where all predictions of a row are
+    identical. For numbers and vectors there are only log score, SKCE and p-value. The p-value after recalibration is
+    valid because the held-out data were not used to fit the map. Cost: two runs of ``calibration_test``, and O(n^2 k).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
+    >>> report.before.log_score > report.after.log_score
+    True
+    """
+    if not isinstance(method, (Calibrator, CalibrationMap)):
+        raise TypeError(f"method: got {method!r}, wanted a method such as TemperatureScaling() or a fitted map")
+    level, number = fraction("confidence_level", confidence_level), whole_number("n_resamples", n_resamples, 1)
+    share = fraction("held_out", held_out)
+    observed = Observed.of(predictions, targets, scale_of(method), classes)
+    seed = seed_of(rng)
+    split, *streams = np.random.SeedSequence(seed).spawn(3)
+    fitted, rest, n_fit = _fitted(method, observed, share, np.random.default_rng(split))
+    samples = rest.before(), rest.after(fitted)
+    with progress_bars(switch("progress", progress)):
+        kernel = shared_kernel(None, [sample.predictions for sample in samples])
+        rows = [
+            _row(name, sample, kernel, number, level, stream)
+            for name, sample, stream in zip(("before", "after"), samples, streams, strict=True)
+        ]
+    return RecalibrationReport(
+        before=rows[0],
+        after=rows[1],
+        method=repr(method) if isinstance(method, Calibrator) else type(method).__name__,
+        n=len(rest),
+        n_fit=n_fit,
+        confidence_level=level,
+        seed=seed,
+        map=fitted,
+        samples=samples,
+    )
+
+
+def _fitted(
+    method: Calibrator | CalibrationMap, observed: Observed, share: float, rng: np.random.Generator
+) -> tuple[CalibrationMap, Observed, int | None]:
+    """The map, the data to judge it on, and how many others it was fitted to."""
+    if isinstance(method, CalibrationMap):
+        at_least(len(observed), 3, "a report")
+        return method, observed, None
+    at_least(len(observed), 4, "a report of a method")
+    order = rng.permutation(len(observed))
+    n_rest = min(max(round(share * len(observed)), 3), len(observed) - 1)
+    rest, others = observed.take(np.sort(order[:n_rest])), observed.take(np.sort(order[n_rest:]))
+    return others.fit(method), rest, len(others)
+
+
+def _row(
+    name: str, sample: Sample, kernel: PairKernel, n_resamples: int, level: float, stream: np.random.SeedSequence
+) -> RecalibrationRow:
+    test, floor = stream.spawn(2)
+    result = _tested(sample, kernel, n_resamples, test)
+    law = sample.predictions.law
+    brier = accuracy = ece = noise = None
+    if isinstance(law, FinitePredictions):
+        p = law.probabilities
+        brier = float(brier_scores(p, sample.targets).mean())
+        accuracy = float(np.mean(p.argmax(axis=1) == sample.targets))
+    if isinstance(sample.predictions, (Bernoulli, Categorical)):
+        confidence, right = _confidence(sample)
+        ece = float(ECE()(confidence, right))
+        noise = noise_floor(ECE(), confidence, n_resamples=n_resamples, rng=floor).mean
+    return RecalibrationRow(
+        name=name,
+        log_score=float(log_scores_of(sample).mean()),
+        brier=brier,
+        accuracy=accuracy,
+        ece=ece,
+        ece_noise=noise,
+        skce=float(SKCE(kernel).estimate(sample)),
+        interval=_interval(kernel, sample, level),
+        pvalue=result.pvalue,
+        finding=result.finding,
+    )
+
+
+def _tested(sample: Sample, kernel: PairKernel, n_resamples: int, rng: np.random.SeedSequence) -> CalibrationTestResult:
+    """The default test; with the kernel of both rows where all predictions of this one are identical."""
+    predictions, targets = sample.predictions, targets_as_given(sample)
+    try:
+        return calibration_test(predictions, targets, n_resamples=n_resamples, rng=rng)
+    except ZeroBandwidth:
+        return calibration_test(predictions, targets, kernel=kernel, n_resamples=n_resamples, rng=rng)
+
+
+def targets_as_given(sample: Sample) -> ArrayLike:
+    """Targets as names of classes, where predictions have these."""
+    names = getattr(sample.predictions, "classes", None)
+    return sample.targets if names is None else np.array(names, dtype=object)[sample.targets]
+
+
+def _confidence(sample: Sample) -> tuple[Bernoulli, ArrayLike]:
+    """The binary question that the ECE is about."""
+    if isinstance(sample.predictions, Bernoulli):
+        return sample.predictions, targets_as_given(sample)
+    return top_label(sample.predictions, targets_as_given(sample))
+
+
+def _interval(kernel: PairKernel, sample: Sample, level: float) -> ConfidenceInterval | None:
+    """The jackknife interval; None where h does not vary."""
+    if jackknife(row_sums(kernel, sample)).standard_error == 0.0:
+        return None
+    return jackknife_interval(kernel, sample, level, "two-sided")

@@ -1,0 +1,150 @@
+"""The result of a report on recalibration."""
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from caltest.comparisons.formats import Table, aligned, latex, markdown
+from caltest.predictions import Sample
+from caltest.recalibration.base import CalibrationMap
+from caltest.results.report import format_pvalue
+from caltest.results.result import ConfidenceInterval
+
+
+@dataclass(frozen=True)
+class RecalibrationRow:
+    """Predictions before or after recalibration.
+
+    Attributes
+    ----------
+    name
+        ``"before"`` or ``"after"``.
+    log_score, brier, accuracy
+        Mean log score and Brier score, and share of outcomes that are the most probable class.
+    ece, ece_noise
+        Expected calibration error of the top label, and its mean if the predictions are calibrated.
+    skce, interval
+        Unbiased squared kernel calibration error and its confidence interval, None where there is none.
+    pvalue, finding
+        Of ``calibration_test``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
+    >>> report.before.pvalue
+    0.01
+    """
+
+    name: str
+    log_score: float
+    brier: float | None
+    accuracy: float | None
+    ece: float | None
+    ece_noise: float | None
+    skce: float
+    interval: ConfidenceInterval | None
+    pvalue: float
+    finding: str | None
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RecalibrationReport:
+    """Predictions before and after recalibration, on held-out data. Printing it gives a table.
+
+    Attributes
+    ----------
+    before, after
+        The rows.
+    method
+        In words.
+    n, n_fit
+        Held-out observations, and those of the fit (None for a map that was fitted before).
+    confidence_level
+        Of the intervals.
+    seed
+        Integer that reproduces it as ``rng=seed``.
+    map
+        The fitted map.
+    samples
+        Held-out data before and after.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
+    >>> report.n, report.n_fit, report.before.accuracy == report.after.accuracy
+    (450, 449, True)
+    """
+
+    before: RecalibrationRow
+    after: RecalibrationRow
+    method: str
+    n: int
+    n_fit: int | None
+    confidence_level: float
+    seed: int
+    map: CalibrationMap = field(repr=False)
+    samples: tuple[Sample, Sample] = field(repr=False)
+
+    @property
+    def rows(self) -> tuple[RecalibrationRow, RecalibrationRow]:
+        """Before and after."""
+        return self.before, self.after
+
+    def table(self) -> Table:
+        """Header and rows as text."""
+        level = f"{100 * self.confidence_level:g} % interval"
+        header = ["", "log score", "Brier", "accuracy", "ECE", "if calibrated", "SKCE", level, "p"]
+        return [header, *(_cells(row) for row in self.rows)]
+
+    def to_markdown(self) -> str:
+        """The table in markdown."""
+        return markdown(self.table())
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the package booktabs."""
+        return latex(self.table())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists, ready for JSON."""
+        settings = {name: getattr(self, name) for name in ("method", "n", "n_fit", "confidence_level", "seed")}
+        return {**settings, "rows": [_entries(row) for row in self.rows]}
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame`` with the rows before and after; ``ImportError`` if pandas is missing."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
+        return pandas.DataFrame([_entries(row) for row in self.rows]).set_index("name")
+
+    def __repr__(self) -> str:
+        return f"<report on recalibration by {self.method}, n = {self.n}>"
+
+    def __str__(self) -> str:
+        title = f"Recalibration by {self.method}"
+        fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others"
+        lines = [title, "-" * len(title), f"{'n':<15}{self.n} held out{fit}", "", aligned(self.table()), ""]
+        lines.append("if calibrated: mean of the ECE if the predictions are calibrated")
+        lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue <= 0.05]
+        return "\n".join([*lines, f"{'Reproduce':<15}rng={self.seed}"])
+
+
+def _cells(row: RecalibrationRow) -> list[str]:
+    interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
+    scores = [f"{row.log_score:.4f}", *("-" if value is None else f"{value:.4f}" for value in _binned(row))]
+    return [row.name, *scores, f"{row.skce:.3g}", interval, format_pvalue(row.pvalue)]
+
+
+def _binned(row: RecalibrationRow) -> tuple[float | None, ...]:
+    return row.brier, row.accuracy, row.ece, row.ece_noise
+
+
+def _entries(row: RecalibrationRow) -> dict[str, Any]:
+    entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
+    interval = row.interval
+    entries["low"], entries["high"] = (None, None) if interval is None else (interval.low, interval.high)
+    return entries

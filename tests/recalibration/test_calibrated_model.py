@@ -1,0 +1,103 @@
+import doctest
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest.recalibration import Isotonic, OneVsRest, Platt, TemperatureScaling
+
+try:
+    import sklearn  # noqa: F401
+except ImportError:
+    sklearn_is_missing = True
+else:
+    sklearn_is_missing = False
+    from sklearn.base import clone
+    from sklearn.datasets import make_classification
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.svm import LinearSVC
+    from sklearn.utils.estimator_checks import check_estimator
+
+needs_sklearn = pytest.mark.skipif(sklearn_is_missing, reason="scikit-learn is missing")
+
+
+def problem(k=3, n=300):
+    return make_classification(n, 6, n_informative=4, n_classes=k, random_state=1)
+
+
+@pytest.mark.skipif(not sklearn_is_missing, reason="scikit-learn is there")
+def test_without_scikit_learn_the_error_says_what_to_install():
+    with pytest.raises(ImportError, match=r"pip install caltest\[sklearn\]"):
+        ct.recalibration.CalibratedModel  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'Calibrated'"):
+        ct.recalibration.Calibrated  # noqa: B018
+
+
+@needs_sklearn
+@pytest.mark.parametrize("method", [None, Platt(), Isotonic(interpolate=True)], ids=repr)
+def test_conventions_of_scikit_learn(method):
+    with warnings.catch_warnings():
+        # Checks that do not apply are skipped with a warning.
+        warnings.simplefilter("ignore")
+        check_estimator(ct.recalibration.CalibratedModel(LogisticRegression(), method, cv=2))
+
+
+@needs_sklearn
+def test_the_map_is_that_of_predictions_of_cross_validation():
+    X, y = problem()
+    model = ct.recalibration.CalibratedModel(GaussianNB(), cv=4).fit(X, y)
+    held_out = cross_val_predict(GaussianNB(), X, y, cv=StratifiedKFold(4), method="predict_proba")
+    wanted = TemperatureScaling().fit(held_out, y)
+    assert model.calibration_map_.temperature == pytest.approx(wanted.temperature)
+    np.testing.assert_allclose(model.predict_proba(X), wanted(GaussianNB().fit(X, y).predict_proba(X)))
+    assert (model.predict(X) == model.predict_proba(X).argmax(axis=1)).all()
+
+
+@needs_sklearn
+def test_binary_methods_logits_and_fitted_models():
+    X, y = problem(k=2)
+    names = np.array(["no", "yes"])[y]
+    binary = ct.recalibration.CalibratedModel(GaussianNB(), Platt()).fit(X, names)
+    assert binary.predict_proba(X).shape == (300, 2)
+    assert set(binary.predict(X)) == {"no", "yes"}
+    machine = ct.recalibration.CalibratedModel(LinearSVC(), Platt(input="logits")).fit(X, names)
+    assert machine.score(X, names) > 0.8
+    X, y = problem(k=3)
+    several = ct.recalibration.CalibratedModel(GaussianNB(), Platt()).fit(X, y)
+    assert several.calibration_map_.to_dict()["map"] == "OneVsRestMap"
+    frozen = FrozenEstimator(GaussianNB().fit(X[:150], y[:150]))
+    fitted = ct.recalibration.CalibratedModel(frozen).fit(X[150:], y[150:])
+    wanted = TemperatureScaling().fit(frozen.predict_proba(X[150:]), y[150:])
+    assert fitted.calibration_map_.temperature == pytest.approx(wanted.temperature)
+
+
+@needs_sklearn
+def test_copies():
+    X, y = problem()
+    model = ct.recalibration.CalibratedModel(GaussianNB(), OneVsRest(Isotonic())).fit(X, y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
+    assert clone(model).method == OneVsRest(Isotonic())
+
+
+@needs_sklearn
+def test_bad_input():
+    X, y = problem()
+    with pytest.raises(TypeError, match="wanted a method"):
+        ct.recalibration.CalibratedModel(GaussianNB(), "isotonic").fit(X, y)
+    with pytest.raises(ValueError, match="one class"):
+        ct.recalibration.CalibratedModel(GaussianNB()).fit(X, np.zeros(300, int))
+    y = np.where(np.arange(300) < 3, 0, 1)
+    with pytest.raises(ValueError, match="got 3 observations of class"):
+        ct.recalibration.CalibratedModel(GaussianNB()).fit(X, y)
+
+
+@needs_sklearn
+def test_examples():
+    from caltest.recalibration import calibrated_model
+
+    assert doctest.testmod(calibrated_model).failed == 0

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest.recalibration import (
+    FamilyTemperatureScaling,
+    Identity,
+    Isotonic,
+    OneVsRest,
+    Platt,
+    TemperatureScaling,
+    fit_best,
+)
+
+
+def problem(n=200, k=3, seed=1):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(k), n)
+    sharp = p**2.0 / (p**2.0).sum(axis=1, keepdims=True)
+    return p, np.array([rng.choice(k, p=row) for row in sharp])
+
+
+def test_scores_are_those_of_observations_left_out():
+    p, y = problem(n=40)
+    best = fit_best({"scaled": TemperatureScaling(), "as they are": Identity()}, p, y, n_folds=40, rng=1)
+    losses = []
+    for i in range(40):
+        others = np.arange(40) != i
+        losses.append(-np.log(TemperatureScaling().fit(p[others], y[others])(p[i : i + 1])[0, y[i]]))
+    assert best.scores["scaled"] == pytest.approx(np.mean(losses), rel=1e-9)
+    assert best.standard_errors["scaled"] == pytest.approx(np.std(losses, ddof=1) / np.sqrt(40), rel=1e-9)
+    assert best.scores["as they are"] == pytest.approx(-np.log(p[np.arange(40), y]).mean(), rel=1e-9)
+
+
+def test_the_best_method_is_fitted_to_all_data():
+    p, y = problem()
+    best = fit_best([Identity(), TemperatureScaling(), OneVsRest(Isotonic())], p, y, rng=2)
+    assert best.name == "TemperatureScaling"
+    assert best.scores["OneVsRest(Isotonic)"] == np.inf
+    assert best.standard_errors["OneVsRest(Isotonic)"] == np.inf
+    np.testing.assert_allclose(best.map(p), TemperatureScaling().fit(p, y)(p))
+    assert best.scores == fit_best([Identity(), TemperatureScaling(), OneVsRest(Isotonic())], p, y, rng=2).scores
+    assert "best: TemperatureScaling" in str(best)
+
+
+def test_two_methods_of_one_class_have_two_names():
+    p, y = problem()
+    best = fit_best([Platt(), Platt(on="scores")], p[:, 0], y == 0, rng=2)
+    assert len(best.scores) == 2
+
+
+def test_logits_names_of_classes_and_families():
+    p, y = problem()
+    z = np.log(p) + 2.0
+    on_logits = fit_best([TemperatureScaling(input="logits"), Identity(input="logits")], z, y, rng=3)
+    on_probabilities = fit_best([TemperatureScaling(), Identity()], p, y, rng=3)
+    assert on_logits.scores["TemperatureScaling"] == pytest.approx(on_probabilities.scores["TemperatureScaling"])
+    assert on_logits.scores["Identity"] == pytest.approx(on_probabilities.scores["Identity"])
+    names = np.array(["a", "b", "c"])
+    named = fit_best([TemperatureScaling(), Identity()], p, names[y], classes=["a", "b", "c"], rng=3)
+    assert named.scores == on_probabilities.scores
+    x = np.zeros(50)
+    y = 2.0 * np.random.default_rng(1).normal(size=50)
+    best = fit_best([FamilyTemperatureScaling()], ct.Normal(x, 1.0), y, rng=1)
+    assert best.map.temperature == pytest.approx(np.mean(np.square(y)), rel=1e-6)
+
+
+def test_bad_input():
+    p, y = problem()
+    with pytest.raises(ValueError, match="got none"):
+        fit_best([], p, y)
+    with pytest.raises(TypeError, match="got one method"):
+        fit_best(Identity(), p, y)
+    with pytest.raises(TypeError, match="wanted methods"):
+        fit_best([TemperatureScaling().fit(p, y)], p, y)
+    with pytest.raises(ValueError, match="one kind of input"):
+        fit_best([Identity(), Identity(input="logits")], p, y)
+    with pytest.raises(ValueError, match="n_folds"):
+        fit_best([Identity()], p, y, n_folds=201)
+    with pytest.raises(ValueError, match="n_folds"):
+        fit_best([Identity()], p, y, n_folds=1)
+    with pytest.raises(TypeError, match="OneVsRest"):
+        fit_best([Platt()], p, y)

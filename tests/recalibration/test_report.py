@@ -1,0 +1,112 @@
+import json
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest.recalibration import FamilyTemperatureScaling, Platt, TemperatureScaling, report
+
+
+def problem(n=200, k=3, seed=1):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(k), n)
+    sharp = p**3.0 / (p**3.0).sum(axis=1, keepdims=True)
+    return p, np.array([rng.choice(k, p=row) for row in sharp])
+
+
+def test_numbers_are_those_of_the_functions_they_come_from():
+    p, y = problem()
+    fitted = TemperatureScaling().fit(*problem(seed=2))
+    found = report(fitted, p, y, n_resamples=49, rng=1)
+    assert (found.n, found.n_fit) == (200, None)
+    q = fitted(p)
+    for row, matrix in ((found.before, p), (found.after, q)):
+        assert row.log_score == pytest.approx(-np.log(matrix[np.arange(200), y]).mean())
+        assert row.brier == pytest.approx(np.square(np.eye(3)[y] - matrix).sum(axis=1).mean())
+        assert row.accuracy == pytest.approx(np.mean(matrix.argmax(axis=1) == y))
+        assert row.ece == pytest.approx(ct.ECE()(*ct.top_label(matrix, y)))
+        assert row.interval.low <= max(row.skce, 0.0) <= row.interval.high
+        assert 0.0 < row.ece_noise < 0.2
+    bandwidth = ct.median_bandwidth(np.concatenate([p, q]), ct.TotalVariation())
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), bandwidth), ct.DeltaKernel())
+    assert found.before.skce == pytest.approx(ct.SKCE(kernel)(p, y))
+    assert found.after.skce == pytest.approx(ct.SKCE(kernel)(q, y))
+    interval = ct.skce_interval(q, y, kernel)
+    assert (found.after.interval.low, found.after.interval.high) == pytest.approx((interval.low, interval.high))
+    assert found.before.pvalue == 0.02
+    assert found.after.pvalue > 0.02
+
+
+def test_a_method_is_judged_on_data_that_it_has_not_seen():
+    p, y = problem()
+    found = report(TemperatureScaling(), p, y, held_out=0.3, n_resamples=19, rng=3)
+    assert (found.n, found.n_fit) == (60, 140)
+    held_out = {tuple(row) for row in found.samples[0].predictions.probabilities}
+    rest = np.array([tuple(row) not in held_out for row in p])
+    assert rest.sum() == 140
+    assert found.map.temperature == pytest.approx(TemperatureScaling().fit(p[rest], y[rest]).temperature)
+    again = report(TemperatureScaling(), p, y, held_out=0.3, n_resamples=19, rng=3)
+    assert again.to_dict() == found.to_dict()
+
+
+def test_formats():
+    p, y = problem()
+    found = report(TemperatureScaling(), p, y, n_resamples=19, rng=3)
+    assert json.loads(json.dumps(found.to_dict()))["rows"][0]["name"] == "before"
+    assert found.to_latex().count(r"\\") == 3
+    assert found.to_markdown().count("\n") == 3
+    assert "fitted to 100 others" in str(found)
+    assert "Reproduce      rng=3" in str(found)
+    pandas = pytest.importorskip("pandas")
+    table = found.to_pandas()
+    assert isinstance(table, pandas.DataFrame)
+    assert table.loc["after", "log_score"] == found.after.log_score
+
+
+def test_binary_logits_named_classes_and_numbers():
+    p, y = problem()
+    binary = report(Platt(), p[:, 0], y == 0, n_resamples=19, rng=1)
+    assert binary.before.ece == pytest.approx(ct.ECE()(binary.samples[0].predictions, binary.samples[0].targets))
+    names = np.array(["a", "b", "c"])
+    named = report(TemperatureScaling(), p, names[y], classes=["a", "b", "c"], n_resamples=19, rng=1)
+    plain = report(TemperatureScaling(), p, y, n_resamples=19, rng=1)
+    assert named.after.log_score == pytest.approx(plain.after.log_score)
+    logits = report(TemperatureScaling(input="logits"), np.log(p) - 3.0, y, n_resamples=19, rng=1)
+    assert logits.after.log_score == pytest.approx(plain.after.log_score)
+    normal = ct.Normal(np.zeros(60), 1.0)
+    numbers = report(FamilyTemperatureScaling(), normal, 3.0 * np.random.default_rng(1).normal(size=60), rng=1)
+    assert numbers.before.ece is None
+    assert numbers.after.log_score < numbers.before.log_score
+    assert " - " in str(numbers)
+
+
+def test_bad_input():
+    p, y = problem()
+    with pytest.raises(TypeError, match="wanted a method"):
+        report("temperature", p, y)
+    with pytest.raises(ValueError, match="held_out"):
+        report(TemperatureScaling(), p, y, held_out=1.0)
+    with pytest.raises(ValueError, match="wanted at least 4"):
+        report(TemperatureScaling(), p[:3], y[:3])
+
+
+def test_picture():
+    pytest.importorskip("matplotlib")
+    from matplotlib import pyplot as plt
+    from matplotlib.figure import Figure
+
+    from caltest.plots import recalibration_report
+
+    p, y = problem()
+    found = report(TemperatureScaling(), p, y, n_resamples=19, rng=3)
+    left, right = recalibration_report(found, n_resamples=39, rng=1, axes=Figure().subplots(1, 2))
+    assert left.get_title().startswith("before: log score")
+    assert right.get_title().startswith("after: log score")
+    assert len(left.collections) > 0
+    made = recalibration_report(found, n_resamples=39, rng=1)
+    assert len(made[0].figure.axes) >= 2
+    plt.close(made[0].figure)
+    with pytest.raises(TypeError, match="wanted what"):
+        recalibration_report(p)
+    with pytest.raises(ValueError, match="wanted two"):
+        recalibration_report(found, axes=Figure().subplots(1, 3))
