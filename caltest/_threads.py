@@ -4,7 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from itertools import islice
 from math import inf
@@ -85,6 +85,11 @@ def _elsewhere(function: Callable[[], R]) -> R:
 
 
 _one_blas_thread = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """One thread for each matrix product inside: many small products in turn are slower in several."""
+    return _one_blas_thread
 
 
 def threaded(

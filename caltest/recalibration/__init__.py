@@ -21,6 +21,8 @@ from caltest.recalibration.bbq import BBQ
 from caltest.recalibration.beta import BetaCalibration
 from caltest.recalibration.family_temperature import FamilyTemperatureScaling
 from caltest.recalibration.fit_best import BestFit, fit_best
+from caltest.recalibration.gaussian_process.calibrator import GPCalibrator
+from caltest.recalibration.gaussian_process.map import GPMap
 from caltest.recalibration.histogram import HistogramBinning
 from caltest.recalibration.identity import Identity
 from caltest.recalibration.isotonic import Isotonic
@@ -39,6 +41,8 @@ __all__ = [
     "Calibrator",
     "DirichletCalibration",
     "FamilyTemperatureScaling",
+    "GPCalibrator",
+    "GPMap",
     "HistogramBinning",
     "Identity",
     "Isotonic",

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -40,7 +41,11 @@ def write_npz(path: str | Path, entries: dict[str, Any]) -> None:
 
 
 def read_npz(path: str | Path) -> dict[str, Any]:
-    """The arrays of a file by name."""
+    """The arrays of a file by name; ``ValueError`` for a file of another format."""
+    if not is_zipfile(path):
+        if not Path(path).exists():
+            raise FileNotFoundError(f"path: got {str(path)!r}, which does not exist")
+        raise ValueError(f"path: got {str(path)!r}, wanted a file that save() of a map wrote")
     with np.load(path, allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
 

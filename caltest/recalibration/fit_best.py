@@ -12,6 +12,7 @@ from caltest._validation import at_least, whole_number
 from caltest.comparisons.formats import aligned
 from caltest.recalibration._observed import Observed, log_scores_of, scale_of
 from caltest.recalibration.base import CalibrationMap, Calibrator
+from caltest.recalibration.one_vs_rest import OneVsRest
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +133,13 @@ def fit_best(
 
 def _named(calibrators: Sequence[Calibrator] | Mapping[str, Calibrator]) -> dict[str, Calibrator]:
     """Methods by name: that of the class, or their settings where several have one class."""
+    if isinstance(calibrators, Calibrator):
+        raise TypeError(f"calibrators: got one method, {calibrators!r}, wanted a list of several or a dictionary")
     if isinstance(calibrators, Mapping):
         methods = dict(calibrators)
     else:
         given = list(calibrators)
-        kinds = [type(method).__name__ for method in given]
+        kinds = [_kind(method) for method in given]
         names = [kind if kinds.count(kind) == 1 else repr(method) for kind, method in zip(kinds, given, strict=True)]
         methods = dict(zip(names, given, strict=True))
     if not methods:
@@ -147,6 +150,12 @@ def _named(calibrators: Sequence[Calibrator] | Mapping[str, Calibrator]) -> dict
     if len({scale_of(method) for method in methods.values()}) > 1:
         raise ValueError("calibrators: got some for probabilities and some for logits, wanted one kind of input")
     return methods
+
+
+def _kind(method: Any) -> str:
+    """The name of the class, and that of the method inside, as in ``OneVsRest(Platt)``."""
+    inner = f"({type(method.calibrator).__name__})" if isinstance(method, OneVsRest) else ""
+    return type(method).__name__ + inner
 
 
 def _folds(observed: Observed, n_folds: int, rng: np.random.Generator) -> IntArray:

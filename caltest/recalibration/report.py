@@ -75,12 +75,12 @@ def report(
 
     Notes
     -----
-    Log score ``-log p(y)``, Brier score ``|e_y - p|^2`` and accuracy of the most probable class; ECE of the top label
-    (of class 1 for binary predictions) with 15 uniform bins, beside its mean over outcomes drawn from the predictions;
-    unbiased SKCE with one kernel for both rows and its jackknife interval; p-value of ``calibration_test``,
-    or of the SKCE with that kernel where all predictions of a row are identical. For numbers and vectors there are only
-    log score, SKCE and p-value. The p-value after recalibration is valid because the
-    held-out data were not used to fit the map. Cost: two runs of ``calibration_test``, and O(n^2 k).
+    Log score ``-log p(y)``, Brier score ``|e_y - p|^2`` (twice ``(y - p)^2`` for binary predictions) and accuracy of
+    the most probable class; ECE of the top label (of class 1 for binary predictions) with 15 uniform bins, beside its
+    mean over outcomes drawn from the predictions; unbiased SKCE with one kernel for both rows and its jackknife
+    interval; p-value of ``calibration_test``, or of the SKCE with that kernel where all predictions of a row are
+    identical. For numbers and vectors there are only log score, SKCE and p-value. The p-value after recalibration is
+    valid because the held-out data were not used to fit the map. Cost: two runs of ``calibration_test``, and O(n^2 k).
 
     Examples
     --------
@@ -128,11 +128,8 @@ def _fitted(
     at_least(len(observed), 4, "a report of a method")
     order = rng.permutation(len(observed))
     n_rest = min(max(round(share * len(observed)), 3), len(observed) - 1)
-    return (
-        observed.take(np.sort(order[n_rest:])).fit(method),
-        observed.take(np.sort(order[:n_rest])),
-        order.size - n_rest,
-    )
+    rest, others = observed.take(np.sort(order[:n_rest])), observed.take(np.sort(order[n_rest:]))
+    return others.fit(method), rest, len(others)
 
 
 def _row(

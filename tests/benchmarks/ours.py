@@ -43,6 +43,13 @@ def default_test(predictions, labels, draws):
     return _tested(ct.OmnibusTest(n_resamples=draws), predictions, labels, draws)
 
 
+def gp_calibration(predictions, labels):
+    import caltest as ct
+
+    method = ct.recalibration.GPCalibrator()
+    return lambda: {"estimate": method.fit(predictions, labels).evidence_bound}
+
+
 def bootstrap_test(predictions, labels, draws, binary=False):
     import caltest as ct
 

@@ -29,6 +29,10 @@ def default_test(n):
     return Side("caltest", "ours", "default_test", n, 10, {"draws": 999})
 
 
+def gp_row(k, most):
+    return Row(f"gp-{k}", "fit of GPcalib", Side("caltest", "ours", "gp_calibration", 1000, k), (), (seconds(most),))
+
+
 def skce_row(n, k, times, *more):
     name = f"skce-{n}-{k}"
     arrays = Side("NumPy/SciPy", "vectorised", "skce", n, k)
@@ -108,6 +112,10 @@ ROWS = [
     limit_law_row("spectral", "spectrum of h", 5000, "spectral_test", {}),
     Row("default-1000", "default test, 999 draws", default_test(1000), (), (seconds(2),)),
     Row("default-100000", "default test, 999 draws", default_test(100_000), (), (seconds(60), megabytes(1000))),
+    gp_row(2, 0.5),
+    gp_row(10, 1.5),
+    gp_row(100, 8),
+    gp_row(1000, 60),
     monte_carlo_row(10_000, faster(10)),
     monte_carlo_row(1000, seconds(1)),
     Row("blocks", "SKCE of blocks of 2", block(1_000_000), (BLOCKS,), (faster(1), memory(1 / 2))),

@@ -108,6 +108,11 @@ def test_maps_as_dictionaries_and_files(tmp_path):
     loaded = CalibrationMap.load(tmp_path / "map.npz")
     assert loaded.to_dict() == entries
     np.testing.assert_array_equal(loaded(p), fitted(p))
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        CalibrationMap.load(tmp_path / "no.npz")
+    (tmp_path / "text.npz").write_text("text")
+    with pytest.raises(ValueError, match="wanted a file that save"):
+        CalibrationMap.load(tmp_path / "text.npz")
     with pytest.raises(ValueError, match="got the map 'None'"):
         CalibrationMap.from_dict({})
     with pytest.raises(ValueError, match="without temperature"):

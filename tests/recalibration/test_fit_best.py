@@ -36,8 +36,8 @@ def test_the_best_method_is_fitted_to_all_data():
     p, y = problem()
     best = fit_best([Identity(), TemperatureScaling(), OneVsRest(Isotonic())], p, y, rng=2)
     assert best.name == "TemperatureScaling"
-    assert best.scores["OneVsRest"] == np.inf
-    assert best.standard_errors["OneVsRest"] == np.inf
+    assert best.scores["OneVsRest(Isotonic)"] == np.inf
+    assert best.standard_errors["OneVsRest(Isotonic)"] == np.inf
     np.testing.assert_allclose(best.map(p), TemperatureScaling().fit(p, y)(p))
     assert best.scores == fit_best([Identity(), TemperatureScaling(), OneVsRest(Isotonic())], p, y, rng=2).scores
     assert "best: TemperatureScaling" in str(best)
@@ -69,6 +69,8 @@ def test_bad_input():
     p, y = problem()
     with pytest.raises(ValueError, match="got none"):
         fit_best([], p, y)
+    with pytest.raises(TypeError, match="got one method"):
+        fit_best(Identity(), p, y)
     with pytest.raises(TypeError, match="wanted methods"):
         fit_best([TemperatureScaling().fit(p, y)], p, y)
     with pytest.raises(ValueError, match="one kind of input"):

@@ -39,6 +39,15 @@ def test_probabilities_are_logits_up_to_constants():
     assert shifted.temperature == pytest.approx(on_logits.temperature, rel=1e-9)
 
 
+def test_temperature_scaling_is_that_of_scikit_learn():
+    calibration = pytest.importorskip("sklearn.calibration")
+    if not hasattr(calibration, "_TemperatureScaling"):
+        pytest.skip("scikit-learn is older than 1.8")
+    z, y = problem()
+    wanted = calibration._TemperatureScaling().fit(z, y).predict(z)
+    np.testing.assert_allclose(TemperatureScaling(input="logits").fit(z, y)(z), wanted, atol=1e-6)
+
+
 def test_separated_labels_and_the_reverse():
     z, _ = problem()
     sure = TemperatureScaling(input="logits").fit(z, z.argmax(axis=1))

@@ -1,0 +1,113 @@
+"""The fitted map of a latent Gaussian process."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from caltest._numerics import ranges
+from caltest._types import ArrayLike, FloatArray
+from caltest._validation import real_array, whole_number
+from caltest.recalibration._scores import read_scores
+from caltest.recalibration.base import ProbabilityMap
+from caltest.recalibration.gaussian_process.draws import marginal_probabilities
+from caltest.recalibration.gaussian_process.fit import PART, inputs_of, prior_of
+from caltest.recalibration.gaussian_process.parameters import LatentProcess
+
+
+@dataclass(frozen=True, eq=False)
+class GPMap(ProbabilityMap):
+    """``softmax(phi(z_1)..phi(z_k))`` with the mean phi of one latent function of all classes.
+
+    Attributes
+    ----------
+    scale
+        What the kernel sees: ``"probability"`` p, ``"log"`` its logarithm, ``"logit"`` the logits.
+    covariance
+        ``"diagonal"`` or ``"full"``.
+    inducing, mean, scales
+        Inducing inputs w (M,), and means m and standard deviations s of the whitened inducing variables.
+    lengthscale, variance, noise
+        Of the kernel.
+    evidence_bound
+        Taylor-expanded lower bound of the logarithm of the evidence, in nats.
+    converged
+        Whether the search ended before its largest number of iterations.
+    lowest, highest
+        Range of the inputs of the fit on the scale.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> fitted = ct.recalibration.GPCalibrator().fit(p, y)
+    >>> prior, mean, deviation = fitted.latent_function([0.1, 0.5, 0.9])
+    >>> bool(mean[2] - mean[0] > prior[2] - prior[0])
+    True
+    """
+
+    scale: str
+    covariance: str
+    inducing: FloatArray
+    mean: FloatArray
+    scales: FloatArray
+    lengthscale: float
+    variance: float
+    noise: float
+    evidence_bound: float
+    converged: bool
+    lowest: float
+    highest: float
+
+    def marginal(self, predictions: ArrayLike, *, n_draws: int = 100, rng: Any = None) -> Any:
+        """Mean of the recalibrated probabilities over draws of the latent function, of the kind that is given.
+
+        Parameters
+        ----------
+        predictions
+            As those of the fit.
+        n_draws
+            Number Q of draws; the standard error of the mean falls like 1 / sqrt(Q).
+        rng
+            Seed or ``numpy.random.Generator``.
+
+        Raises
+        ------
+        ValueError
+            For bad data, another number of classes than that of the fit, or the wrong scale.
+
+        Notes
+        -----
+        One draw of the inducing variables serves all classes and rows. What they leave open is independent between
+        classes if ``covariance`` is ``"diagonal"``. Time O(Q n k M), with the full covariance O(n k^2 (k + Q)); memory
+        does not grow with n beyond the result.
+        """
+        scores = read_scores(predictions, self.input)
+        if scores.n_classes != self.n_classes:
+            raise ValueError(f"predictions: got {scores.n_classes} classes, wanted {self.n_classes} as in the fit")
+        matrix, draws = scores.matrix(), whole_number("n_draws", n_draws, 1)
+        inputs, prior = inputs_of(matrix, self.scale), prior_of(matrix, self.scale)
+        generator = np.random.default_rng(rng)
+        return scores.answer(marginal_probabilities(self.process, inputs, prior, self.covariance, draws, generator))
+
+    def latent_function(self, inputs: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean of the prior, mean and standard deviation of the function at probabilities or logits (g,)."""
+        numbers = real_array(inputs, "inputs", ndim=1)
+        if self.input == "probabilities" and not (numbers.min() >= 0.0 and numbers.max() <= 1.0):
+            raise ValueError(f"inputs: got {numbers.min():g} to {numbers.max():g}, wanted probabilities from 0 to 1")
+        prior = prior_of(numbers, self.scale)
+        deviation, variance = self.process.moments(inputs_of(numbers, self.scale))
+        return prior, prior + deviation, np.sqrt(np.maximum(variance, 0.0))
+
+    @property
+    def process(self) -> LatentProcess:
+        """The process with its factors."""
+        return LatentProcess(self.inducing, self.mean, self.scales, self.lengthscale, self.variance, self.noise)
+
+    def _apply(self, scores: FloatArray) -> FloatArray:
+        means, process = np.array(prior_of(scores, self.scale)), self.process
+        for rows in ranges(scores.shape[0], max(1, PART // scores.shape[1])):
+            inputs = inputs_of(scores[rows], self.scale)
+            means[rows] += (process.kernel(inputs.ravel()) @ process.weights).reshape(inputs.shape)
+        return np.asarray(softmax(means, axis=1))

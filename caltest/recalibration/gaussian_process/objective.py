@@ -1,0 +1,77 @@
+"""The evidence lower bound of the latent process with a Taylor-expanded likelihood, and its gradient."""
+
+import numpy as np
+from scipy.special import softmax
+
+from caltest._loops import latent
+from caltest._types import FloatArray
+from caltest.recalibration.gaussian_process.parameters import LatentProcess, slope_of_softplus
+from caltest.recalibration.gaussian_process.pull_back import KernelDerivatives, pull_back
+from caltest.recalibration.gaussian_process.rows import AllInputs, Rows
+
+
+def evidence_bound(vector: FloatArray, rows: Rows) -> tuple[float, FloatArray]:
+    """``sum_i E[ln softmax(g(x_i))_{y_i}] - KL`` for variances of g alone, and its gradient (3 M + 3,).
+
+    With means phi, variances C and ``s = softmax(phi)`` the expectation is, to second order,
+    ``ln s_y + (sum C s^2 - sum C s) / 2``. Time O(g M^2 + n k) for g nodes.
+    """
+    process = LatentProcess.from_vector(vector)
+    nodes, kernel = rows.nodes, process.kernel(rows.nodes)
+    reduced = kernel @ process.reduction
+    variance = process.variance + process.noise - np.einsum("gm,gm->g", reduced, kernel)
+    value, d_mean, d_variance = rows.likelihood(kernel @ process.weights, variance)
+    d_values = d_mean[:, None] * process.weights - 2.0 * d_variance[:, None] * reduced
+    gradient = pull_back(
+        process,
+        kernel.T @ d_mean,
+        -(kernel.T * d_variance) @ kernel,
+        _by_kernel(process, nodes, d_values * kernel, float(d_variance.sum())),
+    )
+    return value - process.divergence, gradient * slope_of_softplus(vector)
+
+
+def full_evidence_bound(vector: FloatArray, rows: AllInputs) -> tuple[float, FloatArray]:
+    """The same with the covariances of g at the k inputs of a row: ``ln s_y + (s' C s - diag(C)' s) / 2``.
+
+    Time O(n k (k + M^2)).
+    """
+    process = LatentProcess.from_vector(vector)
+    shape = rows.prior.shape
+    value, gradient = evidence_bound(vector, rows)
+    kernel = process.kernel(rows.nodes).reshape(*shape, -1)
+    shares = np.asarray(softmax(rows.prior + kernel @ process.weights, axis=1))
+    sums = np.empty(shape)
+    pairs, slope = latent.pair_sums(rows.inputs, shares, process.lengthscale, process.variance, sums)
+    reduced = kernel @ process.reduction
+    own = np.einsum("ikm,ikm->ik", reduced, kernel)
+    averages = np.einsum("ik,ikm->im", shares, kernel)
+    reduced_averages = averages @ process.reduction
+    # Half the sum of shares_a shares_b C_ab over a != b, and sum_{b != a} C_ab shares_b.
+    off_diagonal = (pairs - np.vdot(reduced_averages, averages) + float((shares**2 * own).sum())) / 2.0
+    by_share = sums - np.einsum("ikm,im->ik", kernel, reduced_averages) + shares * own
+    by_mean = shares * (by_share - (shares * by_share).sum(axis=1, keepdims=True))
+    d_values = by_mean[..., None] * process.weights + (shares**2)[..., None] * reduced
+    d_values -= shares[..., None] * reduced_averages[:, None]
+    flat = kernel.reshape(-1, kernel.shape[2])
+    d_reduction = (flat.T @ (flat * (shares**2).reshape(-1, 1)) - averages.T @ averages) / 2.0
+    d_kernel = _by_kernel(process, rows.nodes, (d_values * kernel).reshape(flat.shape), 0.0)
+    d_kernel = KernelDerivatives(
+        d_kernel.inducing, d_kernel.lengthscale + slope / 2.0, d_kernel.variance + pairs / 2.0 / process.variance, 0.0
+    )
+    more = pull_back(process, flat.T @ by_mean.ravel(), d_reduction, d_kernel, divergence=False)
+    return value + off_diagonal, gradient + more * slope_of_softplus(vector)
+
+
+def _by_kernel(
+    process: LatentProcess, nodes: FloatArray, products: FloatArray, by_variances: float
+) -> KernelDerivatives:
+    """From ``products[g, m]``, the kernel times the derivative by it, and the derivative by all variances at once."""
+    steps = (nodes[:, None] - process.inducing) / process.lengthscale
+    by_step = products * steps
+    return KernelDerivatives(
+        inducing=by_step.sum(axis=0) / process.lengthscale,
+        lengthscale=float(np.vdot(by_step, steps)) / process.lengthscale,
+        variance=float(products.sum()) / process.variance + by_variances,
+        noise=by_variances,
+    )
