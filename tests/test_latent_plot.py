@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
+from caltest.plots import latent_function
 
 pytest.importorskip("matplotlib")
 
@@ -21,7 +22,7 @@ def test_lines_are_mean_and_prior_up_to_constants(scale):
     p = rng.dirichlet(np.full(3, 0.5), 150)
     y = np.array([rng.choice(3, p=row) for row in p])
     fitted = ct.recalibration.GPCalibrator(input=scale).fit(3.0 * np.log(p) if scale == "logits" else p, y)
-    axes = ct.plots.latent_function(fitted)
+    axes = latent_function(fitted)
     prior_line, mean_line, ticks = axes.get_lines()
     inputs = prior_line.get_xdata()
     prior, mean, deviation = fitted.latent_function(inputs)
@@ -35,10 +36,10 @@ def test_lines_are_mean_and_prior_up_to_constants(scale):
 
 def test_constant_predictions_and_other_maps():
     equal, labels = np.full((20, 4), 0.25), np.arange(20) % 4
-    axes = ct.plots.latent_function(ct.recalibration.GPCalibrator().fit(equal, labels))
+    axes = latent_function(ct.recalibration.GPCalibrator().fit(equal, labels))
     assert np.isfinite(axes.get_lines()[1].get_ydata()).all()
     ones = np.ones((20, 4))
-    axes = ct.plots.latent_function(ct.recalibration.GPCalibrator(input="logits").fit(3.0 * ones, labels))
+    axes = latent_function(ct.recalibration.GPCalibrator(input="logits").fit(3.0 * ones, labels))
     assert np.isfinite(axes.get_lines()[1].get_ydata()).all()
     with pytest.raises(TypeError, match="got TemperatureMap"):
-        ct.plots.latent_function(ct.recalibration.TemperatureScaling().fit(equal, labels))
+        latent_function(ct.recalibration.TemperatureScaling().fit(equal, labels))

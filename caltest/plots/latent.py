@@ -50,7 +50,8 @@ def latent_function(map: GPMap, *, ax: "Axes | None" = None) -> "Axes":  # noqa:
     --------
     >>> import caltest as ct
     >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> axes = ct.plots.latent_function(ct.recalibration.GPCalibrator().fit(p, y))
+    >>> from caltest.plots import latent_function
+    >>> axes = latent_function(ct.recalibration.GPCalibrator().fit(p, y))
     >>> axes.get_ylabel()
     'latent function'
     """
