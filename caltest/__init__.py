@@ -35,7 +35,10 @@ s_p: score, KCCSD                     ``Unnormalised``              ``caltest.pr
 ====================================  ============================  ===================================
 """
 
-from caltest import generators, recalibration
+from importlib import import_module
+from typing import Any
+
+from caltest import generators
 from caltest.binning import Binning, EdgeBinning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
@@ -399,10 +402,16 @@ __all__ = [
     "pit_values",
     "power",
     "power_curve",
-    "recalibration",
     "sample_size",
     "score_decomposition",
     "skce_interval",
     "standardised_residuals",
     "top_label",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what takes long to import when it is asked for: ``ct.recalibration`` and ``ct.plots``."""
+    if name in ("plots", "recalibration"):
+        return import_module(f"caltest.{name}")
+    raise AttributeError(f"module 'caltest' has no attribute {name!r}")

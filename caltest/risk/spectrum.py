@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from caltest._numerics import ranges
 from caltest._types import FloatArray, IntArray
@@ -42,6 +41,8 @@ class KernelSpectrum:
 
     def vectors(self, points: FloatArray) -> FloatArray:
         """``k(p)' U diag(1 / sqrt(l))`` for points (m, d), (m, r): their scalar products approximate the kernel."""
+        from scipy.linalg import solve_triangular
+
         vectors = np.empty((len(points), self.roots.size))
         for part in ranges(len(points), ROWS):
             kernel = gaussian_kernel(self.landmarks, points[part], self.gamma)
