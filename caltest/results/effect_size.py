@@ -21,7 +21,8 @@ class EffectSize:
     kernel, a number between 0 and 1; 0 for negative estimates. Test locations: the root of the mean square of the
     witness function. Binned errors: the estimate minus its mean if the predictions are calibrated, which is positive;
     known from tests that redraw. Scores: the excess over what the predictions expect, per observation. Log likelihood
-    ratios: per observation. What is estimated from n observations has noise in it: ``noise_floor`` says how much.
+    ratios: per observation. Statistics that grow with n have none: those of Hosmer and Lemeshow or Cox,
+    say. What is estimated from n observations has noise in it: ``noise_floor`` says how much.
 
     Examples
     --------

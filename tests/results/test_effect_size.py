@@ -86,3 +86,17 @@ def test_effect_sizes_do_not_grow_with_n():
             for n in (200, 800)
         )
         assert large == pytest.approx(small, rel=0.5)
+
+
+def test_statistics_of_textbooks():
+    """Scores per observation, whatever n; none for statistics that grow with n."""
+    p, y = np.full(40, 0.8), np.repeat([0, 1], 20)
+    for test, excess in ((ct.SpiegelhalterTest(), ct.ExcessBrierScore()), (ct.LogScoreTest(), ct.ExcessLogScore())):
+        for times in (1, 5):
+            result = test(np.tile(p, times), np.tile(y, times))
+            assert result.effect_size.value == pytest.approx(excess(p, y), rel=1e-10)
+    top = ct.MonteCarloTest(ct.CORPMiscalibration(), 99)(p, y, rng=1)
+    assert top.effect_size.value == pytest.approx(top.estimate - top.null_distribution.mean())
+    for estimator in (ct.HosmerLemeshow(2), ct.TCal(), ct.CoxCalibration()):
+        q = np.linspace(0.1, 0.9, 40)
+        assert ct.MonteCarloTest(estimator, 19)(q, y, rng=1).effect_size is None

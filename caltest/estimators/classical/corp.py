@@ -11,6 +11,7 @@ from caltest.estimators.classical.base import BinaryStatistic
 from caltest.estimators.classical.isotonic import IsotonicGroups
 from caltest.estimators.scores import SMALLEST
 from caltest.predictions import Predictions
+from caltest.results.effect_size import EffectSize
 
 Score = Literal["brier", "log"]
 
@@ -73,6 +74,10 @@ class CORPMiscalibration(BinaryStatistic):
             return gains / p.size
 
         return of
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
+        """The gain above its mean if the predictions are calibrated, where that is known."""
+        return None if mean is None else EffectSize(estimate - mean, "score gained by recalibration, above its mean")
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

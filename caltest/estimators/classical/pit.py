@@ -16,6 +16,7 @@ from caltest.estimators.textbook import TextbookTail
 from caltest.hstatistics.scores import FARTHEST
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.counts import CountPredictions
+from caltest.results.effect_size import EffectSize
 from caltest.results.result import PValueKind
 
 Statistic = Literal["KS", "CvM", "AD"]
@@ -135,6 +136,10 @@ class PIT(RedrawnEstimator):
             return TextbookTail(estimate, anderson_darling_tail(estimate), notes=notes)
         u = self.transforms(sample.predictions, np.asarray(sample.targets)[None])[0]
         return TextbookTail(estimate, _cramer_von_mises_pvalue(u, estimate))
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
+        """None: the statistic grows with n."""
+        return None
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

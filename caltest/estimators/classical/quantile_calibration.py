@@ -12,6 +12,7 @@ from caltest.estimators.classical.base import in_parts
 from caltest.estimators.classical.pit import check_continuous
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import Predictions, QuantileForecast, Sample
+from caltest.results.effect_size import EffectSize
 from caltest.results.result import PValueKind
 
 EXPECTED = 2.0
@@ -115,6 +116,10 @@ class QuantileCalibration(RedrawnEstimator):
         df, least = expected.size - 1, float(expected.min())
         notes = (few_expected(least),) if least < EXPECTED else ()
         return TextbookTail(estimate, float(chdtrc(df, estimate)), (float(df),), notes)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
+        """None: the statistic grows with n."""
+        return None
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -11,6 +11,7 @@ from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ExcessScore
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.results.effect_size import EffectSize
 from caltest.results.result import PValueKind
 
 ROUNDING = 1e-13
@@ -42,6 +43,11 @@ class ScoreZ(RedrawnEstimator):
         if deviation == 0.0:
             return np.zeros(targets.shape[0])
         return self.excess.estimates(predictions, targets) * (len(predictions) / deviation)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
+        """The score above its expectation, per observation."""
+        excess = estimate * self._deviation(predictions) / len(predictions)
+        return EffectSize(excess, "score above its expectation, per observation")
 
     def _central_moment(self, predictions: Predictions, power: int) -> FloatArray:
         """``E (S - E S)**power`` of each score given the prediction, (n,)."""

@@ -14,6 +14,7 @@ from caltest.binning import UniformBinning
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.classical.base import in_parts
 from caltest.predictions import Bernoulli, Categorical, Predictions
+from caltest.results.effect_size import EffectSize
 
 MOST_BINS = 2**12
 """The finest of the resolutions, in bins of a coordinate."""
@@ -105,6 +106,10 @@ class TCal(RedrawnEstimator):
             if variance > ROUNDING * len(predictions):
                 weights = 1.0 / (sizes * np.sqrt(variance))
                 yield _Resolution(cells, sums_of_bins(p, cells, sizes.size), weights)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
+        """None: the statistic grows with n."""
+        return None
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
