@@ -1,6 +1,8 @@
 """Tables of text as aligned columns, markdown and LaTeX."""
 
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
 Table = Sequence[Sequence[str]]
 """Rows of cells, the header first; the first column is text, the others are numbers."""
@@ -42,6 +44,15 @@ def latex(table: Table) -> str:
     columns = "l" + "r" * (len(table[0]) - 1)
     rules = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", header, r"\midrule", *body, r"\bottomrule"]
     return "\n".join([*rules, r"\end{tabular}"])
+
+
+def data_frame(rows: Sequence[dict[str, Any]]) -> Any:
+    """A ``pandas.DataFrame`` of rows by their names; ``ImportError`` if pandas is missing."""
+    try:
+        pandas = import_module("pandas")
+    except ImportError:
+        raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
+    return pandas.DataFrame(rows).set_index("name")
 
 
 def escaped(text: str) -> str:

@@ -1,11 +1,10 @@
 """The result of a comparison: a row for each model, or class."""
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, aligned, latex, markdown
+from caltest.comparisons.formats import Table, aligned, data_frame, latex, markdown
 from caltest.results.citations import entries
 from caltest.results.report import format_pvalue
 from caltest.results.result import ConfidenceInterval
@@ -158,11 +157,7 @@ class ModelComparison:
 
     def to_pandas(self) -> Any:
         """A ``pandas.DataFrame`` with a row for each model; ``ImportError`` if pandas is missing."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
-        return pandas.DataFrame([_entries(row) for row in self.rows]).set_index("name")
+        return data_frame([_entries(row) for row in self.rows])
 
     def __repr__(self) -> str:
         return f"<comparison of {len(self.rows)} {_plural(self.kind)}, n = {self.n}>"

@@ -1,10 +1,9 @@
 """The result of a report on recalibration."""
 
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
-from caltest.comparisons.formats import Table, aligned, latex, markdown
+from caltest.comparisons.formats import Table, aligned, data_frame, latex, markdown
 from caltest.predictions import Sample
 from caltest.recalibration.base import CalibrationMap
 from caltest.results.report import format_pvalue
@@ -115,11 +114,7 @@ class RecalibrationReport:
 
     def to_pandas(self) -> Any:
         """A ``pandas.DataFrame`` with the rows before and after; ``ImportError`` if pandas is missing."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
-        return pandas.DataFrame([_entries(row) for row in self.rows]).set_index("name")
+        return data_frame([_entries(row) for row in self.rows])
 
     def __repr__(self) -> str:
         return f"<report on recalibration by {self.method}, n = {self.n}>"

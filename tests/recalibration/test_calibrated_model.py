@@ -1,5 +1,6 @@
 import doctest
 import pickle
+import sys
 import warnings
 
 import numpy as np
@@ -30,8 +31,12 @@ def problem(k=3, n=300):
     return make_classification(n, 6, n_informative=4, n_classes=k, random_state=1)
 
 
-@pytest.mark.skipif(not sklearn_is_missing, reason="scikit-learn is there")
-def test_without_scikit_learn_the_error_says_what_to_install():
+def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "sklearn"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.delitem(sys.modules, "caltest.recalibration.calibrated_model", raising=False)
+    monkeypatch.delattr(ct.recalibration, "calibrated_model", raising=False)
     with pytest.raises(ImportError, match=r"pip install caltest\[sklearn\]"):
         ct.recalibration.CalibratedModel  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'Calibrated'"):

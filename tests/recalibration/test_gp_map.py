@@ -167,6 +167,7 @@ def test_binary_predictions():
     log_odds = 2.0 * rng.normal(size=1000)
     y = (rng.random(1000) < 1.0 / (1.0 + np.exp(-log_odds))).astype(int)
     p = 1.0 / (1.0 + np.exp(-2.0 * log_odds))
+    assert np.abs(p - 1.0 / (1.0 + np.exp(-log_odds))).max() > 0.14  # the map is not to be the identity
     fitted = GPCalibrator().fit(ct.Bernoulli(p), y)
     assert isinstance(fitted(ct.Bernoulli(p)), ct.Bernoulli)
     np.testing.assert_allclose(fitted(p), 1.0 / (1.0 + np.exp(-log_odds)), atol=0.1)
