@@ -100,8 +100,8 @@ class ClusterBootstrap(ResamplingNull):
             return ()
         n_clusters = estimator.clusters.n_clusters
         return (
-            f"only {n_clusters} clusters: the test is conservative, with 0.7 % of false rejections at the 5 % level "
-            "for 5 clusters and 2.8 % for 7",
+            f"only {n_clusters} clusters: the test is conservative, with less than 1 % of false rejections at the 5 % "
+            "level for 5 clusters",
         )
 
     def describe(self) -> str:
