@@ -81,8 +81,8 @@ class ToleranceNull(MarginNull):
     Notes
     -----
     Assumes independent observations. Asymptotic and conservative for small errors: where the KCE is the margin, a test
-    at the 5 % level rejected 0.2 to 2 % of 800 simulated data sets each of W2, OC and M3 (``generators.class_model``) of
-    n = 50 and n = 250. Time O(n**2 k), memory O(n k).
+    at the 5 % level rejected 0.2 to 2 % of 800 simulated data sets each of W2, OC and M3 (``generators.class_model``)
+    of n = 50 and n = 250. Time O(n**2 k), memory O(n k).
 
     Source: Widmann et al. 2019, Theorem G.1, for the limit.
 
