@@ -66,7 +66,8 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
         seen = self._seen()
         self.null.check_size(self.estimator, self.n)
         outcome = self.null.outcome_of(self.estimator, self._sums)
-        return self.test.result_of(self.estimator, seen, self.n, outcome, self.seed, self.notes())
+        effect_size = self.estimator.effect_size(outcome.estimate, seen, outcome.null_mean)
+        return self.test.result_of(self.estimator, seen, self.n, outcome, effect_size, self.seed, self.notes())
 
     def _partial(self, sample: Sample) -> Any:
         return self.null.sums(self.estimator, sample, self._rng)

@@ -15,6 +15,7 @@ from caltest.estimators import Estimator
 from caltest.estimators.base import some_predictions
 from caltest.nulls import Null, Outcome
 from caltest.predictions import Predictions, Sample, as_sample
+from caltest.results.effect_size import EffectSize
 from caltest.results.result import CalibrationTestResult
 
 
@@ -107,7 +108,8 @@ class CalibrationTest:
             seed = seed_of(rng)
             outcome = self.null.outcome(estimator, sample, np.random.default_rng(seed))
         notes = (*sample.predictions.notes, *sample.notes, *self.estimator.notes(len(sample)))
-        return self.result_of(estimator, sample.predictions, len(sample), outcome, seed, notes)
+        effect_size = estimator.effect_size_of(outcome.estimate, sample, outcome.null_mean)
+        return self.result_of(estimator, sample.predictions, len(sample), outcome, effect_size, seed, notes)
 
     def accumulator(self, *, rng: Any = None) -> "CalibrationTestAccumulator":
         """The test for data that come in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``.
@@ -135,22 +137,21 @@ class CalibrationTest:
         predictions: Predictions,
         n: int,
         outcome: Outcome,
+        effect_size: EffectSize | None,
         seed: int,
         notes: tuple[str, ...],
     ) -> CalibrationTestResult:
-        """The result of a resolved estimator for n predictions, of which some are given, and what the null found."""
+        """The result of a resolved estimator for n predictions, of which some are given, and what was found."""
         check_finite(outcome.estimate, outcome.statistic, outcome.pvalue)
         draws = outcome.null_distribution
         if draws is not None:
             draws.flags.writeable = False
-        # Draws are those of the estimate where this is the statistic.
-        mean = None if draws is None or outcome.statistic != outcome.estimate else float(draws.mean())
         return CalibrationTestResult(
             test=type(self).__name__,
             hypothesis=self.null.hypothesis(estimator, predictions),
             question=self.null.question,
             citations=self.citations,
-            effect_size=estimator.effect_size(outcome.estimate, predictions, mean),
+            effect_size=effect_size,
             predictions=predictions.describe(n),
             estimator=estimator.describe(predictions),
             null=self.null.describe(),

@@ -1,6 +1,7 @@
 """Estimators of a calibration error, and the protocols by which they say what a null can build on."""
 
 from abc import ABC, abstractmethod
+from math import sqrt
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -101,6 +102,10 @@ class Estimator(ABC):
             mean = 0.0
         return None if mean is None else EffectSize(estimate - mean, self.effect_unit)
 
+    def effect_size_of(self, estimate: float, sample: Sample, mean: float | None) -> EffectSize | None:
+        """``effect_size`` where the targets are at hand, for estimators that need them."""
+        return self.effect_size(estimate, sample.predictions, mean)
+
     @property
     def assumptions(self) -> str:
         """What a test with this estimator assumes of the data, besides what it tests."""
@@ -170,12 +175,12 @@ def kernel_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:
     return (*median_notes(kernel, n), *kernel.notes)
 
 
-def share_of_bound(squared: float, kernel: PairKernel, predictions: Predictions) -> EffectSize | None:
-    """The root of an estimated squared kernel error as a share of its largest value; None where it has none."""
+def share_of_bound(squared: float, kernel: PairKernel, predictions: Predictions) -> EffectSize:
+    """The root of an estimated squared kernel error as a share of its largest value, or itself where it has none."""
     try:
         return share_of_largest(squared, h_bound(kernel, predictions))
     except Unbounded:
-        return None
+        return EffectSize(sqrt(max(0.0, squared)), "KCE, which has no largest value for such predictions")
 
 
 def median_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from caltest.binning import Binning, UniformBinning
 from caltest.estimators.base import Estimator
 from caltest.kernels import Euclidean, Metric, SquaredEuclidean, TotalVariation
 from caltest.predictions import FinitePredictions, Predictions, QuantileForecast, Sample
+from caltest.results.effect_size import EffectSize
 
 TARGETS_AT_ONCE = 64
 """Targets counted together, a cache line of one-byte labels an observation; the estimates do not depend on it."""
@@ -68,8 +69,6 @@ class ECE(Estimator):
 
     citations: ClassVar[tuple[str, ...]] = ("guo2017", "vaicenavicius2019", "widmann2019")
 
-    effect_unit = "binned error above its mean if calibrated"
-
     binning: Binning = field(default_factory=UniformBinning)
     distance: Metric = field(default_factory=TotalVariation)
     order: float = 1.0
@@ -103,6 +102,12 @@ class ECE(Estimator):
             settings = *self._norm(), self.order
             totals[rows] = binned.errors(bins.sums, bins.weights, bounds, order, labels, bins.first, *settings)
         return np.asarray(self._mean(totals, len(predictions)))
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The error above its mean if the predictions are calibrated, where that is known."""
+        if mean is None:
+            return EffectSize(estimate, "binned error, noise included")
+        return EffectSize(estimate - mean, "binned error above its mean if calibrated")
 
     def _mean(self, totals: Any, n: int) -> Any:
         """The estimate from sums of powers of the distances, weighted by the sizes of the bins, or their maximum."""

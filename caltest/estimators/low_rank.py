@@ -146,7 +146,7 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The KCE as a share of its largest value; without the bias, where it is known."""
         bias = 0.0 if self.unbiased or mean is None else mean
         return share_of_bound(estimate - bias, self.kernel, predictions)

@@ -115,7 +115,7 @@ class MaxSKCE(JointEstimator):
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The KCE as a share of its largest value."""
         return share_of_bound(estimate, self.kernel, predictions)
 

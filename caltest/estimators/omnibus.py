@@ -147,7 +147,7 @@ class Omnibus(JointEstimator):
         ranks = [one.low_rank[0].rank for one in self._components if isinstance(one, KernelComponent) and one.low_rank]
         return tuple(f"kernels have rank {rank} in the test, because there are many predictions" for rank in ranks)
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The KCE as a share of its largest value."""
         assert self.kernel is not None
         return share_of_bound(estimate, self.kernel, predictions)

@@ -28,6 +28,13 @@ class Outcome:
     finding: str | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def null_mean(self) -> float | None:
+        """Mean of the estimate if calibrated, where draws are those of the estimate."""
+        if self.null_distribution is None or self.statistic != self.estimate:
+            return None
+        return float(self.null_distribution.mean())
+
 
 class Null(ABC):
     """The distribution of an estimator under the null hypothesis that the predictions are calibrated.

@@ -20,9 +20,14 @@ class EffectSize:
     Kernel errors: the estimated KCE, the root of the SKCE, divided by the largest value that it can have with the
     kernel, a number between 0 and 1; 0 for negative estimates. Test locations: the root of the mean square of the
     witness function. Binned errors: the estimate minus its mean if the predictions are calibrated, which is positive;
-    known from tests that redraw. Scores: the excess over what the predictions expect, per observation. Log likelihood
-    ratios: per observation. Statistics that grow with n have none: those of Hosmer and Lemeshow or Cox,
-    say. What is estimated from n observations has noise in it: ``noise_floor`` says how much.
+    known from tests that redraw; others give the estimate, noise included. Scores: the excess over what the predictions
+    expect, per observation. Log likelihood ratios: per observation.
+
+    Statistics that grow with n are brought back to what they measure: those of Hosmer and Lemeshow, Anderson and
+    Darling and of quantiles to root mean squares of standardised differences, likelihood ratios of logistic
+    recalibration to nats per observation, cumulative differences to shares of the observations, T-Cal to the error of
+    its cells; what calibrated predictions have on average is subtracted before. What is estimated from n observations
+    still has noise in it: ``noise_floor`` says how much.
 
     Examples
     --------
@@ -37,6 +42,11 @@ class EffectSize:
 
     def __str__(self) -> str:
         return f"{self.value:.3g} ({self.unit})"
+
+
+def root_per_observation(excess: float, n: int, unit: str) -> EffectSize:
+    """The root of what a sum of squares over n observations has above its mean, per observation; 0 below the mean."""
+    return EffectSize(sqrt(max(0.0, excess) / n), unit)
 
 
 def share_of_largest(squared: float, largest: float, name: str = "KCE") -> EffectSize:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from samples import TV, W2, samples
+from scipy.special import ndtr, ndtri
 
 import caltest as ct
 
@@ -54,7 +55,8 @@ def test_binned_errors_are_above_their_floor():
     assert result.effect_size.value == pytest.approx(result.estimate - result.null_distribution.mean())
     assert result.effect_size.unit == "binned error above its mean if calibrated"
     assert "If calibrated  mean" in str(result)
-    assert ct.BinnedEquivalenceTest(0.9)(S.p, S.y).effect_size is None
+    result = ct.BinnedEquivalenceTest(0.9)(S.p, S.y)
+    assert (result.effect_size.value, result.effect_size.unit) == (result.estimate, "binned error, noise included")
 
 
 def test_scores_are_per_observation():
@@ -97,6 +99,97 @@ def test_statistics_of_textbooks():
             assert result.effect_size.value == pytest.approx(excess(p, y), rel=1e-10)
     top = ct.MonteCarloTest(ct.CORPMiscalibration(), 99)(p, y, rng=1)
     assert top.effect_size.value == pytest.approx(top.estimate - top.null_distribution.mean())
-    for estimator in (ct.HosmerLemeshow(2), ct.TCal(), ct.CoxCalibration()):
-        q = np.linspace(0.1, 0.9, 40)
-        assert ct.MonteCarloTest(estimator, 19)(q, y, rng=1).effect_size is None
+
+
+class TestStatisticsThatGrowWithN:
+    """Of many calibrated or equally wrong outcomes, effect sizes are what they are for the distribution itself."""
+
+    N = 40_000
+
+    def binary(self):
+        """Two predictions, 0.3 and 0.8, with events of probability 0.4 and 0.6."""
+        p = np.tile([0.3, 0.8], self.N // 2)
+        return p, (np.random.default_rng(5).random(self.N) < np.tile([0.4, 0.6], self.N // 2)).astype(int)
+
+    def numbers(self):
+        """Normal predictions whose outcomes have the mean 0.2 too much."""
+        return ct.Normal(np.zeros(self.N), 1.0), np.random.default_rng(5).normal(0.2, 1.0, self.N)
+
+    @pytest.mark.parametrize("redrawn", [True, False])
+    def test_hosmer_lemeshow(self, redrawn):
+        test = ct.MonteCarloTest(ct.HosmerLemeshow(2), 99) if redrawn else ct.HosmerLemeshowTest(2)
+        truth = np.sqrt((0.01 / 0.21 + 0.04 / 0.16) / 2.0)
+        assert test(*self.binary(), rng=1).effect_size.value == pytest.approx(truth, rel=0.05)
+
+    @pytest.mark.parametrize("estimator", [ct.CoxCalibration(), ct.CalibrationBelt()])
+    def test_likelihood_ratios(self, estimator):
+        truth = np.mean([q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p)) for p, q in ((0.3, 0.4), (0.8, 0.6))])
+        sample = self.binary()
+        assert ct.MonteCarloTest(estimator, 99)(*sample, rng=1).effect_size.value == pytest.approx(truth, rel=0.1)
+        assert ct.CoxTest()(*sample).effect_size.value == pytest.approx(truth, rel=0.1)
+
+    def test_cumulative_differences(self):
+        """The events are 0.05 per observation too many at first, then 0.1 too few."""
+        for kind, truth in (("MAD", 0.05), ("R", 0.1)):
+            for test in (ct.MonteCarloTest(ct.ECCE(kind), 99), ct.ECCETest(kind)):
+                # By chance both are about 0.003 with as many observations.
+                assert test(*self.binary(), rng=1).effect_size.value == pytest.approx(truth, abs=0.01)
+
+    @pytest.mark.parametrize("n_bins", [None, 4])
+    def test_cells(self, n_bins):
+        result = ct.MonteCarloTest(ct.TCal(n_bins), 19)(*self.binary(), rng=1)
+        assert result.effect_size.value == pytest.approx(np.sqrt((0.01 + 0.04) / 2.0), rel=0.05)
+        p, y = self.binary()
+        wide = ct.MonteCarloTest(ct.TCal(n_bins), 19)(np.stack([1.0 - p, p], axis=1), y, rng=1)
+        assert wide.effect_size.value == pytest.approx(np.sqrt((0.01 + 0.04) / 2.0), rel=0.05)
+
+    def test_cells_without_uncertain_predictions(self):
+        assert ct.MonteCarloTest(ct.TCal(), 19)([0.0, 1.0], [0, 1], rng=1).effect_size.value == 0.0
+
+    @pytest.mark.parametrize("redrawn", [True, False])
+    @pytest.mark.parametrize("kind", ["KS", "CvM", "AD"])
+    def test_transforms(self, kind, redrawn):
+        u = (np.arange(20_000) + 0.5) / 20_000
+        below = ndtr(ndtri(u) - 0.2)
+        truth = {
+            "KS": np.abs(below - u).max(),
+            "CvM": np.sqrt(np.mean((below - u) ** 2)),
+            "AD": np.sqrt(np.mean((below - u) ** 2 / (u * (1.0 - u)))),
+        }
+        test = ct.MonteCarloTest(ct.PIT(kind), 19) if redrawn else ct.PITTest(kind)
+        assert test(*self.numbers(), rng=1).effect_size.value == pytest.approx(truth[kind], rel=0.1)
+
+    @pytest.mark.parametrize("redrawn", [True, False])
+    def test_quantiles(self, redrawn):
+        test = ct.QuantileCalibration([0.1, 0.5])
+        test = ct.MonteCarloTest(test, 19) if redrawn else ct.QuantileCalibrationTest([0.1, 0.5])
+        expected = np.array([0.1, 0.4, 0.5])
+        shares = np.diff(np.concatenate([[0.0], ndtr(ndtri([0.1, 0.5]) - 0.2), [1.0]]))
+        truth = np.sqrt(((shares - expected) ** 2 / expected).sum())
+        assert test(*self.numbers(), rng=1).effect_size.value == pytest.approx(truth, rel=0.1)
+
+    def test_means_of_textbooks_are_those_of_redraws(self):
+        rng = np.random.default_rng(2)
+        p = rng.uniform(0.2, 0.8, 400)
+        y = (rng.random(400) < p).astype(int)
+        normal = ct.Normal(np.zeros(400), 1.0), rng.normal(size=400)
+        pairs = [
+            (ct.CoxCalibration(), ct.CoxTest(), (p, y)),
+            (ct.ECCE("MAD"), ct.ECCETest("MAD"), (p, y)),
+            (ct.ECCE("R"), ct.ECCETest("R"), (p, y)),
+            (ct.PIT("KS"), ct.PITTest("KS"), normal),
+        ]
+        for estimator, textbook, sample in pairs:
+            drawn = ct.MonteCarloTest(estimator, 1999)(*sample, rng=1)
+            gap = drawn.effect_size.value - textbook(*sample).effect_size.value
+            # The mean is that of a limit law or of draws; both are small parts of the spread of an estimate.
+            units = {"CoxCalibration": 800.0, "ECCE": 400.0 / np.sqrt((p * (1 - p)).sum()), "PIT": 1.0}
+            scale = units[type(estimator).__name__]
+            assert abs(gap) * scale < 0.15 * drawn.null_distribution.std()
+
+
+def test_errors_without_a_largest_value():
+    rng = np.random.default_rng(1)
+    p = ct.Unnormalised(lambda centre, y: centre - y, rng.normal(size=30), points=np.linspace(-3.0, 3.0, 13))
+    result = ct.MultiplierSKCETest(p.default_kernel())(p, rng.normal(1.0, 1.0, 30), rng=1)
+    assert result.effect_size.value == pytest.approx(np.sqrt(max(0.0, result.estimate)))

@@ -11,7 +11,6 @@ from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.predictions import Bernoulli, Categorical, Predictions
-from caltest.results.effect_size import EffectSize
 
 AT_ONCE = 2**20
 """Outcomes taken together; the estimates do not depend on it."""
@@ -31,10 +30,6 @@ class BinaryStatistic(RedrawnEstimator):
     @abstractmethod
     def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         """The function of outcomes (B, n) with the statistics (B,) as values; what only needs p is computed once."""
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
-        """None: the statistic grows with n."""
-        return None
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n)."""

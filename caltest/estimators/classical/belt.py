@@ -9,8 +9,9 @@ import numpy as np
 from caltest._types import Array, FloatArray
 from caltest._validation import fraction, whole_number
 from caltest.estimators.classical.base import BinaryStatistic
-from caltest.estimators.classical.logistic import LogOdds
+from caltest.estimators.classical.logistic import GAIN, LogOdds
 from caltest.predictions import Predictions
+from caltest.results.effect_size import EffectSize
 
 HIGHEST = 4
 """The highest degree: others are hardly ever selected, and powers of log-odds lose their digits."""
@@ -86,6 +87,10 @@ class CalibrationBelt(BinaryStatistic):
         """The statistics (B,) of outcomes (B, n)."""
         odds, threshold = LogOdds.of(p, self.max_degree), self.threshold
         return lambda outcomes: odds.ratios(outcomes, threshold)[0]
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
+        """What recalibration adds to the log-likelihood of an observation, above its mean, where that is known."""
+        return None if mean is None else EffectSize((estimate - mean) / (2.0 * len(predictions)), GAIN)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

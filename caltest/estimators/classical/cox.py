@@ -10,9 +10,10 @@ import numpy as np
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
-from caltest.estimators.classical.logistic import LogOdds
+from caltest.estimators.classical.logistic import GAIN, LogOdds
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import Predictions, Sample, as_sample
+from caltest.results.effect_size import EffectSize
 from caltest.results.result import ConfidenceInterval, PValueKind, format_pvalue
 
 INFORMATION = 10.0
@@ -70,6 +71,11 @@ class CoxCalibration(BinaryStatistic):
         df, information = LogOdds.of(p, 1).rank, float(np.sum(p * (1.0 - p)))
         notes = (little_information(information),) if information < INFORMATION else ()
         return TextbookTail(estimate, float(chdtrc(df, estimate)) if df else 1.0, (float(df),), notes)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """What recalibration adds to the log-likelihood of an observation, above what it adds by chance."""
+        df = LogOdds.of(probability_of_one(predictions, "CoxCalibration"), 1).rank if mean is None else mean
+        return EffectSize((estimate - df) / (2.0 * len(predictions)), GAIN)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -11,12 +11,16 @@ from caltest._types import Array, FloatArray
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import Predictions, Sample
+from caltest.results.effect_size import EffectSize
 from caltest.results.result import PValueKind
 
 Kind = Literal["MAD", "R"]
 
 INFORMATION = 50.0
 """Sums of p (1 - p) below which steps are so large that the walk is not much like a Brownian motion."""
+
+MEANS = {"MAD": float(np.sqrt(np.pi / 2.0)), "R": float(np.sqrt(8.0 / np.pi))}
+"""Of the largest absolute value and of the range of a Brownian motion on the unit interval."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,13 @@ class ECCE(BinaryStatistic):
         tail = range_tail if self.kind == "R" else absolute_maximum_tail
         notes = (few_steps(information, self.kind),) if information < INFORMATION else ()
         return TextbookTail(estimate, tail(estimate), notes=notes)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The largest surplus or lack of events in a range of predictions, per observation, above that of chance."""
+        p = probability_of_one(predictions, "ECCE")
+        deviation = float(np.sqrt(np.sum(p * (1.0 - p))))
+        largest = (estimate - (MEANS[self.kind] if mean is None else mean)) * deviation / p.size
+        return EffectSize(largest, "largest cumulative difference per observation, above its mean if calibrated")
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

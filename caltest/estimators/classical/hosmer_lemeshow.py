@@ -12,10 +12,13 @@ from caltest.binning import QuantileBinning
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import Predictions, Sample
+from caltest.results.effect_size import EffectSize, root_per_observation
 from caltest.results.result import PValueKind
 
 EXPECTED = 5.0
 """Groups in which less events or non-events are expected make the chi-squared law doubtful."""
+
+UNIT = "deviation of the groups, in standard deviations of an outcome"
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,15 @@ class HosmerLemeshow(BinaryStatistic):
         least = float(np.minimum(groups.expected, groups.unexpected).min())
         notes = () if least >= EXPECTED else (few_expected(least),)
         return TextbookTail(estimate, float(chdtrc(df, estimate)) if df else 1.0, (float(df),), notes)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The root of the mean square of the deviations of groups, each in standard deviations of an outcome.
+
+        The statistic is n times that mean square, and about the number of groups more by chance.
+        """
+        if mean is None:
+            mean = float(np.count_nonzero(self._groups(probability_of_one(predictions, "HosmerLemeshow")).variances))
+        return root_per_observation(estimate - mean, len(predictions), UNIT)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

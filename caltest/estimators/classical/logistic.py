@@ -10,6 +10,9 @@ from caltest._types import Array, BoolArray, FloatArray, IntArray
 RANK = 1e-9
 """Columns of which less than this part is new count as combinations of those before."""
 
+GAIN = "nats per observation gained by logistic recalibration, above the mean if calibrated"
+"""The effect size of likelihood ratios."""
+
 
 @dataclass(frozen=True)
 class LogOdds:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import log, pi, sqrt
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,7 +17,7 @@ from caltest.estimators.textbook import TextbookTail
 from caltest.hstatistics.scores import FARTHEST
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.counts import CountPredictions
-from caltest.results.effect_size import EffectSize
+from caltest.results.effect_size import EffectSize, root_per_observation
 from caltest.results.result import PValueKind
 
 Statistic = Literal["KS", "CvM", "AD"]
@@ -29,6 +30,14 @@ SMALL = 1e-3
 
 FEW = 10
 """Observations from which on the limit law of Anderson and Darling is close."""
+
+KOLMOGOROV = sqrt(pi / 2.0) * log(2.0)
+"""The mean of the limit law of Kolmogorov, to be divided by Stephens's ``sqrt(n) + 0.12 + 0.11 / sqrt(n)``."""
+
+MEANS = {"CvM": 1.0 / 6.0, "AD": 1.0}
+"""Means of the other distances for uniform numbers, for every n."""
+
+DIFFERENCE = "difference of the distribution functions"
 
 NAMES = {"KS": "Kolmogorov-Smirnov", "CvM": "Cramer-von Mises", "AD": "Anderson-Darling"}
 
@@ -137,9 +146,19 @@ class PIT(RedrawnEstimator):
         u = self.transforms(sample.predictions, np.asarray(sample.targets)[None])[0]
         return TextbookTail(estimate, _cramer_von_mises_pvalue(u, estimate))
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
-        """None: the statistic grows with n."""
-        return None
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The distance of the distribution functions of the transforms and of uniform numbers, without that of chance.
+
+        The largest difference, or the root of the mean square of the differences, for Anderson and Darling in units of
+        the standard deviation ``sqrt(u (1 - u))`` of an indicator.
+        """
+        n = len(predictions)
+        if self.statistic == "KS":
+            mean = KOLMOGOROV / (sqrt(n) + 0.12 + 0.11 / sqrt(n)) if mean is None else mean
+            return EffectSize(estimate - mean, f"{DIFFERENCE}, the largest, above its mean if calibrated")
+        excess = estimate - (MEANS[self.statistic] if mean is None else mean)
+        how = "root mean square" + (", in standard deviations" if self.statistic == "AD" else "")
+        return root_per_observation(excess, n, f"{DIFFERENCE}, {how}")
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

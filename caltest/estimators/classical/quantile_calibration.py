@@ -12,7 +12,7 @@ from caltest.estimators.classical.base import in_parts
 from caltest.estimators.classical.pit import check_continuous
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import Predictions, QuantileForecast, Sample
-from caltest.results.effect_size import EffectSize
+from caltest.results.effect_size import EffectSize, root_per_observation
 from caltest.results.result import PValueKind
 
 EXPECTED = 2.0
@@ -117,9 +117,10 @@ class QuantileCalibration(RedrawnEstimator):
         notes = (few_expected(least),) if least < EXPECTED else ()
         return TextbookTail(estimate, float(chdtrc(df, estimate)), (float(df),), notes)
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
-        """None: the statistic grows with n."""
-        return None
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """Cohen's w: the root of ``sum_j (f_j - e_j)**2 / e_j`` of the shares f_j of outcomes, but for chance."""
+        excess = estimate - (self._levels(predictions).size if mean is None else mean)
+        return root_per_observation(excess, len(predictions), "Cohen's w of the shares between the quantiles")
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

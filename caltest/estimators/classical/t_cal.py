@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +14,8 @@ from caltest._validation import at_least, whole_number
 from caltest.binning import UniformBinning
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.classical.base import in_parts
-from caltest.predictions import Bernoulli, Categorical, Predictions
-from caltest.results.effect_size import EffectSize
+from caltest.predictions import Bernoulli, Categorical, Predictions, Sample
+from caltest.results.effect_size import EffectSize, root_per_observation
 
 MOST_BINS = 2**12
 """The finest of the resolutions, in bins of a coordinate."""
@@ -83,17 +84,9 @@ class TCal(RedrawnEstimator):
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n)."""
         p = _classes(predictions).probabilities
-        # ``|e_y - p|**2`` for all outcomes y.
-        squares = np.square(p).sum(axis=1, keepdims=True) + 1.0 - 2.0 * p
         resolutions = list(self._resolutions(predictions, p))
-
-        def largest(labels: Array) -> FloatArray:
-            values = np.zeros((max(1, len(resolutions)), labels.shape[0]))
-            for one, row in zip(resolutions, values, strict=False):
-                debiased_squares(np.ascontiguousarray(labels), one.cells, one.sums, squares, one.weights, row)
-            return np.asarray(values.max(axis=0))
-
-        return in_parts(largest, targets)
+        squares = _squares(p)
+        return in_parts(lambda labels: _standardised(resolutions, squares, labels).max(axis=0), targets)
 
     def _resolutions(self, predictions: Predictions, p: FloatArray) -> Iterator["_Resolution"]:
         points = p if p.shape[1] > 2 else np.ascontiguousarray(p[:, 1:])
@@ -104,12 +97,19 @@ class TCal(RedrawnEstimator):
             sizes = np.bincount(cells)
             variance = _variance(p, cells, sizes)
             if variance > ROUNDING * len(predictions):
-                weights = 1.0 / (sizes * np.sqrt(variance))
-                yield _Resolution(cells, sums_of_bins(p, cells, sizes.size), weights)
+                yield _Resolution(cells, sizes, sums_of_bins(p, cells, sizes.size), sqrt(variance))
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
-        """None: the statistic grows with n."""
-        return None
+    def effect_size_of(self, estimate: float, sample: Sample, mean: float | None) -> EffectSize:
+        """The root of ``T / n`` at the resolution of the largest standardised T; of one probability for two classes."""
+        p, n = _classes(sample.predictions).probabilities, len(sample)
+        resolutions = list(self._resolutions(sample.predictions, p))
+        unit = "root of the mean squared error of cells"
+        if not resolutions:
+            return EffectSize(0.0, unit)
+        values = _standardised(resolutions, _squares(p), np.asarray(sample.targets)[None])[:, 0]
+        best = int(values.argmax())
+        squared = float(values[best]) * resolutions[best].deviation
+        return root_per_observation(squared / (2.0 if p.shape[1] == 2 else 1.0), n, unit)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
@@ -118,11 +118,26 @@ class TCal(RedrawnEstimator):
 
 
 class _Resolution(NamedTuple):
-    """Cells (n,), sums of the predictions of each cell (C, k) and weights (C,)."""
+    """Cells (n,), how many predictions (C,) and their sums (C, k) are in each cell, and sd(T)."""
 
     cells: IntArray
+    sizes: IntArray
     sums: FloatArray
-    weights: FloatArray
+    deviation: float
+
+
+def _squares(p: FloatArray) -> FloatArray:
+    """``|e_y - p|**2`` for all outcomes y, (n, k)."""
+    return np.asarray(np.square(p).sum(axis=1, keepdims=True) + 1.0 - 2.0 * p)
+
+
+def _standardised(resolutions: list[_Resolution], squares: FloatArray, labels: Array) -> FloatArray:
+    """``T / sd(T)`` of each resolution for labels (B, n), (R, B); a row of zeros if there is none."""
+    values = np.zeros((max(1, len(resolutions)), labels.shape[0]))
+    for one, row in zip(resolutions, values, strict=False):
+        weights = np.asarray(1.0 / (one.sizes * one.deviation), dtype=np.float64)
+        debiased_squares(np.ascontiguousarray(labels), one.cells, one.sums, squares, weights, row)
+    return values
 
 
 def _variance(p: FloatArray, cells: IntArray, sizes: IntArray) -> float:
