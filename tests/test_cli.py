@@ -46,7 +46,10 @@ def test_prints_json(files, capsys):
     assert json.loads(out)["pvalue_kind"] == "exact"
 
 
-@pytest.mark.parametrize("name", TESTS)
+OF_CLASSES = [name for name in TESTS if name != "pit"]
+
+
+@pytest.mark.parametrize("name", OF_CLASSES)
 def test_every_test_runs(name, files, capsys):
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(3), 60)
@@ -89,8 +92,24 @@ def test_header_of_numbers_and_compressed_files(tmp_path, capsys):
 
 def test_every_test_knows_names(files, capsys):
     paths = files(["cat,dog", *ROWS * 5], ["dog", "cat", "cat", "dog"] * 5)
-    for name in TESTS:
+    for name in OF_CLASSES:
         assert run(capsys, *paths, "--test", name, "--seed", "1")[0] == 0, name
+
+
+def test_tests_of_the_top_label_and_of_transforms(files, capsys):
+    rng = np.random.default_rng(1)
+    p, y = rng.dirichlet(np.ones(3), 60), rng.integers(0, 3, 60)
+    paths = files([",".join(map(str, row)) for row in p], [str(v) for v in y])
+    _, out, _ = run(capsys, *paths, "--test", "cox", "--seed", "1", "--json")
+    expected = ct.MonteCarloTest(ct.CoxCalibration())(*ct.top_label(p, y), rng=1)
+    assert json.loads(out)["pvalue"] == expected.pvalue
+    x = rng.normal(size=20)
+    paths = files([f"{value},1.0" for value in x], [str(value + 0.5) for value in x])
+    _, out, _ = run(capsys, *paths, "--test", "pit", "--normal", "--json")
+    assert json.loads(out)["pvalue"] == pytest.approx(ct.PITTest()(ct.Normal(x, 1.0), x + 0.5).pvalue, rel=1e-12)
+    status, _, err = run(capsys, *files(ROWS, ["1", "0", "0", "1"]), "--test", "pit")
+    assert status == 2
+    assert "Categorical" in err
 
 
 def as_pandas_saves(frame, name, tmp_path):
@@ -338,7 +357,7 @@ def test_power_of_a_file(models, capsys):
     assert command(capsys, *arguments, "--format", "markdown")[1].startswith("| test | data | n |")
 
 
-@pytest.mark.parametrize("name", TESTS)
+@pytest.mark.parametrize("name", OF_CLASSES)
 def test_power_of_every_test(name, models, capsys):
     paths, _, _ = models
     arguments = "power", paths["good"], "--strength", "0", "--simulations", "2", "--draws", "9", "--test", name
@@ -392,7 +411,7 @@ def test_help_is_short_and_aligned(name, capsys):
         main([name, "--help"])
     assert stopped.value.code == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 45
+    assert len(lines) <= 46
     assert max(len(line) for line in lines) <= 110
     starts = {len(line) - len(line[2:].split("  ", 1)[1].lstrip()) for line in lines if line.startswith("  --")}
     assert len(starts) == 1

@@ -1,51 +1,71 @@
 """The tests of the command line by name."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import caltest as ct
 from caltest.default_test import default_kernel
+from caltest.estimators import Estimator
 from caltest.kernels import RadialKernel
 from caltest.predictions import Sample, reduce_to_top_label
 
 TestMaker = Callable[[ct.ProductKernel], ct.CalibrationTest]
 
-TESTS: dict[str, tuple[str, TestMaker]] = {
-    "omnibus": ("kernel errors, scores and likelihood ratios together, exact (default)", ct.OmnibusTest),
-    "likelihood-ratio": (
-        "likelihood ratio of common errors, importance sampling; for tiny p-values",
-        lambda _: ct.LikelihoodRatioTest(),
+
+class NamedTest(NamedTuple):
+    """A test, what it does in one line, and whether it is of the top label where there are more than two classes."""
+
+    text: str
+    of: TestMaker
+    top_label: bool = False
+
+
+def _exact(estimator: Estimator) -> TestMaker:
+    return lambda _: ct.MonteCarloTest(estimator)
+
+
+TESTS = {
+    "omnibus": NamedTest("kernel errors, scores and likelihood ratios together, exact (default)", ct.OmnibusTest),
+    "likelihood-ratio": NamedTest(
+        "likelihood ratio of common errors, importance sampling; for tiny p-values", lambda _: ct.LikelihoodRatioTest()
     ),
-    "skce": ("kernel error, exact Monte Carlo", lambda kernel: ct.MonteCarloTest(ct.SKCE(kernel))),
-    "skce-bootstrap": ("kernel error, bootstrap", ct.AsymptoticSKCETest),
-    "skce-blocks": ("kernel error of pairs, normal limit; for millions of rows", ct.AsymptoticBlockSKCETest),
-    "skce-bound": (
-        "kernel error, distribution-free bound",
-        lambda kernel: ct.DistributionFreeSKCETest(ct.SKCE(kernel)),
+    "skce": NamedTest("kernel error, exact Monte Carlo", lambda kernel: ct.MonteCarloTest(ct.SKCE(kernel))),
+    "skce-bootstrap": NamedTest("kernel error, bootstrap", ct.AsymptoticSKCETest),
+    "skce-blocks": NamedTest("kernel error of pairs, normal limit; for millions of rows", ct.AsymptoticBlockSKCETest),
+    "skce-bound": NamedTest(
+        "kernel error, distribution-free bound", lambda kernel: ct.DistributionFreeSKCETest(ct.SKCE(kernel))
     ),
-    "mmce": ("kernel error of the top label, exact Monte Carlo", lambda _: ct.MonteCarloTest(ct.MMCE())),
-    "ece": (
-        "binned error of the whole simplex, 10 bins a class, exact Monte Carlo",
-        lambda _: ct.MonteCarloTest(ct.ECE(ct.UniformBinning(10))),
+    "mmce": NamedTest("kernel error of the top label, exact Monte Carlo", _exact(ct.MMCE())),
+    "ece": NamedTest(
+        "binned error of the whole simplex, 10 bins a class, exact Monte Carlo", _exact(ct.ECE(ct.UniformBinning(10)))
     ),
-    "ece-top-label": (
-        "binned error of the top label, 15 bins, exact Monte Carlo",
-        lambda _: ct.MonteCarloTest(ct.ECE()),
-    ),
-    "ece-consistency": (
+    "ece-top-label": NamedTest("binned error of the top label, 15 bins, exact Monte Carlo", _exact(ct.ECE()), True),
+    "ece-consistency": NamedTest(
         "binned error of the whole simplex, consistency resampling (to reproduce papers)",
         lambda _: ct.ConsistencyTest(ct.ECE(ct.UniformBinning(10))),
     ),
+    "hosmer-lemeshow": NamedTest(
+        "Hosmer-Lemeshow of the top label, exact Monte Carlo", _exact(ct.HosmerLemeshow()), True
+    ),
+    "spiegelhalter": NamedTest(
+        "Spiegelhalter's z of the top label, exact Monte Carlo", _exact(ct.Spiegelhalter()), True
+    ),
+    "cox": NamedTest(
+        "intercept and slope of the top label's log-odds, exact Monte Carlo", _exact(ct.CoxCalibration()), True
+    ),
+    "ecce": NamedTest("cumulative differences of the top label, exact Monte Carlo", _exact(ct.ECCE()), True),
+    "pit": NamedTest("integral transforms of numbers (--normal), Kolmogorov-Smirnov, exact", lambda _: ct.PITTest()),
 }
 
 
 def names_help() -> str:
     """The tests, a line for each."""
-    return "\n".join(f"  {name:<16} {text}" for name, (text, _) in TESTS.items())
+    return "\n".join(f"  {name:<16} {test.text}" for name, test in TESTS.items())
 
 
 def prepared(name: str, sample: Sample) -> Sample:
-    """The sample that a test takes: reduced to the top label for the test that is for it."""
-    if name != "ece-top-label" or not isinstance(sample.predictions, ct.Categorical):
+    """The sample that a test takes: reduced to the top label for tests of it, unless it is binary."""
+    if not TESTS[name].top_label or not isinstance(sample.predictions, ct.Categorical):
         return sample
     confidence, top = reduce_to_top_label(sample.predictions)
     return Sample(confidence, (top == sample.targets).astype(int))

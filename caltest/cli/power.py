@@ -79,7 +79,7 @@ class SimulatedTest:
         self.name = name
         # The targets do not matter for the kernel.
         sample = prepared(name, Sample(predictions, np.zeros(len(predictions), dtype=np.intp)))
-        test = TESTS[name][1](kernel_of(name, None, sample)[0])
+        test = TESTS[name].of(kernel_of(name, None, sample)[0])
         null: Any = test.null
         if hasattr(null, "n_resamples"):
             null = replace(null, n_resamples=draws)

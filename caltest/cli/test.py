@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     """Test, print, and return 1 if calibration is rejected and that is asked for, else 0."""
     sample = prepared(options.test, read_sample(options.predictions, options.outcomes, normal=options.normal))
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
-    result = TESTS[options.test][1](kernel).on(sample, rng=options.seed, progress=sys.stderr.isatty())
+    result = TESTS[options.test].of(kernel).on(sample, rng=options.seed, progress=sys.stderr.isatty())
     result = replace(result, notes=(*result.notes, *notes))
     verdict = result.verdict(options.alpha)
     show(
