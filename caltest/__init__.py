@@ -42,7 +42,16 @@ from caltest import generators
 from caltest.binning import Binning, EdgeBinning, MedianVarianceBinning, QuantileBinning, UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
-from caltest.comparisons import ComparedModel, ModelComparison, PairedSKCETest, compare_classes, compare_models
+from caltest.comparisons import (
+    ComparedModel,
+    ComparedPair,
+    ModelComparison,
+    PairComparison,
+    PairedSKCETest,
+    compare_classes,
+    compare_models,
+    compare_pairs,
+)
 from caltest.datasets import load_digits_predictions
 from caltest.decompositions import ConfidenceErrors, ScoreDecomposition, confidence_errors, score_decomposition
 from caltest.default_test import calibration_test
@@ -256,6 +265,7 @@ __all__ = [
     "ClusterSKCE",
     "ClusterSKCETest",
     "ComparedModel",
+    "ComparedPair",
     "ComponentResult",
     "ConditionalMonteCarlo",
     "ConditionalSpectralNull",
@@ -340,6 +350,7 @@ __all__ = [
     "OmnibusTest",
     "Ordinal",
     "PITTest",
+    "PairComparison",
     "PairedSKCETest",
     "PearsonNull",
     "PearsonSKCETest",
@@ -389,6 +400,7 @@ __all__ = [
     "classwise",
     "compare_classes",
     "compare_models",
+    "compare_pairs",
     "confidence_errors",
     "cox_calibration",
     "distribution_free_interval",

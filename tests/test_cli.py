@@ -284,6 +284,18 @@ def test_compare_prints_what_the_library_finds(models, capsys):
         assert command(capsys, "compare", *files, "--draws", "99", "--seed", "3", "--format", form)[1] == f"{text}\n"
 
 
+def test_pairs_of_models(models, capsys):
+    paths, tables, y = models
+    arguments = "compare", paths["good"], paths["bad"], paths["labels"], "--pairs"
+    status, out, err = command(capsys, *arguments)
+    assert (status, out, err) == (0, f"{ct.compare_pairs(tables, y)}\n", "")
+    differ = ct.compare_pairs(tables, y).rows[0].pvalue_holm <= 0.05
+    assert command(capsys, *arguments, "--fail-on-reject")[0] == int(differ)
+    assert command(capsys, *arguments, "--fail-on-reject", "--alpha", "1e-99")[0] == 0
+    status, _, err = command(capsys, "compare", paths["good"], paths["labels"], "--pairs")
+    assert (status, err) == (2, "caltest: error: models: got only 'good', wanted at least two to compare\n")
+
+
 def test_compare_knows_names_of_classes(files, tmp_path, capsys):
     first, outcomes = files(["cat,dog", *ROWS * 5], ["dog", "cat", "cat", "dog"] * 5)
     (tmp_path / "other.csv").write_text("\n".join(["cat,dog", *ROWS[::-1] * 5]))

@@ -8,6 +8,8 @@ from typing import Any
 from caltest._tables import read_sample
 from caltest.cli.options import add_fail, add_shared, command, outcomes_help, predictions_help, show, whole
 from caltest.comparisons.models import compare_samples
+from caltest.comparisons.pairs import pairs_of_samples
+from caltest.predictions import Sample
 
 
 def add_to(commands: Any) -> None:
@@ -21,6 +23,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("predictions", type=Path, nargs="+", help=predictions_help())
     parser.add_argument("outcomes", type=Path, help=outcomes_help())
     parser.add_argument("--draws", type=whole, default=999, metavar="B", help="redraws of the outcomes (default: 999)")
+    parser.add_argument("--pairs", action="store_true", help="test which models differ from each other instead")
     add_shared(parser)
     add_fail(parser)
     parser.set_defaults(run=run)
@@ -31,10 +34,19 @@ def run(options: argparse.Namespace) -> int:
     names = model_names(options.predictions)
     paths = zip(names, options.predictions, strict=True)
     samples = {name: read_sample(path, options.outcomes, normal=options.normal) for name, path in paths}
+    if options.pairs:
+        return run_pairs(options, samples)
     comparison = compare_samples(samples, options.draws, options.seed, sys.stderr.isatty())
     show(options.format, lambda: str(comparison), comparison.to_dict(), comparison.table())
     rejected = any(row.pvalue_holm <= options.alpha for row in comparison.rows)
     return int(options.fail_on_reject and rejected)
+
+
+def run_pairs(options: argparse.Namespace, samples: dict[str, Sample]) -> int:
+    """Compare pairs, print, and return 1 if some differ and that is asked for, else 0."""
+    pairs = pairs_of_samples(samples, None, 0.95)
+    show(options.format, lambda: str(pairs), pairs.to_dict(), pairs.table())
+    return int(options.fail_on_reject and any(row.pvalue_holm <= options.alpha for row in pairs.rows))
 
 
 def model_names(paths: list[Path]) -> list[str]:

@@ -3,6 +3,16 @@
 from caltest.comparisons.classes import compare_classes
 from caltest.comparisons.models import compare_models
 from caltest.comparisons.paired import PairedSKCETest
+from caltest.comparisons.pairs import ComparedPair, PairComparison, compare_pairs
 from caltest.comparisons.result import ComparedModel, ModelComparison
 
-__all__ = ["ComparedModel", "ModelComparison", "PairedSKCETest", "compare_classes", "compare_models"]
+__all__ = [
+    "ComparedModel",
+    "ComparedPair",
+    "ModelComparison",
+    "PairComparison",
+    "PairedSKCETest",
+    "compare_classes",
+    "compare_models",
+    "compare_pairs",
+]

@@ -71,7 +71,7 @@ def compare_models(
     -----
     Models are tested one by one: the outcomes cannot be drawn from all of them at once, so the adjustments are Holm's,
     valid for any dependence, and that of Benjamini and Hochberg. Whether two errors differ is another question, for
-    ``PairedSKCETest``: intervals of models with the same outcomes can overlap although the errors differ. Cost: for
+    ``compare_pairs``: intervals of models with the same outcomes can overlap although the errors differ. Cost: for
     each model that of the test, of ``n_resamples`` redraws of the estimate, and O(n**2 k) for the interval; for many
     rows pass ``estimator=LowRankSKCE(kernel)``.
 
@@ -87,15 +87,14 @@ def compare_models(
     >>> [(row.name, row.pvalue, row.pvalue_holm) for row in comparison.rows]
     [('random forest', 0.01, 0.02), ('neural network', 0.02, 0.02)]
     """
-    samples = _samples(models, targets)
+    samples = samples_of(models, targets)
     settings = Settings.of(list(samples.values()), kernel, estimator, test, n_resamples, confidence_level)
     return _compared_models(samples, settings, rng, progress)
 
 
 def compare_samples(samples: dict[str, Sample], n_resamples: int, rng: Any, progress: bool) -> ModelComparison:
     """``compare_models`` for samples that are already checked, one by one."""
-    for name, sample in samples.items():
-        _check_same_kind(name, next(iter(samples.values())), sample)
+    check_same_kind(samples)
     settings = Settings.of(list(samples.values()), None, None, None, n_resamples, 0.95)
     return _compared_models(samples, settings, rng, progress)
 
@@ -106,7 +105,7 @@ def _compared_models(samples: dict[str, Sample], settings: "Settings", rng: Any,
     return compared(samples, scores, settings, "model", score_name, rng, progress)
 
 
-def _samples(models: Mapping[str, ArrayLike], targets: ArrayLike) -> dict[str, Sample]:
+def samples_of(models: Mapping[str, ArrayLike], targets: ArrayLike) -> dict[str, Sample]:
     """Checked samples by name, all of one family."""
     if not isinstance(models, Mapping):
         raise TypeError(f'models: got {type(models).__name__}, wanted a dictionary {{"name": predictions, ...}}')
@@ -120,17 +119,19 @@ def _samples(models: Mapping[str, ArrayLike], targets: ArrayLike) -> dict[str, S
             samples[name] = as_sample(predictions, targets)
         except (ValueError, TypeError) as error:
             raise type(error)(f"models[{name!r}]: {error}") from None
-        _check_same_kind(name, next(iter(samples.values())), samples[name])
+    check_same_kind(samples)
     return samples
 
 
-def _check_same_kind(name: str, first: Sample, sample: Sample) -> None:
-    """Raise unless a model is of the same family and length as the first one."""
-    try:
-        same_length(len(first), len(sample), "predictions")
-        first.predictions.check_compatible(sample.predictions, "predictions")
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"models[{name!r}]: {error}") from None
+def check_same_kind(samples: dict[str, Sample]) -> None:
+    """Raise unless all models are of the same family and length as the first one."""
+    first = next(iter(samples.values()))
+    for name, sample in samples.items():
+        try:
+            same_length(len(first), len(sample), "predictions")
+            first.predictions.check_compatible(sample.predictions, "predictions")
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"models[{name!r}]: {error}") from None
 
 
 def _score(sample: Sample) -> float | None:

@@ -6,7 +6,7 @@ from math import sqrt
 from numpy.linalg import norm
 
 from caltest._numerics import check_finite
-from caltest._types import ArrayLike
+from caltest._types import ArrayLike, FloatArray
 from caltest.comparisons.shared_kernel import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.jackknife import jackknife, row_sums
@@ -15,6 +15,40 @@ from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import as_sample
 from caltest.results.effect_size import EffectSize
 from caltest.results.result import CalibrationTestResult
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two estimates, its jackknife standard error, their absolute ratio and the p-value."""
+
+    estimate: float
+    standard_error: float
+    statistic: float
+    pvalue: float
+
+    @classmethod
+    def of(cls, sums: FloatArray, other_sums: FloatArray) -> "Difference":
+        """From the sums of h over the rows, (n,), of both models; ``ValueError`` if their differences do not vary."""
+        from scipy.special import ndtr
+
+        found = jackknife(sums - other_sums)
+        # Equal sums leave differences of the size of their rounding errors.
+        same = norm(sums - other_sums) <= 1e-12 * (norm(sums) + norm(other_sums))
+        if not same and found.standard_error == 0.0:
+            raise ValueError(
+                "predictions: the differences of h do not vary over the observations, so the normal limit has "
+                "no scale; compare distribution_free_interval(SKCE(kernel), predictions, targets) of both"
+            )
+        statistic = 0.0 if same else abs(found.estimate) / found.standard_error
+        check_finite(found.estimate, statistic)
+        return cls(found.estimate, found.standard_error, statistic, min(1.0, 2.0 * float(ndtr(-statistic))))
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The two ends of the normal confidence interval."""
+        from scipy.special import ndtri
+
+        radius = float(ndtri((1.0 + level) / 2.0)) * self.standard_error
+        return self.estimate - radius, self.estimate + radius
 
 
 @dataclass(frozen=True)
@@ -46,7 +80,8 @@ class PairedSKCETest:
     Assumes independent observations. Asymptotic. Where both models are calibrated, the difference is degenerate and
     the test conservative: at the 5 % level it rejected at most 0.2 % of 1500 simulated data sets for each of n = 50 and
     n = 250 (binary; models that know different parts of what the outcomes depend on), and 0.2 to 1.7 % for two models
-    that are overconfident in the same way. For several pairs adjust the p-values, e.g. by Holm's method. Time
+    that are overconfident in the same way. ``compare_pairs`` adjusts the p-values of
+    several pairs. Time
     O(n**2 k), memory O(n k).
 
     Sources: Widmann et al. 2019, Theorem G.1, for the limit of one estimator; Bounliphone et al. 2016 compare two
@@ -87,22 +122,11 @@ class PairedSKCETest:
         CalibrationTestResult
             Its estimate is ``U_A - U_B``, negative where A is better calibrated; its interval is two-sided.
         """
-        from scipy.special import ndtr
-
         sample, other = as_sample(predictions, targets), as_sample(other_predictions, targets)
         sample.predictions.check_compatible(other.predictions, "other_predictions")
         kernel = shared_kernel(self.kernel, [sample.predictions, other.predictions])
         sums, other_sums = row_sums(kernel, sample), row_sums(kernel, other)
-        found = jackknife(sums - other_sums)
-        # Equal sums leave differences of the size of their rounding errors.
-        same = norm(sums - other_sums) <= 1e-12 * (norm(sums) + norm(other_sums))
-        if not same and found.standard_error == 0.0:
-            raise ValueError(
-                "other_predictions: the differences of h do not vary over the observations, so the normal limit has "
-                "no scale; compare distribution_free_interval(SKCE(kernel), predictions, targets) of both"
-            )
-        statistic = 0.0 if same else abs(found.estimate) / found.standard_error
-        check_finite(found.estimate, statistic)
+        found = Difference.of(sums, other_sums)
         means = [jackknife(one).estimate for one in (sums, other_sums)]
         largest = h_bound(kernel, sample.predictions)
         roots = [sqrt(max(0.0, mean) / largest) for mean in means]
@@ -116,9 +140,9 @@ class PairedSKCETest:
             n=len(sample),
             n_used=len(sample),
             estimate=found.estimate,
-            statistic=statistic,
+            statistic=found.statistic,
             statistic_name="|estimate| / standard error",
-            pvalue=min(1.0, 2.0 * float(ndtr(-statistic))),
+            pvalue=found.pvalue,
             pvalue_kind="asymptotic",
             standard_error=found.standard_error,
             citations=self.citations,

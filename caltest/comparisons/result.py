@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, aligned, data_frame, latex, markdown
-from caltest.results.citations import entries
+from caltest.comparisons.formats import Table, aligned
+from caltest.comparisons.table import ComparisonTable
 from caltest.results.report import format_pvalue
 from caltest.results.result import ConfidenceInterval
 from caltest.results.sentences import listed, pvalue_phrase
@@ -58,7 +58,7 @@ class ComparedModel:
 
 
 @dataclass(frozen=True, repr=False)
-class ModelComparison:
+class ModelComparison(ComparisonTable):
     """Several models, or the classes of one, side by side. Printing it gives a table.
 
     Attributes
@@ -103,9 +103,6 @@ class ModelComparison:
     notes: tuple[str, ...] = ()
     citations: tuple[str, ...] = ()
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
     def __getitem__(self, name: str) -> ComparedModel:
         """The row of a name; ``KeyError`` if there is none."""
         for row in self.rows:
@@ -119,20 +116,16 @@ class ModelComparison:
         header = [self.kind, self.score_name, "estimate", f"{level} interval", "if calibrated", "p", "Holm", "BH"]
         return [header, *(_cells(row) for row in self.rows)]
 
-    def to_markdown(self) -> str:
-        """The table in markdown."""
-        return markdown(self.table())
-
-    def to_latex(self) -> str:
-        """The table in LaTeX, for the package booktabs; names are escaped."""
-        return latex(self.table())
+    def row_entries(self) -> list[dict[str, Any]]:
+        """Plain numbers and strings of each row, by their names."""
+        return [_entries(row) for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON."""
         settings = ("kind", "score_name", "test", "estimator", "n", "confidence_level", "seed")
         return {
             **{name: getattr(self, name) for name in settings},
-            "rows": [_entries(row) for row in self.rows],
+            "rows": self.row_entries(),
             "notes": list(self.notes),
             "citations": list(self.citations),
         }
@@ -150,14 +143,6 @@ class ModelComparison:
             f"({self.test}): at the {100 * level:g} % level, with p-values adjusted by Holm's method, calibration "
             f"{found}{others}."
         )
-
-    def bibtex(self) -> str:
-        """BibTeX entries of the methods."""
-        return entries(self.citations)
-
-    def to_pandas(self) -> Any:
-        """A ``pandas.DataFrame`` with a row for each model; ``ImportError`` if pandas is missing."""
-        return data_frame([_entries(row) for row in self.rows])
 
     def __repr__(self) -> str:
         return f"<comparison of {len(self.rows)} {_plural(self.kind)}, n = {self.n}>"
