@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from caltest._types import Array
-from caltest.predictions import Normal, Predictions, Sample, as_predictions, as_sample
+from caltest.predictions import Bernoulli, Categorical, Normal, Predictions, Sample, as_predictions, as_sample
 
 
 def read_sample(predictions: Path, outcomes: Path, normal: bool = False) -> Sample:
@@ -30,6 +30,26 @@ def read_predictions(path: Path, normal: bool = False) -> Predictions:
     if normal:
         return _normal(path, table)
     return as_predictions(table[:, 0] if table.shape[1] == 1 else table)
+
+
+def read_names(path: Path) -> list[str] | None:
+    """Names of the columns of a file of predictions, if it has some."""
+    return _read_numbers(path)[0]
+
+
+def write_predictions(path: Path, predictions: Predictions, names: list[str] | None) -> None:
+    """Write predictions as they are read: a column per class, one of class 1, or mean and standard deviation."""
+    if isinstance(predictions, Normal):
+        table = np.stack([predictions.mean, predictions.scale], axis=1)
+    elif isinstance(predictions, Bernoulli):
+        table = predictions.probability[:, None]
+    else:
+        assert isinstance(predictions, Categorical)
+        table = predictions.probabilities
+    if path.suffix == ".npy":
+        np.save(path, table)
+    else:
+        np.savetxt(path, table, fmt="%.17g", delimiter=",", header=",".join(names or []), comments="")
 
 
 def _normal(path: Path, table: Array) -> Normal:

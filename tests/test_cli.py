@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import caltest as ct
-from caltest.cli import TESTS, main
+from caltest.cli import TESTS, main, recalibrate
 
 
 @pytest.fixture
@@ -417,7 +417,7 @@ def test_bad_arguments_have_status_2(arguments, capsys):
     assert "usage: caltest" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["test", "compare", "power", "demo"])
+@pytest.mark.parametrize("name", ["test", "compare", "power", "recalibrate", "demo"])
 def test_help_is_short_and_aligned(name, capsys):
     with pytest.raises(SystemExit) as stopped:
         main([name, "--help"])
@@ -427,3 +427,77 @@ def test_help_is_short_and_aligned(name, capsys):
     assert max(len(line) for line in lines) <= 110
     starts = {len(line) - len(line[2:].split("  ", 1)[1].lstrip()) for line in lines if line.startswith("  --")}
     assert len(starts) == 1
+
+
+class TestRecalibrate:
+    ARGUMENTS = ("--seed", "1")
+
+    @pytest.fixture
+    def rows(self, tmp_path):
+        rng = np.random.default_rng(4)
+        p = rng.dirichlet(np.ones(3), 200)
+        y = np.array([rng.choice(3, p=q) for q in p])
+        wrong = p**3 / (p**3).sum(axis=1, keepdims=True)
+        header = ",".join(["cat", "dog", "owl"])
+        np.savetxt(tmp_path / "p.csv", wrong, delimiter=",", header=header, comments="", fmt="%.17g")
+        (tmp_path / "y.csv").write_text("\n".join(np.array(["cat", "dog", "owl"])[y]))
+        return tmp_path, wrong, y
+
+    def files(self, folder):
+        return str(folder / "p.csv"), str(folder / "y.csv")
+
+    @pytest.mark.parametrize("method", recalibrate.METHODS)
+    def test_report_and_map(self, method, rows, capsys):
+        folder, p, y = rows
+        arguments = "--method", method, "--apply", str(folder / "p.csv"), "--output", str(folder / "better.csv")
+        saved = str(folder / "map.npz")
+        status, out, err = command(
+            capsys, "recalibrate", *self.files(folder), *arguments, "--save", saved, "--seed", "1"
+        )
+        assert (status, err) == (0, "")
+        assert out.startswith("Recalibration by ")
+        better = np.loadtxt(folder / "better.csv", delimiter=",", skiprows=1)
+        assert (folder / "better.csv").read_text().startswith("cat,dog,owl\n")
+        np.testing.assert_array_equal(better, ct.recalibration.CalibrationMap.load(saved)(p))
+        assert ct.calibration_test(p, y, n_resamples=99, rng=1).pvalue == 0.01
+        losses = [-np.log(np.maximum(q[np.arange(200), y], 1e-9)).mean() for q in (p, better)]
+        assert losses[1] < losses[0]
+
+    def test_prints_what_the_library_finds(self, rows, capsys):
+        folder, p, y = rows
+        _, out, _ = command(capsys, "recalibrate", *self.files(folder), "--seed", "1", "--format", "json")
+        report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, rng=1)
+        found = json.loads(out)["rows"]
+        assert [row["pvalue"] for row in found] == [row.pvalue for row in report.rows]
+        assert [row["log_score"] for row in found] == pytest.approx([row.log_score for row in report.rows])
+
+    def test_binary_and_normal_predictions(self, tmp_path, capsys):
+        rng = np.random.default_rng(1)
+        p = rng.random(100)
+        np.savetxt(tmp_path / "p.csv", p**2)
+        np.savetxt(tmp_path / "y.csv", rng.random(100) < p, fmt="%d")
+        arguments = "--apply", str(tmp_path / "p.csv"), "--output", str(tmp_path / "q.npy")
+        for method in ("platt", "gp"):
+            given = *self.files(tmp_path), "--method", method, *arguments
+            assert command(capsys, "recalibrate", *given, "--seed", "1")[0] == 0
+            assert np.load(tmp_path / "q.npy").shape == (100, 1)
+        np.savetxt(tmp_path / "p.csv", np.stack([np.zeros(100), np.ones(100)], axis=1), delimiter=",")
+        np.savetxt(tmp_path / "y.csv", rng.normal(0.0, 3.0, 100))
+        given = *self.files(tmp_path), "--normal", *arguments, "--seed", "1"
+        assert command(capsys, "recalibrate", *given)[0] == 0
+        np.testing.assert_allclose(np.load(tmp_path / "q.npy"), [[0.0, 3.0]] * 100, atol=0.7)
+        status, _, err = command(capsys, "recalibrate", *given, "--method", "isotonic")
+        assert status == 2
+        assert "got isotonic for predictions of numbers, wanted temperature" in err
+
+    def test_bad_input(self, rows, capsys):
+        folder, _, _ = rows
+        status, _, err = command(capsys, "recalibrate", *self.files(folder), "--apply", str(folder / "p.csv"))
+        assert status == 2
+        assert "--apply, --output: got one of them, wanted both" in err
+        (folder / "two.csv").write_text("0.5,0.5\n0.3,0.7")
+        arguments = "--apply", str(folder / "two.csv"), "--output", str(folder / "q.csv")
+        status, _, err = command(capsys, "recalibrate", *self.files(folder), *arguments)
+        assert status == 2
+        assert "2" in err
+        assert not (folder / "q.csv").exists()

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from caltest.cli import compare, demo, power, test
+from caltest.cli import compare, demo, power, recalibrate, test
 
 STATUSES = "exit status: 0 done, 1 rejected (--fail-on-reject), 2 bad input"
 
@@ -37,6 +37,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"caltest {caltest.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (test, compare, power, demo):
+    for command in (test, compare, power, recalibrate, demo):
         command.add_to(commands)
     return parser

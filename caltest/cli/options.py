@@ -55,9 +55,19 @@ def seed(text: str) -> int:
 
 def add_shared(parser: argparse.ArgumentParser) -> None:
     """Options of all commands that read files."""
-    parser.add_argument("--normal", action="store_true", help="the two columns are mean and standard deviation")
+    add_normal(parser)
     parser.add_argument("--format", choices=FORMATS, default="table", metavar="F", help=" | ".join(FORMATS))
     parser.add_argument("--alpha", type=level, default=0.05, metavar="A", help="level of the test (default: 0.05)")
+    add_seed(parser)
+
+
+def add_normal(parser: argparse.ArgumentParser) -> None:
+    """The option for normal predictions."""
+    parser.add_argument("--normal", action="store_true", help="the two columns are mean and standard deviation")
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """The option of random numbers."""
     parser.add_argument("--seed", type=seed, metavar="S", help="of the random numbers, to reproduce a result")
 
 

@@ -11,10 +11,11 @@ from caltest.comparisons.formats import Table, aligned
 from caltest.comparisons.models import check_same_kind, samples_of
 from caltest.comparisons.paired import Difference
 from caltest.comparisons.shared_kernel import shared_kernel
-from caltest.comparisons.table import ComparisonTable
+from caltest.comparisons.table import TabularResult
 from caltest.hstatistics.jackknife import row_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample
+from caltest.results.citations import entries
 from caltest.results.report import format_pvalue
 from caltest.results.sentences import listed, pvalue_phrase
 
@@ -62,7 +63,7 @@ class ComparedPair:
 
 
 @dataclass(frozen=True, repr=False)
-class PairComparison(ComparisonTable):
+class PairComparison(TabularResult):
     """All pairs of several models side by side. Printing it gives a table.
 
     Attributes
@@ -125,6 +126,13 @@ class PairComparison(ComparisonTable):
             f"The kernel calibration errors of {len(self.rows)} {_pairs(self.rows)} of models were compared on the "
             f"same n = {self.n} outcomes: {how}, {found}."
         )
+
+    def bibtex(self) -> str:
+        """BibTeX entries of the methods."""
+        return entries(self.citations)
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
     def __repr__(self) -> str:
         return f"<comparison of {len(self.rows)} {_pairs(self.rows)} of models, n = {self.n}>"

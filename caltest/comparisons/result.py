@@ -5,7 +5,8 @@ from typing import Any
 
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, aligned
-from caltest.comparisons.table import ComparisonTable
+from caltest.comparisons.table import TabularResult
+from caltest.results.citations import entries
 from caltest.results.report import format_pvalue
 from caltest.results.result import ConfidenceInterval
 from caltest.results.sentences import listed, pvalue_phrase
@@ -58,7 +59,7 @@ class ComparedModel:
 
 
 @dataclass(frozen=True, repr=False)
-class ModelComparison(ComparisonTable):
+class ModelComparison(TabularResult):
     """Several models, or the classes of one, side by side. Printing it gives a table.
 
     Attributes
@@ -143,6 +144,13 @@ class ModelComparison(ComparisonTable):
             f"({self.test}): at the {100 * level:g} % level, with p-values adjusted by Holm's method, calibration "
             f"{found}{others}."
         )
+
+    def bibtex(self) -> str:
+        """BibTeX entries of the methods."""
+        return entries(self.citations)
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
     def __repr__(self) -> str:
         return f"<comparison of {len(self.rows)} {_plural(self.kind)}, n = {self.n}>"

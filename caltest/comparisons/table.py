@@ -1,20 +1,13 @@
-"""What all tables of comparisons offer."""
+"""What all results that are tables offer."""
 
 from abc import ABC, abstractmethod
 from typing import Any
 
 from caltest.comparisons.formats import Table, data_frame, latex, markdown
-from caltest.results.citations import entries
 
 
-class ComparisonTable(ABC):
-    """Rows that can be printed, exported and cited."""
-
-    rows: tuple[Any, ...]
-    citations: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.rows)
+class TabularResult(ABC):
+    """A result with rows that can be exported."""
 
     @abstractmethod
     def table(self) -> Table:
@@ -35,7 +28,3 @@ class ComparisonTable(ABC):
     def to_pandas(self) -> Any:
         """A ``pandas.DataFrame`` with the same rows; ``ImportError`` if pandas is missing."""
         return data_frame(self.row_entries())
-
-    def bibtex(self) -> str:
-        """BibTeX entries of the methods."""
-        return entries(self.citations)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from caltest.comparisons.formats import Table, aligned, data_frame, latex, markdown
+from caltest.comparisons.formats import Table, aligned
+from caltest.comparisons.table import TabularResult
 from caltest.predictions import Sample
 from caltest.recalibration.base import CalibrationMap
 from caltest.results.report import format_pvalue
@@ -49,7 +50,7 @@ class RecalibrationRow:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RecalibrationReport:
+class RecalibrationReport(TabularResult):
     """Predictions before and after recalibration, on held-out data. Printing it gives a table.
 
     Attributes
@@ -99,22 +100,14 @@ class RecalibrationReport:
         header = ["", "log score", "Brier", "accuracy", "ECE", "if calibrated", "SKCE", level, "p"]
         return [header, *(_cells(row) for row in self.rows)]
 
-    def to_markdown(self) -> str:
-        """The table in markdown."""
-        return markdown(self.table())
-
-    def to_latex(self) -> str:
-        """The table in LaTeX, for the package booktabs."""
-        return latex(self.table())
+    def row_entries(self) -> list[dict[str, Any]]:
+        """Plain numbers and strings of each row, by their names."""
+        return [_entries(row) for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON."""
         settings = {name: getattr(self, name) for name in ("method", "n", "n_fit", "confidence_level", "seed")}
-        return {**settings, "rows": [_entries(row) for row in self.rows]}
-
-    def to_pandas(self) -> Any:
-        """A ``pandas.DataFrame`` with the rows before and after; ``ImportError`` if pandas is missing."""
-        return data_frame([_entries(row) for row in self.rows])
+        return {**settings, "rows": self.row_entries()}
 
     def __repr__(self) -> str:
         return f"<report on recalibration by {self.method}, n = {self.n}>"

@@ -1,0 +1,90 @@
+"""``caltest recalibrate PREDICTIONS OUTCOMES``."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from caltest import recalibration as maps
+from caltest._tables import read_names, read_predictions, read_sample, write_predictions
+from caltest.cli.options import FORMATS, add_normal, add_seed, command, outcomes_help, predictions_help, show
+from caltest.predictions import Bernoulli, FinitePredictions, Predictions
+from caltest.recalibration import Calibrator
+from caltest.recalibration.report import targets_as_given
+
+METHODS = {
+    "temperature": "one number for all classes; of numbers, a factor of the variance",
+    "gp": "Gaussian process shared by all classes",
+    "vector": "a weight and an intercept for each class",
+    "dirichlet": "weights of all pairs of classes, regularised",
+    "platt": "logistic curve, of each class",
+    "isotonic": "increasing steps, of each class",
+    "beta": "beta calibration, of each class",
+    "bbq": "Bayesian binning into quantiles, of each class",
+}
+
+OF_CLASSES: dict[str, Calibrator] = {
+    "temperature": maps.TemperatureScaling(),
+    "gp": maps.GPCalibrator(),
+    "vector": maps.VectorScaling(),
+    "dirichlet": maps.DirichletCalibration(),
+}
+
+BINARY = {
+    "platt": maps.Platt(),
+    "isotonic": maps.Isotonic(),
+    "beta": maps.BetaCalibration(),
+    "bbq": maps.BBQ(),
+}
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser."""
+    names = "\n".join(f"  {name:<12} {text}" for name, text in METHODS.items())
+    parser = command(
+        commands,
+        "recalibrate",
+        "repair predictions and show what that changes",
+        "Fit a map from predictions to better ones. Half of the rows show what it changes; the map that is saved or\n"
+        "applied is fitted to all rows.",
+        f"methods:\n{names}",
+    )
+    parser.add_argument("predictions", type=Path, help=predictions_help())
+    parser.add_argument("outcomes", type=Path, help=outcomes_help())
+    parser.add_argument("--method", choices=METHODS, default="temperature", metavar="M", help="one of those below")
+    parser.add_argument("--apply", type=Path, metavar="NEW", help="other predictions, to be recalibrated")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="CSV or .npy for the recalibrated NEW")
+    parser.add_argument("--save", type=Path, metavar="MAP", help="the map, .npz, for CalibrationMap.load")
+    add_normal(parser)
+    parser.add_argument("--format", choices=FORMATS, default="table", metavar="F", help=" | ".join(FORMATS))
+    add_seed(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show what recalibration changes; save the map, and apply it, if that is asked for."""
+    if (options.apply is None) != (options.output is None):
+        raise ValueError("--apply, --output: got one of them, wanted both: what is recalibrated, and where it goes")
+    sample = read_sample(options.predictions, options.outcomes, normal=options.normal)
+    method, targets = method_for(options.method, sample.predictions), targets_as_given(sample)
+    others = None if options.apply is None else read_predictions(options.apply, options.normal)
+    report = maps.report(method, sample.predictions, targets, rng=options.seed, progress=sys.stderr.isatty())
+    if others is not None or options.save is not None:
+        fitted = method.fit(sample.predictions, targets)
+        if others is not None:
+            write_predictions(options.output, fitted(others), read_names(options.apply))
+        if options.save is not None:
+            fitted.save(options.save)
+    show(options.format, lambda: str(report), report.to_dict(), report.table())
+    return 0
+
+
+def method_for(name: str, predictions: Predictions) -> Calibrator:
+    """The method of a name for predictions of a family; ``ValueError`` if there is none."""
+    if not isinstance(predictions, FinitePredictions):
+        if name != "temperature":
+            raise ValueError(f"--method: got {name} for predictions of numbers, wanted temperature")
+        return maps.FamilyTemperatureScaling()
+    if name in OF_CLASSES:
+        return OF_CLASSES[name]
+    return BINARY[name] if isinstance(predictions, Bernoulli) else maps.OneVsRest(BINARY[name])
