@@ -3,6 +3,7 @@
 import numpy as np
 
 from caltest._jit import jit
+from caltest._loops.assignment import assign
 from caltest._types import Array, FloatArray, IntArray
 
 
@@ -17,7 +18,8 @@ def debiased_squares(
     """
     deviations, own = np.empty_like(sums), np.empty(sums.shape[0])
     for b in range(labels.shape[0]):
-        deviations[:] = -sums
+        for c in range(sums.shape[0]):
+            assign(-sums[c], deviations[c])
         own[:] = 0.0
         for i in range(labels.shape[1]):
             y = labels[b, i]

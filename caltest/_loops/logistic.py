@@ -6,6 +6,7 @@ Columns come as a design (n, q), outcomes 0 or 1 as (B, n), one row a redraw.
 import numpy as np
 
 from caltest._jit import jit
+from caltest._loops.assignment import assign
 from caltest._types import Array, FloatArray, IntArray
 
 MOST_STEPS = 100
@@ -87,7 +88,7 @@ def maximise(design: FloatArray, outcomes: Array, coefficients: FloatArray, m: i
     gradient, hessian, step = np.zeros(m), np.zeros((m, m)), np.zeros(m)
     start = value = _add_up(design, outcomes, coefficients, m, gradient, hessian)
     for _ in range(MOST_STEPS):
-        step[:] = gradient
+        assign(gradient, step)
         if not _solve(hessian, step, m):
             break
         gain = np.dot(gradient, step)
@@ -124,7 +125,7 @@ def selected_ratios(
     """
     coefficients = np.zeros(start.shape[0])
     for b in range(outcomes.shape[0]):
-        coefficients[:] = start
+        assign(start, coefficients)
         m = n_first
         first, value = maximise(design, outcomes[b], coefficients, m)
         while m < design.shape[1]:

@@ -7,6 +7,7 @@ target part, residuals: all for two rows at a time, whose lines of distances and
 import numpy as np
 
 from caltest._jit import jit
+from caltest._loops.assignment import assign
 from caltest._loops.blocks import Settings
 from caltest._loops.exponential import exp_of_negative
 from caltest._loops.tiles import PRODUCT, _add_four
@@ -39,7 +40,8 @@ def _padded(vectors: FloatArray, start: int, stop: int) -> FloatArray:
     """Vectors start..stop-1 of (n, d) with zeros up to a multiple of 4 coordinates."""
     d = vectors.shape[1]
     rows = np.zeros((stop - start, -(-d // 4) * 4))
-    rows[:, :d] = vectors[start:stop]
+    for i in range(stop - start):
+        assign(vectors[start + i], rows[i, :d])
     return rows
 
 
@@ -158,5 +160,5 @@ def finite_tile(
             _add_coordinates_of_two(PRODUCT, row_vectors[i], row_vectors[second], column_vectors, g, h)
             _times_kernel(d, settings, g)
             _times_kernel(e, settings, h)
-            out[second, start - columns[0] : end - columns[0]] = h
-            out[i, start - columns[0] : end - columns[0]] = g
+            assign(h, out[second, start - columns[0] : end - columns[0]])
+            assign(g, out[i, start - columns[0] : end - columns[0]])
