@@ -6,7 +6,7 @@ from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.beta import Beta
 from caltest.predictions.categorical import Categorical
 from caltest.predictions.convert import as_predictions, as_sample, median_bandwidth
-from caltest.predictions.counts import CountPredictions
+from caltest.predictions.counts import CountPredictions, NegativeBinomial, Poisson
 from caltest.predictions.ensemble import Ensemble
 from caltest.predictions.finite import FinitePredictions
 from caltest.predictions.gamma import Gamma
@@ -14,10 +14,8 @@ from caltest.predictions.laplace import Laplace
 from caltest.predictions.log_normal import LogNormal
 from caltest.predictions.mixture import Mixture
 from caltest.predictions.mvnormal import MvNormal
-from caltest.predictions.negative_binomial import NegativeBinomial
 from caltest.predictions.normal import Normal
 from caltest.predictions.ordinal import Ordinal
-from caltest.predictions.poisson import Poisson
 from caltest.predictions.quantiles import QuantileForecast
 from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label
 from caltest.predictions.residuals import Residuals, pit_values, standardised_residuals

@@ -9,7 +9,8 @@ from caltest._jobs import streams
 from caltest.hstatistics import redraws as hredraws
 from caltest.hstatistics import tiles as htiles
 from caltest.kernels import TargetKernel
-from caltest.predictions import Sample, count_sums, counts
+from caltest.predictions import Sample
+from caltest.predictions.counts import expectations, law, sums
 
 COUNTS = np.arange(3000)
 KERNELS = [
@@ -104,14 +105,14 @@ def test_predictions_with_windows_that_share_nothing():
 def test_long_windows_by_fourier_transforms(kernel, monkeypatch):
     predictions = ct.Poisson([0.0, 20.0, 700.0])
     slow = predictions.prepared(kernel).table.means
-    monkeypatch.setattr(count_sums, "LONG", 10)
+    monkeypatch.setattr(sums, "LONG", 10)
     fast = predictions.prepared(kernel).table.means
     assert fast == pytest.approx(slow, rel=0.0, abs=1e-14 * kernel.bound)
     # Windows of the two sides that differ.
-    monkeypatch.setattr(count_sums, "LONG", 10**9)
+    monkeypatch.setattr(sums, "LONG", 10**9)
     one, other = predictions.take(slice(1, 2)), predictions.take(slice(2, 3))
     slow = one.expected_kernel2(kernel, other)
-    monkeypatch.setattr(count_sums, "LONG", 10)
+    monkeypatch.setattr(sums, "LONG", 10)
     assert one.expected_kernel2(kernel, other) == pytest.approx(slow, rel=0.0, abs=1e-14 * kernel.bound)
 
 
@@ -135,8 +136,9 @@ def test_windows_leave_almost_nothing_out(family):
 def test_parts_of_tables_are_tables_of_parts(family, monkeypatch):
     predictions, _ = family()
     whole = predictions._pmf(0, 500)
-    monkeypatch.setattr(counts, "PART", 1000)
-    monkeypatch.setattr(count_sums, "VALUES", 1000)
+    monkeypatch.setattr(law, "PART", 1000)
+    monkeypatch.setattr(expectations, "PART", 1000)
+    monkeypatch.setattr(sums, "VALUES", 1000)
     assert np.array_equal(predictions._pmf(0, 500), whole)
     kernel = ct.MaternKernel(bandwidth=3.0)
     y = np.arange(200)
@@ -205,7 +207,7 @@ def test_redraws_with_outliers(family, outlier, kernel, monkeypatch):
     for estimator in (ct.SKCE(product), ct.SKCE(product, unbiased=False), ct.BlockSKCE(product)):
         fast = estimator.estimates(predictions, targets)
         with monkeypatch.context() as patch:
-            patch.setattr(counts, "MOST_OUTCOMES", 0)
+            patch.setattr(expectations, "MOST_OUTCOMES", 0)
             slow = estimator.estimates(predictions, targets)
         assert fast == pytest.approx(slow, rel=1e-10, abs=1e-13)
         one_by_one = [estimator.estimate(Sample(predictions, y.astype(np.intp))) for y in targets[:3]]
@@ -346,17 +348,19 @@ def test_tables_that_are_too_large_are_those_of_parts(family, monkeypatch):
         ct.UCME(product, predictions.take([1, 2]), sample.targets[[1, 2]]),
     )
     with_tables = [make.estimate(sample) for make in makers]
-    monkeypatch.setattr(counts, "LARGEST_TABLE", 1000)
-    monkeypatch.setattr(counts, "PART", 1000)
-    monkeypatch.setattr(count_sums, "VALUES", 1000)
+    monkeypatch.setattr(expectations, "LARGEST_TABLE", 1000)
+    monkeypatch.setattr(law, "PART", 1000)
+    monkeypatch.setattr(expectations, "PART", 1000)
+    monkeypatch.setattr(sums, "VALUES", 1000)
     assert predictions.prepared(ct.DeltaKernel()) is predictions
     assert [make.estimate(sample) for make in makers] == pytest.approx(with_tables, rel=1e-12)
 
 
 def test_probabilities_that_do_not_fit_into_memory(monkeypatch):
     monkeypatch.setattr("caltest._numerics._memory", lambda: 1e4)
-    monkeypatch.setattr(counts, "PART", 1000)
-    monkeypatch.setattr(count_sums, "VALUES", 1000)
+    monkeypatch.setattr(law, "PART", 1000)
+    monkeypatch.setattr(expectations, "PART", 1000)
+    monkeypatch.setattr(sums, "VALUES", 1000)
     with pytest.raises(MemoryError, match=r"probabilities of all counts would take .*BlockSKCE"):
         ct.SKCE(ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel()))(
             ct.Poisson(np.full(100, 5.0)), np.full(100, 3)

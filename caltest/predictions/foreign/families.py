@@ -7,6 +7,7 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.beta import Beta
 from caltest.predictions.categorical import Categorical
+from caltest.predictions.counts import NegativeBinomial, Poisson
 from caltest.predictions.foreign import from_scipy, from_torch
 from caltest.predictions.foreign.described import Described, joined
 from caltest.predictions.gamma import Gamma
@@ -14,9 +15,7 @@ from caltest.predictions.laplace import Laplace
 from caltest.predictions.log_normal import LogNormal
 from caltest.predictions.mixture import Mixture
 from caltest.predictions.mvnormal import MvNormal
-from caltest.predictions.negative_binomial import NegativeBinomial
 from caltest.predictions.normal import Normal
-from caltest.predictions.poisson import Poisson
 from caltest.predictions.student_t import StudentT
 
 FAMILIES: dict[str, Callable[..., Predictions]] = {

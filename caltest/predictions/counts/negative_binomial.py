@@ -7,7 +7,7 @@ import numpy as np
 from caltest._arrays import to_array
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, same_length
-from caltest.predictions.counts import CountPredictions
+from caltest.predictions.counts.expectations import CountPredictions
 from caltest.predictions.saddle_point import HALF_LOG_2_PI, stirling_error
 
 

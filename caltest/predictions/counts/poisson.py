@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array
-from caltest.predictions.counts import CountPredictions
+from caltest.predictions.counts.expectations import CountPredictions
 from caltest.predictions.saddle_point import HALF_LOG_2_PI, stirling_error
 
 

@@ -1,0 +1,208 @@
+"""Predicted distributions of counts: every expectation is a sum over a window of counts."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._loops.tiles import PRODUCT, sum_over_coordinates
+from caltest._numerics import ranges
+from caltest._types import Array, FloatArray, IntArray
+from caltest.kernels import (
+    MMD,
+    Euclidean,
+    ExponentialKernel,
+    GaussianKernel,
+    MatrixKernel,
+    Metric,
+    ProductKernel,
+    SquaredEuclidean,
+    TargetKernel,
+    TotalVariation,
+    Wasserstein1,
+)
+from caltest.predictions.counts.law import PART, CountLaw
+from caltest.predictions.counts.sums import looked_up, means_of_counts, means_of_range, without_tiny
+from caltest.predictions.counts.table import CountTable
+
+LARGEST_TABLE = 2**31
+"""Bytes of probabilities and expectations that are kept together."""
+
+MOST_OUTCOMES = 4096
+"""Counts up to which the kernel of all pairs of them is kept, 128 MB."""
+
+
+class CountPredictions(CountLaw):
+    """Distributions of whole numbers from 0 on.
+
+    With the probabilities p(u) of the counts u = 0, 1, ..., as in appendix G of Widmann et al. 2021::
+
+        E k(Z, y)  = sum_u p(u) k(u, y)
+        E k(Z, Z') = sum_u sum_v p(u) p'(v) k(u, v)
+
+    for every kernel of numbers. The sums run over one window of counts for all predictions, outside of which each of
+    them has a probability below 2e-18, so the error is rounding: below 1e-13 of the bound of the kernel. Targets can
+    lie anywhere.
+    """
+
+    def default_kernel(self) -> ProductKernel:
+        """``exp(-d / median) x Gaussian`` with d the Euclidean distance of the parameter vectors.
+
+        A Gaussian of the median predicted standard deviation sees neighbouring counts as similar, so that few
+        observations of each count are enough; ``DeltaKernel`` would compare the counts one by one.
+        """
+        return ProductKernel(ExponentialKernel(Euclidean(), "median"), GaussianKernel(bandwidth="median"))
+
+    def distance(self, metric: Metric, other: Any) -> FloatArray:
+        """Distances (..., r, c) of these predictions (..., r) to others (..., c) of the same family."""
+        if isinstance(metric, (TotalVariation, Wasserstein1)):
+            self.check_compatible(other, "other")
+            window = self._common_window(other)
+            return metric.tile(self._functions(metric, *window), other._functions(metric, *window))
+        if isinstance(metric, MMD):
+            self.check_compatible(other, "other")
+            return metric.between(self.prepared(metric.kernel), other.prepared(metric.kernel))
+        return super().distance(metric, other)
+
+    def energy_distances(self, other: Self) -> FloatArray:
+        """``2 sum_u (F(u) - F'(u))**2`` with the distribution functions of each and of each other one, (..., r, c)."""
+        window = self._common_window(other)
+        squares = SquaredEuclidean().tile(self._functions(None, *window), other._functions(None, *window))
+        squares *= 2.0
+        return squares
+
+    def width(self, kernel: TargetKernel) -> int:
+        """Probabilities and expectations of the counts of the window."""
+        first, stop = self._window()
+        return 2 * (stop - first)
+
+    def prepared(self, kernel: TargetKernel) -> Self:
+        """The same predictions with a table of expectations; time O(n U**2), memory O(n U) for a window of U counts.
+
+        Tables that would be larger than 2 GB are left to the parts that are taken of the predictions.
+        """
+        self._check_kernel(kernel)
+        if self._table is not None and self._table.kernel == kernel:
+            return self
+        first, stop = self._window()
+        if 8 * self.width(kernel) * len(self) > LARGEST_TABLE:
+            return self
+        probabilities = self._probabilities(first, stop)
+        means = means_of_range(kernel, probabilities, first, first, stop)
+        counts = np.arange(first, stop)
+        is_short = counts.size <= min(len(self), MOST_OUTCOMES)
+        gram = without_tiny(kernel.target_tile(counts, counts)) if is_short else None
+        return self._with(self._parameters, CountTable(kernel, first, probabilities, means, gram))
+
+    @property
+    def table(self) -> CountTable:
+        """The table of prepared predictions."""
+        if self._table is None:
+            raise AttributeError("table: call prepared(kernel) first")
+        return self._table
+
+    def outcomes(self, kernel: TargetKernel, targets: Array) -> tuple[FloatArray, FloatArray, Array] | None:
+        """The counts that matter as finitely many outcomes, or None if they are too many to look up pairs of them.
+
+        They are those of the window and those that occur outside of it: their probabilities (n, U), the matrix (U, U)
+        of the kernel between them, and which of them the targets (B, n) are.
+        """
+        self._check_kernel(kernel)
+        first, stop = self._window()
+        parts = list(ranges(targets.shape[0], max(1, PART // len(self))))
+        outside = np.unique(np.concatenate([_outside(targets[part], first, stop) for part in parts]))
+        if stop - first + outside.size > MOST_OUTCOMES:
+            return None
+        counts = np.concatenate([np.arange(first, stop), outside])
+        labels = np.empty(targets.shape, dtype=np.min_scalar_type(counts.size - 1))
+        for part in parts:
+            some = targets[part].astype(np.intp)
+            inside = (some >= first) & (some < stop)
+            labels[part] = np.where(inside, some - first, stop - first + np.searchsorted(outside, some))
+        probabilities = np.zeros((len(self), counts.size))
+        probabilities[:, : stop - first] = self._probabilities(first, stop)
+        return probabilities, without_tiny(kernel.target_tile(counts, counts)), labels
+
+    def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
+        """``k(y, y')`` for all counts in rows and in columns, (..., r, c)."""
+        self._check_kernel(kernel)
+        return kernel.target_tile(rows, columns)
+
+    def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
+        """``(e_y - p)' A (e_y' - p')`` with the counts of the window as outcomes, where tables are there."""
+        one, two = self._table, other._table
+        if one is None or two is None or one.gram is None or one.kernel != kernel or one.gram is not two.gram:
+            return super().centred_kernel(kernel, targets, other, other_targets)
+        if targets.ndim > 1 or not (one.contains(targets) and two.contains(other_targets)):
+            return super().centred_kernel(kernel, targets, other, other_targets)
+        vectors = one.gram[targets.astype(np.intp) - one.first]
+        vectors -= one.means
+        residuals = -two.probabilities
+        residuals[np.arange(len(other)), other_targets.astype(np.intp) - two.first] += 1.0
+        return np.asarray(vectors @ residuals.T)
+
+    def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        """``E k(Z, y)`` with Z drawn from each prediction (..., r) and y each count (..., c): (..., r, c)."""
+        return self._expected_kernel(kernel, targets)
+
+    def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        """``E k(Z, Z')`` with Z from each prediction (..., r) and Z' from each other one (..., c): (..., r, c)."""
+        return self._expected_kernel2(kernel, other)
+
+    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        """From the table where all counts lie in its window, else from the sums for the counts that occur."""
+        self._check_kernel(kernel)
+        table = self._table
+        if table is not None and table.kernel == kernel and table.contains(targets):
+            return looked_up(table.means, targets.astype(np.intp) - table.first)
+        first, stop = self._window()
+        rows = max(1, PART // (stop - first))
+        if table is None and len(self.shape) == targets.ndim == 1 and len(self) > rows:
+            parts = [self.take(part) for part in ranges(len(self), rows)]
+            return np.concatenate([part._expected_kernel(kernel, targets) for part in parts])
+        counts, places = np.unique(targets, return_inverse=True)
+        means = means_of_counts(kernel, self._probabilities(first, stop), first, counts)
+        return looked_up(means, places.reshape(targets.shape))
+
+    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        """Means of one side, summed with the probabilities of the other."""
+        self._check_kernel(kernel)
+        mine, theirs = self._window(), other._window()
+        if other._has_means(kernel, *mine) and not self._has_means(kernel, *theirs):
+            one, two = self._probabilities(*mine), other._means_of_range(kernel, *mine)
+        else:
+            one, two = self._means_of_range(kernel, *theirs), other._probabilities(*theirs)
+        return sum_over_coordinates(PRODUCT, one, two)
+
+    def self_kernel(self, kernel: TargetKernel) -> FloatArray:
+        """``E k(Z, Z~)`` with two independent draws from each prediction, (..., n)."""
+        self._check_kernel(kernel)
+        first, stop = self._window()
+        means = self._means_of_range(kernel, first, stop)
+        return np.asarray(np.einsum("...u,...u->...", means, self._probabilities(first, stop)))
+
+    def _means_of_range(self, kernel: TargetKernel, first: int, stop: int) -> FloatArray:
+        """``E k(Z, u)`` for the counts of a window, (..., n, stop - first)."""
+        if self._table is not None and self._has_means(kernel, first, stop):
+            return self._table.means[..., first - self._table.first : stop - self._table.first]
+        mine = self._window()
+        return means_of_range(kernel, self._probabilities(*mine), mine[0], first, stop)
+
+    def _has_means(self, kernel: TargetKernel, first: int, stop: int) -> bool:
+        """Whether the table has them."""
+        table = self._table
+        return table is not None and table.kernel == kernel and table.first <= first and stop <= table.stop
+
+    def _check_kernel(self, kernel: TargetKernel) -> None:
+        for _, term in kernel.weighted_terms:
+            if isinstance(term, MatrixKernel):
+                raise TypeError(
+                    f"target_kernel: got {term.describe_for_targets()} for {self.family} predictions, wanted a kernel "
+                    "of numbers such as GaussianKernel(bandwidth=2.0): a matrix is for classes only"
+                )
+
+
+def _outside(counts: Array, first: int, stop: int) -> IntArray:
+    """The counts that are not from first to stop - 1."""
+    # As signed numbers: numpy 2.0 can crash where small unsigned ones are compared with larger Python integers.
+    signed = counts.astype(np.intp)
+    return signed[(signed < first) | (signed >= stop)]

@@ -1,0 +1,248 @@
+"""Distributions of counts: their probabilities, and the window of counts outside of which there are none."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._jobs import Stream
+from caltest._loops.recursion import STEP, probabilities_between
+from caltest._numerics import check_memory, ranges
+from caltest._threads import threaded
+from caltest._types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._validation import same_length, whole_counts
+from caltest.kernels import (
+    Cityblock,
+    Euclidean,
+    Metric,
+    TotalVariation,
+    VectorMetric,
+    Wasserstein1,
+)
+from caltest.predictions.base import Predictions, median_standard_deviation, require_family
+from caltest.predictions.counts.table import CountTable
+
+TAIL = 42.0
+"""Minus the logarithm of the probability that is left out on either side of a window: exp(-42) = 6e-19."""
+
+MOST_COUNTS = 2**17
+"""The longest window."""
+
+PART = 2**20
+"""Probabilities or kernel values that are computed together."""
+
+WAYS_OUT = "use BlockSKCE, Normal(mean, standard_deviation), or draws: predictions.to_ensemble(n_members, rng)"
+
+
+class CountLaw(Predictions):
+    """Distributions of whole numbers from 0 on, by their parameters.
+
+    All sums run over one window of counts for all predictions, outside of which each has a probability below 2e-18.
+    """
+
+    _parameters: tuple[FloatArray, ...]
+    _table: CountTable | None = None
+    _known_window: tuple[int, int] | None = None
+
+    def _with(self, parameters: tuple[FloatArray, ...], table: CountTable | None = None) -> Self:
+        new = object.__new__(type(self))
+        new._parameters, new._table = parameters, table
+        return new
+
+    @property
+    @abstractmethod
+    def mean(self) -> FloatArray:
+        """Means (..., n)."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> FloatArray:
+        """Variances (..., n)."""
+
+    @abstractmethod
+    def _tail_exponent(self, counts: FloatArray) -> FloatArray:
+        """Chernoff's bound: ``P(Z >= u) <= exp(-result)`` above the mean, and P(Z <= u) below it.
+
+        For counts u (..., n, m) or (m,): (..., n, m).
+        """
+
+    @abstractmethod
+    def _log_factor(self, counts: FloatArray) -> FloatArray:
+        """``log p(u)`` plus the exponent of the tail, which does not depend on the mean; for counts u >= 1, (m,)."""
+
+    @abstractmethod
+    def _recursion(self) -> tuple[FloatArray, FloatArray]:
+        """Slopes and constants of ``p(u + 1) (u + 1) / p(u) = constant + slope u``, (..., n)."""
+
+    @abstractmethod
+    def _parameter_vectors(self) -> FloatArray:
+        """What Euclidean and cityblock distances compare, (..., n, d)."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape (..., n) of the stack."""
+        return self._parameters[0].shape
+
+    def take(self, index: Any) -> Self:
+        """The predictions at a slice or an integer array of any shape."""
+        table = None if self._table is None else self._table.take(index)
+        return self._with(tuple(parameter[index] for parameter in self._parameters), table)
+
+    def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:
+        """Observed counts (n,), if given, and those drawn by each stream, in the smallest type that holds them."""
+        total = sum(size for _, size in streams) * len(self)
+        parts = [] if targets is None else [_smallest(targets[None])]
+        draws = threaded(
+            lambda stream: _smallest(self.sample(*stream)), streams, len(streams), "counts", work=100.0 * total
+        )
+        return np.concatenate([*parts, *draws])
+
+    @property
+    def target_bytes(self) -> int:
+        """Bytes of a redrawn count."""
+        return np.min_scalar_type(self._window()[1] - 1).itemsize
+
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
+        """Counts as an (n,) integer array."""
+        counts = whole_counts(targets, name)
+        same_length(len(self), counts.shape[0], name)
+        return counts
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """Which of the counts are above 0 where 0 is certain."""
+        excluded: BoolArray = (self.mean == 0.0) & (targets > 0)
+        return excluded
+
+    def check_compatible(self, other: Predictions, name: str) -> None:
+        """Raise unless ``other`` is of the same family."""
+        require_family(other, type(self), name)
+
+    def followed_by(self, other: Self) -> Self:
+        """These predictions and others, in this order."""
+        self.check_compatible(other, "predictions")
+        pairs = zip(self._parameters, other._parameters, strict=True)
+        return self._with(tuple(np.concatenate(pair) for pair in pairs))
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Means and variances (..., n)."""
+        return self.mean, self.variance
+
+    def target_scale(self) -> float:
+        """Median of the standard deviations."""
+        return median_standard_deviation(np.sqrt(self.variance))
+
+    def describe(self, n: int | None = None) -> str:
+        """Family and dimensions in a few words."""
+        return f"{self.family}, n = {len(self) if n is None else n}"
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """First count and the one behind the last, outside of which no prediction has a probability above 2e-18."""
+        return self._window()
+
+    def _window(self) -> tuple[int, int]:
+        if self._table is not None:
+            return self._table.first, self._table.stop
+        if self._known_window is None:
+            self._known_window = self._found_window()
+        return self._known_window
+
+    def _found_window(self) -> tuple[int, int]:
+        """First count, and the one behind the last, outside of which every prediction has a probability below 2e-18.
+
+        ``ValueError`` if they are too many to sum over.
+        """
+        mean, spread = self.mean.ravel(), np.sqrt(self.variance.ravel())
+        flat = self._with(tuple(parameter.ravel() for parameter in self._parameters))
+
+        def is_far(counts: FloatArray) -> BoolArray:
+            return np.asarray(flat._tail_exponent(counts[:, None])[:, 0] >= TAIL)
+
+        above = mean + 8.0 * spread + TAIL
+        while not (far := is_far(above)).all():
+            above = np.where(far, above, mean + 2.0 * (above - mean))
+        below = np.zeros(mean.shape)
+        lower = np.where(is_far(below), _bisected(is_far, mean, below), 0.0)
+        first, stop = int(lower.min()), int(np.ceil(_bisected(is_far, mean, above).max())) + 1
+        # Windows that begin at 0 contain each other, so that tables of different predictions go together.
+        first = 0 if first <= stop - first else first
+        if stop - first > MOST_COUNTS:
+            raise ValueError(
+                f"predictions: got {self.family} predictions that spread over the counts {first}..{stop - 1}, more "
+                f"than the {MOST_COUNTS} that sums are taken over; for counts as large as these use "
+                "Normal(mean, standard_deviation), or draws: predictions.to_ensemble(n_members, rng)"
+            )
+        return first, stop
+
+    def _pmf(self, first: int, stop: int) -> FloatArray:
+        """Probabilities of the counts from first to stop - 1, (..., n, stop - first); those below 1e-150 are 0."""
+        size, n_all = stop - first, prod(self.shape)
+        check_memory(8 * n_all * size, "probabilities of all counts", WAYS_OUT)
+        flat = self._with(tuple(parameter.ravel() for parameter in self._parameters))
+        start = first // STEP * STEP
+        counts = np.arange(start, stop + STEP, STEP, dtype=np.float64)
+        out = np.empty((n_all, size))
+        for part in ranges(n_all, max(1, PART // size)):
+            some = flat.take(part)
+            probabilities_between(some._exact_pmf(counts), *some._recursion(), start, first, out[part])
+        return out.reshape(*self.shape, size)
+
+    def log_probabilities(self, counts: FloatArray) -> FloatArray:
+        """Logarithms of the probabilities of increasing counts (m,), (..., n, m); -inf for impossible ones."""
+        logs = -self._tail_exponent(counts)
+        positive = slice(1 if counts[0] == 0.0 else 0, None)
+        logs[..., positive] += self._log_factor(counts[positive])
+        return logs
+
+    def _exact_pmf(self, counts: FloatArray) -> FloatArray:
+        """Probabilities of counts (m,) by their logarithms, (n, m)."""
+        logs = self.log_probabilities(counts)
+        with np.errstate(under="ignore"):
+            return np.exp(logs, out=logs)
+
+    def _probabilities(self, first: int, stop: int) -> FloatArray:
+        """The same, from the table if it is there."""
+        table = self._table
+        if table is not None and (table.first, table.stop) == (first, stop):
+            return table.probabilities
+        return self._pmf(first, stop)
+
+    def _functions(self, metric: VectorMetric | None, first: int, stop: int) -> FloatArray:
+        """Probabilities for the total variation distance, else distribution functions."""
+        probabilities = self._probabilities(first, stop)
+        if isinstance(metric, TotalVariation):
+            return probabilities
+        sums = np.cumsum(probabilities, axis=-1)
+        # Where nothing is left they are exactly 1, so that no rounding adds up over the tails.
+        sums /= sums[..., -1:]
+        return sums
+
+    def _common_window(self, other: Self) -> tuple[int, int]:
+        (first, stop), (other_first, other_stop) = self._window(), other._window()
+        return min(first, other_first), max(stop, other_stop)
+
+    def embedding(self, metric: Metric) -> FloatArray:
+        """Parameters for ``Euclidean`` and ``Cityblock``, probabilities or distribution functions on a window."""
+        if isinstance(metric, (Euclidean, Cityblock)):
+            return self._parameter_vectors()
+        if isinstance(metric, (TotalVariation, Wasserstein1)):
+            return self._functions(metric, *self._window())
+        raise self._no_metric(
+            metric, "Euclidean(), Cityblock(), TotalVariation(), Wasserstein1(), EnergyDistance(), MMD(kernel)"
+        )
+
+
+def _smallest(counts: Array) -> Array:
+    """Counts in the smallest unsigned type that holds them."""
+    return counts.astype(np.min_scalar_type(int(counts.max())))
+
+
+def _bisected(is_far: Any, near: FloatArray, far: FloatArray) -> FloatArray:
+    """Points that are far, close to where that begins between points that are near and points that are far."""
+    for _ in range(12):
+        middle = 0.5 * (near + far)
+        beyond = is_far(middle)
+        near, far = np.where(beyond, near, middle), np.where(beyond, middle, far)
+    return far
