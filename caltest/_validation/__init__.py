@@ -1,0 +1,45 @@
+"""Checks of user data at the boundary: every error says what was got, what was wanted and how to fix it."""
+
+from caltest._validation.arrays import (
+    finite_array,
+    observation_weights,
+    positive_semidefinite,
+    real_array,
+    same_length,
+    vector_targets,
+)
+from caltest._validation.labels import LARGEST_COUNT, class_labels, class_names, whole_counts
+from caltest._validation.probabilities import (
+    RENORMALISED_TOLERANCE,
+    SUM_TOLERANCE,
+    mixture_weights,
+    not_swapped,
+    probability_matrix,
+    probability_vector,
+)
+from caltest._validation.settings import at_least, fraction, levels, positive_number, switch, whole_number
+
+__all__ = [
+    "LARGEST_COUNT",
+    "RENORMALISED_TOLERANCE",
+    "SUM_TOLERANCE",
+    "at_least",
+    "class_labels",
+    "class_names",
+    "finite_array",
+    "fraction",
+    "levels",
+    "mixture_weights",
+    "not_swapped",
+    "observation_weights",
+    "positive_number",
+    "positive_semidefinite",
+    "probability_matrix",
+    "probability_vector",
+    "real_array",
+    "same_length",
+    "switch",
+    "vector_targets",
+    "whole_counts",
+    "whole_number",
+]

@@ -1,0 +1,96 @@
+"""Numbers in arrays."""
+
+import numpy as np
+
+from caltest._arrays import read_only, to_array
+from caltest._types import Array, ArrayLike, FloatArray
+
+
+def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
+    """A finite, non-empty float64 array with ``ndim`` dimensions."""
+    array = to_array(data, name)
+    if array.dtype.kind not in "buif":
+        raise ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers")
+    if array.size == 0:
+        raise ValueError(f"{name}: got no values (shape {array.shape}), wanted at least one observation")
+    if array.ndim != ndim:
+        raise ValueError(f"{name}: got shape {array.shape}, wanted {ndim} dimension{'s' if ndim > 1 else ''}")
+    return finite_array(array, name)
+
+
+def finite_array(array: Array, name: str) -> FloatArray:
+    """Numbers of any shape as float64, all finite."""
+    if array.dtype.kind not in "buif":
+        raise ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers")
+    array = array.astype(np.float64)
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise ValueError(
+            f"{name}: got {array[where]} at {_place(where)} ({int((~finite).sum())} in all), wanted finite numbers"
+        )
+    return array
+
+
+def _place(where: tuple[int, ...]) -> str:
+    return f"row {where[0]}" + "".join(f", column {place}" for place in where[1:])
+
+
+def vector_targets(data: ArrayLike, n: int, d: int, name: str) -> FloatArray:
+    """Observed vectors as an (n, d) float array."""
+    values = real_array(data, name, ndim=2)
+    same_length(n, values.shape[0], name)
+    if values.shape[1] != d:
+        raise ValueError(f"{name}: got vectors of length {values.shape[1]}, wanted {d} as predicted")
+    return values
+
+
+def floats(array: Array, copy: bool) -> FloatArray:
+    return read_only(np.array(array, dtype=np.float64, order="C") if copy else array, np.float64)
+
+
+def positive_semidefinite(data: ArrayLike, name: str) -> FloatArray:
+    """A symmetric (d, d) matrix without negative eigenvalues beyond rounding."""
+    matrix = real_array(data, name, ndim=2)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"{name}: got shape {matrix.shape}, wanted a square matrix")
+    size = float(np.abs(matrix).max())
+    i, j = np.unravel_index(int(np.abs(matrix - matrix.T).argmax()), matrix.shape)
+    if abs(matrix[i, j] - matrix[j, i]) > 1e-10 * size:
+        raise ValueError(
+            f"{name}: got {matrix[i, j]:.6g} at row {i}, column {j} but {matrix[j, i]:.6g} at row {j}, column {i}, "
+            "wanted a symmetric matrix"
+        )
+    matrix = (matrix + matrix.T) / 2.0
+    lowest = float(np.linalg.eigvalsh(matrix)[0])
+    if lowest < -1e-10 * size:
+        raise ValueError(f"{name}: got the eigenvalue {lowest:.3g}, wanted a positive semi-definite matrix")
+    return matrix
+
+
+def observation_weights(data: ArrayLike, name: str = "weights") -> FloatArray:
+    """Weights (n,) of at least 0, not all 0, scaled so that the largest is 1."""
+    weights = real_array(data, name, ndim=1)
+    if weights.min() < 0.0:
+        i = int(np.argmin(weights))
+        raise ValueError(f"{name}: got {weights[i]:.6g} at row {i}, wanted numbers of at least 0")
+    largest = float(weights.max())
+    if largest == 0.0:
+        raise ValueError(f"{name}: got only zeros, wanted some that are positive")
+    return read_only(weights / largest, np.float64)
+
+
+def same_length(n_predictions: int, n_targets: int, name: str = "targets") -> None:
+    """Raise ``ValueError`` unless there is one target per prediction."""
+    if n_predictions != n_targets:
+        raise ValueError(f"{name}: got {n_targets} values, wanted {n_predictions}, one per prediction")
+
+
+def all_whole(array: Array) -> bool:
+    if array.dtype.kind in "USbui":
+        return True
+    return array.dtype.kind == "f" and bool(np.all(array == np.floor(array)))
+
+
+def in_unit(array: Array) -> bool:
+    return bool(np.all((array >= 0) & (array <= 1)))

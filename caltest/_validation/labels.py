@@ -1,0 +1,98 @@
+"""Labels, names of classes and counts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from caltest._arrays import to_array
+from caltest._types import Array, ArrayLike, IntArray
+from caltest._validation.arrays import real_array
+
+LARGEST_COUNT = 2.0**53
+"""From here on not every whole number is a floating point number."""
+
+
+def class_labels(data: ArrayLike, k: int, classes: Sequence[Any] | None, name: str = "targets") -> IntArray:
+    """Labels 0..k-1 as an (n,) integer array, which can be the data; with ``classes`` they are looked up there."""
+    array = to_array(data, name)
+    if array.size == 0:
+        raise ValueError(f"{name}: got no values (shape {array.shape}), wanted at least one observation")
+    if array.ndim == 2 and array.shape[1] == k and array.dtype.kind in "buif" and set(np.unique(array)) <= {0, 1}:
+        raise ValueError(f"{name}: got one-hot rows of shape {array.shape}, wanted labels; pass targets.argmax(axis=1)")
+    if array.ndim != 1:
+        advice = "; pass targets.ravel()" if array.ndim == 2 and 1 in array.shape else ""
+        raise ValueError(f"{name}: got shape {array.shape}, wanted one label per observation, 1-D{advice}")
+    if classes is not None:
+        return _labels_from_classes(array, list(classes), name)
+    if array.dtype.kind in "US":
+        raise ValueError(
+            f"{name}: got text such as {str(array[0])!r}, wanted labels 0..{k - 1}; "
+            "pass classes=[...], the class names in the order of the columns"
+        )
+    if array.dtype.kind == "b" and k > 2:
+        raise ValueError(
+            f"{name}: got booleans for {k} classes, wanted labels 0..{k - 1}; if they say whether the top prediction "
+            "was correct, pass predictions.max(axis=1) with them"
+        )
+    return _whole_labels(array, k, name)
+
+
+def _whole_labels(array: Array, k: int, name: str) -> IntArray:
+    if array.dtype.kind in "bui" and array.min() >= 0 and array.max() < k:
+        return np.require(array, np.intp, ["C", "A"])
+    values = real_array(array, name, ndim=1)
+    fractional = values != np.floor(values)
+    if fractional.any():
+        i = int(np.argmax(fractional))
+        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted whole-number labels 0..{k - 1}")
+    if values.min() >= 1 and values.max() == k:
+        raise ValueError(
+            f"{name}: got labels {values.min():g}..{k}, wanted labels 0..{k - 1}; these look 1-based, subtract 1"
+        )
+    if k == 2 and set(np.unique(values)) == {-1.0, 1.0}:
+        raise ValueError(f"{name}: got labels -1 and 1, wanted labels 0 and 1; pass (targets + 1) // 2")
+    outside = (values < 0) | (values >= k)
+    if outside.any():
+        i = int(np.argmax(outside))
+        raise ValueError(f"{name}: got label {values[i]:.6g} at row {i}, wanted labels 0..{k - 1}")
+    return values.astype(np.intp)
+
+
+def whole_counts(data: ArrayLike, name: str = "targets") -> IntArray:
+    """Counts 0, 1, 2, ... as an (n,) integer array."""
+    values = real_array(data, name, ndim=1)
+    wrong = (values < 0.0) | (values != np.floor(values))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        advice = "" if values[i] < 0.0 else "; for rates per exposure pass the counts, and predict rate times exposure"
+        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted whole numbers of at least 0{advice}")
+    if values.max() >= LARGEST_COUNT:
+        i = int(values.argmax())
+        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted counts below 2**53")
+    return values.astype(np.intp)
+
+
+def _labels_from_classes(array: Array, classes: list[Any], name: str) -> IntArray:
+    position = {value: index for index, value in enumerate(classes)}
+    labels = np.empty(array.shape[0], dtype=np.intp)
+    for i, value in enumerate(array.tolist()):
+        if value not in position:
+            raise ValueError(f"{name}: got {value!r} at row {i}, which is not one of classes={classes!r}")
+        labels[i] = position[value]
+    return labels
+
+
+def class_names(classes: Sequence[Any] | None, k: int) -> tuple[Any, ...] | None:
+    """Class names, one per class and all different."""
+    if classes is None:
+        return None
+    array = to_array(list(classes) if isinstance(classes, tuple) else classes, "classes")
+    if array.ndim != 1:
+        raise ValueError(f"classes: got {classes!r}, wanted a list of {k} names in the order of the columns")
+    names = tuple(array.tolist())
+    if len(names) != k:
+        raise ValueError(f"classes: got {len(names)} names, wanted {k}, one per class in the order of the columns")
+    if len(set(names)) != len(names):
+        raise ValueError(f"classes: got {list(names)!r}, wanted names that are all different")
+    return names

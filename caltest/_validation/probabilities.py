@@ -1,0 +1,150 @@
+"""Probabilities, mended where they are off by rounding."""
+
+import numpy as np
+
+from caltest._arrays import read_only, to_array
+from caltest._loops.rows import are_distributions
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest._validation.arrays import all_whole, floats, in_unit, real_array
+
+SUM_TOLERANCE = 1e-6
+"""Rows that sum to 1 within this are taken as they are: float32 softmax outputs do."""
+
+RENORMALISED_TOLERANCE = 1e-2 + 1e-9
+"""Rows that sum to 1 within this are renormalised: half-precision and rounded outputs do (0.33 + 0.33 + 0.33 too)."""
+
+
+def probability_matrix(data: ArrayLike, name: str = "probabilities", *, copy: bool = True) -> tuple[FloatArray, str]:
+    """A read-only (n, k) array of probability vectors, and a note on what was done to it (empty if nothing was).
+
+    Without ``copy`` it can be a view of the data. Time: one pass over data that need no mending.
+    """
+    array = to_array(data, name)
+    if array.ndim == 2 and array.size > 0 and array.shape[1] > 1 and array.dtype.kind in "buif":
+        matrix = floats(array, copy)
+        if are_distributions(matrix, SUM_TOLERANCE):
+            return matrix, ""
+    matrix, note = _mended_matrix(array, name)
+    return read_only(matrix, np.float64), note
+
+
+def _mended_matrix(array: Array, name: str) -> tuple[FloatArray, str]:
+    if array.ndim == 2 and array.size and array.dtype.kind == "f" and np.isneginf(array).any():
+        _refuse_log_probabilities(array, name)
+    matrix = real_array(array, name, ndim=2)
+    if matrix.shape[1] == 1:
+        raise ValueError(
+            f"{name}: got shape {matrix.shape}, wanted one column per class; "
+            "for two classes pass the probabilities of class 1 as a 1-D array"
+        )
+    sums = matrix.sum(axis=1)
+    deviation = np.abs(sums - 1.0)
+    if (matrix < 0.0).any() or deviation.max() > RENORMALISED_TOLERANCE:
+        _raise_not_probabilities(matrix, sums, name)
+    if deviation.max() <= SUM_TOLERANCE:
+        return matrix, ""
+    matrix /= sums[:, None]
+    return matrix, f"rows of the probabilities summed to 1 only within {deviation.max():.1g}; they were renormalised"
+
+
+def _refuse_log_probabilities(matrix: FloatArray, name: str) -> None:
+    if matrix.max() <= 1e-6 and np.allclose(np.exp(matrix).sum(axis=1), 1.0, atol=RENORMALISED_TOLERANCE):
+        raise ValueError(
+            f"{name}: got log-probabilities such as {matrix.min():.4g}, wanted probabilities; pass np.exp of them"
+        )
+
+
+def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) -> None:
+    row = int(np.argmax(np.abs(sums - 1.0)))
+    _refuse_log_probabilities(matrix, name)
+    if (matrix < 0.0).any() and np.mean(np.abs(sums - 1.0) > RENORMALISED_TOLERANCE) > 0.5:
+        i, j = (int(v) for v in np.argwhere(matrix < 0.0)[0])
+        raise ValueError(
+            f"{name}: got {matrix[i, j]:.6g} at row {i}, column {j}, and rows that do not sum to 1: these look like "
+            "logits, wanted probabilities; apply scipy.special.softmax(logits, axis=1) first"
+        )
+    if (matrix < 0.0).any():
+        i, j = (int(v) for v in np.argwhere(matrix < 0.0)[0])
+        hint = "; if this is a rounding error, clip it at 0" if matrix.min() > -1e-6 else ""
+        raise ValueError(
+            f"{name}: got {matrix[i, j]:.6g} at row {i}, column {j}, wanted probabilities of at least 0{hint}"
+        )
+    if np.allclose(sums, 100.0, rtol=RENORMALISED_TOLERANCE):
+        raise ValueError(f"{name}: got rows that sum to 100, wanted rows that sum to 1; divide the percentages by 100")
+    if np.allclose(matrix.sum(axis=0), 1.0, atol=RENORMALISED_TOLERANCE):
+        raise ValueError(
+            f"{name}: got shape {matrix.shape} with columns that sum to 1, wanted one row per observation; "
+            "pass the transpose"
+        )
+    raise ValueError(
+        f"{name}: got row {row} that sums to {sums[row]:.6g}, wanted rows that sum to 1 (within "
+        f"{RENORMALISED_TOLERANCE:g}); check that every class has its column"
+    )
+
+
+def mixture_weights(data: Array, n: int, m: int, name: str = "weights") -> tuple[FloatArray, str]:
+    """Weights (n, m), from those or from (m,) for all, and a note on what was done to them (empty if nothing was)."""
+    if data.ndim == 1 and data.shape[0] == m:
+        data = np.broadcast_to(data, (n, m))
+    if data.shape != (n, m):
+        raise ValueError(
+            f"{name}: got shape {data.shape}, wanted ({n}, {m}) or ({m},) for {m} components of length {n}"
+        )
+    if m == 1:
+        ones = real_array(data, name, ndim=2)
+        if not np.allclose(ones, 1.0, atol=SUM_TOLERANCE, rtol=0.0):
+            raise ValueError(f"{name}: got {ones[np.argmax(np.abs(ones - 1.0)), 0]:.6g}, wanted 1 for one component")
+        return ones, ""
+    weights, note = probability_matrix(data, name)
+    return weights, note.replace("probabilities", name)
+
+
+def probability_vector(data: ArrayLike, name: str = "probabilities", *, copy: bool = True) -> tuple[FloatArray, str]:
+    """A read-only (n,) array of probabilities of class 1, and a note on what was done to it (empty if nothing was).
+
+    Without ``copy`` it can be a view of the data.
+    """
+    array = to_array(data, name)
+    if array.ndim == 1 and array.size > 0 and array.dtype.kind in "buif":
+        vector = floats(array, copy)
+        if vector.min() >= 0.0 and vector.max() <= 1.0:
+            return vector, ""
+    vector, note = _mended_vector(array, name)
+    return read_only(vector, np.float64), note
+
+
+def _mended_vector(array: Array, name: str) -> tuple[FloatArray, str]:
+    vector = real_array(array, name, ndim=1)
+    if vector.min() < 0.0 or vector.max() > 1.0 + SUM_TOLERANCE:
+        i = int(np.argmax((vector < 0.0) | (vector > 1.0 + SUM_TOLERANCE)))
+        raise ValueError(
+            f"{name}: got {vector[i]:.9g} at row {i}, wanted probabilities between 0 and 1{_advice(vector)}"
+        )
+    excess = float(vector.max()) - 1.0
+    if excess <= 0.0:
+        return vector, ""
+    return np.minimum(vector, 1.0), f"probabilities exceeded 1 by up to {excess:.1g}; they were taken as 1"
+
+
+def _advice(vector: FloatArray) -> str:
+    """How to make probabilities of numbers that are none."""
+    if vector.min() < -1e-6:
+        share = float(np.mean((vector < 0.0) | (vector > 1.0)))
+        return "; these look like logits: apply scipy.special.expit first" if share > 0.2 else ""
+    if vector.min() < 0.0:
+        return "; if this is a rounding error, pass numpy.clip(p, 0, 1)"
+    return "; if these are percentages, divide them by 100" if 2.0 < vector.max() <= 100.0 else ""
+
+
+def not_swapped(predictions: Array, targets: Array) -> None:
+    """Raise ``ValueError`` if the first argument looks like the labels and the second like the predictions."""
+    if targets.dtype.kind != "f":
+        return
+    labels_first = predictions.ndim == 1 and all_whole(predictions)
+    matrix_second = targets.ndim == 2 and targets.shape[1] > 1
+    fractions_second = targets.ndim == 1 and not all_whole(targets) and in_unit(targets)
+    if labels_first and (matrix_second or fractions_second):
+        raise ValueError(
+            f"predictions: got labels (shape {predictions.shape}) and targets: got probabilities (shape "
+            f"{targets.shape}); the arguments are swapped, pass the predictions first"
+        )

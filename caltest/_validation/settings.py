@@ -1,0 +1,65 @@
+"""Single numbers and switches."""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from caltest._arrays import to_array
+from caltest._types import ArrayLike, FloatArray
+
+
+def positive_number(name: str, value: Any, also: str = "") -> float:
+    """A finite number above 0."""
+    try:
+        number = float(value) if np.ndim(value) == 0 else float("nan")
+    except (TypeError, ValueError):
+        number = float("nan")
+    if isinstance(value, (bool, np.bool_, str)) or not (0.0 < number < float("inf")):
+        raise ValueError(f"{name}: got {value!r}, wanted a positive number{' ' + also if also else ''}")
+    return number
+
+
+def whole_number(name: str, value: Any, minimum: int) -> int:
+    """An integer of at least ``minimum``."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name}: got {value!r}, wanted a whole number of at least {minimum}") from None
+    if isinstance(value, bool) or number < minimum:
+        raise ValueError(f"{name}: got {value!r}, wanted a whole number of at least {minimum}")
+    return number
+
+
+def at_least(n: int, minimum: int, what: str) -> None:
+    """Raise ``ValueError`` if there are fewer observations than an estimator needs."""
+    if n < minimum:
+        raise ValueError(
+            f"predictions: got {n} observation{'s' if n != 1 else ''}, wanted at least {minimum} for {what}"
+        )
+
+
+def fraction(name: str, value: Any) -> float:
+    """A number strictly between 0 and 1."""
+    number = float(value) if isinstance(value, (float, np.floating)) else 0.0
+    if not 0.0 < number < 1.0:
+        raise ValueError(f"{name}: got {value!r}, wanted a number between 0 and 1")
+    return number
+
+
+def levels(name: str, data: ArrayLike) -> FloatArray:
+    """Numbers strictly between 0 and 1, of any shape."""
+    array = to_array(data, name)
+    values = np.asarray(array, dtype=np.float64) if array.dtype.kind in "buif" else np.full(1, np.nan)
+    outside = ~((values > 0.0) & (values < 1.0))
+    if outside.any():
+        got = np.ravel(array)[np.argmax(outside)] if array.dtype.kind in "buif" else data
+        raise ValueError(f"{name}: got {got!r}, wanted numbers between 0 and 1")
+    return values
+
+
+def switch(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name}: got {value!r}, wanted True or False")
+    return bool(value)
