@@ -20,7 +20,7 @@ GRADIENT = 1e-8
 """L-BFGS stops where no derivative of the objective, a mean over the observations, is larger than this."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AffineMap(ProbabilityMap):
     """``softmax(W z + b)``; weights W are (k, k), or (k,) for a diagonal matrix."""
 

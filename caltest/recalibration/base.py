@@ -6,9 +6,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from caltest._types import ArrayLike, FloatArray, IntArray
 from caltest.recalibration._scores import SCALES, Scores, labels_of, read_scores
 from caltest.recalibration._storage import nested, plain, read_npz, restored, write_npz
+
+SHOWN = 4
+"""Entries of arrays and tuples up to which maps show them."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Calibrator(ABC):
         """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CalibrationMap(ABC):
     """A fitted map of predictions to predictions of the same kind: arrays to arrays, ``Categorical`` to the same."""
 
@@ -52,6 +57,10 @@ class CalibrationMap(ABC):
     @abstractmethod
     def __call__(self, predictions: ArrayLike) -> Any:
         """Recalibrated predictions, of the kind that is given."""
+
+    def __repr__(self) -> str:
+        settings = [f"{item.name}={_short(getattr(self, item.name))}" for item in fields(self)]
+        return f"{type(self).__name__}({', '.join(settings)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Name of the map, settings and arrays; maps inside maps are dictionaries too."""
@@ -78,6 +87,15 @@ class CalibrationMap(ABC):
     def load(path: str | Path) -> "CalibrationMap":
         """The map that ``save`` wrote to a file. Nothing in the file is executed."""
         return CalibrationMap.from_dict(nested(read_npz(path)))
+
+
+def _short(value: Any) -> str:
+    """Numbers to four digits, long arrays by their shape, maps by their number."""
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, precision=4, separator=", ") if value.size <= SHOWN else f"<{value.shape} array>"
+    if isinstance(value, tuple) and len(value) > SHOWN:
+        return f"<{len(value)} of {type(value[0]).__name__}>"
+    return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +142,7 @@ class ProbabilityCalibrator(Calibrator):
         """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProbabilityMap(CalibrationMap):
     """A map of probabilities, or logits, to probabilities.
 

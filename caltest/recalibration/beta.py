@@ -14,7 +14,7 @@ ACTIVE_SETS = ((0, 1, 2), (0, 1), (0, 2), (0,))
 """Columns 1, log p, -log(1 - p): which coefficients are free, the others are 0."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BetaMap(ProbabilityMap):
     """``sigmoid(c + a log p - b log(1 - p))``."""
 

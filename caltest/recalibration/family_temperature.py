@@ -18,7 +18,7 @@ WORST = 1e200
 """Loss of temperatures at which the family has no finite density."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FamilyTemperatureMap(CalibrationMap):
     """``predictions.at_temperature(temperature)``, for predictions of one family."""
 

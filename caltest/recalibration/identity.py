@@ -9,7 +9,7 @@ from caltest._types import FloatArray, IntArray
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class IdentityMap(ProbabilityMap):
     """Probabilities as they are, the softmax of logits."""
 

@@ -12,7 +12,7 @@ from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.steps import StepMap, between
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class InterpolatedMap(ProbabilityMap):
     """The line through points (x, value), constant beyond the first and the last."""
 

@@ -11,7 +11,7 @@ from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.steps import StepMap
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OneVsRestMap(ProbabilityMap):
     """A binary map for each class, renormalised; rows that become 0 stay as they were."""
 

@@ -14,7 +14,7 @@ from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 ON = ("log-odds", "scores")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PlattMap(ProbabilityMap):
     """``sigmoid(slope s + intercept)``."""
 

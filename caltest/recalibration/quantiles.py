@@ -15,7 +15,7 @@ NEAREST = 1e-15
 """Corrected levels stay this far away from 0 and 1, where quantiles are infinite."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QuantileMap(CalibrationMap):
     """Quantiles at corrected levels, which are forecasts for the levels."""
 

@@ -10,7 +10,7 @@ from caltest._types import FloatArray, IntArray
 from caltest.recalibration.base import ProbabilityMap
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StepMap(ProbabilityMap):
     """Values (b,) on ``[.., e_1], (e_1, e_2], ..., (e_{b-1}, ..]`` with inner edges e (b - 1,).
 

@@ -20,7 +20,7 @@ STEPS = 100
 """Newton steps or bisections; about ten are needed."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TemperatureMap(ProbabilityMap):
     """``softmax(z / T)`` with the logits, or logarithms of probabilities, z."""
 

@@ -127,3 +127,14 @@ def test_maps_do_not_change():
     np.testing.assert_array_equal(p, before)
     with pytest.raises(AttributeError):
         fitted.temperature = 1.0
+
+
+def test_maps_are_shown_in_short():
+    p, y = ct.load_digits_predictions()["random forest"]
+    shown = repr(ct.recalibration.GPCalibrator().fit(p, y))
+    assert len(shown) < 400
+    assert "inducing=<(10,) array>" in shown
+    assert "maps=<10 of PlattMap>" in repr(ct.recalibration.OneVsRest(ct.recalibration.Platt()).fit(p, y))
+    assert repr(ct.recalibration.VectorScaling().fit([0.5, 0.6, 0.4] * 20, [1, 1, 0] * 20)).startswith(
+        "AffineMap(input="
+    )

@@ -16,7 +16,7 @@ from caltest.recalibration.gaussian_process.fit import PART, inputs_of, prior_of
 from caltest.recalibration.gaussian_process.parameters import LatentProcess
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GPMap(ProbabilityMap):
     """``softmax(phi(z_1)..phi(z_k))`` with the mean phi of one latent function of all classes.
 
