@@ -1,4 +1,9 @@
+import os
 from pathlib import Path
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # The workers share the processors; numpy reads this when it is imported.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
