@@ -39,7 +39,7 @@ class ClasswiseECE(RedrawnEstimator):
     Notes
     -----
     ``[ECE()(*pair) for pair in classwise(p, y)]`` are the errors of the single classes. Time that of k estimates of
-    ``ECE`` with two classes. ``ece_interval`` gives an interval, ``noise_floor`` the mean if predictions are calibrated.
+    ``ECE`` with two classes. ``ece_interval`` gives an interval, ``noise_floor`` the mean under calibration.
 
     Sources: Kull et al. 2019 for the mean; Gruber and Bach 2024 for the sum, of squares.
 
