@@ -1,10 +1,9 @@
 """Intervals for the parts of a mean score, and their means under calibration."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from caltest._loops.redraws import gathered_sums
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
 from caltest.decompositions.lines import FINE, Ends, Polyline, inverted
@@ -26,17 +25,11 @@ def intervals_of(
     estimates = parts.of_labels(labels[None])[:, 0]
     counts = parts.expected_counts(np.eye(parts.n_classes)[labels])
     fitted = parts.smoothed(counts)[parts.numbers]
-    found: dict[str, Ends] = {
-        "score": inverted(
-            score_line(parts, fitted),
-            lambda law: parts.scale * float(np.sum(law * parts.scores)) / len(law),
-            lambda law: _redrawn(parts, law, n_resamples, seed, "score")[0],
-            estimates[0],
-            level,
-        )
-    }
-    for index, line in ((1, miscalibration_line(parts, fitted)), (2, discrimination_line(parts, fitted))):
-        found[PARTS[index]] = inverted(line, *_functions(parts, index, n_resamples, seed), estimates[index], level)
+    lines = (score_line(parts, fitted), miscalibration_line(parts, fitted), discrimination_line(parts, fitted))
+    found: dict[str, Ends] = {}
+    for index, line in enumerate(lines):
+        value, draws = _functions(parts, index, n_resamples, seed)
+        found[PARTS[index]] = inverted(line, value, draws, float(estimates[index]), level)
     found["uncertainty"] = _uncertainty(parts, counts.sum(axis=0) / len(labels), level, n_resamples, seed)
     return {
         part: ConfidenceInterval(*found[part], level, METHOD, float(estimate))
@@ -46,8 +39,9 @@ def intervals_of(
 
 def calibrated_means(parts: Parts, n_resamples: int, seed: int) -> dict[str, float]:
     """Mean of each part over redraws of the outcomes from the predictions."""
-    draws = _redrawn(parts, parts.probabilities, n_resamples, seed)
-    return dict(zip(PARTS, map(float, draws.mean(axis=1)), strict=True))
+    redraws = _redraws(parts, parts.probabilities, n_resamples, seed)
+    means = sum(parts.of_labels(labels).sum(axis=1) for labels in redraws) / n_resamples
+    return dict(zip(PARTS, map(float, np.asarray(means)), strict=True))
 
 
 def score_line(parts: Parts, fitted: FloatArray) -> Polyline:
@@ -96,24 +90,26 @@ def _functions(
     parts: Parts, index: int, n_resamples: int, seed: int
 ) -> tuple[Callable[[FloatArray], float], Callable[[FloatArray], FloatArray]]:
     """A part by a law, and its redraws."""
-    return (
-        lambda law: float(parts.of_law(law)[index]),
-        lambda law: np.asarray(_redrawn(parts, law, n_resamples, seed)[index]),
-    )
+
+    def value(law: FloatArray) -> float:
+        return float(parts.of_law(law)[index])
+
+    def draws(law: FloatArray) -> FloatArray:
+        return np.concatenate([parts.of_labels(labels)[index] for labels in _redraws(parts, law, n_resamples, seed)])
+
+    def scores(law: FloatArray) -> FloatArray:
+        return np.concatenate([parts.mean_scores(labels) for labels in _redraws(parts, law, n_resamples, seed)])
+
+    return value, scores if PARTS[index] == "score" else draws
 
 
-def _redrawn(parts: Parts, law: FloatArray, n_resamples: int, seed: int, only: str = "") -> FloatArray:
-    """Parts (4, B) of outcomes redrawn from a law (n, k), with the same random numbers for every law."""
-    rng, k = np.random.default_rng(seed), parts.n_classes
-    drawn = Bernoulli(np.clip(law[:, 1], 0.0, 1.0)) if k == 2 else Categorical(law / law.sum(axis=1, keepdims=True))
-    out = []
+def _redraws(parts: Parts, law: FloatArray, n_resamples: int, seed: int) -> Iterator[Array]:
+    """Labels (b, n) drawn from a law (n, k), with the same random numbers for every law, in parts."""
+    rng = np.random.default_rng(seed)
+    binary = parts.n_classes == 2
+    drawn = Bernoulli(np.clip(law[:, 1], 0.0, 1.0)) if binary else Categorical(law / law.sum(axis=1, keepdims=True))
     for part in ranges(n_resamples, max(1, AT_ONCE // law.size)):
-        labels = drawn.sample(rng, part.stop - part.start)
-        if only:
-            out.append(parts.scale * gathered_sums(parts.scores, labels)[None] / len(law))
-        else:
-            out.append(parts.of_labels(labels))
-    return np.concatenate(out, axis=1)
+        yield drawn.sample(rng, part.stop - part.start)
 
 
 def _uncertainty(parts: Parts, frequencies: FloatArray, level: float, n_resamples: int, seed: int) -> Ends:

@@ -78,6 +78,10 @@ class Parts:
         totals = masked.sum(axis=1, keepdims=True)
         return np.where(totals > 0.0, masked / np.where(totals > 0.0, totals, 1.0), self.probabilities)
 
+    def mean_scores(self, labels: Array) -> FloatArray:
+        """The mean scores (B,) of labels (B, n)."""
+        return np.asarray(self.scale * gathered_sums(self.scores, labels) / len(self.probabilities))
+
     def of_labels(self, labels: Array) -> FloatArray:
         """The parts (4, B) of labels (B, n)."""
         counts = class_counts(labels, self.numbers, self.sizes.size, self.n_classes)
