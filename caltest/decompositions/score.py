@@ -142,17 +142,17 @@ def score_decomposition(
 
     The bias of each part is thus taken into account: an estimate can lie outside of its interval. With isotonic
     regression the interval for the miscalibration has 0 in it if the exact Monte Carlo test of
-    ``CORPMiscalibration(score)`` does not reject at half the level. Assumes that outcomes are independent given the
-    predictions, and with the log score that those of predicted probability 0 are impossible. Asymptotic, as other
-    laws have the same values.
+    ``CORPMiscalibration(score)`` does not reject at ``(1 - confidence_level) / 2``. Assumes that outcomes are
+    independent given the predictions, and with the log score that those of predicted probability 0 are impossible.
+    Asymptotic, as other laws have the same values.
 
     Coverage of 95 % intervals for binary predictions of Beta(0.5, 0.5) and Beta(0.1, 0.1), calibrated, with 10 % and
     with 50 % label noise, n = 60 and 250, isotonic regression, 500 data sets each with 199 redraws: for the Brier score
     94.0 to 98.8 % (score), 94.8 to 99.2 % (miscalibration), 94.4 to 99.4 % (discrimination) and 98.6 to 100 %
     (uncertainty); for the log score 92.8 to 100 %, 93.2 to 98.2 %, 93.0 to 100 % and 98.6 to 100 %. For the parts of
     the population instead of these predictions, 91.4 % and more. For n = 1000 and the Brier score, 100 data sets each:
-    92 to 100. For 3 and 10 classes and bins of the whole simplex,
-    Dir(a, ..., a) with a of 0.1 and 0.5, n = 60, 100 data sets each: 91 to 100 for every part.
+    92 to 100. For 3 and 10 classes and bins of the whole simplex, Dir(a, ..., a) with a of 0.1 and 0.5 and n = 60,
+    100 data sets each: 91 to 100.
 
     Sources: Dimitriadis, Gneiting and Jordan 2021 for isotonic regression; Murphy 1973 for bins. The intervals are not
     from the literature.
