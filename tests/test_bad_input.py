@@ -36,6 +36,12 @@ ENTRIES = {
     "skce_interval": lambda p, y: ct.skce_interval(p, y, KERNEL),
     "distribution_free_interval": lambda p, y: ct.distribution_free_interval(SKCE, p, y),
     "PairedSKCETest": lambda p, y: ct.PairedSKCETest(KERNEL)(p, p, y),
+    "ece_interval": lambda p, y: ct.ece_interval(ct.ClasswiseECE(), p, y, n_resamples=9),
+    "ClasswiseECE": ct.ClasswiseECE(),
+    "score_decomposition": lambda p, y: ct.score_decomposition(
+        p, y, binning=ct.UniformBinning(), confidence_level=0.9, n_resamples=9
+    ),
+    "confidence_errors": lambda p, y: ct.confidence_errors(p, y, confidence_level=0.9, n_resamples=9),
     "compare_models": lambda p, y: ct.compare_models({"a": p}, y, kernel=KERNEL, n_resamples=9),
 }
 entries = pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)

@@ -2,9 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.optimize import isotonic_regression
 from slow import pooled
 
 import caltest as ct
+from caltest._loops.pools import class_counts, pooled_means
+from caltest.decompositions import intervals as intervals_module
+from caltest.decompositions.lines import Polyline, inverted
+from caltest.decompositions.parts import PARTS, Parts
 
 RNG = np.random.default_rng(4)
 P = np.round(RNG.random(200), 2)
@@ -61,6 +67,180 @@ def test_perfect_and_constant_predictions():
     assert constant.to_dict()["score"] == 0.25
 
 
+def test_pooled_means_are_isotonic_regressions():
+    rng = np.random.default_rng(1)
+    sizes = rng.integers(1, 5, 40).astype(float)
+    sums = rng.binomial(sizes.astype(int), rng.random(40), (30, 40)).astype(float)
+    sums[0], sums[1] = sizes, 0.0
+    for line, found in zip(sums, pooled_means(sums, sizes), strict=True):
+        np.testing.assert_allclose(found, isotonic_regression(line / sizes, weights=sizes).x, atol=1e-14)
+    labels, numbers = rng.integers(0, 3, (4, 50)), rng.integers(0, 5, 50)
+    expected = [[[np.sum(y[numbers == g] == c) for c in range(3)] for g in range(5)] for y in labels]
+    np.testing.assert_array_equal(class_counts(labels, numbers, 5, 3), expected)
+
+
+@pytest.mark.parametrize("score", ["brier", "log"])
+@pytest.mark.parametrize("binning", [None, ct.UniformBinning(4)])
+def test_parts_of_laws_are_those_of_expected_scores(score, binning):
+    """Recalibrated predictions of a law are the regression of its probabilities, or their means in bins."""
+    p, truth = np.clip(P, 0.01, 0.99), 0.2 + 0.5 * np.sqrt(P)
+    parts = Parts.of(ct.Bernoulli(p), score, binning)
+    found = parts.of_law(np.stack([1 - truth, truth], axis=1))
+
+    def mean(q):
+        own = (truth * (1 - q) ** 2 + (1 - truth) * q**2, -truth * np.log(q) - (1 - truth) * np.log1p(-q))
+        return own[score == "log"].mean()
+
+    if binning is None:
+        r = pooled(p, truth)
+    else:
+        bins = binning.assign(p[:, None])
+        r = (np.bincount(bins, truth) / np.bincount(bins))[bins]
+    own, best, climate = mean(p), mean(r), mean(np.full(200, truth.mean()))
+    np.testing.assert_allclose(found, [own, own - best, climate - best, climate], rtol=1e-10)
+    # Labels are laws of probabilities 0 and 1.
+    np.testing.assert_allclose(parts.of_labels(Y[None])[:, 0], parts.of_law(np.eye(2)[Y]), rtol=1e-10)
+
+
+def test_outcomes_are_redrawn_from_smoothed_frequencies():
+    """For isotonic regression those of 15 neighbours or more, as equal predictions stay together."""
+    order, blocks, start = np.argsort(P, kind="stable"), np.empty(200, dtype=int), 0
+    for i, row in enumerate(order):
+        start = start if i and P[row] == P[order[i - 1]] else i
+        blocks[row] = start // 15
+    sums, sizes = 1 + np.bincount(blocks, Y), 2 + np.bincount(blocks)
+    expected = isotonic_regression(sums / sizes, weights=sizes).x[blocks]
+    parts = Parts.of(ct.Bernoulli(P), "brier", None)
+    found = parts.smoothed(parts.expected_counts(np.eye(2)[Y]))[parts.numbers]
+    np.testing.assert_allclose(found, np.stack([1 - expected, expected], axis=1), rtol=1e-12)
+    bins = ct.UniformBinning(4).assign(P[:, None])
+    expected = ((1 + np.bincount(bins, Y)) / (2 + np.bincount(bins)))[bins]
+    parts = Parts.of(ct.Bernoulli(P), "brier", ct.UniformBinning(4))
+    found = parts.smoothed(parts.expected_counts(np.eye(2)[Y]))[parts.numbers]
+    np.testing.assert_allclose(found[:, 1], expected, rtol=1e-12)
+
+
+def test_inverted_tests_of_a_frequency_are_the_exact_interval():
+    """Clopper and Pearson 1934: the probabilities for which so many events are in neither tail."""
+    line = Polyline((np.zeros(1), np.full(1, 0.3), np.ones(1)))
+
+    def draws(law):
+        return np.random.default_rng(2).binomial(2000, law[0], 20_000) / 2000
+
+    low, high = inverted(line, lambda law: float(law[0]), draws, 0.3, 0.95)
+    exact = stats.binomtest(600, 2000).proportion_ci(method="exact")
+    assert (low, high) == (pytest.approx(exact.low, abs=0.001), pytest.approx(exact.high, abs=0.001))
+    assert inverted(line, lambda law: float(law[0]), draws, 0.0, 0.95).low == 0.0
+    assert inverted(line, lambda law: float(law[0]), draws, 1.0, 0.95).high == 1.0
+
+
+@pytest.mark.parametrize("score", ["brier", "log"])
+@pytest.mark.parametrize("binning", [None, ct.QuantileBinning(5)])
+def test_ends_are_values_that_redraws_just_reach(score, binning):
+    """On each line, redraws at the lower end reach up to the estimate in 1 of 40 cases, and none below do."""
+    p = np.clip(P, 0.01, 0.99)
+    found = ct.score_decomposition(p, Y, score=score, binning=binning, confidence_level=0.9, n_resamples=999, rng=3)
+    parts = Parts.of(ct.Bernoulli(p), score, binning)
+    fitted = parts.smoothed(parts.expected_counts(np.eye(2)[Y]))[parts.numbers]
+    lines = (
+        intervals_module.score_line(parts, fitted),
+        intervals_module.miscalibration_line(parts, fitted),
+        intervals_module.discrimination_line(parts, fitted),
+    )
+    for j, (part, line) in enumerate(zip(PARTS, lines, strict=False)):
+        interval, places = found.intervals[part], np.linspace(0.0, line.length, 1001)
+        values = np.array([parts.of_law(line.at(place))[j] for place in places])
+        assert interval.estimate == pytest.approx(getattr(found, part), rel=1e-12)
+        for end, sign in ((interval.low, 1), (interval.high, -1)):
+            law = line.at(places[np.argmin(np.abs(values - end))])
+            draws = parts.of_labels((np.random.default_rng(4).random((4000, 200)) < law[:, 1]).astype(np.intp))[j]
+            tail = np.mean(sign * draws >= sign * interval.estimate)
+            # Where the line starts, more than that are beyond the estimate.
+            assert 0.035 <= tail <= 0.065 or (end == values[0] and tail >= 0.035)
+
+
+def test_an_interval_has_0_where_the_exact_test_does_not_reject():
+    for power in (1.0, 1.3, 1.6, 2.0, 2.5):
+        y = (np.random.default_rng(5).random(200) < P**power).astype(int)
+        interval = ct.score_decomposition(P, y, confidence_level=0.9, rng=1).intervals["miscalibration"]
+        pvalue = ct.MonteCarloTest(ct.CORPMiscalibration())(P, y, rng=1).pvalue
+        assert (interval.low <= 1e-12) == (pvalue > 0.05) or abs(pvalue - 0.05) < 0.02
+
+
+@pytest.mark.parametrize("score", ["brier", "log"])
+def test_means_under_calibration(score, monkeypatch):
+    p = np.clip(P, 0.01, 0.99)
+    found = ct.score_decomposition(p, Y, score=score, confidence_level=0.9, n_resamples=2000, rng=1)
+    draws = ct.noise_floor(ct.CORPMiscalibration(score), p, n_resamples=2000, rng=2)
+    error = 5 * draws.standard_deviation / np.sqrt(2000)
+    assert found.calibrated["miscalibration"] == pytest.approx(draws.mean, abs=error)
+    expected = np.mean(p * (1 - p)) if score == "brier" else np.mean(stats.bernoulli(p).entropy())
+    assert found.calibrated["score"] == pytest.approx(expected, rel=0.02)
+    parts = found.calibrated
+    total = parts["miscalibration"] - parts["discrimination"] + parts["uncertainty"]
+    assert parts["score"] == pytest.approx(total, rel=1e-10)
+    monkeypatch.setattr(intervals_module, "AT_ONCE", 1)
+    settings = {"confidence_level": 0.9, "n_resamples": 19}
+    once = ct.score_decomposition(P, Y, **settings, rng=1)
+    monkeypatch.undo()
+    again = ct.score_decomposition(P, Y, **settings, rng=once.seed)
+    assert again.calibrated == pytest.approx(once.calibrated, rel=1e-12)
+    for part in PARTS:
+        assert tuple(again.intervals[part]) == pytest.approx(tuple(once.intervals[part]), rel=1e-9)
+
+
+def test_report_and_dictionary():
+    plain, found = (
+        ct.score_decomposition(P, Y, confidence_level=level, n_resamples=19, rng=1) for level in (None, 0.9)
+    )
+    assert set(plain.to_dict()) == {"name", *PARTS}
+    assert plain.intervals is None
+    assert found.to_dict()["intervals"]["score"]["low"] == found.intervals["score"].low
+    assert len({hash(plain), hash(found)}) == 2
+    lines = str(found).splitlines()
+    assert "90 % interval" in lines[1]
+    assert f"[{found.intervals['score'].low:.4f}, {found.intervals['score'].high:.4f}]" in lines[2]
+    assert lines[3].split()[-1] == f"{found.calibrated['miscalibration']:.4f}"
+
+
+def test_intervals_of_degenerate_data():
+    one = ct.score_decomposition([0.3], [1], confidence_level=0.95, n_resamples=99, rng=1).intervals
+    assert tuple(one["discrimination"]) == pytest.approx((0.0, 0.0), abs=1e-15)
+    assert one["score"].high == pytest.approx(0.49)
+    # Outcomes of predicted probability 0 are impossible with the log score.
+    certain = ct.score_decomposition([0.0, 1.0, 1.0], [0, 1, 1], score="log", confidence_level=0.95, rng=1).intervals
+    assert (certain["score"].high, certain["miscalibration"].high) == (0.0, 0.0)
+    # With the Brier score they are not: of n right ones there may be wrong ones as 3 / n.
+    certain = ct.score_decomposition(np.repeat([0.0, 1.0], 30), np.repeat([0, 1], 30), confidence_level=0.95, rng=1)
+    assert 0.03 <= certain.intervals["score"].high <= 0.08
+    constant = ct.score_decomposition([0.5] * 40, [0, 1] * 20, confidence_level=0.95, rng=1).intervals
+    assert constant["discrimination"].high == pytest.approx(0.0, abs=1e-15)
+    assert 0.03 <= constant["miscalibration"].high <= 0.05
+    # Class frequencies that are equal, as in stratified samples.
+    stratified = ct.score_decomposition(
+        np.full((40, 4), 0.25), np.arange(40) % 4, binning=ct.UniformBinning(2), confidence_level=0.95, rng=1
+    )
+    assert stratified.intervals["uncertainty"].low < 0.75 == stratified.intervals["uncertainty"].high
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+@pytest.mark.parametrize(("score", "binning"), [("brier", None), ("log", None), ("brier", ct.QuantileBinning(5))])
+def test_coverage(noise, score, binning, replications):
+    sets, rng, covered = replications(25, 1000), np.random.default_rng(7), np.zeros(4)
+    for _ in range(sets):
+        p = rng.beta(0.5, 0.5, 60)
+        truth = (1 - noise) * p + noise / 2
+        y = (rng.random(60) < truth).astype(int)
+        found = ct.score_decomposition(
+            p, y, score=score, binning=binning, confidence_level=0.95, n_resamples=99, rng=rng
+        ).intervals
+        target = Parts.of(ct.Bernoulli(p), score, binning).of_law(np.stack([1 - truth, truth], axis=1))
+        ends = [(found[part].low - 1e-9, found[part].high + 1e-9) for part in PARTS]
+        covered += [low <= value <= high for (low, high), value in zip(ends, target, strict=True)]
+    assert covered.min() >= stats.binom(sets, 0.92).ppf(0.002)
+
+
 def test_errors():
     with pytest.raises(ValueError, match="predicted probability 0 at row 1"):
         ct.score_decomposition([0.5, 0.0], [0, 1], score="log")
@@ -72,3 +252,7 @@ def test_errors():
         ct.score_decomposition(P, Y, binning=10)
     with pytest.raises(TypeError, match="Normal"):
         ct.score_decomposition(ct.Normal([0.0], 1.0), [0.0])
+    with pytest.raises(ValueError, match="confidence_level: got 95"):
+        ct.score_decomposition(P, Y, confidence_level=95)
+    with pytest.raises(ValueError, match="n_resamples: got 0"):
+        ct.score_decomposition(P, Y, n_resamples=0)

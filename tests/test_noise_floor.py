@@ -5,9 +5,17 @@ from samples import TV, samples
 import caltest as ct
 
 S = samples(50, 3)
+BINNED = [
+    ct.ECE(),
+    ct.ECE(ct.QuantileBinning(5), order=2),
+    ct.MCE(ct.QuantileBinning(5)),
+    ct.ClasswiseECE(),
+    ct.ClasswiseECE(ct.QuantileBinning(5), order=2, aggregate="sum"),
+    ct.DebiasedSquaredECE(),
+]
 
 
-@pytest.mark.parametrize("estimator", [ct.ECE(), ct.SKCE(TV), ct.ExcessBrierScore(), ct.MMCE()])
+@pytest.mark.parametrize("estimator", [*BINNED, ct.SKCE(TV), ct.ExcessBrierScore(), ct.MMCE()])
 def test_draws_are_those_of_the_monte_carlo_test(estimator):
     floor = ct.noise_floor(estimator, S.p, n_resamples=99, rng=3)
     draws = ct.MonteCarloTest(estimator, 99)(S.p, S.y, rng=3).null_distribution
@@ -17,6 +25,15 @@ def test_draws_are_those_of_the_monte_carlo_test(estimator):
     assert floor.standard_deviation == pytest.approx(floor.draws.std(ddof=1))
     assert floor.quantile == pytest.approx(np.quantile(floor.draws, 0.95))
     assert (floor.n, floor.n_resamples, floor.seed) == (50, 99, 3)
+
+
+@pytest.mark.parametrize("estimator", BINNED)
+def test_results_say_the_mean_under_calibration(estimator):
+    """Beside every binned error."""
+    floor = ct.noise_floor(estimator, S.p, n_resamples=99, rng=3)
+    result = ct.MonteCarloTest(estimator, 99)(S.p, S.y, rng=3)
+    assert result.effect_size.value == pytest.approx(result.estimate - floor.mean, rel=1e-12)
+    assert f"{floor.mean:.3g}" in str(floor)
 
 
 def test_mean_of_unbiased_and_of_binned_errors():

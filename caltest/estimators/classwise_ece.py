@@ -1,5 +1,6 @@
 """The calibration errors of all classes, each against the rest, as one number."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -38,7 +39,7 @@ class ClasswiseECE(RedrawnEstimator):
     Notes
     -----
     ``[ECE()(*pair) for pair in classwise(p, y)]`` are the errors of the single classes. Time that of k estimates of
-    ``ECE`` with two classes.
+    ``ECE`` with two classes. ``ece_interval`` gives an interval, ``noise_floor`` the mean under calibration.
 
     Sources: Kull et al. 2019 for the mean; Gruber and Bach 2024 for the sum, of squares.
 
@@ -73,9 +74,15 @@ class ClasswiseECE(RedrawnEstimator):
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n)."""
         p = finite_predictions(predictions).probabilities
-        errors = [self._error.estimates(Bernoulli(p[:, c]), targets == c) for c in range(p.shape[1])]
-        total = np.sum(errors, axis=0)
-        return np.asarray(total / p.shape[1] if self.aggregate == "mean" else total)
+        return self.in_bins(p, targets, [self.binning] * p.shape[1])
+
+    def in_bins(self, p: FloatArray, targets: Array, binnings: Sequence[Binning]) -> FloatArray:
+        """Estimates (B,) of probabilities (n, k) for many targets (B, n), with a binning for each class."""
+        errors = [
+            ECE(binning, order=self.order).estimates(Bernoulli(p[:, c]), targets == c)
+            for c, binning in enumerate(binnings)
+        ]
+        return np.asarray(np.mean(errors, axis=0) if self.aggregate == "mean" else np.sum(errors, axis=0))
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -1,5 +1,6 @@
 """Interval for binned calibration errors of any order."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,21 +10,24 @@ from caltest._numerics import ranges, seed_of
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning
-from caltest.estimators import ECE
+from caltest.estimators import ECE, ClasswiseECE
 from caltest.estimators.ece import bins_of, finite_predictions
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.kernels import SquaredEuclidean
-from caltest.predictions import Bernoulli, Categorical, FinitePredictions, Predictions, as_sample
+from caltest.predictions import Bernoulli, Categorical, FinitePredictions, as_sample
 from caltest.results.result import ConfidenceInterval
 
-METHOD = "triangle inequality, redraws from the bins"
+METHOD = "triangle inequality, redraws"
 
 AT_ONCE = 2**22
 """Labels that are redrawn together."""
 
+Noise = tuple[FinitePredictions, Callable[[Array], FloatArray]]
+"""Predictions to redraw labels from, and how far labels (B, n) are from them, (B,)."""
+
 
 def ece_interval(
-    estimator: ECE,
+    estimator: ECE | ClasswiseECE,
     predictions: ArrayLike,
     targets: ArrayLike,
     *,
@@ -32,19 +36,23 @@ def ece_interval(
     n_resamples: int = 999,
     rng: Any = None,
 ) -> ConfidenceInterval:
-    """Confidence interval for the binned error of these predictions, of any order: ECE, MCE and those between.
+    """Confidence interval for the binned error of these predictions, of any order: ECE, MCE, class-wise ECE.
 
     With the mean predictions c_b, the frequencies f_b and the mean true probabilities pi_b of the bins, the error
-    ``|c - pi| = (sum_b n_b/n d(c_b, pi_b)**q)**(1/q)`` is a norm, and so is the noise ``|f - pi|``. Hence the estimate
-    ``|c - f|`` is at most ``|f - pi|`` away from it. The interval is the estimate minus and plus the quantile of the
-    noise, for outcomes drawn from the frequencies of the bins, each with one observation of every class added.
+    ``|c - pi| = (sum_b n_b/n d(c_b, pi_b)**q)**(1/q)`` is a norm, and so is the noise ``|f - pi|``; means and sums of
+    such norms over classes, each with bins of its own, are norms too. Hence the estimate ``|c - f|`` is at most
+    ``|f - pi|`` away from the error. The interval is the estimate minus and plus a quantile of the noise: the larger of
+    that for outcomes drawn from the frequencies of the bins, each with one observation of every class added, and that
+    for outcomes drawn from the predictions.
 
     Parameters
     ----------
     estimator
-        ``ECE(binning, distance, order)`` or ``MCE(binning)``, of any distance but ``SquaredEuclidean``.
+        ``ECE(binning, distance, order)`` or ``MCE(binning)``, of any distance but ``SquaredEuclidean``, or
+        ``ClasswiseECE(binning, order, aggregate)``.
     predictions
-        Of classes. Which error it is depends on them, as for ``ECE``.
+        Of classes. Which error it is depends on them, as for ``ECE``; the error of a single class is that of one of
+        ``classwise(p, y)``.
     targets
         (n,) array-like of outcomes.
     confidence_level
@@ -52,14 +60,14 @@ def ece_interval(
     side
         ``"two-sided"``, ``"upper"`` for [0, u], or ``"lower"`` for [l, largest value]; all have the same radius.
     n_resamples
-        Number of redraws of the outcomes.
+        Number of redraws of the outcomes, from each of the two.
     rng
         Seed or ``numpy.random.Generator``.
 
     Returns
     -------
     ConfidenceInterval
-        Cut at 0. Its ``estimate`` is that of the estimator, which has an upward bias.
+        Cut at 0 and at the largest error. Its ``estimate`` is that of the estimator, which has an upward bias.
 
     Raises
     ------
@@ -72,37 +80,68 @@ def ece_interval(
     -----
     Assumes that outcomes are independent given the predictions. Conservative: the estimate is as far off as its noise
     is long only where error and noise have one direction. ``binned_error_interval`` is shorter, for squared errors.
-    Time O(n B).
+    It has 0 in it if the exact Monte Carlo test does not reject at ``1 - confidence_level``, for the same redraws.
+    Time O(n B), and O(n k B) for class-wise errors.
 
-    Coverage of 95 % intervals for binary predictions of Beta(0.5, 0.5) and Beta(0.1, 0.1) and n = 60, calibrated and
-    with 10 % and 50 % label noise, for ECE, ECE of order 2 and MCE: 94 % to 100 %, 200 data sets each.
+    The indicators of all classes come from one label, and bins differ between classes. Labels are drawn with the
+    frequencies of the bins that the classes of an observation are in, divided by their sum. For k classes that is
+    shorter than adding up the quantiles of the classes, which is too careful about how they depend on each other.
+    Redraws from frequencies alone are not enough where bins have one observation: the noise of the largest bin is then
+    longer than any frequency that can be guessed from it says.
+
+    Coverage of 95 % intervals for class-wise errors of predictions from Dir(a, ..., a) with a of 0.1, 0.5 and 1, 15
+    uniform and 5 quantile bins, orders 1, 2 and infinity, calibrated, with 10 % and with 50 % label noise, 200 data
+    sets each: 94.0 to 100 % for n = 60 and 2, 3 and 10 classes and for n = 250 and 2 and 3 classes, with 199 redraws.
+    Two classes have the errors of a binary prediction. With redraws from frequencies alone it is 60 % in the worst of
+    these settings, the largest of the uniform bins of calibrated predictions.
 
     Examples
     --------
     >>> import caltest as ct
     >>> p, y = ct.load_digits_predictions()["naive Bayes"]
     >>> print(ct.ece_interval(ct.ECE(), *ct.top_label(p, y), rng=1))
-    [0.1332, 0.1915] (95 %, triangle inequality, redraws from the bins)
+    [0.1332, 0.1915] (95 %, triangle inequality, redraws)
+    >>> print(ct.ece_interval(ct.ClasswiseECE(), p, y, rng=1))
+    [0.0228, 0.04422] (95 %, triangle inequality, redraws)
     """
     level, side = fraction("confidence_level", confidence_level), checked_side(side)
-    if not isinstance(estimator, ECE) or isinstance(estimator.distance, SquaredEuclidean):
-        raise TypeError(f"estimator: got {estimator!r}, wanted ECE or MCE with a distance that is a norm")
+    if not isinstance(estimator, (ECE, ClasswiseECE)) or (
+        isinstance(estimator, ECE) and isinstance(estimator.distance, SquaredEuclidean)
+    ):
+        raise TypeError(f"estimator: got {estimator!r}, wanted ECE, MCE or ClasswiseECE with a distance that is a norm")
     number = whole_number("n_resamples", n_resamples, 1)
     sample = as_sample(predictions, targets)
     estimator.check(sample.predictions)
     law, estimate = finite_predictions(sample.predictions), estimator.estimate(sample)
-    binned, fixed = _of_bins(law, np.asarray(sample.targets), estimator.binning)
-    generator, noise = np.random.default_rng(seed_of(rng)), np.empty(number)
-    resampled = ECE(fixed, estimator.distance, estimator.order)
-    for part in ranges(number, max(1, AT_ONCE // len(sample))):
-        draws = np.stack([binned.sample(generator) for _ in range(part.stop - part.start)])
-        noise[part] = resampled.estimates(binned, draws)
-    radius = float(np.quantile(noise, level, method="higher"))
-    corners = Bernoulli([0.0, 1.0]) if isinstance(law, Bernoulli) else Categorical(np.eye(law.n_classes)[:2])
-    largest = float(corners.distance(estimator.distance, corners)[0, 1])
-    return ConfidenceInterval(
-        *within(*ends(side, estimate - radius, estimate + radius), largest), level, METHOD, estimate
-    )
+    labels, generator = np.asarray(sample.targets), np.random.default_rng(seed_of(rng))
+    noises: list[Noise] = [
+        _noise_in_bins(estimator, law, labels),
+        (law, lambda draws: estimator.estimates(sample.predictions, draws)),
+    ]
+    radius = max(_quantile(noise, number, level, generator) for noise in noises)
+    low, high = ends(side, estimate - radius, estimate + radius)
+    return ConfidenceInterval(*within(low, high, _largest(estimator, law)), level, METHOD, estimate)
+
+
+def _quantile(noise: Noise, n_resamples: int, level: float, generator: np.random.Generator) -> float:
+    """A quantile of the noise of redrawn labels."""
+    law, distances = noise
+    found = np.empty(n_resamples)
+    for part in ranges(n_resamples, max(1, AT_ONCE // len(law))):
+        draws = np.stack([law.sample(generator) for _ in range(part.stop - part.start)])
+        found[part] = distances(draws)
+    return float(np.quantile(found, level, method="higher"))
+
+
+def _largest(estimator: ECE | ClasswiseECE, law: FinitePredictions) -> float:
+    """The largest error that there can be."""
+    if isinstance(estimator, ECE):
+        corners = Bernoulli([0.0, 1.0]) if isinstance(law, Bernoulli) else Categorical(np.eye(law.n_classes)[:2])
+        return float(corners.distance(estimator.distance, corners)[0, 1])
+    # Deviations of the k classes sum to at most 2, and so do their powers; the mean of order q is at least that of 1.
+    k, share = law.n_classes, 1.0 / estimator.order
+    total = float(k ** (1.0 - share) * 2.0**share)
+    return total / k if estimator.aggregate == "mean" else total
 
 
 @dataclass(frozen=True)
@@ -118,10 +157,22 @@ class _GivenBins(Binning):
         return "given bins"
 
 
-def _of_bins(law: FinitePredictions, labels: Array, binning: Binning) -> tuple[Predictions, _GivenBins]:
-    """Predictions of the frequencies of each bin, one observation of every class added, and the bins."""
+def _noise_in_bins(estimator: ECE | ClasswiseECE, law: FinitePredictions, labels: Array) -> Noise:
+    """Predictions of the frequencies of bins, with the same bins."""
+    if isinstance(estimator, ECE):
+        f, given = _frequencies(law, labels, estimator.binning)
+        binned = Bernoulli(f[:, 1]) if isinstance(law, Bernoulli) else Categorical(f)
+        resampled = ECE(given, estimator.distance, estimator.order)
+        return binned, lambda draws: resampled.estimates(binned, draws)
+    p = law.probabilities
+    classes = [_frequencies(Bernoulli(p[:, c]), labels == c, estimator.binning) for c in range(law.n_classes)]
+    f = np.stack([of_class[:, 1] for of_class, _ in classes], axis=1)
+    f /= f.sum(axis=1, keepdims=True)
+    return Categorical(f), lambda draws: estimator.in_bins(f, draws, [given for _, given in classes])
+
+
+def _frequencies(law: FinitePredictions, labels: Array, binning: Binning) -> tuple[FloatArray, _GivenBins]:
+    """Frequencies (n, k) of the bin of each prediction, one observation of every class added, and the bins."""
     numbers, k = bins_of(law, binning).numbers, law.n_classes
     counts = 1.0 + np.bincount(numbers * k + labels, minlength=(numbers.max() + 1) * k).reshape(-1, k)
-    p = (counts / counts.sum(axis=1, keepdims=True))[numbers]
-    binary = isinstance(law, Bernoulli)
-    return Bernoulli(p[:, 1]) if binary else Categorical(p), _GivenBins(tuple(numbers.tolist()))
+    return (counts / counts.sum(axis=1, keepdims=True))[numbers], _GivenBins(tuple(numbers.tolist()))

@@ -14,30 +14,72 @@ RNG = np.random.default_rng(6)
 P, Y = RNG.dirichlet(np.full(3, 0.7), 90), RNG.integers(0, 3, 90)
 
 
+def distance(deviations, sizes, order):
+    """Mean of order q over the bins that are occupied."""
+    d = deviations[sizes > 0]
+    return d.max() if order == inf else (sizes[sizes > 0] @ d**order / sizes.sum()) ** (1 / order)
+
+
+def quantile(noise):
+    return np.sort(noise)[int(np.ceil(0.95 * (len(noise) - 1)))]
+
+
 @pytest.mark.parametrize("order", [1, 2, inf])
-def test_radius_is_a_quantile_of_the_noise(order):
-    """Redraws by hand from the smoothed frequencies of the bins."""
+def test_radius_is_the_larger_of_two_quantiles_of_the_noise(order):
+    """Redraws by hand from the smoothed frequencies of the bins, and from the predictions."""
     binning = ct.UniformBinning(2)
     estimator = ct.ECE(binning, order=order)
     interval = ct.ece_interval(estimator, P, Y, n_resamples=199, rng=3)
     bins = binning.assign(P)
     sizes = np.bincount(bins)
     counts = 1.0 + np.array([np.bincount(Y[bins == b], minlength=3) for b in range(sizes.size)])
-    law = ct.Categorical((counts / counts.sum(axis=1, keepdims=True))[bins])
-    rng, noise = np.random.default_rng(3), []
-    for _ in range(199):
-        z = law.sample(rng)
-        d = np.array(
-            [
-                np.abs(law.probabilities[bins == b][0] - np.bincount(z[bins == b], minlength=3) / sizes[b]).sum() / 2
-                for b in range(sizes.size)
-            ]
-        )
-        noise.append(d.max() if order == inf else (sizes @ d**order / 90) ** (1 / order))
-    radius = np.sort(noise)[int(np.ceil(0.95 * 198))]
+    rng, radii = np.random.default_rng(3), []
+    for law in (ct.Categorical((counts / counts.sum(axis=1, keepdims=True))[bins]), ct.Categorical(P)):
+        noise = []
+        for _ in range(199):
+            gap = law.probabilities - np.eye(3)[law.sample(rng)]
+            d = [np.abs(gap[bins == b].sum(axis=0)).sum() / 2 / max(sizes[b], 1) for b in range(sizes.size)]
+            noise.append(distance(np.array(d), sizes, order))
+        radii.append(quantile(noise))
     assert interval.estimate == estimator(P, Y)
-    assert interval.high - interval.estimate == pytest.approx(radius, rel=1e-10)
-    assert interval.low == pytest.approx(max(0.0, interval.estimate - radius), rel=1e-10)
+    assert interval.high - interval.estimate == pytest.approx(max(radii), rel=1e-10)
+    assert interval.low == pytest.approx(max(0.0, interval.estimate - max(radii)), rel=1e-10)
+
+
+@pytest.mark.parametrize(("order", "aggregate"), [(1, "mean"), (2, "sum"), (inf, "mean")])
+def test_noise_of_class_wise_errors(order, aggregate):
+    """Labels drawn from the frequencies of the bins that the classes of an observation are in."""
+    binning = ct.QuantileBinning(4)
+    estimator = ct.ClasswiseECE(binning, order, aggregate)
+    interval = ct.ece_interval(estimator, P, Y, n_resamples=99, rng=3)
+    bins = np.stack([binning.assign(P[:, [c]]) for c in range(3)], axis=1)
+    f = np.empty_like(P)
+    for i in range(90):
+        for c in range(3):
+            inside = bins[:, c] == bins[i, c]
+            f[i, c] = (1 + np.count_nonzero(Y[inside] == c)) / (2 + np.count_nonzero(inside))
+    rng, radii = np.random.default_rng(3), []
+    for law in (ct.Categorical(f / f.sum(axis=1, keepdims=True)), ct.Categorical(P)):
+        noise = []
+        for _ in range(99):
+            gap = law.probabilities - np.eye(3)[law.sample(rng)]
+            errors = []
+            for c in range(3):
+                sizes = np.bincount(bins[:, c])
+                d = np.abs(np.bincount(bins[:, c], gap[:, c])) / np.maximum(sizes, 1)
+                errors.append(distance(d, sizes, order))
+            noise.append(np.mean(errors) if aggregate == "mean" else np.sum(errors))
+        radii.append(quantile(noise))
+    assert interval.estimate == estimator(P, Y)
+    assert interval.high - interval.estimate == pytest.approx(max(radii), rel=1e-10)
+
+
+@pytest.mark.parametrize("estimator", [ct.ECE(), ct.MCE(), ct.ClasswiseECE(aggregate="sum")])
+def test_it_has_0_where_the_exact_test_does_not_reject(estimator):
+    for share, y in ((0.05, ct.Categorical(P).sample(1)), (0.05, Y), (0.5, ct.Categorical(P).sample(2))):
+        interval = ct.ece_interval(estimator, P, y, confidence_level=1 - share, n_resamples=999, rng=1)
+        pvalue = ct.MonteCarloTest(estimator, 999)(P, y, rng=1).pvalue
+        assert interval.low == 0.0 or pvalue <= share + 0.05
 
 
 def test_sides_parts_and_kinds(monkeypatch):
@@ -45,7 +87,18 @@ def test_sides_parts_and_kinds(monkeypatch):
     upper = ct.ece_interval(ct.ECE(), *ct.top_label(P, Y), side="upper", n_resamples=99, rng=1)
     lower = ct.ece_interval(ct.ECE(), *ct.top_label(P, Y), side="lower", n_resamples=99, rng=1)
     assert (upper.low, upper.high, lower.low, lower.high) == (0.0, both.high, both.low, 1.0)
-    assert ct.ece_interval(ct.ECE(distance=ct.Cityblock()), P, Y, side="lower", n_resamples=9, rng=1).high == 2.0
+    largest = {
+        ct.ECE(distance=ct.Cityblock()): 2.0,
+        ct.ClasswiseECE(): 2.0 / 3.0,
+        ct.ClasswiseECE(aggregate="sum"): 2.0,
+        ct.ClasswiseECE(order=inf): 1.0,
+        ct.ClasswiseECE(order=2, aggregate="sum"): np.sqrt(6.0),
+    }
+    for estimator, bound in largest.items():
+        found = ct.ece_interval(estimator, P, Y, side="lower", n_resamples=9, rng=1)
+        assert found.high == pytest.approx(bound, rel=1e-15)
+    wrong = ct.ece_interval(ct.ClasswiseECE(aggregate="sum"), np.eye(3)[[1, 2, 0] * 9], [0, 1, 2] * 9, rng=1)
+    assert (wrong.estimate, wrong.high) == (2.0, 2.0)
     monkeypatch.setattr(ece_module, "AT_ONCE", 1)
     again = ct.ece_interval(ct.ECE(), *ct.top_label(P, Y), n_resamples=99, rng=1)
     assert (again.low, again.high) == (both.low, both.high)
@@ -66,9 +119,33 @@ def test_coverage(noise, replications):
     assert covered >= stats.binom(sets, 0.93).ppf(0.005)
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize(("noise", "order"), [(0.0, inf), (0.0, 1), (0.3, 1)])
+def test_coverage_of_class_wise_errors_and_of_bins_of_one_observation(noise, order, replications):
+    sets, rng, binning, covered = replications(80, 1000), np.random.default_rng(8), ct.UniformBinning(10), np.zeros(2)
+    for _ in range(sets):
+        p = rng.dirichlet(np.full(3, 0.3), 60)
+        truth = (1 - noise) * p + noise / 3
+        y, errors = ct.Categorical(truth).sample(rng), []
+        for c in range(3):
+            bins = binning.assign(p[:, [c]])
+            sizes = np.bincount(bins)
+            errors.append(
+                distance(np.abs(np.bincount(bins, p[:, c] - truth[:, c])) / np.maximum(sizes, 1), sizes, order)
+            )
+        low, high = ct.ece_interval(ct.ClasswiseECE(binning, order), p, y, n_resamples=99, rng=rng)
+        covered[0] += low <= np.mean(errors) <= high
+        low, high = ct.ece_interval(
+            ct.ECE(binning, order=order), p[:, 0], (y == 0).astype(int), n_resamples=99, rng=rng
+        )
+        # The indicator of class 0 and its probability as a binary prediction.
+        covered[1] += low <= errors[0] <= high
+    assert covered.min() >= stats.binom(sets, 0.93).ppf(0.005)
+
+
 def test_errors():
     for estimator in (ct.ECE(distance=ct.SquaredEuclidean()), ct.DebiasedSquaredECE(), 3):
-        with pytest.raises(TypeError, match="wanted ECE or MCE with a distance that is a norm"):
+        with pytest.raises(TypeError, match="wanted ECE, MCE or ClasswiseECE with a distance that is a norm"):
             ct.ece_interval(estimator, P, Y)
     with pytest.raises(TypeError, match="Normal predictions"):
         ct.ece_interval(ct.ECE(), ct.Normal([0.0], 1.0), [0.0])

@@ -1,0 +1,202 @@
+"""Proper scores as miscalibration - discrimination + uncertainty."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, get_args
+
+import numpy as np
+
+from caltest._numerics import seed_of
+from caltest._types import ArrayLike
+from caltest._validation import fraction, whole_number
+from caltest.binning import Binning
+from caltest.decompositions.intervals import calibrated_means, intervals_of
+from caltest.decompositions.parts import PARTS, Parts
+from caltest.decompositions.scores import Score
+from caltest.decompositions.table import table
+from caltest.estimators.ece import checked_binning, finite_predictions
+from caltest.predictions import as_sample
+from caltest.results.result import ConfidenceInterval
+
+
+@dataclass(frozen=True)
+class ScoreDecomposition:
+    """``score = miscalibration - discrimination + uncertainty``.
+
+    Attributes
+    ----------
+    name
+        Of the score, and how predictions were recalibrated.
+    score
+        Mean score of the predictions; the smaller the better.
+    miscalibration
+        What recalibration would gain; at least 0, and above 0 for calibrated predictions too.
+    discrimination
+        What recalibrated predictions gain over one prediction for all, the class frequencies.
+    uncertainty
+        Mean score of the class frequencies.
+    intervals
+        A confidence interval for each of the four numbers, if they were asked for.
+    calibrated
+        Their means if the predictions are calibrated, if intervals were asked for.
+    seed
+        Integer that reproduces both as ``rng=seed``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> print(ct.score_decomposition(*ct.top_label(p, y)))
+    Brier score 0.1611, recalibrated by isotonic regression
+      miscalibration   0.0438
+      discrimination   0.0247
+      uncertainty      0.1420
+    """
+
+    name: str
+    score: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+    intervals: Mapping[str, ConfidenceInterval] | None = field(default=None, hash=False)
+    calibrated: Mapping[str, float] | None = field(default=None, hash=False)
+    seed: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings; intervals and means under calibration only if there are some."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
+
+    def __str__(self) -> str:
+        score, how = self.name.split(", ", 1)
+        if self.intervals is not None and self.calibrated is not None:
+            rows = [(part, getattr(self, part), self.intervals[part], self.calibrated[part]) for part in PARTS]
+            return "\n".join([f"{score}, {how}", *table(rows)])
+        parts = ("miscalibration", "discrimination", "uncertainty")
+        lines = [f"  {part:<14}{getattr(self, part):>9.4f}" for part in parts]
+        return "\n".join([f"{score} {self.score:.4f}, {how}", *lines])
+
+
+def score_decomposition(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    score: Score = "brier",
+    binning: Binning | None = None,
+    confidence_level: float | None = None,
+    n_resamples: int = 999,
+    rng: Any = None,
+) -> ScoreDecomposition:
+    """Decompose the mean of a proper score into miscalibration, discrimination and uncertainty.
+
+    With recalibrated predictions r_i and class frequencies f, and the mean scores S(p), S(r), S(f)::
+
+        S(p) = (S(p) - S(r)) - (S(f) - S(r)) + S(f)
+
+    Recalibration is isotonic regression of the outcomes on the predictions (CORP), for binary predictions, or the class
+    frequencies within bins, for any number of classes.
+
+    Parameters
+    ----------
+    predictions
+        Probabilities of class 1, (n,) or ``Bernoulli``; of k classes, (n, k) or ``Categorical``, with a ``binning``.
+    targets
+        (n,) array-like of outcomes.
+    score
+        ``"brier"``: ``|e_y - p|**2``, which is ``(y - p)**2`` for binary predictions; ``"log"``: ``-log p_y``.
+    binning
+        Recalibrate by bins instead of isotonic regression.
+    confidence_level
+        Between 0 and 1, for an interval for each part, and its mean under calibration; None for neither.
+    n_resamples
+        Number of redraws of the outcomes for these, at each of about 10 places on each of 4 lines.
+    rng
+        Seed or ``numpy.random.Generator`` for them.
+
+    Returns
+    -------
+    ScoreDecomposition
+        ``print`` it for a report.
+
+    Raises
+    ------
+    ValueError
+        For another score, bad data or settings, or an outcome of predicted probability 0 if the score is the log score.
+    TypeError
+        For predictions that are not of classes, and for more than two classes without a binning.
+
+    Notes
+    -----
+    All three parts are at least 0 with isotonic regression. With bins discrimination is, and miscalibration can be
+    below 0 where predictions vary within a bin. Time O(n log n), and O(n k B) for intervals: about a second for 1000
+    binary predictions and B = 999.
+
+    Intervals are for the parts of these predictions, with expected outcomes in place of those observed: the score is
+    ``mean_i E S(p_i, Y_i)``, and recalibrated are the means of the true probabilities in bins, or their isotonic
+    regression. Each interval has the values that Monte Carlo tests do not reject. They redraw outcomes from laws on
+    lines along which the part grows, through smoothed recalibrated predictions r:
+
+    - miscalibration: from the predictions to r and on to the labels for which r gains most,
+    - discrimination: the same from the class frequencies,
+    - score: from the labels of the smallest scores to r and on to those of the largest,
+    - uncertainty: from one class to the class frequencies and on to equal probabilities.
+
+    The bias of each part is thus taken into account: an estimate can lie outside of its interval. With isotonic
+    regression the interval for the miscalibration has 0 in it if the exact Monte Carlo test of
+    ``CORPMiscalibration(score)`` does not reject at ``(1 - confidence_level) / 2``. Assumes that outcomes are
+    independent given the predictions, and with the log score that those of predicted probability 0 are impossible.
+    Asymptotic, as other laws have the same values.
+
+    Coverage of 95 % intervals for binary predictions of Beta(0.5, 0.5) and Beta(0.1, 0.1), calibrated, with 10 % and
+    with 50 % label noise, n = 60 and 250, isotonic regression, 500 data sets each with 199 redraws: for the Brier score
+    94.0 to 98.8 % (score), 94.8 to 99.2 % (miscalibration), 94.4 to 99.4 % (discrimination) and 98.6 to 100 %
+    (uncertainty); for the log score 92.8 to 100 %, 93.2 to 98.2 %, 93.0 to 100 % and 98.6 to 100 %. For the parts of
+    the population instead of these predictions, 91.4 % and more. For n = 1000 and the Brier score, 100 data sets each:
+    92 to 100. For 3 and 10 classes and bins of the whole simplex, Dir(a, ..., a) with a of 0.1 and 0.5 and n = 60,
+    100 data sets each: 91 to 100.
+
+    Sources: Dimitriadis, Gneiting and Jordan 2021 for isotonic regression; Murphy 1973 for bins. The intervals are not
+    from the literature.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> parts = ct.score_decomposition(*ct.top_label(p, y), binning=ct.QuantileBinning(15))
+    >>> round(parts.miscalibration, 4), round(parts.discrimination, 4)
+    (0.0392, 0.0201)
+    >>> print(ct.score_decomposition(*ct.top_label(p, y), confidence_level=0.95, n_resamples=199, rng=1))
+    Brier score, recalibrated by isotonic regression
+                                    95 % interval  if calibrated
+      score            0.1611    [0.1400, 0.1823]         0.0072
+      miscalibration   0.0438    [0.0305, 0.0546]         0.0014
+      discrimination   0.0247    [0.0144, 0.0322]         0.0043
+      uncertainty      0.1420    [0.1263, 0.1556]         0.0101
+    """
+    if score not in get_args(Score):
+        raise ValueError(f'score: got {score!r}, wanted "brier" or "log"')
+    level = None if confidence_level is None else fraction("confidence_level", confidence_level)
+    number = whole_number("n_resamples", n_resamples, 1)
+    sample = as_sample(predictions, targets)
+    law, labels = finite_predictions(sample.predictions), np.asarray(sample.targets)
+    if score == "log" and sample.impossible.size:
+        raise ValueError(
+            f"targets: got an outcome with predicted probability 0 at row {sample.impossible[0]}, for which the log "
+            'score is infinite; wanted score="brier", or probabilities above 0'
+        )
+    if binning is not None:
+        checked_binning(binning)
+    elif law.n_classes != 2:
+        raise TypeError(
+            f"predictions: got {law.n_classes} classes, wanted two for isotonic regression: use top_label, classwise "
+            "or a binning"
+        )
+    how = "isotonic regression" if binning is None else binning.describe()
+    parts = Parts.of(law, score, binning)
+    own, miscalibration, discrimination, uncertainty = map(float, parts.of_labels(labels[None])[:, 0])
+    name = f"{'Brier' if score == 'brier' else 'log'} score, recalibrated by {how}"
+    found = ScoreDecomposition(name, own, miscalibration, discrimination, uncertainty)
+    if level is None:
+        return found
+    seed = seed_of(rng)
+    intervals = intervals_of(parts, labels, level, number, seed)
+    return replace(found, intervals=intervals, calibrated=calibrated_means(parts, number, seed), seed=seed)
