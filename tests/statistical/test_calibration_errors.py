@@ -59,6 +59,17 @@ def test_relative_errors_of_canonical_errors(replications):
     assert np.mean(np.abs(errors)) < 0.15
 
 
+def test_relative_errors_of_few_data(replications):
+    """Five classes with Dir(0.5) and predictions that are far too uncertain, P**0.3, n = 1500."""
+    errors = []
+    for number in range(replications(3, 16)):
+        rng = np.random.default_rng([2028, number])
+        p, law, y = tempered(5, 0.5, 0.3)(1500, rng)
+        truth = np.mean(np.sum((p - law) ** 2, axis=1))
+        errors.append(ct.estimate_calibration_error(p, y, rng=rng).squared_error / truth - 1.0)
+    assert np.mean(np.abs(errors)) < 0.15
+
+
 @pytest.mark.parametrize("notion", ["canonical", "top_label", "classwise"])
 def test_errors_of_two_classes_are_known(notion, replications):
     """With P(Y = 1 | p) = q(p) the top label has the same deviation, and both classes have it too."""
