@@ -259,9 +259,7 @@ class TestKitti:
         # The first predictions in the repository of the paper.
         assert boosted[:3, 0] == pytest.approx([0.909611642, 0.943735242, 0.978067935], abs=1e-6)
 
-    def test_calibration_errors_are_within_two_published_standard_deviations(
-        self, kitti_features, boosted, replications
-    ):
+    def test_results_are_within_two_published_standard_deviations(self, kitti_features, boosted, replications):
         data = kitti.binary(kitti_features)
         models = replications(["XGBoost"], list(kitti.MODELS))
         probabilities = {name: boosted if name == "XGBoost" else kitti.trained(name, data) for name in models}
