@@ -221,6 +221,29 @@ class TestKitti:
         assert drawn[:, 1] == pytest.approx(exact, abs=2e-3)
         assert abs(exact[0] - 0.8) > 0.01
 
+    def test_several_classes_keep_rows_of_sum_1_and_temperatures_the_order(self):
+        p, y = ct.load_digits_predictions()["random forest"]
+        p = p.probabilities
+        found = kitti.recalibrated_classes(p[:450], y[:450], p[450:])
+        for q in found.values():
+            assert q.sum(axis=1) == pytest.approx(1.0)
+        for name in ("Temperature, ln p", "Temperature, p"):
+            assert np.array_equal(found[name].argmax(axis=1), p[450:].argmax(axis=1))
+        assert kitti.log_score(found["Temperature, p"], y[450:]) < kitti.log_score(p[450:], y[450:])
+
+    def test_study_has_the_scores_of_each_split(self):
+        p, y = ct.load_digits_predictions()["random forest"]
+        confidence, right = ct.top_label(p, y)
+        p = kitti.two_columns(confidence.probability)
+        parts = {"forest": [(np.arange(0, 300), np.arange(300, 899)), (np.arange(300, 899), np.arange(0, 300))]}
+        found = kitti.study({"forest": p}, right, parts, kitti.faulty, n_jobs=1)
+        assert list(found) == [("forest", "BBQ")]
+        for row, (calibration, test) in zip(found["forest", "BBQ"], parts["forest"], strict=True):
+            q = kitti.faulty(p[calibration], right[calibration], p[test])["BBQ"]
+            assert row.tolist() == kitti.scores(q, right[test])
+            assert row[2] == np.mean((q[:, 1] > 0.5) == right[test])
+            assert row[3] == pytest.approx(-np.log(q[np.arange(test.size), right[test]]).mean(), rel=1e-12)
+
     def test_fault_of_published_bbq_concerns_predictions_of_0_only(self):
         p, y = ct.load_digits_predictions()["random forest"]
         confidence, right = ct.top_label(p, y)
