@@ -2,11 +2,17 @@
 
 from dataclasses import replace
 
+import active
 import friedman
+import kitti
+import kitti_published
 import numpy as np
 import pytest
 import synthetic
 import synthetic_classes
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+from sklearn.model_selection import ShuffleSplit
 
 import caltest as ct
 
@@ -124,3 +130,214 @@ class TestSyntheticClasses:
             ):
                 found = synthetic_classes.errors(curve.cell("A_l", g), [level])[0]
                 assert abs(found - published) <= 4 * np.sqrt(max(published * (1 - published), 0.01) / 40), model
+
+
+def stump_one_by_one(x, y, weights, k):
+    """Probabilities of each row by the stump with the smallest weighted Gini impurity, by trying all of them."""
+    best, lowest = None, np.inf
+    for j in range(x.shape[1]):
+        for threshold in np.sort(x[:, j])[:-1]:
+            sides = x[:, j] <= threshold, x[:, j] > threshold
+            shares = [np.array([weights[side & (y == c)].sum() for c in range(k)]) for side in sides]
+            impurity = sum(share.sum() - (share**2).sum() / share.sum() for share in shares)
+            if impurity < lowest:
+                lowest = impurity
+                best = np.where(sides[0][:, None], *(share / share.sum() for share in shares))
+    return best
+
+
+@pytest.fixture(scope="module")
+def kitti_features():
+    if not kitti.ARCHIVE.is_file():
+        pytest.skip(f"no KITTI features: {kitti.ARCHIVE} does not exist")
+    return kitti.load()
+
+
+@pytest.fixture(scope="module")
+def boosted(kitti_features):
+    return kitti.trained("XGBoost", kitti.binary(kitti_features))
+
+
+class TestKitti:
+    @pytest.mark.parametrize("k", [2, 3])
+    def test_boosting_is_that_of_stumps_found_one_by_one(self, k):
+        rng = np.random.default_rng(k)
+        x = rng.normal(size=(40, 3))
+        y = np.argmax(x @ rng.normal(size=(3, k)) + rng.normal(size=(40, k)), axis=1)
+        weights, logs = np.full(40, 1 / 40), np.zeros((40, k))
+        for _ in range(4):
+            p = np.log(np.maximum(stump_one_by_one(x, y, weights, k), np.finfo(float).eps))
+            logs += p
+            for i in range(40):
+                coding = [1.0 if c == y[i] else -1 / (k - 1) for c in range(k)]
+                weights[i] *= np.exp(-(k - 1) / k * sum(coding[c] * p[i, c] for c in range(k)))
+            weights /= weights.sum()
+        boosted = kitti.SammeR(n_estimators=4).fit(x, y).predict_proba(x)
+        assert boosted == pytest.approx(softmax(logs / 4, axis=1), rel=1e-10)
+
+    def test_splits_are_those_of_one_generator_for_all_models(self):
+        rng = np.random.RandomState(1)
+        found = kitti.splits(9090)
+        sizes = (("AdaBoost", 9090), ("XGBoost", 9090), (None, 9031), ("Random forest", 9090), ("1-layer NN", 9090))
+        for name, n in sizes:
+            splits = list(ShuffleSplit(10, test_size=8000, train_size=1000, random_state=rng).split(np.zeros(n)))
+            if name is not None:
+                for (train, test), (calibration, rest) in zip(splits, found[name], strict=True):
+                    assert np.array_equal(train, calibration)
+                    assert np.array_equal(test, rest)
+
+    def test_midpoint_error_is_that_of_bins_one_by_one(self):
+        rng = np.random.default_rng(1)
+        p, y = rng.dirichlet((1.0, 1.0, 1.0), 300), rng.integers(3, size=300)
+        p[:2] = [1.0, 0.0, 0.0], [1 / 3, 1 / 3, 1 / 3]
+        edges, total = [1 / 3 + b * (2 / 3) / 10 for b in range(11)], 0.0
+        for b in range(10):
+            inside = [i for i in range(300) if edges[b] <= p[i].max() and (p[i].max() < edges[b + 1] or b == 9)]
+            middle = 1 / 3 + 1 / 20 + b * (2 / 3 - 1 / 10) / 9
+            total += abs(sum(float(p[i].argmax() == y[i]) - middle for i in inside)) / 300
+        assert kitti.midpoint_ece(p, y, n_bins=10) == pytest.approx(total, abs=1e-12)
+
+    def test_temperature_of_probabilities_has_the_largest_likelihood(self):
+        rng = np.random.default_rng(2)
+        p = rng.dirichlet((2.0, 1.0, 1.0), 200)
+        y = (p.cumsum(axis=1) < rng.random(200)[:, None]).sum(axis=1)
+
+        def loss(log_temperature):
+            return -log_softmax(p / np.exp(log_temperature), axis=1)[np.arange(200), y].mean()
+
+        best = np.exp(minimize_scalar(loss, bounds=(-5, 5), method="bounded", options={"xatol": 1e-10}).x)
+        assert kitti.temperature_of_probabilities(p, y, p) == pytest.approx(softmax(p / best, axis=1), rel=1e-5)
+
+    def test_independent_draws_average_over_the_latent_values(self):
+        class Latent:
+            def latent_function(self, inputs):
+                return np.log(inputs), np.log(inputs), np.full(inputs.shape, 0.8)
+
+        p = np.array([[0.2, 0.8], [0.5, 0.5]])
+        nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+        differences = np.log(p[:, 1] / p[:, 0])[:, None] + np.sqrt(2) * 0.8 * nodes
+        exact = (1 / (1 + np.exp(-differences))) @ weights / weights.sum()
+        drawn = kitti.independent_draws(Latent(), p, rng=1, n_draws=200_000)
+        assert drawn[:, 1] == pytest.approx(exact, abs=2e-3)
+        assert abs(exact[0] - 0.8) > 0.01
+
+    def test_several_classes_keep_rows_of_sum_1_and_temperatures_the_order(self):
+        p, y = ct.load_digits_predictions()["random forest"]
+        p = p.probabilities
+        found = kitti.recalibrated_classes(p[:450], y[:450], p[450:])
+        for q in found.values():
+            assert q.sum(axis=1) == pytest.approx(1.0)
+        for name in ("Temperature, ln p", "Temperature, p"):
+            assert np.array_equal(found[name].argmax(axis=1), p[450:].argmax(axis=1))
+        assert kitti.log_score(found["Temperature, p"], y[450:]) < kitti.log_score(p[450:], y[450:])
+
+    def test_study_has_the_scores_of_each_split(self):
+        p, y = ct.load_digits_predictions()["random forest"]
+        confidence, right = ct.top_label(p, y)
+        p = kitti.two_columns(confidence.probability)
+        parts = {"forest": [(np.arange(0, 300), np.arange(300, 899)), (np.arange(300, 899), np.arange(0, 300))]}
+        found = kitti.study({"forest": p}, right, parts, kitti.faulty, n_jobs=1)
+        assert list(found) == [("forest", "BBQ")]
+        for row, (calibration, test) in zip(found["forest", "BBQ"], parts["forest"], strict=True):
+            q = kitti.faulty(p[calibration], right[calibration], p[test])["BBQ"]
+            assert row.tolist() == kitti.scores(q, right[test])
+            assert row[2] == np.mean((q[:, 1] > 0.5) == right[test])
+            assert row[3] == pytest.approx(-np.log(q[np.arange(test.size), right[test]]).mean(), rel=1e-12)
+
+    def test_fault_of_published_bbq_concerns_predictions_of_0_only(self):
+        p, y = ct.load_digits_predictions()["random forest"]
+        confidence, right = ct.top_label(p, y)
+        p = kitti.two_columns(confidence.probability)
+        new = kitti.two_columns(np.array([0.0, 0.3, 1.0]))
+        right_map = ct.recalibration.BBQ().fit(p[:, 1], right)
+        expected = right_map(np.array([1.0, 0.3, 1.0]))
+        assert kitti.faulty(p, right, new)["BBQ"][:, 1].tolist() == expected.tolist()
+        assert expected[0] != right_map(np.zeros(1))[0]
+
+    def test_test_rows_of_labels_that_no_model_can_know_are_left_out(self):
+        rng = np.random.default_rng(3)
+        y, y_test = np.array([0, 2, 5, 5, 2, 0]), np.array([5, 1, 2, 0])
+        features = kitti.Features(rng.normal(size=(6, 2)), y, rng.normal(size=(4, 2)), y_test)
+        found = kitti.seven(features)
+        assert found.y.tolist() == [0, 1, 2, 2, 1, 0]
+        assert found.y_test.tolist() == [2, 1, 0]
+        assert np.array_equal(found.x_test, features.x_test[[0, 2, 3]])
+        assert kitti.binary(features).y_test.tolist() == [1, 1, 1, 0]
+
+    def test_comparison_finds_means_that_are_too_far(self):
+        column = kitti.QUANTITIES.index("midpoint ECE")
+        values = np.zeros((10, 4))
+        values[:, column] = 0.0182 + np.tile([-0.0005, 0.0005], 5)
+        cell = kitti_published.compare({("AdaBoost", "Platt"): values}, kitti.QUANTITIES)[0]
+        assert (cell.mean, cell.published, cell.published_sd) == (pytest.approx(0.0182), 0.0182, 0.0018)
+        assert cell.closely
+        assert not cell._replace(mean=0.0182 + 2.1 * 0.0018).within
+        assert cell._replace(mean=0.0182 - 1.9 * 0.0018).within
+        assert not cell._replace(mean=0.0182 + 0.7 * 0.0018).closely
+        assert all(len(row.split(", ")) == 8 for table in kitti_published.TABLES.values() for row in table.values())
+
+    def test_features_and_predictions_are_those_of_the_paper(self, kitti_features, boosted):
+        assert kitti_features.x.shape == (16000, 60)
+        assert kitti.seven(kitti_features).y_test.size == 8856
+        # The first predictions in the repository of the paper.
+        assert boosted[:3, 0] == pytest.approx([0.909611642, 0.943735242, 0.978067935], abs=1e-6)
+
+    def test_results_are_within_two_published_standard_deviations(self, kitti_features, boosted, replications):
+        data = kitti.binary(kitti_features)
+        models = replications(["XGBoost"], list(kitti.MODELS))
+        probabilities = {name: boosted if name == "XGBoost" else kitti.trained(name, data) for name in models}
+        results = kitti.study(probabilities, data.y_test, kitti.splits(data.y_test.size), n_jobs=1)
+        cells = kitti_published.compare(results, kitti.QUANTITIES)
+        assert len(cells) == 24 * len(models)
+        outside = {(cell.model, cell.method, cell.quantity) for cell in cells if not cell.within}
+        assert outside == {fault for fault in kitti_published.FAULTS if fault[0] in models}
+        if "Random forest" in models:
+            probabilities = {"Random forest": probabilities["Random forest"]}
+            results = kitti.study(probabilities, data.y_test, kitti.splits(data.y_test.size), kitti.faulty, n_jobs=1)
+            assert all(cell.within for cell in kitti_published.compare(results, kitti.QUANTITIES))
+
+
+class TestActiveLearning:
+    @pytest.fixture(scope="class")
+    def data(self):
+        features = kitti.stand_in(3000, 500)
+        return active.stream(features, seed=1)
+
+    def test_entropy_is_a_share_of_the_largest(self):
+        p = np.array([[0.25] * 4, [1.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0]])
+        assert active.normalised_entropy(p) == pytest.approx([1.0, 0.0, 0.5])
+
+    def test_stream_is_a_reproducible_order_of_the_training_data(self, data):
+        features = kitti.stand_in(3000, 500)
+        again = active.stream(features, seed=1)
+        assert np.array_equal(again.x, data.x)
+        assert sorted(again.y.tolist()) == sorted(features.y.tolist())
+        assert not np.array_equal(active.stream(features, seed=2).y, data.y)
+
+    def test_labels_are_asked_for_where_the_entropy_is_large(self, data):
+        learner = active.Learner(data, threshold=0.6)
+        chosen = learner.uncertain(600, 700)
+        entropy = active.normalised_entropy(learner.predict(data.x[600:700]))
+        assert 0 < chosen.size < 100
+        assert chosen.tolist() == [600 + i for i in range(100) if entropy[i] > 0.6]
+
+    def test_calibration_uses_other_rows_than_training(self, data, monkeypatch):
+        made = []
+        original = active.Learner.__init__
+        monkeypatch.setattr(active.Learner, "__init__", lambda self, *a: (original(self, *a), made.append(self))[0])
+        plain, recalibrated = (active.learn(data, recalibrate) for recalibrate in (False, True))
+        without, learner = made
+        assert without.map is None
+        assert without.calibration == []
+        assert len(learner.calibration) in (250, 500)
+        assert not set(learner.calibration) & set(learner.training)
+        assert recalibrated.total == learner.queried == recalibrated.queried[-1]
+        assert (np.diff(plain.queried) >= 0).all()
+        assert plain.error[0] == recalibrated.error[0]
+        assert plain.ece[1] != recalibrated.ece[1]
+
+    def test_smoothed_curves_are_weighted_means(self):
+        curve = active.Curve(np.array([500, 1000]), np.array([0.1, 0.3]), np.array([0.2, 0.4]), 1000)
+        ece, error = active.smoothed([curve, curve], np.array([500.0, 750.0]), width=50.0)
+        assert ece == pytest.approx([0.1, 0.2], abs=1e-10)
+        assert error == pytest.approx([0.2, 0.3], abs=1e-10)

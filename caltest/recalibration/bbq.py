@@ -15,6 +15,9 @@ from caltest.recalibration.steps import StepMap, bins_of, mid_points, probabilit
 STRENGTH = 2.0
 """Number N' of observations that the prior of all bins together is worth."""
 
+SMALLEST = np.finfo(np.float64).tiny
+"""Least parameter of a prior: mid-points of bins next to 0 or 1 can round to these."""
+
 
 @dataclass(frozen=True)
 class BBQ(ProbabilityCalibrator):
@@ -98,6 +101,6 @@ def _posterior(edges: FloatArray, values: FloatArray, counts: IntArray, events: 
     starts = np.concatenate([[0], np.searchsorted(values, edges, side="right")])
     n, m = np.add.reduceat(counts, starts).astype(np.float64), np.add.reduceat(events, starts)
     centres, share = mid_points(edges, 0.0, 1.0), STRENGTH / n.size
-    a, b = share * centres, share * (1.0 - centres)
+    a, b = np.maximum(share * centres, SMALLEST), np.maximum(share * (1.0 - centres), SMALLEST)
     terms = gammaln(share) - gammaln(n + share) + gammaln(m + a) - gammaln(a) + gammaln(n - m + b) - gammaln(b)
     return float(terms.sum()), (m + a) / (n + share)

@@ -153,6 +153,15 @@ def slow_bbq(p, y, x, spread=10.0):
     return weights @ np.array(means) / weights.sum()
 
 
+@pytest.mark.parametrize("values", [[0.2, 1 - 2.0**-53, 1.0], [0.0, 5e-324, 0.9]])
+def test_bbq_is_finite_where_the_mid_point_of_a_bin_is_0_or_1(values):
+    y = np.repeat([0, 1, 1] if values[0] else [0, 0, 1], 5)
+    found = BBQ().fit(np.repeat(values, 5), y)(np.array(values))
+    assert (np.diff(found) >= 0).all()
+    assert found[0] < 0.1
+    assert found[-1] > 0.9
+
+
 def test_bbq_is_the_slow_formula():
     p, y = problem(n=60)
     fitted = BBQ().fit(p, y)
