@@ -1,5 +1,7 @@
 """GPcalib: fits, maps, and averages over draws."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -224,6 +226,29 @@ def test_bad_settings_and_data_are_refused():
         GPCalibrator(input="logits").fit(np.full((3, 2), np.nan), [0, 1, 0])
     with pytest.raises(ValueError, match="got 3 classes, wanted 4"):
         GPCalibrator().fit(p, y).marginal(np.full((1, 3), 1 / 3))
+
+
+def test_bad_maxima_are_left_from_shorter_length_scales(monkeypatch):
+    """Where temperature scaling is far better than what is found, shorter length scales are tried, and only then."""
+    z, y = distorted()
+    p = softmax(2.0 * z, axis=1)
+    scales = "probability", "log"
+    search, starts = fits._search, []
+
+    def poor_first(start, inputs, prior, labels, scale, *settings):
+        starts.append((scale, start.lengthscale / fits.SCALES[scale].lengthscale))
+        found = search(start, inputs, prior, labels, scale, *settings)
+        return found if starts[-1][1] == fits.SHORTER else replace(found, bound=found.bound - 1000.0)
+
+    good = fits.best_of_scales(renormalised(p), y, scales, 10, "diagonal", 1000)
+    likelihood = fits.tempered_likelihood(fits.prior_of(p, "log"), y)
+    best = TemperatureScaling().fit(p, y)(p)
+    assert likelihood == pytest.approx(-loss(best, y) * y.size, rel=1e-5)
+    assert good.bound > likelihood - fits.POOR * y.size
+    monkeypatch.setattr(fits, "_search", poor_first)
+    again = fits.best_of_scales(renormalised(p), y, scales, 10, "diagonal", 1000)
+    assert [start for start in starts if start[1] == fits.SHORTER] == [(scale, fits.SHORTER) for scale in scales]
+    assert again.bound == pytest.approx(good.bound, abs=20.0)
 
 
 def test_the_search_stops_where_it_is_told_to():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from caltest._types import FloatArray, IntArray
 from caltest._validation import whole_number
 from caltest.recalibration.base import ProbabilityCalibrator
-from caltest.recalibration.gaussian_process.fit import best_fit, inputs_of
+from caltest.recalibration.gaussian_process.fit import best_of_scales, inputs_of
 from caltest.recalibration.gaussian_process.map import GPMap
 
 COVARIANCES = ("diagonal", "full")
@@ -43,7 +43,8 @@ class GPCalibrator(ProbabilityCalibrator):
     -----
     The fit uses no random numbers: inducing inputs start at the centres of k-means, which starts at quantiles.
     On p the search starts at the prior, on ln p and logits near temperature scaling; one that ends at the prior is
-    repeated from the other start, and if it ends there again, the map is the identity.
+    repeated from the other start, and if it ends there again, the map is the identity. Where temperature scaling is far
+    better than what is found, searches from shorter length scales follow.
 
     The map is not forced to be increasing, so that the accuracy can change; the expansion of the likelihood makes the
     bound approximate. Classes without labels in the calibration data get the same g as all others. If the predictions
@@ -83,7 +84,7 @@ class GPCalibrator(ProbabilityCalibrator):
     def _fit(self, scores: FloatArray, labels: IntArray) -> GPMap:
         scales = ("logit",) if self.input == "logits" else ("probability", "log")
         settings = self.n_inducing, self.covariance, self.max_iterations
-        best = max((best_fit(scores, labels, scale, *settings) for scale in scales), key=lambda fit: fit.bound)
+        best = best_of_scales(scores, labels, scales, *settings)
         inputs, process = inputs_of(scores, best.scale), best.process
         return GPMap(
             self.input,

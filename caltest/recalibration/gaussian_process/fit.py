@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import log_softmax
 
 from caltest._numerics import ranges
 from caltest._threads import one_blas_thread
@@ -35,6 +36,12 @@ WIDEST = 50.0
 
 FLAT = 1e-3
 """A latent function that differs from the prior by less than this, up to a constant, has collapsed."""
+
+POOR = 0.1
+"""Nats per observation below the likelihood of temperature scaling from which a fit is a bad local maximum."""
+
+SHORTER = 0.2
+"""Length scale of the start that is tried then, in units of the first one."""
 
 PART = 100_000
 """Inputs whose kernels are in memory at once."""
@@ -73,6 +80,37 @@ def inputs_of(scores: FloatArray, scale: str) -> FloatArray:
 def prior_of(scores: FloatArray, scale: str) -> FloatArray:
     """The mean of the prior: logits as they are, logarithms of probabilities."""
     return log_probabilities(scores, "logits" if scale == "logit" else "probabilities")
+
+
+def best_of_scales(
+    scores: FloatArray,
+    labels: IntArray,
+    scales: tuple[str, ...],
+    n_inducing: int,
+    covariance: str,
+    max_iterations: int,
+) -> LatentFit:
+    """The process with the largest bound on any scale; from shorter length scales too if temperature scaling is better.
+
+    The process can be close to temperature scaling, and pays a few nats for it.
+    """
+    settings = n_inducing, covariance, max_iterations
+    best = max((best_fit(scores, labels, scale, *settings) for scale in scales), key=lambda fit: fit.bound)
+    if best.bound >= tempered_likelihood(prior_of(scores, scales[-1]), labels) - POOR * labels.size:
+        return best
+    others = [best]
+    with one_blas_thread():
+        for scale in scales:
+            inputs, prior = inputs_of(scores, scale), prior_of(scores, scale)
+            start = first_process(inputs, n_inducing, SHORTER * SCALES[scale].lengthscale)
+            others.append(_search(start, inputs, prior, labels, scale, covariance, max_iterations))
+    return max(others, key=lambda fit: fit.bound)
+
+
+def tempered_likelihood(prior: FloatArray, labels: IntArray) -> float:
+    """Log-likelihood of temperature scaling."""
+    logits = best_inverse_temperature(prior, labels) * prior
+    return float(log_softmax(logits, axis=1)[np.arange(labels.size), labels].sum())
 
 
 def best_fit(
