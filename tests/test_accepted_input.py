@@ -397,7 +397,7 @@ def test_layouts_share_their_compiled_loops():
         ct.ECE()(form(P1), form(Y1.astype(float)))
         ct.ECE()(ct.Categorical(P).take(slice(None, None, 2)), Y[::2])
     for loop in (rows.are_distributions, rows.maxima, uniform.uniform_cells, binned.sums_of_bins, binned.error):
-        assert len(loop.signatures) == 1
+        assert len(loop.signatures) == 1, (loop, loop.signatures)
 
 
 @pytest.mark.parametrize("change", ["test_predictions", "test_targets"])

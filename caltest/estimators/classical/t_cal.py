@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from caltest._arrays import read_only
 from caltest._loops.binned import sums_of_bins
 from caltest._loops.cells import debiased_squares
 from caltest._types import Array, FloatArray, IntArray
@@ -97,7 +98,8 @@ class TCal(RedrawnEstimator):
             sizes = np.bincount(cells)
             variance = _variance(p, cells, sizes)
             if variance > ROUNDING * len(predictions):
-                yield _Resolution(cells, sizes, sums_of_bins(p, cells, sizes.size), sqrt(variance))
+                sums = sums_of_bins(read_only(p, np.float64), cells, sizes.size)
+                yield _Resolution(cells, sizes, sums, sqrt(variance))
 
     def effect_size_of(self, estimate: float, sample: Sample, mean: float | None) -> EffectSize:
         """The root of ``T / n`` at the resolution of the largest standardised T; of one probability for two classes."""
