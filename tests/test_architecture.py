@@ -62,7 +62,16 @@ def test_numba_and_matplotlib_have_one_home():
 
 def test_import_is_light():
     """Nothing heavy is loaded, nothing is compiled, nothing is printed or warned about."""
-    heavy = ("scipy.stats", "scipy.optimize", "scipy.linalg", "statsmodels", "matplotlib", "pandas", "sklearn")
+    heavy = (
+        "scipy.special",
+        "scipy.stats",
+        "scipy.optimize",
+        "scipy.linalg",
+        "statsmodels",
+        "matplotlib",
+        "pandas",
+        "sklearn",
+    )
     code = (
         "import sys, caltest; from caltest._loops import tiles; "
         f"print([m for m in {heavy} if m in sys.modules], len(tiles._add_coordinates.signatures))"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import betainc, betaln
+import scipy
 
 from caltest._types import Array, FloatArray
 from caltest._validation import whole_number
@@ -144,7 +144,7 @@ class DirichletModel(Generator):
         """
         a, b = self._alpha, self._beta
         total = a.sum()
-        terms = b * betainc(a, total - a, b) - a / total * betainc(a + 1.0, total - a, b)
+        terms = b * scipy.special.betainc(a, total - a, b) - a / total * scipy.special.betainc(a + 1.0, total - a, b)
         return float(self.strength * terms.sum())
 
     def mean_total_variation(self) -> float:
@@ -155,5 +155,7 @@ class DirichletModel(Generator):
         """
         a = self._alpha
         total = a.sum()
-        logs = betaln(total, total) - betaln(a, a) - betaln(total - a, total - a)
+        logs = (
+            scipy.special.betaln(total, total) - scipy.special.betaln(a, a) - scipy.special.betaln(total - a, total - a)
+        )
         return float(2.0 / total * np.exp(logs).sum())

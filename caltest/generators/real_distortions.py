@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from caltest._types import Array, FloatArray
 from caltest.generators.checks import number_within
@@ -131,7 +131,7 @@ class _Moved(Distortion):
             means, scale = predictions.moments()[0], _first_scale(predictions)
             return np.asarray(means + self.moved_residuals(predictions.sample(generator) - means, scale))
         z = self.moved(generator.standard_normal(len(predictions)))
-        return predictions.quantile(np.clip(ndtr(z), *INSIDE))
+        return predictions.quantile(np.clip(scipy.special.ndtr(z), *INSIDE))
 
 
 def _first_scale(predictions: Normal | MvNormal | Ensemble) -> FloatArray:

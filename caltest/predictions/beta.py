@@ -3,7 +3,7 @@
 from typing import Self
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+import scipy
 
 from caltest._loops.densities import BETA
 from caltest._types import Array, ArrayLike, FloatArray
@@ -79,17 +79,17 @@ class Beta(Univariate):
 
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
-        return np.asarray(betainc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
+        return np.asarray(scipy.special.betainc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
-        return np.asarray(betaincinv(self.a, self.b, level))
+        return np.asarray(scipy.special.betaincinv(self.a, self.b, level))
 
     @staticmethod
     def quantile_vectors(*parameters: FloatArray) -> FloatArray:
         """Quantiles at fixed levels."""
         levels, weights = quantile_levels()
         different, place = np.unique(np.stack(parameters, axis=-1), axis=0, return_inverse=True)
-        vectors = np.sqrt(weights) * betaincinv(different[:, :1], different[:, 1:], levels)
+        vectors = np.sqrt(weights) * scipy.special.betaincinv(different[:, :1], different[:, 1:], levels)
         return np.asarray(vectors[place.reshape(-1)])
 
     def _features(self) -> FloatArray:

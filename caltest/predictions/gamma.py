@@ -3,7 +3,7 @@
 from typing import Self
 
 import numpy as np
-from scipy.special import gammainc, gammainccinv, gammaincinv
+import scipy
 
 from caltest._loops.densities import GAMMA
 from caltest._types import Array, ArrayLike, FloatArray
@@ -73,7 +73,7 @@ class Gamma(Univariate):
         """Densities with parameters (n,), for quadrature."""
         shape, scale = parameters
         log_constant = 0.5 * np.log(shape / (2.0 * np.pi)) - stirling_rest(shape)
-        far = scale * gammainccinv(shape, 1e-16)
+        far = scale * scipy.special.gammainccinv(shape, 1e-16)
         return positive_laws(GAMMA, shape * scale, np.sqrt(shape) * scale, far, log_constant, shape, shape)
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
@@ -81,10 +81,10 @@ class Gamma(Univariate):
 
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
-        return np.asarray(gammainc(self.shape_parameter, np.maximum(targets, 0.0) / self.scale))
+        return np.asarray(scipy.special.gammainc(self.shape_parameter, np.maximum(targets, 0.0) / self.scale))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
-        return np.asarray(self.scale * gammaincinv(self.shape_parameter, level))
+        return np.asarray(self.scale * scipy.special.gammaincinv(self.shape_parameter, level))
 
     @staticmethod
     def quantile_vectors(*parameters: FloatArray) -> FloatArray:
@@ -92,7 +92,7 @@ class Gamma(Univariate):
         shape, scale = parameters
         levels, weights = quantile_levels()
         different, place = np.unique(shape, return_inverse=True)
-        quantiles = np.sqrt(weights) * gammaincinv(different[:, None], levels)
+        quantiles = np.sqrt(weights) * scipy.special.gammaincinv(different[:, None], levels)
         vectors = with_length(quantiles, np.sqrt(different * (different + 1.0)))
         return np.asarray(scale[:, None] * vectors[place])
 

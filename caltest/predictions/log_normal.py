@@ -3,7 +3,7 @@
 from typing import Self
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 from caltest._loops.densities import LOG_NORMAL
 from caltest._types import Array, ArrayLike, FloatArray
@@ -85,17 +85,17 @@ class LogNormal(Univariate):
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         with np.errstate(divide="ignore"):
-            return np.asarray(ndtr((np.log(np.maximum(targets, 0.0)) - self.log_mean) / self.log_scale))
+            return np.asarray(scipy.special.ndtr((np.log(np.maximum(targets, 0.0)) - self.log_mean) / self.log_scale))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
-        return np.asarray(np.exp(self.log_mean + self.log_scale * ndtri(level)))
+        return np.asarray(np.exp(self.log_mean + self.log_scale * scipy.special.ndtri(level)))
 
     @staticmethod
     def quantile_vectors(*parameters: FloatArray) -> FloatArray:
         """Quantiles at fixed levels, scaled to the root of the mean square."""
         mean, scale = parameters
         levels, weights = quantile_levels()
-        quantiles = np.exp(scale[:, None] * ndtri(levels))
+        quantiles = np.exp(scale[:, None] * scipy.special.ndtri(levels))
         return with_length(np.sqrt(weights) * quantiles, np.exp(mean + np.square(scale)))
 
     def _features(self) -> FloatArray:

@@ -6,7 +6,7 @@ from math import log, pi, sqrt
 from typing import Self
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 from caltest._loops import normals
 from caltest._loops.densities import NORMAL
@@ -71,10 +71,10 @@ class Normal(LocationScale):
         return rng.standard_normal(shape)
 
     def _noise_cdf(self, values: FloatArray) -> FloatArray:
-        return np.asarray(ndtr(values))
+        return np.asarray(scipy.special.ndtr(values))
 
     def _noise_quantile(self, level: FloatArray) -> FloatArray:
-        return np.asarray(ndtri(level))
+        return np.asarray(scipy.special.ndtri(level))
 
     def at_temperature(self, temperature: float) -> Self:
         """The same means and sqrt(T) times the scales (with respect to the Lebesgue measure)."""

@@ -3,7 +3,7 @@
 from typing import Self
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+import scipy
 
 from caltest._loops.densities import STUDENT_T
 from caltest._types import Array, ArrayLike, FloatArray
@@ -93,10 +93,10 @@ class StudentT(Univariate):
 
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
-        return np.asarray(stdtr(self.df, (targets - self.location) / self.scale))
+        return np.asarray(scipy.special.stdtr(self.df, (targets - self.location) / self.scale))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
-        return np.asarray(self.location + self.scale * stdtrit(self.df, level))
+        return np.asarray(self.location + self.scale * scipy.special.stdtrit(self.df, level))
 
     def standardised(self, targets: Array) -> tuple[Predictions, Array]:
         """The law of T, and ``(y - location) / scale``."""
@@ -119,7 +119,8 @@ class StudentT(Univariate):
         df, location, scale = parameters
         levels, weights = quantile_levels()
         different, place = np.unique(df, return_inverse=True)
-        vectors = with_length(np.sqrt(weights) * stdtrit(different[:, None], levels), _deviation(different))
+        quantiles = np.sqrt(weights) * scipy.special.stdtrit(different[:, None], levels)
+        vectors = with_length(quantiles, _deviation(different))
         return np.concatenate([location[:, None], scale[:, None] * vectors[place]], axis=1)
 
     def _features(self) -> FloatArray:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import gammaln, psi
+import scipy
 
 from caltest._arrays import read_only
 from caltest._loops.weighting import class_shares, shares_on_line
@@ -110,7 +110,7 @@ class DensityFits(Fits):
         self, points: FloatArray, which: Sequence[int], left_out: IntArray | None = None
     ) -> Iterator[BilinearForm]:
         """The values at pairs of points (m, d), of which each can leave out one of the centres."""
-        offsets = [gammaln(self.centres / self.bandwidths[index] + 1.0).sum(axis=1) for index in which]
+        offsets = [scipy.special.gammaln(self.centres / self.bandwidths[index] + 1.0).sum(axis=1) for index in which]
         skipped = np.full(len(points), -1) if left_out is None else left_out
         logs = np.log(np.maximum(on_the_simplex(points), SMALLEST))
         shares = np.empty((len(which), len(points), self.centres.shape[1]))
@@ -149,9 +149,9 @@ class LineFits(Fits):
         log_odds = np.log(np.maximum(p, SMALLEST)) - np.log(np.maximum(1.0 - p, SMALLEST))
         for index in which:
             a, b = (side / self.bandwidths[index] + 1.0 for side in (self.centres, 1.0 - self.centres))
-            peaks = np.searchsorted(psi(a) - psi(b), log_odds)
+            peaks = np.searchsorted(scipy.special.psi(a) - scipy.special.psi(b), log_odds)
             frequencies = np.empty(p.size)
-            slopes, offsets = log_odds / self.bandwidths[index], gammaln(a) + gammaln(b)
+            slopes, offsets = log_odds / self.bandwidths[index], scipy.special.gammaln(a) + scipy.special.gammaln(b)
             shares_on_line(slopes, self.centres, offsets, peaks, self.counts, self.ones, frequencies)
             yield BilinearForm(points - frequencies[:, None])
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from caltest._types import FloatArray
 
@@ -38,8 +38,8 @@ def fitted_size(points: Sequence[Point], power: float, centre: float, confidence
             continue
         (a, b), covariance = _fit(used)
         if b > 0.0:
-            a -= float(ndtri(power))
-            low, high = _fieller(a, b, covariance, float(ndtri(0.5 + confidence_level / 2.0)))
+            a -= float(scipy.special.ndtri(power))
+            low, high = _fieller(a, b, covariance, float(scipy.special.ndtri(0.5 + confidence_level / 2.0)))
             return Crossing(max(-a / b, 0.0) ** 2, max(low, 0.0) ** 2, high**2)
     return None
 

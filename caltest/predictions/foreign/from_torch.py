@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from caltest._arrays import to_array
 from caltest._types import Array
@@ -17,7 +17,7 @@ def _negative_binomial(distribution: Any) -> tuple[Array, ...]:
     size = _array(distribution.total_count)
     if "probs" in vars(distribution):
         return size, 1.0 - _array(distribution.probs)
-    return size, expit(-_array(distribution.logits))
+    return size, scipy.special.expit(-_array(distribution.logits))
 
 
 def _full_normal(distribution: Any) -> tuple[Array, ...]:

@@ -4,7 +4,7 @@ from math import inf, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from caltest._types import FloatArray
 
@@ -94,7 +94,7 @@ def _rows(*numbers: FloatArray | float) -> FloatArray:
 def stirling_rest(x: FloatArray) -> FloatArray:
     """``log Gamma(x) - ((x - 1/2) log(x) - x + log(2 pi) / 2)``, which is small, without cancellation for large x."""
     small, large = np.minimum(x, 20.0), np.maximum(x, 20.0)
-    direct = gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * np.log(2.0 * np.pi)
+    direct = scipy.special.gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * np.log(2.0 * np.pi)
     square = 1.0 / (large * large)
     series = (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / large
     return np.asarray(np.where(x < 20.0, direct, series))
