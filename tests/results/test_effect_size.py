@@ -193,3 +193,37 @@ def test_errors_without_a_largest_value():
     p = ct.Unnormalised(lambda centre, y: centre - y, rng.normal(size=30), points=np.linspace(-3.0, 3.0, 13))
     result = ct.MultiplierSKCETest(p.default_kernel())(p, rng.normal(1.0, 1.0, 30), rng=1)
     assert result.effect_size.value == pytest.approx(np.sqrt(max(0.0, result.estimate)))
+
+
+CLUSTERS = np.repeat(np.arange(20), 3)
+GIVEN = {
+    ct.AsymptoticCMETest: (ct.UCME(TV, S.p[:2], S.y[:2]),),
+    ct.BinnedEquivalenceTest: (0.1,),
+    ct.ClusterLikelihoodRatioTest: (CLUSTERS,),
+    ct.ClusterSKCETest: (TV, CLUSTERS),
+    ct.ConsistencyTest: (ct.ECE(),),
+    ct.EquivalenceTest: (TV, 0.1),
+    ct.MonteCarloTest: (ct.SKCE(TV),),
+    ct.ScoreCMETest: (ct.UCME(TV, S.p[:2], S.y[:2]),),
+    ct.ToleranceTest: (TV, 0.1),
+}
+BINARY = (ct.CoxTest, ct.ECCETest, ct.HosmerLemeshowTest, ct.LogScoreTest, ct.SpiegelhalterTest)
+
+
+def named_tests(base=ct.CalibrationTest):
+    for child in base.__subclasses__():
+        yield from named_tests(child)
+        if getattr(ct, child.__name__, None) is child:
+            yield child
+
+
+@pytest.mark.parametrize("kind", sorted(named_tests(), key=lambda kind: kind.__name__), ids=lambda kind: kind.__name__)
+def test_every_named_test_has_one(kind):
+    bare = (*BINARY, ct.LikelihoodRatioTest, ct.OmnibusTest, ct.PITTest, ct.QuantileCalibrationTest)
+    given = GIVEN.get(kind, () if kind in bare else (ct.SKCE(TV) if kind is ct.DistributionFreeSKCETest else TV,))
+    sample = ct.top_label(S.p, S.y) if kind in BINARY else (S.p, S.y)
+    if kind in (ct.PITTest, ct.QuantileCalibrationTest):
+        sample = S.normal, S.targets
+    size = kind(*given)(*sample, rng=1).effect_size
+    assert np.isfinite(size.value)
+    assert size.unit
