@@ -24,17 +24,12 @@ def read_sample(predictions: Path, outcomes: Path, normal: bool = False) -> Samp
     return as_sample(table[:, 0] if table.shape[1] == 1 else table, targets, names)
 
 
-def read_predictions(path: Path, normal: bool = False) -> Predictions:
-    """Predictions from a file, without outcomes."""
-    _, table = _read_numbers(path)
+def read_predictions(path: Path, normal: bool = False) -> tuple[Predictions, list[str] | None]:
+    """Predictions from a file, without outcomes, and the names of its columns, if it has some."""
+    names, table = _read_numbers(path)
     if normal:
-        return _normal(path, table)
-    return as_predictions(table[:, 0] if table.shape[1] == 1 else table)
-
-
-def read_names(path: Path) -> list[str] | None:
-    """Names of the columns of a file of predictions, if it has some."""
-    return _read_numbers(path)[0]
+        return _normal(path, table), names
+    return as_predictions(table[:, 0] if table.shape[1] == 1 else table), names
 
 
 def write_predictions(path: Path, predictions: Predictions, names: list[str] | None) -> None:

@@ -482,10 +482,13 @@ class TestRecalibrate:
             assert command(capsys, "recalibrate", *given, "--seed", "1")[0] == 0
             assert np.load(tmp_path / "q.npy").shape == (100, 1)
         np.savetxt(tmp_path / "p.csv", np.stack([np.zeros(100), np.ones(100)], axis=1), delimiter=",")
-        np.savetxt(tmp_path / "y.csv", rng.normal(0.0, 3.0, 100))
+        outcomes = rng.normal(0.0, 3.0, 100)
+        np.savetxt(tmp_path / "y.csv", outcomes)
         given = *self.files(tmp_path), "--normal", *arguments, "--seed", "1"
         assert command(capsys, "recalibrate", *given)[0] == 0
-        np.testing.assert_allclose(np.load(tmp_path / "q.npy"), [[0.0, 3.0]] * 100, atol=0.7)
+        # The scale of the largest likelihood.
+        scale = np.sqrt(np.mean(outcomes**2))
+        np.testing.assert_allclose(np.load(tmp_path / "q.npy"), [[0.0, scale]] * 100, rtol=1e-6)
         status, _, err = command(capsys, "recalibrate", *given, "--method", "isotonic")
         assert status == 2
         assert "got isotonic for predictions of numbers, wanted temperature" in err

@@ -6,7 +6,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import caltest as ct
-from caltest.decompositions.confidence import mean_interval
+from caltest.decompositions.confidence_errors import mean_interval
 
 RNG = np.random.default_rng(3)
 P = RNG.dirichlet(np.full(3, 0.7), 120)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from caltest import recalibration as maps
-from caltest._tables import read_names, read_predictions, read_sample, write_predictions
+from caltest._tables import read_predictions, read_sample, write_predictions
 from caltest.cli.options import FORMATS, add_normal, add_seed, command, outcomes_help, predictions_help, show
 from caltest.predictions import Bernoulli, FinitePredictions, Predictions
 from caltest.recalibration import Calibrator
@@ -72,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
     if others is not None or options.save is not None:
         fitted = method.fit(sample.predictions, targets)
         if others is not None:
-            write_predictions(options.output, fitted(others), read_names(options.apply))
+            new, names = others
+            write_predictions(options.output, fitted(new), names)
         if options.save is not None:
             fitted.save(options.save)
     show(options.format, lambda: str(report), report.to_dict(), report.table())

@@ -1,7 +1,7 @@
 """Decompositions of scores, and what confidence misses."""
 
-from caltest.decompositions.confidence import ConfidenceErrors, confidence_errors
-from caltest.decompositions.score import ScoreDecomposition, score_decomposition
+from caltest.decompositions.confidence_errors import ConfidenceErrors, confidence_errors
+from caltest.decompositions.score_decomposition import ScoreDecomposition, score_decomposition
 from caltest.decompositions.scores import brier_scores, log_scores
 
 __all__ = [

@@ -9,12 +9,13 @@ from caltest._groups import labels_of
 from caltest._numerics import seed_of
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import same_length
-from caltest.estimators.base import Estimator, RedrawnEstimator, kernel_notes
+from caltest.estimators.base import Estimator, RedrawnEstimator, kernel_notes, share_of_bound
 from caltest.estimators.cross import cross_terms
 from caltest.hstatistics.clusters import Clusters, between_pair_sums
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions, Sample
+from caltest.results.effect_size import EffectSize
 
 ASSUMPTIONS = (
     "outcomes independent between clusters given the predictions, of any dependence within; not used to fit the model"
@@ -96,6 +97,10 @@ class ClusterSKCE(RedrawnEstimator):
     def notes(self, n: int) -> tuple[str, ...]:
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The KCE as a share of its largest value."""
+        return share_of_bound(estimate, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
@@ -189,6 +194,10 @@ class ClusterCrossSKCE(Estimator):
     def notes(self, n: int) -> tuple[str, ...]:
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The KCE as a share of its largest value."""
+        return share_of_bound(estimate, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -8,7 +8,7 @@ import numpy as np
 from caltest._groups import as_groups
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_semidefinite, same_length
-from caltest.estimators.base import Estimator, RedrawnEstimator, kernel_notes
+from caltest.estimators.base import Estimator, RedrawnEstimator, kernel_notes, share_of_bound
 from caltest.estimators.joint import JointEstimator, standardised
 from caltest.estimators.weighted import given
 from caltest.hstatistics.labels import root_of
@@ -16,6 +16,7 @@ from caltest.hstatistics.redraws import factored_pair_sums
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions, Sample
+from caltest.results.effect_size import EffectSize
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +98,11 @@ class GroupSKCE(RedrawnEstimator):
     def notes(self, n: int) -> tuple[str, ...]:
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The KCE as a share of its largest value."""
+        largest = float(np.square(self._factors).sum(axis=1).max())
+        return share_of_bound(estimate / largest, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -8,11 +8,12 @@ import numpy as np
 
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least, observation_weights, same_length
-from caltest.estimators.base import RedrawnEstimator, kernel_notes
+from caltest.estimators.base import RedrawnEstimator, kernel_notes, share_of_bound
 from caltest.hstatistics.redraws import factored_pair_sums
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions
+from caltest.results.effect_size import EffectSize
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,10 @@ class WeightedSKCE(RedrawnEstimator):
     def notes(self, n: int) -> tuple[str, ...]:
         """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, self.n_used(n))
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The KCE as a share of its largest value."""
+        return share_of_bound(estimate, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -227,3 +227,17 @@ def test_every_named_test_has_one(kind):
     size = kind(*given)(*sample, rng=1).effect_size
     assert np.isfinite(size.value)
     assert size.unit
+
+
+def test_weights_groups_and_clusters_are_shares_too():
+    groups = np.arange(60) % 3
+    wanted = np.sqrt(max(0.0, ct.SKCE(TV)(S.p, S.y)) / 2.0)
+    assert found(ct.WeightedSKCE(TV, np.full(60, 2.0))).effect_size.value == pytest.approx(wanted)
+    clustered = ct.ClusterSKCETest(TV, CLUSTERS)(S.p, S.y, rng=1)
+    assert clustered.effect_size.value == pytest.approx(np.sqrt(max(0.0, clustered.estimate) / 2.0))
+    for gram, largest in ((None, 1.0), (4.0 * np.eye(3), 4.0)):
+        grouped = ct.GroupSKCE(TV, groups, gram)
+        value = found(grouped).effect_size.value
+        assert value == pytest.approx(np.sqrt(max(0.0, grouped(S.p, S.y)) / (2.0 * largest)))
+    crossed = ct.ClusterCrossSKCE(TV, CLUSTERS)
+    assert ct.CalibrationTest(crossed, ct.CrossNormalNull())(S.p, S.y).effect_size.unit.startswith("KCE")

@@ -164,11 +164,10 @@ def mean_interval(some: FloatArray, among: FloatArray, level: float) -> Confiden
 
 def wilson(share: float, n: int, level: float) -> tuple[float, float]:
     """The interval of Wilson 1927 for a frequency."""
-    from scipy.special import ndtri
+    from statsmodels.stats.proportion import proportion_confint
 
-    z2 = float(ndtri((1.0 + level) / 2.0)) ** 2
-    middle, radius = share + z2 / (2 * n), sqrt(z2 * (share * (1.0 - share) / n + z2 / (4 * n * n)))
-    return max(0.0, (middle - radius) / (1.0 + z2 / n)), min(1.0, (middle + radius) / (1.0 + z2 / n))
+    low, high = proportion_confint(share * n, n, alpha=1.0 - level, method="wilson")
+    return max(0.0, float(low)), min(1.0, float(high))
 
 
 def _mean(some: FloatArray) -> float | None:
