@@ -135,7 +135,7 @@ def _draw_curve(ax: "Axes", x: FloatArray, y: FloatArray, outside: Array) -> Non
         # Single predictions outside have no line of their own.
         ax.plot(x, np.where(outside, y, np.nan), color=OUTSIDE, linewidth=2.5, label="outside", zorder=4)
         ax.scatter(x[outside], y[outside], 8, c=OUTSIDE, linewidths=0, zorder=4)
-    ax.legend(fontsize="small", frameon=False)
+    ax.legend(fontsize="small", framealpha=0.85, edgecolor="none")
 
 
 def _write_parts(ax: "Axes", predictions: Bernoulli, outcomes: Array) -> None:

@@ -176,4 +176,4 @@ def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str) -> None:
     # The ends of the bars are in front: the largest points belong to the shortest bars and would hide them.
     for ends in (bins.low, bins.high):
         ax.scatter(bins.predictions, ends, 40, c=DARK, marker="_", linewidths=1, clip_on=False, zorder=4)
-    ax.legend(fontsize="small", frameon=False)
+    ax.legend(fontsize="small", framealpha=0.85, edgecolor="none")
