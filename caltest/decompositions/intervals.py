@@ -25,11 +25,19 @@ def intervals_of(
     estimates = parts.of_labels(labels[None])[:, 0]
     counts = parts.expected_counts(np.eye(parts.n_classes)[labels])
     fitted = parts.smoothed(counts)[parts.numbers]
-    lines = (score_line(parts, fitted), miscalibration_line(parts, fitted), discrimination_line(parts, fitted))
+    lines: list[list[Polyline]] = [
+        [score_line(parts, fitted)],
+        [miscalibration_line(parts, fitted)],
+        [discrimination_line(parts, fitted)],
+    ]
+    if not parts.is_isotonic:
+        # Bins of one observation have frequencies that say little; the predictions are the other guess of the law.
+        lines[2].append(discrimination_line(parts, parts.probabilities))
     found: dict[str, Ends] = {}
-    for index, line in enumerate(lines):
+    for index, some in enumerate(lines):
         value, draws = _functions(parts, index, n_resamples, seed)
-        found[PARTS[index]] = inverted(line, value, draws, float(estimates[index]), level)
+        ends = [inverted(line, value, draws, float(estimates[index]), level) for line in some]
+        found[PARTS[index]] = Ends(min(one.low for one in ends), max(one.high for one in ends))
     found["uncertainty"] = _uncertainty(parts, counts.sum(axis=0) / len(labels), level, n_resamples, seed)
     return {
         part: ConfidenceInterval(*found[part], level, METHOD, float(estimate))

@@ -50,3 +50,18 @@ def test_truth_is_that_of_the_model(replications):
     products = kernel * (residuals @ residuals.T)
     mean = (products.sum() - np.trace(products)) / (3000 * 2999)
     assert mean == pytest.approx(TRUTH["M3"], rel=0.1)
+
+
+def test_discrimination_in_bins_of_one_observation(replications):
+    """4**10 cells for 100 predictions of ten classes: frequencies say little, and the predictions are right."""
+    n_simulations, binning, covered = replications(60, 1000), ct.UniformBinning(4), 0
+    for number in range(n_simulations):
+        rng = np.random.default_rng([2031, number])
+        p = rng.dirichlet(np.full(10, 0.5), 100)
+        y = ct.Categorical(p).sample(rng)
+        found = ct.score_decomposition(p, y, binning=binning, confidence_level=0.95, n_resamples=99, rng=number)
+        cells = np.unique(binning.assign(p), return_inverse=True)[1]
+        means = np.stack([np.bincount(cells, column) for column in p.T], axis=1) / np.bincount(cells)[:, None]
+        truth = np.mean(np.square(means[cells]).sum(axis=1)) - np.square(p.mean(axis=0)).sum()
+        covered += found.intervals["discrimination"].low <= truth <= found.intervals["discrimination"].high
+    assert covered >= band(n_simulations, 0.93)[0]
