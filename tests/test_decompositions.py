@@ -256,3 +256,24 @@ def test_errors():
         ct.score_decomposition(P, Y, confidence_level=95)
     with pytest.raises(ValueError, match="n_resamples: got 0"):
         ct.score_decomposition(P, Y, n_resamples=0)
+
+
+def test_bins_of_one_observation_count_the_predictions_as_a_law():
+    """The interval for discrimination spans those of the lines through the frequencies and through the predictions."""
+    rng = np.random.default_rng(4)
+    predictions = ct.Categorical(rng.dirichlet(np.full(10, 0.5), 300))
+    labels, seed = predictions.sample(rng), 3
+    binning = ct.UniformBinning(4)
+    found = ct.score_decomposition(
+        predictions, labels, binning=binning, confidence_level=0.95, n_resamples=99, rng=seed
+    ).intervals["discrimination"]
+    parts = Parts.of(predictions, "brier", binning)
+    fitted = parts.smoothed(parts.expected_counts(np.eye(10)[labels]))[parts.numbers]
+    functions = intervals_module._functions(parts, 2, 99, seed)
+    estimate = float(parts.of_labels(labels[None])[2, 0])
+    one, other = (
+        inverted(intervals_module.discrimination_line(parts, law), *functions, estimate, 0.95)
+        for law in (fitted, predictions.probabilities)
+    )
+    assert one.high < other.high
+    assert (found.low, found.high) == (min(one.low, other.low), max(one.high, other.high))

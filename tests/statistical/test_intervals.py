@@ -53,11 +53,11 @@ def test_truth_is_that_of_the_model(replications):
 
 
 def test_discrimination_in_bins_of_one_observation(replications):
-    """4**10 cells for 100 predictions of ten classes: frequencies say little, and the predictions are right."""
+    """4**10 cells for 400 predictions of ten classes: frequencies say little, and the predictions are right."""
     n_simulations, binning, covered = replications(60, 1000), ct.UniformBinning(4), 0
     for number in range(n_simulations):
         rng = np.random.default_rng([2031, number])
-        p = rng.dirichlet(np.full(10, 0.5), 100)
+        p = rng.dirichlet(np.full(10, 0.5), 400)
         y = ct.Categorical(p).sample(rng)
         found = ct.score_decomposition(p, y, binning=binning, confidence_level=0.95, n_resamples=99, rng=number)
         cells = np.unique(binning.assign(p), return_inverse=True)[1]
