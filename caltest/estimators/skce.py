@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from math import exp, sqrt
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -64,7 +64,7 @@ class SKCE(Estimator):
         """Raise unless there are two observations, one if biased."""
         at_least(len(predictions), 2 if self.unbiased else 1, self._name())
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
         return replace(self, kernel=self.kernel.resolve(predictions))
 
@@ -164,7 +164,7 @@ class BlockSKCE(SummableEstimator):
         """Raise unless there is one whole block."""
         at_least(len(predictions), self.block_size, f"one block of size {self.block_size}")
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
         return replace(self, kernel=self.kernel.resolve(predictions))
 
