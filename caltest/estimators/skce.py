@@ -1,7 +1,7 @@
 """Squared kernel calibration error: the mean of h over pairs of observations, over all of them or over blocks."""
 
 from dataclasses import dataclass, replace
-from math import exp, sqrt
+from math import exp, inf, sqrt
 from typing import Any, Self
 
 import numpy as np
@@ -158,7 +158,9 @@ class BlockSKCE(SummableEstimator):
     def __post_init__(self) -> None:
         check_pair_kernel(self.kernel)
         object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
-        object.__setattr__(self, "block_size", whole_number("block_size", self.block_size, 2 if self.unbiased else 1))
+        object.__setattr__(
+            self, "block_size", whole_number("block_size", self.block_size, 2 if self.unbiased else 1, inf)
+        )
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there is one whole block."""
