@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from caltest._types import BoolArray, FloatArray
+from caltest._types import Array, BoolArray, FloatArray
 
 TIE_TOLERANCE = 1e-10
 """Relative difference below which two values of a statistic count as equal.
@@ -78,6 +79,27 @@ def seed_of(rng: Any) -> int:
     if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
         return int(rng)
     raise ValueError(f"rng: got {rng!r}, wanted None, a non-negative integer, a SeedSequence or a numpy Generator")
+
+
+APART = 2**32 - 1
+"""Spawn key that no counting of the children of a seed reaches."""
+
+
+def generator_apart(rng: Any) -> np.random.Generator:
+    """Random numbers that are neither those of ``default_rng(rng)``, which may have made the data, nor of its children.
+
+    The children make the redraws of a call, these what else is drawn in it.
+    """
+    return np.random.default_rng(np.random.SeedSequence(seed_of(rng), spawn_key=(APART,)))
+
+
+def seed_from(seed: object, *arrays: Array) -> int:
+    """A seed of 128 bits that follows from others and the numbers in some arrays."""
+    digest = blake2b(str(seed).encode(), digest_size=16)
+    for array in arrays:
+        digest.update(f" {array.shape} ".encode())
+        digest.update(np.asarray(array, dtype=np.float64).tobytes())
+    return int.from_bytes(digest.digest(), "little")
 
 
 def ranges(n: int, size: int) -> Iterator[slice]:

@@ -1,9 +1,10 @@
 """Progress bars for long computations, shown only where the caller asked for them."""
 
+import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -28,5 +29,32 @@ def tracked(items: Iterable[T], total: int, what: str) -> Iterable[T]:
         return items
     from tqdm import tqdm
 
-    bar: Iterable[T] = tqdm(items, total=total, desc=what, delay=1.0, leave=False, bar_format=FORMAT)
+    shown = _Screen(sys.stderr)
+    bar: Iterable[T] = tqdm(items, total=total, desc=what, delay=1.0, leave=False, bar_format=FORMAT, file=shown)
     return bar
+
+
+class _Screen:
+    """Standard error for as long as it takes a bar: no computation fails because it is closed, full or not there."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with suppress(Exception):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with suppress(Exception):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def in_terminal() -> bool:
+    """Whether standard error is a terminal."""
+    try:
+        return bool(sys.stderr.isatty())
+    except (AttributeError, OSError, ValueError):
+        return False

@@ -4,6 +4,7 @@ import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -199,7 +200,7 @@ class MedianVarianceBinning(Binning):
     max_bins: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "min_size", whole_number("min_size", self.min_size, 1))
+        object.__setattr__(self, "min_size", whole_number("min_size", self.min_size, 1, inf))
         if self.max_bins is not None:
             object.__setattr__(self, "max_bins", whole_number("max_bins", self.max_bins, 1))
 

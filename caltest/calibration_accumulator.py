@@ -1,13 +1,17 @@
 """Calibration tests of data that come in chunks: from disk, or from several machines."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caltest._numerics import seed_of
+from caltest._numerics import seed_from, seed_of
+from caltest._types import Array
+from caltest._validation import whole_number
 from caltest.estimators import Accumulator
+from caltest.estimators.accumulator import Seen
 from caltest.nulls import SummableNull
-from caltest.predictions import Sample
+from caltest.predictions import FinitePredictions, Sample
 from caltest.results.result import CalibrationTestResult
 
 if TYPE_CHECKING:
@@ -18,8 +22,9 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
     """A test of data that come in chunks. Made by ``test.accumulator()``.
 
     The result of ``AsymptoticBlockSKCETest`` is that of all data at once. With ``MonteCarloTest(LowRankSKCE(...))``
-    every chunk redraws its targets with the next random numbers, so the p-value is exact and depends on the seed and
-    the chunks; accumulators that are merged need different seeds.
+    every chunk redraws its targets with random numbers of its own, which follow from the seed, the chunk and those
+    before it. So the p-value is exact, the same for the same seed and chunks, and accumulators of one seed that see
+    different data can be merged.
 
     Parameters
     ----------
@@ -27,6 +32,8 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
         Pair of a ``BlockSKCE`` and a ``NormalNull``, or of a ``LowRankSKCE`` and a ``ConditionalMonteCarlo``.
     rng
         Seed or ``numpy.random.Generator`` of the redraws.
+    part
+        Number of the part of the data, for accumulators of one seed whose first chunks are equal.
 
     Raises
     ------
@@ -48,7 +55,7 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
     <AsymptoticBlockSKCETest: p = 9.56e-17 (asymptotic), n = 899>
     """
 
-    def __init__(self, test: "CalibrationTest", *, rng: Any = None) -> None:
+    def __init__(self, test: "CalibrationTest", *, rng: Any = None, part: int = 0) -> None:
         if not isinstance(test.null, SummableNull):
             raise TypeError(
                 f"null: got {type(test.null).__name__}, which needs all observations at once; wanted NormalNull with "
@@ -58,19 +65,45 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
         test.null.check_summable(test.estimator)
         self.test = test
         self.null = test.null
-        self.seed = seed_of(rng)
-        self._rng = np.random.default_rng(self.seed)
+        seed = seed_of(rng)
+        self._start = seed_from(seed, np.array([whole_number("part", part, 0)]))
+        self._state = replace(self._state, seeds=frozenset([seed]))
 
     def result(self) -> CalibrationTestResult:
         """The result for all observations so far."""
-        seen = self._seen()
+        seen, state = self._seen(), self._state
         self.null.check_size(self.estimator, self.n)
-        outcome = self.null.outcome_of(self.estimator, self._sums)
+        outcome = self.null.outcome_of(self.estimator, state.sums)
         effect_size = self.estimator.effect_size(outcome.estimate, seen, outcome.null_mean)
-        return self.test.result_of(self.estimator, seen, self.n, outcome, effect_size, self.seed, self.notes())
+        seed, *others = sorted(state.seeds)
+        result = self.test.result_of(self.estimator, seen, self.n, outcome, effect_size, seed, self.notes())
+        if not others or result.seed is None:
+            return result
+        note = f"the random numbers are those of merged accumulators, rng={', '.join(map(str, sorted(state.seeds)))}"
+        return replace(result, seed=None, notes=(*result.notes, note))
 
-    def _partial(self, sample: Sample) -> Any:
-        return self.null.sums(self.estimator, sample, self._rng)
+    def _partial(self, state: Seen, sample: Sample) -> Seen:
+        stream = seed_from(self._start if state.stream is None else state.stream, *_content(sample))
+        sums = self.null.sums(self.estimator, sample, np.random.default_rng(stream))
+        streams = frozenset([stream]) if state.stream is None else state.streams
+        return replace(state.plus(sums), stream=stream, streams=streams)
+
+    def _joined(self, state: Seen, more: Seen) -> Seen:
+        if state.streams & more.streams and self.null.uses_random_numbers:
+            raise ValueError(
+                "other: got an accumulator with the same rng and the same first chunk, and so the same random numbers, "
+                "wanted other ones: test.accumulator(rng=rng, part=1), part=2, ..."
+            )
+        stream = seed_from((self._start, state.stream, more.stream))
+        return replace(state, seeds=state.seeds | more.seeds, streams=state.streams | more.streams, stream=stream)
 
     def _settings(self) -> object:
         return self.test
+
+
+def _content(sample: Sample) -> tuple[Array, ...]:
+    """Arrays that differ for chunks that differ, whatever the family."""
+    law, targets = sample.predictions.law, np.asarray(sample.targets)
+    if isinstance(law, FinitePredictions):
+        return targets, law.probabilities
+    return targets, *law.moments()

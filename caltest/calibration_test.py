@@ -104,32 +104,33 @@ class CalibrationTest:
         self.estimator.check(sample.predictions)
         self.null.check_size(self.estimator, len(sample))
         with progress_bars(switch("progress", progress)):
-            estimator = self.estimator.resolve(sample.predictions)
             seed = seed_of(rng)
+            estimator = self.estimator.resolve(sample.predictions, seed)
             outcome = self.null.outcome(estimator, sample, np.random.default_rng(seed))
         notes = (*sample.predictions.notes, *sample.notes, *self.estimator.notes(len(sample)))
         effect_size = estimator.effect_size_of(outcome.estimate, sample, outcome.null_mean)
         return self.result_of(estimator, sample.predictions, len(sample), outcome, effect_size, seed, notes)
 
-    def accumulator(self, *, rng: Any = None) -> "CalibrationTestAccumulator":
+    def accumulator(self, *, rng: Any = None, part: int = 0) -> "CalibrationTestAccumulator":
         """The test for data that come in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``.
 
-        For blocks with the normal limit, and for Monte Carlo with ``LowRankSKCE``; ``TypeError`` for others.
+        For blocks with the normal limit, and for Monte Carlo with ``LowRankSKCE``; ``TypeError`` for others. See
+        ``CalibrationTestAccumulator``.
         """
-        return CalibrationTestAccumulator(self, rng=rng)
+        return CalibrationTestAccumulator(self, rng=rng, part=part)
 
     def _on_chunks(self, predictions: Any, targets: Any, rng: Any) -> CalibrationTestResult:
         seed = seed_of(rng)
-        resolved = CalibrationTest(self.estimator.resolve(some_predictions(predictions)), self.null)
+        resolved = CalibrationTest(self.estimator.resolve(some_predictions(predictions), seed), self.null)
         granularity = resolved.accumulator().estimator.granularity
 
         def accumulators(n_chunks: int) -> list[CalibrationTestAccumulator]:
-            return [resolved.accumulator(rng=child) for child in np.random.SeedSequence(seed).spawn(n_chunks)]
+            return [resolved.accumulator(rng=seed, part=part) for part in range(n_chunks)]
 
         total = accumulate(accumulators, predictions, targets, granularity)
         result: CalibrationTestResult = total.result()
         notes = (*result.notes, *self.estimator.notes(result.n))
-        return replace(result, test=type(self).__name__, seed=None if result.seed is None else seed, notes=notes)
+        return replace(result, test=type(self).__name__, notes=notes)
 
     def result_of(
         self,
@@ -166,7 +167,7 @@ class CalibrationTest:
             df=outcome.df,
             null_distribution=draws,
             n_resamples=None if draws is None else draws.size,
-            seed=seed if self.null.uses_random_numbers else None,
+            seed=seed if self.null.uses_random_numbers or estimator.uses_random_numbers(predictions) else None,
             notes=(*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes),
             components=outcome.components,
             finding=outcome.finding,

@@ -103,8 +103,8 @@ class GroupCalibrationTest:
             estimator, notes = self._estimator(sample)
             maximum = GroupMaximum(estimator, as_groups(groups))
             maximum.check(sample.predictions)
-            maximum = maximum.resolve(sample.predictions)
             seed = seed_of(rng)
+            maximum = maximum.resolve(sample.predictions, seed)
             values = self.null.values(maximum, sample, np.random.default_rng(seed))
         rows = _rows(maximum, sample, values)
         return GroupCalibrationTestResult(

@@ -115,7 +115,8 @@ def noise_floor(
     null, checked, shown = ConditionalMonteCarlo(n_resamples), as_predictions(predictions), switch("progress", progress)
     estimator.check(checked)
     with progress_bars(shown):
-        resolved, seed = estimator.resolve(checked), seed_of(rng)
+        seed = seed_of(rng)
+        resolved = estimator.resolve(checked, seed)
         draws = null.redraws(resolved, checked, np.random.default_rng(seed))
     check_finite(*draws)
     draws.flags.writeable = False

@@ -206,7 +206,7 @@ def estimators(sample, kernel):
         ct.ClusterCrossSKCE(kernel, np.arange(N) // 3),
     ]
     if isinstance(kernel, ct.ProductKernel):
-        made.append(ct.LowRankSKCE(kernel, rank=5, rng=1).resolve(sample.predictions))
+        made.append(ct.LowRankSKCE(kernel, rank=5).resolve(sample.predictions))
         made += [ct.MaxSKCE(kernel).resolve(sample.predictions), ct.Omnibus(kernel).resolve(sample.predictions)]
     if has_scores(sample.predictions):
         made += [ct.ResidualMean(), ct.ResidualSpread()]

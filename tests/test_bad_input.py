@@ -736,3 +736,34 @@ def test_extreme_units(scale, bandwidth, factor):
     kernel = ct.ProductKernel(W2, ct.GaussianKernel(bandwidth=bandwidth))
     result = run(ct.Normal(NORMAL.mean, scale), factor * TARGETS, kernel=kernel)
     assert np.isfinite(result.estimate)
+
+
+TOO_MANY = 10**9
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ct.calibration_test([0.2, 0.4], [0, 1], n_resamples=TOO_MANY),
+        lambda: ct.AsymptoticSKCETest(ct.ProductKernel(ct.GaussianKernel(), ct.DeltaKernel()), TOO_MANY),
+        lambda: ct.LikelihoodRatioTest(TOO_MANY),
+        lambda: ct.noise_floor(ct.ECE(), [0.2, 0.4], n_resamples=TOO_MANY),
+        lambda: ct.ece_interval(ct.ECE(), [0.2, 0.4], [0, 1], n_resamples=TOO_MANY),
+        lambda: ct.score_decomposition([0.2, 0.4], [0, 1], confidence_level=0.9, n_resamples=TOO_MANY),
+        lambda: ct.power(ct.calibration_test, ct.generators.class_model("M1"), n=9, n_simulations=TOO_MANY),
+        lambda: ct.sample_size(ct.calibration_test, ct.generators.class_model("W2"), n_simulations=TOO_MANY),
+        lambda: ct.UniformBinning(TOO_MANY),
+        lambda: ct.HosmerLemeshow(TOO_MANY),
+        lambda: ct.TCal(TOO_MANY),
+        lambda: ct.recalibration.HistogramBinning(TOO_MANY),
+        lambda: ct.Normal([0.0, 1.0], 1.0).to_ensemble(TOO_MANY),
+    ],
+)
+def test_numbers_that_would_never_end_are_refused(call):
+    with pytest.raises(ValueError, match=r"got 1000000000, wanted at most 10000000"):
+        call()
+
+
+def test_members_that_memory_cannot_hold_are_refused():
+    with pytest.raises(MemoryError, match=r"members would take .* GB of .*; take fewer"):
+        ct.Normal(np.zeros(10**6), 1.0).to_ensemble(10**7)

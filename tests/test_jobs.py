@@ -18,7 +18,7 @@ TESTS = {
     "Monte Carlo, ECE": (lambda n: ct.MonteCarloTest(ct.ECE(ct.UniformBinning(4)), n), P, Y),
     "Monte Carlo, binary": (lambda n: ct.MonteCarloTest(ct.SKCE(TV), n), P[:, 0], Y == 0),
     "Monte Carlo, normal": (lambda n: ct.MonteCarloTest(ct.SKCE(W2), n), NORMAL, TARGETS),
-    "Monte Carlo, low rank": (lambda n: ct.MonteCarloTest(ct.LowRankSKCE(TV, 9, rng=1), n), P, Y),
+    "Monte Carlo, low rank": (lambda n: ct.MonteCarloTest(ct.LowRankSKCE(TV, 9), n), P, Y),
     "bootstrap": (lambda n: ct.AsymptoticSKCETest(TV, n), P, Y),
     "multiplier": (lambda n: ct.MultiplierSKCETest(TV, n), P, Y),
     "mean embedding": (lambda n: ct.ScoreCMETest(ct.UCME(TV, P[:3], Y[:3]), n), P, Y),

@@ -19,8 +19,8 @@ COMPUTATIONS = {
     "Monte Carlo, binary": "ct.MonteCarloTest(ct.SKCE(TV), 99)(p[:, 0], y == 0, rng=1)",  # 13
     "small blocks": "ct.BlockSKCE(TV, 50)(p, y)",  # 0.3
     "large blocks": "ct.BlockSKCE(TV, len(y) // 4)(p, y)",  # 3
-    "low rank": "ct.LowRankSKCE(TV, rng=1)(p, y)",  # 14
-    "Monte Carlo, low rank": "ct.MonteCarloTest(ct.LowRankSKCE(TV, rng=1), 99)(p, y, rng=1)",  # 18
+    "low rank": "ct.LowRankSKCE(TV)(p, y)",  # 14
+    "Monte Carlo, low rank": "ct.MonteCarloTest(ct.LowRankSKCE(TV), 99)(p, y, rng=1)",  # 18
     "mean embedding": "ct.AsymptoticCMETest(ct.UCME(TV, p[:10], y[:10]))(p, y)",  # 8
     "multiplier bootstrap": "ct.MultiplierSKCETest(TV, 99)(p, y, rng=1)",  # 44, of which 16 are multipliers
     "gamma law": "ct.GammaSKCETest(TV)(p, y)",  # 6

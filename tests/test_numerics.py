@@ -25,7 +25,7 @@ def test_what_does_not_fit_into_memory_is_an_error_that_says_how_large_it_is(tes
 
 
 def test_sums_of_features_that_do_not_fit_into_memory(monkeypatch):
-    accumulator = ct.MonteCarloTest(ct.LowRankSKCE(TV, 9, rng=1).resolve(ct.Categorical(P))).accumulator(rng=1)
+    accumulator = ct.MonteCarloTest(ct.LowRankSKCE(TV, 9).resolve(ct.Categorical(P))).accumulator(rng=1)
     monkeypatch.setattr("caltest._numerics._memory", lambda: 10_000.0)
     with pytest.raises(MemoryError, match=r"sums of features for all redraws .* lower rank or fewer redraws"):
         accumulator.update(P, Y)

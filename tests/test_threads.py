@@ -31,8 +31,8 @@ COMPUTATIONS = {
     "Monte Carlo, blocks": lambda: monte_carlo(ct.BlockSKCE(TV, 200), P, Y, 9),
     "small blocks": lambda: ct.AsymptoticBlockSKCETest(TV, 3)(P, Y).statistic,
     "large blocks": lambda: ct.AsymptoticBlockSKCETest(TV, 200)(P, Y).statistic,
-    "low rank": lambda: ct.LowRankSKCE(TV, rank=20, rng=1)(P, Y),
-    "Monte Carlo, low rank": lambda: monte_carlo(ct.LowRankSKCE(TV, rank=20, rng=1), P, Y, 99),
+    "low rank": lambda: ct.LowRankSKCE(TV, rank=20)(P, Y),
+    "Monte Carlo, low rank": lambda: monte_carlo(ct.LowRankSKCE(TV, rank=20), P, Y, 99),
     "median": lambda: ct.median_bandwidth(P, ct.TotalVariation()),
 }
 

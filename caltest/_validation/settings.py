@@ -20,7 +20,11 @@ def positive_number(name: str, value: Any, also: str = "") -> float:
     return number
 
 
-def whole_number(name: str, value: Any, minimum: int) -> int:
+MOST = 10_000_000
+"""Resamples, simulations, bins and the like; more would take hours and many GB without a sign of it."""
+
+
+def whole_number(name: str, value: Any, minimum: int, maximum: float = MOST) -> int:
     """An integer of at least ``minimum``."""
     try:
         number = operator.index(value)
@@ -28,6 +32,8 @@ def whole_number(name: str, value: Any, minimum: int) -> int:
         raise ValueError(f"{name}: got {value!r}, wanted a whole number of at least {minimum}") from None
     if isinstance(value, bool) or number < minimum:
         raise ValueError(f"{name}: got {value!r}, wanted a whole number of at least {minimum}")
+    if number > maximum:
+        raise ValueError(f"{name}: got {value!r}, wanted at most {maximum}")
     return number
 
 

@@ -1,10 +1,10 @@
 """``caltest compare PREDICTIONS PREDICTIONS ... OUTCOMES``."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
+from caltest._progress import in_terminal
 from caltest._tables import read_sample
 from caltest.cli.options import add_fail, add_shared, command, outcomes_help, predictions_help, show, whole
 from caltest.comparisons.models import compare_samples
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     samples = {name: read_sample(path, options.outcomes, normal=options.normal) for name, path in paths}
     if options.pairs:
         return run_pairs(options, samples)
-    comparison = compare_samples(samples, options.draws, options.seed, sys.stderr.isatty())
+    comparison = compare_samples(samples, options.draws, options.seed, in_terminal())
     show(options.format, lambda: str(comparison), comparison.to_dict(), comparison.table())
     rejected = any(row.pvalue_holm <= options.alpha for row in comparison.rows)
     return int(options.fail_on_reject and rejected)

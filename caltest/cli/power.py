@@ -1,7 +1,6 @@
 """``caltest power PREDICTIONS --deviation NAME --strength S``."""
 
 import argparse
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from caltest import generators
+from caltest._progress import in_terminal
 from caltest._tables import read_predictions
 from caltest.calibration_test import CalibrationTest
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         n_simulations=options.simulations,
         alpha=options.alpha,
         rng=options.seed,
-        progress=sys.stderr.isatty(),
+        progress=in_terminal(),
     )
     show(options.format, lambda: str(result), result.to_dict(), table(result))
     return 0

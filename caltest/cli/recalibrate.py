@@ -1,11 +1,11 @@
 """``caltest recalibrate PREDICTIONS OUTCOMES``."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from caltest import recalibration as maps
+from caltest._progress import in_terminal
 from caltest._tables import read_predictions, read_sample, write_predictions
 from caltest.cli.options import FORMATS, add_normal, add_seed, command, outcomes_help, predictions_help, show
 from caltest.predictions import Bernoulli, FinitePredictions, Predictions
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     sample = read_sample(options.predictions, options.outcomes, normal=options.normal)
     method, targets = method_for(options.method, sample.predictions), targets_as_given(sample)
     others = None if options.apply is None else read_predictions(options.apply, options.normal)
-    report = maps.report(method, sample.predictions, targets, rng=options.seed, progress=sys.stderr.isatty())
+    report = maps.report(method, sample.predictions, targets, rng=options.seed, progress=in_terminal())
     if others is not None or options.save is not None:
         fitted = method.fit(sample.predictions, targets)
         if others is not None:

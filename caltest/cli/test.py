@@ -1,11 +1,11 @@
 """``caltest test PREDICTIONS OUTCOMES``."""
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from caltest._progress import in_terminal
 from caltest._tables import read_sample
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared
 from caltest.cli.options import add_fail, add_shared, command, outcomes_help, predictions_help, show
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     """Test, print, and return 1 if calibration is rejected and that is asked for, else 0."""
     sample = prepared(options.test, read_sample(options.predictions, options.outcomes, normal=options.normal))
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
-    result = TESTS[options.test].of(kernel).on(sample, rng=options.seed, progress=sys.stderr.isatty())
+    result = TESTS[options.test].of(kernel).on(sample, rng=options.seed, progress=in_terminal())
     result = replace(result, notes=(*result.notes, *notes))
     verdict = result.verdict(options.alpha)
     show(

@@ -119,7 +119,7 @@ class _Estimated(NamedTuple):
 def _estimated(sample: Sample, settings: Settings, rng: Any, progress: bool) -> _Estimated:
     estimator, number = settings.estimator, settings.n_resamples
     floor = noise_floor(estimator, sample.predictions, n_resamples=number, rng=rng, progress=progress)
-    resolved = estimator.resolve(sample.predictions)
+    resolved = estimator.resolve(sample.predictions, floor.seed)
     return _Estimated(resolved.estimate(sample), _interval(resolved, sample, settings.confidence_level), floor)
 
 

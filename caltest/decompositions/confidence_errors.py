@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import ranges, seed_of
+from caltest._numerics import generator_apart, ranges, seed_of
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.intervals import AT_ONCE
@@ -175,7 +175,7 @@ def _mean(some: FloatArray) -> float | None:
 
 def _calibrated_means(c: FloatArray, n_resamples: int, seed: int) -> dict[str, float | None]:
     """Means of the errors over redraws of which predictions are right, where there are such."""
-    rng, law, sums = np.random.default_rng(seed), Bernoulli(c), np.zeros(3)
+    rng, law, sums = generator_apart(seed), Bernoulli(c), np.zeros(3)
     defined = np.zeros(3)
     for part in ranges(n_resamples, max(1, AT_ONCE // c.size)):
         errors = _errors(c, law.sample(rng, part.stop - part.start))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from caltest._numerics import ranges
+from caltest._numerics import generator_apart, ranges
 from caltest._types import Array, FloatArray
 from caltest.decompositions.lines import FINE, Ends, Polyline, inverted
 from caltest.decompositions.parts import PARTS, Parts
@@ -113,7 +113,7 @@ def _functions(
 
 def _redraws(parts: Parts, law: FloatArray, n_resamples: int, seed: int) -> Iterator[Array]:
     """Labels (b, n) drawn from a law (n, k), with the same random numbers for every law, in parts."""
-    rng = np.random.default_rng(seed)
+    rng = generator_apart(seed)
     binary = parts.n_classes == 2
     drawn = Bernoulli(np.clip(law[:, 1], 0.0, 1.0)) if binary else Categorical(law / law.sum(axis=1, keepdims=True))
     for part in ranges(n_resamples, max(1, AT_ONCE // law.size)):
@@ -129,7 +129,7 @@ def _uncertainty(parts: Parts, frequencies: FloatArray, level: float, n_resample
         return parts.scale * float(parts.entropy(law))
 
     def draws(law: FloatArray) -> FloatArray:
-        counts = np.random.default_rng(seed).multinomial(n, law / law.sum(), size=n_resamples)
+        counts = generator_apart(seed).multinomial(n, law / law.sum(), size=n_resamples)
         return parts.scale * parts.entropy(counts / n)
 
     return inverted(line, value, draws, value(frequencies), level)

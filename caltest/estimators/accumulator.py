@@ -1,7 +1,10 @@
 """Estimates from data that come in chunks: from disk, or from several machines."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
+from uuid import uuid4
 
 from caltest._numerics import check_finite
 from caltest._types import ArrayLike
@@ -10,6 +13,9 @@ from caltest.predictions import Predictions, Sample, as_sample
 from caltest.predictions.base import impossible_note
 
 R = TypeVar("R")
+
+NAMED = 6
+"""Rows of impossible outcomes that are kept, one more than notes name."""
 
 
 class Accumulator(ABC, Generic[R]):
@@ -36,45 +42,50 @@ class Accumulator(ABC, Generic[R]):
             )
         estimator.check_resolved()
         self.estimator: SummableEstimator = estimator
-        self.n = 0
-        self._sums: Any = None
-        self._rest: Sample | None = None
-        self._kind: Predictions | None = None
-        self._notes: tuple[str, ...] = ()
-        self._impossible: list[int] = []
-        self._n_impossible = 0
+        self._state = Seen(members=frozenset([uuid4().hex]))
+
+    @property
+    def n(self) -> int:
+        """Number of observations so far."""
+        return self._state.n
 
     def update(self, predictions: ArrayLike, targets: ArrayLike) -> Self:
         """Take the next observations, in their order; returns the accumulator itself.
 
         Observations that do not fill a block wait for those of the next chunk. Raises what a call of the estimator
-        raises for bad data.
+        raises for bad data. Whatever is raised, an interruption too, the chunk is taken wholly or not at all: ``n``
+        says which.
         """
-        sample = as_sample(predictions, targets, copy=True)
-        if self._kind is not None:
-            self._kind.check_compatible(sample.predictions, "predictions")
-        self._notice(sample.predictions, sample.impossible.tolist(), sample.impossible.size)
-        self.n += len(sample)
-        self._take(sample)
+        sample, state = as_sample(predictions, targets, copy=True), self._state
+        if state.kind is not None:
+            state.kind.check_compatible(sample.predictions, "predictions")
+        rows, notes = sample.impossible, sample.predictions.notes
+        state = state.noticed(sample.predictions, notes, rows[:NAMED].tolist(), rows.size, len(sample))
+        self._state = self._taken(state, sample)
         return self
 
     def merge(self, other: Self) -> Self:
         """Take what another accumulator of the same estimator has seen, as if it came next; returns this one.
 
         Blocks of the other one stay as they are: if observations of this one wait to fill a block, they do so together
-        with those of the other one that wait. Raises ``ValueError`` if the other one has other settings or landmarks.
+        with those of the other one that wait. Raises ``ValueError`` if the other one has other settings or landmarks,
+        or observations that this one has taken already: is this one, a copy of it, or was merged before.
         """
         if type(other) is not type(self) or self._settings() != other._settings():
             raise ValueError("other: got an accumulator with other settings, wanted one of the same estimator")
-        if other._kind is not None:
-            if self._kind is not None:
-                self._kind.check_compatible(other._kind, "other")
-            self._notice(other._kind, other._impossible, other._n_impossible)
-            self._notes = tuple(dict.fromkeys((*self._notes, *other._notes)))
-        self.n += other.n
-        self._add(other._sums)
-        if other._rest is not None:
-            self._take(other._rest)
+        state, more = self._state, other._state
+        if state.members & more.members:
+            raise ValueError(
+                "other: got this accumulator, or one that it was copied from or has taken before, wanted one of other "
+                "observations: these would count twice"
+            )
+        state = self._joined(state, more)
+        if more.kind is not None:
+            if state.kind is not None:
+                state.kind.check_compatible(more.kind, "other")
+            state = state.noticed(more.kind, more.notes, more.impossible, more.n_impossible, more.n)
+        state = replace(state.plus(more.sums), members=state.members | more.members)
+        self._state = state if more.rest is None else self._taken(state, more.rest)
         return self
 
     @abstractmethod
@@ -82,45 +93,78 @@ class Accumulator(ABC, Generic[R]):
         """The result for all observations so far; ``ValueError`` if they are too few. More can follow."""
 
     @abstractmethod
-    def _partial(self, sample: Sample) -> Any:
-        """What a sample adds to the sums."""
+    def _partial(self, state: "Seen", sample: Sample) -> "Seen":
+        """What is seen with a sample that fills blocks."""
 
     def _settings(self) -> object:
         """What has to be the same in accumulators that are merged."""
         return self.estimator
 
-    def _take(self, sample: Sample) -> None:
-        if self._rest is not None:
-            sample = self._rest.followed_by(sample)
+    def _joined(self, state: "Seen", more: "Seen") -> "Seen":
+        """What is seen with the random numbers of another one."""
+        return state
+
+    def _taken(self, state: "Seen", sample: Sample) -> "Seen":
+        """What is seen with more observations, of which some may wait."""
+        if state.rest is not None:
+            sample = state.rest.followed_by(sample)
         whole = self.estimator.n_used(len(sample))
-        self._rest = sample.take(slice(whole, None)) if whole < len(sample) else None
-        if whole:
-            self._add(self._partial(sample.take(slice(0, whole))))
-
-    def _add(self, sums: Any) -> None:
-        if self._sums is None:
-            self._sums = sums
-        elif sums is not None:
-            self._sums = self._sums + sums
-
-    def _notice(self, predictions: Predictions, rows: list[int], count: int) -> None:
-        """Keep what the report says of the predictions; rows count from the first observation of all."""
-        self._kind = predictions.take(slice(0, 1))
-        self._notes = tuple(dict.fromkeys((*self._notes, *predictions.notes)))
-        self._impossible = (self._impossible + [self.n + row for row in rows])[:6]
-        self._n_impossible += count
+        rest = sample.take(slice(whole, None)) if whole < len(sample) else None
+        state = replace(state, rest=rest)
+        return self._partial(state, sample.take(slice(0, whole))) if whole else state
 
     def _seen(self) -> Predictions:
         """One of the predictions, to describe them all."""
-        if self._kind is None or self._sums is None:
+        if self._state.kind is None or self._state.sums is None:
             raise ValueError(f"predictions: got {self.n} observations, too few for {type(self.estimator).__name__}")
-        return self._kind
+        return self._state.kind
 
     def notes(self) -> tuple[str, ...]:
         """What readers of the result should know about predictions and outcomes."""
-        if not self._n_impossible:
-            return self._notes
-        return (*self._notes, *impossible_note(self._n_impossible, self.n, self._impossible))
+        state = self._state
+        if not state.n_impossible:
+            return state.notes
+        return (*state.notes, *impossible_note(state.n_impossible, state.n, state.impossible))
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What an accumulator keeps of its observations: replaced as a whole, so that no update is done by halves.
+
+    ``members`` are the accumulators that it has taken, itself among them; ``seeds`` are those of their random numbers,
+    ``streams`` the first that each of them used, and ``stream`` is the last.
+    """
+
+    members: frozenset[str]
+    n: int = 0
+    sums: Any = None
+    rest: Sample | None = None
+    kind: Predictions | None = None
+    notes: tuple[str, ...] = ()
+    impossible: tuple[int, ...] = ()
+    n_impossible: int = 0
+    seeds: frozenset[int] = frozenset()
+    streams: frozenset[int] = frozenset()
+    stream: int | None = None
+
+    def noticed(
+        self, predictions: Predictions, notes: tuple[str, ...], rows: Iterable[int], count: int, n: int
+    ) -> Self:
+        """With n more predictions, of the kind of these, and what the report says of them; rows count from 0."""
+        return replace(
+            self,
+            n=self.n + n,
+            kind=predictions.take(slice(0, 1)),
+            notes=tuple(dict.fromkeys((*self.notes, *notes))),
+            impossible=(*self.impossible, *(self.n + row for row in rows))[:NAMED],
+            n_impossible=self.n_impossible + count,
+        )
+
+    def plus(self, sums: Any) -> Self:
+        """With the sums of more."""
+        if self.sums is None or sums is None:
+            return replace(self, sums=self.sums if sums is None else sums)
+        return replace(self, sums=self.sums + sums)
 
 
 class EstimateAccumulator(Accumulator[float]):
@@ -141,9 +185,9 @@ class EstimateAccumulator(Accumulator[float]):
     def result(self) -> float:
         """The estimate from all observations so far."""
         self._seen()
-        estimate = self.estimator.value(self._sums)
+        estimate = self.estimator.value(self._state.sums)
         check_finite(estimate)
         return estimate
 
-    def _partial(self, sample: Sample) -> Any:
-        return self.estimator.sums(sample)
+    def _partial(self, state: Seen, sample: Sample) -> Seen:
+        return state.plus(self.estimator.sums(sample))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from caltest._chunks import accumulate, are_chunks, evenly_spaced_rows
-from caltest._numerics import check_finite
+from caltest._numerics import check_finite, seed_of
 from caltest._progress import progress_bars
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import switch
@@ -38,23 +38,26 @@ class Estimator(ABC):
     is_clustered: ClassVar[bool] = False
     """Whether outcomes may depend on each other within clusters."""
 
-    def __call__(self, predictions: ArrayLike, targets: ArrayLike, *, progress: bool = False) -> float:
+    def __call__(self, predictions: ArrayLike, targets: ArrayLike, *, rng: Any = None, progress: bool = False) -> float:
         """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here.
 
-        Dask arrays are taken chunk by chunk by ``BlockSKCE`` and ``LowRankSKCE``. ``progress`` shows a progress bar on
-        standard error for what takes more than a second, except for dask arrays, whose progress dask shows.
+        Dask arrays are taken chunk by chunk by ``BlockSKCE`` and ``LowRankSKCE``. ``rng`` is a seed or
+        ``numpy.random.Generator`` for what an estimator draws: landmarks of real targets in ``LowRankSKCE``, ties of
+        counts in ``PIT``. They draw anew at each call without it; all others draw nothing. With the seed of the result
+        of a test it is the estimate of that test. ``progress`` shows a progress bar on standard error for what takes
+        more than a second, except for dask arrays, whose progress dask shows.
         """
-        shown = switch("progress", progress)
+        shown, seed = switch("progress", progress), seed_of(rng)
         if are_chunks(predictions) or are_chunks(targets):
-            return self.on_chunks(predictions, targets)
+            return self.on_chunks(predictions, targets, seed)
         sample = as_sample(predictions, targets)
         self.check(sample.predictions)
         with progress_bars(shown):
-            estimate = self.resolve(sample.predictions).estimate(sample)
+            estimate = self.resolve(sample.predictions, seed).estimate(sample)
         check_finite(estimate)
         return estimate
 
-    def on_chunks(self, predictions: Any, targets: Any) -> float:
+    def on_chunks(self, predictions: Any, targets: Any, rng: Any = None) -> float:
         """Estimate from dask arrays; ``TypeError`` for estimators that need all observations at once."""
         raise TypeError(
             f"estimator: got {type(self).__name__}, which needs all observations at once, for dask arrays; wanted "
@@ -65,8 +68,19 @@ class Estimator(ABC):
     def check(self, predictions: Predictions) -> None:
         """Raise ``ValueError`` for too few predictions, ``TypeError`` for a family without this estimator."""
 
-    def resolve(self, predictions: Predictions) -> Self:
-        """The same estimator with every setting that depends on the predictions replaced by its value."""
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
+        """The same estimator with every setting that depends on the predictions, or is drawn, replaced by its value.
+
+        Estimators hold no seed: what is drawn follows from ``rng``, that of the call, by ``generator_apart``.
+        """
+        return self
+
+    def uses_random_numbers(self, predictions: Predictions) -> bool:
+        """Whether ``resolve`` draws something for these predictions."""
+        return False
+
+    def for_rows(self, rows: Any) -> Self:
+        """The resolved estimator for some of the predictions it was resolved with."""
         return self
 
     @abstractmethod
@@ -140,9 +154,9 @@ class SummableEstimator(Estimator):
         """How many consecutive observations belong together."""
         return 1
 
-    def on_chunks(self, predictions: Any, targets: Any) -> float:
+    def on_chunks(self, predictions: Any, targets: Any, rng: Any = None) -> float:
         """Estimate from dask arrays: sums of every chunk where it is, with settings from some of the rows."""
-        resolved = self.resolve(some_predictions(predictions))
+        resolved = self.resolve(some_predictions(predictions), rng)
         total = accumulate(
             lambda n_chunks: [resolved.accumulator() for _ in range(n_chunks)], predictions, targets, self.granularity
         )

@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._groups import labels_of
-from caltest._numerics import seed_of
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import same_length
 from caltest.estimators.base import Estimator, RedrawnEstimator, kernel_notes, share_of_bound
@@ -80,7 +79,7 @@ class ClusterSKCE(RedrawnEstimator):
         """Raise unless there is a cluster for each prediction."""
         same_length(len(predictions), len(self.clusters), "clusters")
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
         return replace(self, kernel=self.kernel.resolve(predictions))
 
@@ -111,9 +110,10 @@ class ClusterSKCE(RedrawnEstimator):
 class ClusterCrossSKCE(Estimator):
     """``CrossSKCE`` between two halves of the clusters, with a term for each cluster of the first half.
 
-    The terms are ``C_1 / n_1 sum_{i in c} mean_j h_ij`` for the C_1 clusters c of n_1 observations in the first half,
-    and j in the other half. Given the other half and all predictions they are independent, of mean 0 if calibrated, for
-    any dependence of outcomes within clusters. For ``CrossNormalNull``, whose variance is estimated from them.
+    The halves are alternate clusters in the order of labels. The terms are ``C_1 / n_1 sum_{i in c} mean_j h_ij`` for
+    the C_1 clusters c of n_1 observations in the first half, and j in the other half. Given the other half and all
+    predictions they are independent, of mean 0 if calibrated, for any dependence of outcomes within clusters. For
+    ``CrossNormalNull``, whose variance is estimated from them.
 
     Parameters
     ----------
@@ -121,8 +121,6 @@ class ClusterCrossSKCE(Estimator):
         Product of a kernel of predictions and a kernel of targets.
     clusters
         (n,) array-like of labels.
-    rng
-        Seed, or what gives one, of a random split of the clusters. Default: alternate clusters in the order of labels.
 
     Raises
     ------
@@ -147,7 +145,6 @@ class ClusterCrossSKCE(Estimator):
 
     kernel: PairKernel
     clusters: ArrayLike = field(repr=False)
-    rng: Any = None
     is_clustered = True
 
     def __post_init__(self) -> None:
@@ -156,24 +153,19 @@ class ClusterCrossSKCE(Estimator):
         if clusters.n_clusters < 3:
             raise ValueError(f"clusters: got {clusters.n_clusters}, wanted at least 3, for terms that vary")
         object.__setattr__(self, "clusters", clusters)
-        object.__setattr__(self, "rng", None if self.rng is None else seed_of(self.rng))
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there is a cluster for each prediction."""
         same_length(len(predictions), len(self.clusters), "clusters")
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
         return replace(self, kernel=self.kernel.resolve(predictions))
 
     def halves(self) -> tuple[IntArray, IntArray]:
         """Rows of the two halves."""
-        n_clusters = self.clusters.n_clusters
-        order = np.arange(n_clusters) if self.rng is None else np.random.default_rng(self.rng).permutation(n_clusters)
-        is_first = np.zeros(n_clusters, dtype=bool)
-        is_first[order[::2]] = True
-        of_rows = is_first[self.clusters.codes]
-        return np.flatnonzero(of_rows), np.flatnonzero(~of_rows)
+        is_first = self.clusters.codes % 2 == 0
+        return np.flatnonzero(is_first), np.flatnonzero(~is_first)
 
     def terms(self, sample: Sample) -> FloatArray:
         """One for each cluster of the first half, (C_1,)."""
@@ -201,5 +193,4 @@ class ClusterCrossSKCE(Estimator):
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
-        halves = "alternate clusters" if self.rng is None else f"a random split of clusters, rng={self.rng}"
-        return f"SKCE (unbiased, pairs between {halves}), k = {self.kernel.describe()}"
+        return f"SKCE (unbiased, pairs between alternate clusters), k = {self.kernel.describe()}"

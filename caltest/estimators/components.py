@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -150,14 +151,14 @@ class LikelihoodRatioComponent(Component):
         return self.alternatives.most_likely(sample.targets)
 
 
-def components_for(kernel: ProductKernel, predictions: Predictions) -> tuple[Component, ...]:
+def components_for(kernel: ProductKernel, predictions: Predictions, rng: Any) -> tuple[Component, ...]:
     """The components for a family, with a resolved kernel."""
     alternatives = alternatives_for(predictions)
     ratios = () if alternatives is None else (LikelihoodRatioComponent(alternatives),)
     if not has_scores(predictions):
-        return (_kernels(kernel, predictions, FACTORS), *SCORES, *ratios)
+        return (_kernels(kernel, predictions, FACTORS, rng), *SCORES, *ratios)
     residuals = (ResidualComponent(kernel.prediction_kernel),) if are_normal(predictions) else ()
-    return (_kernels(kernel, predictions, (1.0,)), *residuals, BiasComponent(), SPREAD, *ratios)
+    return (_kernels(kernel, predictions, (1.0,), rng), *residuals, BiasComponent(), SPREAD, *ratios)
 
 
 SCORES = (
@@ -183,7 +184,7 @@ SPREAD = ScoreComponent(
 )
 
 
-def _kernels(kernel: ProductKernel, predictions: Predictions, factors: tuple[float, ...]) -> KernelComponent:
+def _kernels(kernel: ProductKernel, predictions: Predictions, factors: tuple[float, ...], rng: Any) -> KernelComponent:
     """The kernel first, and with other bandwidths; of low rank for many predictions that are not on a line."""
     kernels = [kernel]
     radial = kernel.prediction_kernel
@@ -193,8 +194,4 @@ def _kernels(kernel: ProductKernel, predictions: Predictions, factors: tuple[flo
     many = MANY_NUMBERS if has_scores(predictions) else MANY_CLASSES
     if len(predictions) < many or on_a_line(kernel, predictions) is not None:
         return KernelComponent(tuple(kernels))
-    return KernelComponent(tuple(kernels), tuple(_of_low_rank(one, predictions) for one in kernels))
-
-
-def _of_low_rank(kernel: ProductKernel, predictions: Predictions) -> LowRankSKCE:
-    return LowRankSKCE(kernel, rng=0).resolve(predictions)
+    return KernelComponent(tuple(kernels), tuple(LowRankSKCE(one).resolve(predictions, rng) for one in kernels))

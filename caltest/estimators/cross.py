@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._numerics import ranges, seed_of
+from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import FloatArray, IntArray
 from caltest._validation import at_least
@@ -53,14 +53,12 @@ class CrossSKCE(Estimator):
     ----------
     kernel
         Product of a kernel of predictions and a kernel of targets.
-    rng
-        Seed, or what gives one, of a random split, which is kept. Default: rows 0, 2, 4, ... are the first half and
-        rows 1, 3, 5, ... the other one.
 
     Notes
     -----
-    Call with predictions and targets; n >= 2 observations (``ValueError`` otherwise). Unbiased. It uses half of the
-    pairs, which costs power, and its law is simpler than that of ``SKCE``. Time O(n**2 k), memory O(n k).
+    Call with predictions and targets; n >= 2 observations (``ValueError`` otherwise). Rows 0, 2, 4, ... are the first
+    half and rows 1, 3, 5, ... the other one; put the rows in another order for another split. Unbiased. It uses half of
+    the pairs, which costs power, and its law is simpler than that of ``SKCE``. Time O(n**2 k), memory O(n k).
 
     Source: Shekhar, Kim and Ramdas 2022, who call it the cross U-statistic.
 
@@ -75,24 +73,21 @@ class CrossSKCE(Estimator):
     citations = ("shekhar2022", "widmann2021")
 
     kernel: PairKernel
-    rng: Any = None
 
     def __post_init__(self) -> None:
         check_pair_kernel(self.kernel)
-        object.__setattr__(self, "rng", None if self.rng is None else seed_of(self.rng))
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there are two observations."""
         at_least(len(predictions), 2, "CrossSKCE")
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
         return replace(self, kernel=self.kernel.resolve(predictions))
 
     def halves(self, n: int) -> tuple[IntArray, IntArray]:
         """Rows of the two halves, ceil(n / 2) and floor(n / 2) of them."""
-        order = np.arange(n) if self.rng is None else np.random.default_rng(self.rng).permutation(n)
-        return np.sort(order[::2]), np.sort(order[1::2])
+        return np.arange(0, n, 2), np.arange(1, n, 2)
 
     def n_terms(self, n: int) -> int:
         """Size of the first half."""
@@ -142,8 +137,7 @@ class CrossSKCE(Estimator):
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
-        halves = "alternate rows" if self.rng is None else f"a random split, rng={self.rng}"
-        return f"SKCE (unbiased, pairs between {halves}), k = {self.kernel.describe()}"
+        return f"SKCE (unbiased, pairs between alternate rows), k = {self.kernel.describe()}"
 
 
 def cross_terms(kernel: PairKernel, sample: Sample, first: IntArray, other: IntArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """Calibration within groups of observations: one kernel for all, and the largest error of a group."""
 
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -81,7 +81,7 @@ class GroupSKCE(RedrawnEstimator):
         """Raise unless there is a group for each prediction."""
         same_length(len(predictions), len(self._factors), "groups")
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
         return replace(self, kernel=self.kernel.resolve(predictions))
 
@@ -165,9 +165,9 @@ class GroupMaximum(JointEstimator):
             except ValueError as error:
                 raise ValueError(f"groups: group {name!r}: {error}") from error
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace the settings of the estimator by numbers computed from all predictions."""
-        return replace(self, estimator=self.estimator.resolve(predictions))
+        return replace(self, estimator=self.estimator.resolve(predictions, rng))
 
     def estimate(self, sample: Sample) -> float:
         """The error of all observations together."""
@@ -178,10 +178,11 @@ class GroupMaximum(JointEstimator):
         parts = []
         for rows in self.groups.rows:
             some, y = predictions.take(rows), np.ascontiguousarray(targets[:, rows])
-            if isinstance(self.estimator, JointEstimator):
-                parts.append(self.estimator.values(some, y))
+            estimator = self.estimator.for_rows(rows)
+            if isinstance(estimator, JointEstimator):
+                parts.append(estimator.values(some, y))
             else:
-                parts.append(self.estimator.estimates(some, y)[None])
+                parts.append(estimator.estimates(some, y)[None])
         return parts
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._numerics import seed_of
+from caltest._numerics import generator_apart
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.accumulator import EstimateAccumulator
@@ -36,12 +36,11 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
     kernel
         Product of a kernel of predictions and a kernel of targets.
     rank
-        Number of landmarks, chosen at random among the predictions (10 000 evenly spaced ones if there are more); all
-        predictions if there are fewer. For real targets as many landmarks are drawn from the predictions.
+        Number of landmarks: predictions spread over all of them (10 000 evenly spaced ones if there are more) by
+        multiples of the golden ratio, which meet no period of the rows; all predictions if there are fewer. For real
+        targets as many landmarks are drawn from the landmarks of the predictions, with the ``rng`` of the call.
     unbiased
         Leave out the diagonal.
-    rng
-        Seed, or what gives one, of the choice of landmarks. The seed is kept, so that the estimator is reproducible.
 
     Notes
     -----
@@ -55,7 +54,7 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
     --------
     >>> import caltest as ct
     >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> estimator = ct.LowRankSKCE(p.default_kernel(), rank=32, rng=1)
+    >>> estimator = ct.LowRankSKCE(p.default_kernel(), rank=32)
     >>> ct.MonteCarloTest(estimator, n_resamples=99)(p, y, rng=1).pvalue
     0.01
     """
@@ -65,14 +64,12 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
     kernel: ProductKernel
     rank: int = 64
     unbiased: bool = True
-    rng: Any = None
     _features: Features | None = field(default=None, init=False, repr=False, hash=False)
 
     def __post_init__(self) -> None:
         check_product_kernel(self.kernel)
         object.__setattr__(self, "rank", whole_number("rank", self.rank, 1))
         object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
-        object.__setattr__(self, "rng", seed_of(self.rng))
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there are two observations, one if biased, and unless they suit landmarks chosen before."""
@@ -83,14 +80,18 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
     def _check_number(self, n: int) -> None:
         at_least(n, 2 if self.unbiased else 1, "LowRankSKCE")
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers, and choose the landmarks, unless that is done already."""
         if self._features is not None:
             return self
         resolved = replace(self, kernel=self.kernel.resolve(predictions))
-        features = Features.at_landmarks(resolved.kernel, predictions, self.rank, self.rng)
+        features = Features.at_landmarks(resolved.kernel, predictions, self.rank, generator_apart(rng))
         object.__setattr__(resolved, "_features", features)
         return resolved
+
+    def uses_random_numbers(self, predictions: Predictions) -> bool:
+        """For landmarks of real targets."""
+        return not isinstance(predictions, FinitePredictions)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n); the features are computed once for all."""
@@ -154,4 +155,4 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
         bias = "unbiased" if self.unbiased else "biased"
-        return f"SKCE ({bias}, rank {self.rank}, landmarks rng={self.rng}), k = {self.kernel.describe()}"
+        return f"SKCE ({bias}, rank {self.rank}), k = {self.kernel.describe()}"

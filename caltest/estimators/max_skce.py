@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class MaxSKCE(JointEstimator):
         """Raise unless there are two observations."""
         at_least(len(predictions), 2, "the unbiased SKCE")
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers, and compute standard deviations where they are known."""
         resolved = replace(self, kernel=self.kernel.resolve(predictions))
         object.__setattr__(resolved, "_deviations", _known_deviations(resolved.kernels, predictions))

@@ -1,7 +1,7 @@
 """Maximum mean calibration error: the kernel calibration error of the top label."""
 
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class MMCE(Estimator):
             raise TypeError(f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones")
         at_least(len(predictions), 2 if self.unbiased else 1, "MMCE")
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace a ``"median"`` bandwidth by the median distance of the confidences."""
         return replace(self, kernel=self.kernel.resolve(_confidences(predictions)))
 

@@ -1,7 +1,7 @@
 """Several statistics in one: kernels, scores and likelihood ratios."""
 
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -79,13 +79,13 @@ class Omnibus(JointEstimator):
         """Raise unless there are two observations."""
         at_least(len(predictions), 2, "the unbiased SKCE")
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Choose the components for the family, with the median bandwidth of the predictions."""
         if self._components:
             return self
         kernel = (predictions.default_kernel() if self.kernel is None else self.kernel).resolve(predictions)
         resolved = replace(self, kernel=kernel)
-        object.__setattr__(resolved, "_components", components_for(kernel, predictions))
+        object.__setattr__(resolved, "_components", components_for(kernel, predictions, rng))
         return resolved
 
     @property

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from caltest._numerics import generator_apart
 from caltest._types import Array, ArrayLike
 from caltest._validation import same_length
 from caltest.estimators.clusters import as_clusters
@@ -45,7 +46,7 @@ def one_per_cluster(
     """
     sample, found = as_sample(predictions, targets, copy=True), as_clusters(clusters)
     same_length(len(sample), len(found), "clusters")
-    order = np.random.default_rng(rng).permutation(len(sample))
+    order = generator_apart(rng).permutation(len(sample))
     _, first = np.unique(found.codes[order], return_index=True)
     rows = np.sort(order[first])
     return sample.predictions.take(rows), sample.targets[rows]

@@ -1,8 +1,8 @@
 """Squared kernel calibration error: the mean of h over pairs of observations, over all of them or over blocks."""
 
 from dataclasses import dataclass, replace
-from math import exp, sqrt
-from typing import Self
+from math import exp, inf, sqrt
+from typing import Any, Self
 
 import numpy as np
 
@@ -64,7 +64,7 @@ class SKCE(Estimator):
         """Raise unless there are two observations, one if biased."""
         at_least(len(predictions), 2 if self.unbiased else 1, self._name())
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
         return replace(self, kernel=self.kernel.resolve(predictions))
 
@@ -158,13 +158,15 @@ class BlockSKCE(SummableEstimator):
     def __post_init__(self) -> None:
         check_pair_kernel(self.kernel)
         object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
-        object.__setattr__(self, "block_size", whole_number("block_size", self.block_size, 2 if self.unbiased else 1))
+        object.__setattr__(
+            self, "block_size", whole_number("block_size", self.block_size, 2 if self.unbiased else 1, inf)
+        )
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there is one whole block."""
         at_least(len(predictions), self.block_size, f"one block of size {self.block_size}")
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
         return replace(self, kernel=self.kernel.resolve(predictions))
 

@@ -3,7 +3,7 @@
 from copy import copy
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class UCME(Estimator):
         at_least(len(predictions), 1, "UCME")
         predictions.check_compatible(self.locations.predictions, "test_predictions")
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
         resolved = copy(self)
         object.__setattr__(resolved, "kernel", self.kernel.resolve(predictions))

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class WeightedSKCE(RedrawnEstimator):
         same_length(len(predictions), len(self.weights), "weights")
         at_least(int(np.count_nonzero(self.weights)), 2, "the SKCE with weights above 0")
 
-    def resolve(self, predictions: Predictions) -> Self:
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers computed from the predictions of positive weight."""
         return replace(self, kernel=self.kernel.resolve(predictions.take(np.flatnonzero(self.weights))))
 

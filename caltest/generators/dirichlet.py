@@ -1,6 +1,7 @@
 """The generative model of Widmann et al. 2019."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -128,7 +129,7 @@ class DirichletModel(Generator):
     def sample(self, n: int, rng: Any = None) -> tuple[Categorical, Array]:
         """N predictions for k classes, and their labels (n,)."""
         generator = np.random.default_rng(rng)
-        shape = (whole_number("n", n, 1), self.n_classes)
+        shape = (whole_number("n", n, 1, inf), self.n_classes)
         logs = np.log(generator.gamma(self._alpha + 1.0, size=shape))
         logs -= generator.standard_exponential(shape) / self._alpha
         p = np.exp(logs - logs.max(axis=1, keepdims=True))

@@ -1,6 +1,7 @@
 """Distortions applied to predictions: those of a generator, or those of a user."""
 
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any, Self, cast
 
 import numpy as np
@@ -136,7 +137,7 @@ class Resampled(_WithDistortion):
         """N of the predictions, and targets from their distorted laws."""
         generator = np.random.default_rng(rng)
         predictions: Predictions = self.predictions
-        if whole_number("n", n, 1) != len(predictions):
+        if whole_number("n", n, 1, inf) != len(predictions):
             predictions = predictions.take(generator.integers(len(predictions), size=n))
         return predictions, self.distortion.sample(predictions, generator)
 

@@ -1,6 +1,7 @@
 """The Gaussian models of Widmann et al. 2021."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class GaussianModel(Generator):
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         """N predictions, and targets of shape (n,) for d = 1, else (n, d)."""
         generator = np.random.default_rng(rng)
-        centres = generator.random(whole_number("n", n, 1))
+        centres = generator.random(whole_number("n", n, 1, inf))
         return self._predictions(centres), self._laws(centres).sample(generator)
 
     def skce(self, kernel: ProductKernel) -> float:

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from typing import Any, Self
 
 import numpy as np
@@ -90,7 +90,7 @@ class HeteroscedasticSine(RegressionProblem):
 
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
         """N inputs (n,), uniform on [-1, 1]."""
-        return np.random.default_rng(rng).uniform(-1.0, 1.0, whole_number("n", n, 1))
+        return np.random.default_rng(rng).uniform(-1.0, 1.0, whole_number("n", n, 1, inf))
 
     def mean(self, inputs: ArrayLike) -> FloatArray:
         """``sin(pi x)``."""
@@ -141,7 +141,7 @@ class Friedman1(RegressionProblem):
 
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
         """N inputs (n, 10), uniform on [0, 1]."""
-        return np.random.default_rng(rng).random((whole_number("n", n, 1), 10))
+        return np.random.default_rng(rng).random((whole_number("n", n, 1, inf), 10))
 
     def mean(self, inputs: ArrayLike) -> FloatArray:
         """The formula without noise; rows of five inputs or more, (n, ...)."""

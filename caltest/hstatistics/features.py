@@ -27,6 +27,9 @@ ROWS = 8192
 NUMBERS = 1024
 """The same for targets that are numbers or vectors, which take an exponential function for each landmark."""
 
+GOLDEN = (5.0**0.5 - 1.0) / 2.0
+"""Rows whose multiples of it have the smallest fractional parts are spread evenly over all, and over every period."""
+
 SUMS = 2**22
 """Numbers in the matrices M of the redraws that are summed together, 32 MB for each thread."""
 
@@ -70,16 +73,14 @@ class Features:
         return np.array_equal(mine, theirs) and np.array_equal(self.targets, other.targets)
 
     @classmethod
-    def at_landmarks(cls, kernel: ProductKernel, predictions: Predictions, rank: int, seed: int) -> Self:
-        """Features from at most ``rank`` of the predictions, chosen at random, and one target drawn from each."""
-        rng = np.random.default_rng(seed)
+    def at_landmarks(cls, kernel: ProductKernel, predictions: Predictions, rank: int, rng: np.random.Generator) -> Self:
+        """Features from at most ``rank`` of the predictions, spread over all, and a target drawn from each if real."""
         among = predictions.evenly_spaced(MEDIAN_OF)
-        index = np.sort(rng.choice(len(among), min(rank, len(among)), replace=False))
-        landmarks = among.take(index)
-        targets = landmarks.sample(rng)
+        landmarks = among.take(np.sort(np.argsort(np.arange(len(among)) * GOLDEN % 1.0)[:rank]))
         prediction_map = inverse_root(kernel.prediction_kernel.tile(landmarks, landmarks))
         if isinstance(predictions, FinitePredictions):
-            return cls(kernel, landmarks, prediction_map, targets, predictions.gram(kernel.target_kernel))
+            return cls(kernel, landmarks, prediction_map, np.empty(0), predictions.gram(kernel.target_kernel))
+        targets = landmarks.sample(rng)
         target_map = inverse_root(landmarks.law.target_tile(kernel.target_kernel, targets, targets))
         return cls(kernel, landmarks, prediction_map, targets, target_map)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import ranges, seed_of
+from caltest._numerics import generator_apart, ranges
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning
@@ -111,7 +111,7 @@ def ece_interval(
     sample = as_sample(predictions, targets)
     estimator.check(sample.predictions)
     law, estimate = finite_predictions(sample.predictions), estimator.estimate(sample)
-    labels, generator = np.asarray(sample.targets), np.random.default_rng(seed_of(rng))
+    labels, generator = np.asarray(sample.targets), generator_apart(rng)
     noises: list[Noise] = [
         _noise_in_bins(estimator, law, labels),
         (law, lambda draws: estimator.estimates(sample.predictions, draws)),

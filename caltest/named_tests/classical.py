@@ -77,8 +77,8 @@ class PITTest(CalibrationTest):
     'exact'
     """
 
-    def __init__(self, statistic: Literal["KS", "CvM", "AD"] = "KS", rng: Any = None) -> None:
-        super().__init__(PIT(statistic, rng), TextbookNull())
+    def __init__(self, statistic: Literal["KS", "CvM", "AD"] = "KS") -> None:
+        super().__init__(PIT(statistic), TextbookNull())
 
 
 class QuantileCalibrationTest(CalibrationTest):

@@ -71,7 +71,10 @@ class Null(ABC):
 
     @abstractmethod
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, statistic and p-value for a resolved estimator and a checked sample."""
+        """Estimate, statistic and p-value for a resolved estimator and a checked sample.
+
+        Random numbers come from children, ``rng.spawn``: those of ``rng`` itself may have made the data.
+        """
 
     @abstractmethod
     def describe(self) -> str:

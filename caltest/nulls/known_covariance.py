@@ -63,7 +63,7 @@ class KnownCovarianceNull(Null):
         from scipy.special import chdtrc
 
         assert isinstance(estimator, UCME)
-        whitener = _whitener(estimator, sample.predictions, rng)
+        whitener = _whitener(estimator, sample.predictions, rng.spawn(1)[0])
         means = estimator.deviations(sample).mean(axis=0)
         t_squared = float(np.sum((len(sample) * means @ whitener) ** 2))
         rank = float(whitener.shape[1])

@@ -166,7 +166,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         if self.ties == "conservative":
             return ranked(estimate, statistic, draws)
         larger, equal = ranks(statistic, draws)
-        share = 0.5 if self.ties == "mid" else float(rng.random())
+        share = 0.5 if self.ties == "mid" else float(rng.spawn(1)[0].random())
         pvalue = (larger + share * (1 + equal)) / (1 + draws.size)
         return Outcome(estimate, statistic, pvalue, null_distribution=draws)
 

@@ -71,7 +71,7 @@ class PearsonNull(Null):
         """The estimate, its ratio to the standard deviation, and the p-value."""
         assert isinstance(estimator, SKCE)
         assert isinstance(estimator.kernel, ProductKernel)
-        deviation, cube = _moments(estimator.kernel, sample, rng)
+        deviation, cube = _moments(estimator.kernel, sample, rng.spawn(1)[0])
         estimate = estimator.estimate(sample)
         if deviation is None or cube is None:
             _, _, draws = ConditionalMonteCarlo(self.n_resamples).resample(estimator, sample, rng)

@@ -1,5 +1,6 @@
 """Maps of calibration over the predictions of three classes."""
 
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -109,7 +110,7 @@ def simplex_map(
     checked_binning(binning)
     title = "" if result is None else title_of(result, len(sample))
     level = fraction("confidence_level", confidence_level)
-    number, least = whole_number("n_resamples", n_resamples, 1), whole_number("min_size", min_size, 1)
+    number, least = whole_number("n_resamples", n_resamples, 1), whole_number("min_size", min_size, 1, inf)
     arrows = _arrows(sample, law.probabilities, binning, number, least, 1.0 - level, seed_of(rng))
     ax = axes_of(ax, "simplex_map", (5.0, 4.6))
     _draw_triangle(ax, [str(name) for name in getattr(law, "classes", None) or ("class 0", "class 1", "class 2")])

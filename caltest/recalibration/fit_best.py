@@ -112,7 +112,7 @@ def fit_best(
     scale = scale_of(next(iter(methods.values())))
     observed = Observed.of(predictions, targets, scale, classes)
     at_least(len(observed), 2, "cross-validation")
-    number = whole_number("n_folds", n_folds, 2)
+    number = whole_number("n_folds", n_folds, 2, 10_000)
     if number > len(observed):
         raise ValueError(f"n_folds: got {number}, wanted at most {len(observed)}, the number of observations")
     seed = seed_of(rng)

@@ -135,7 +135,7 @@ def estimate_calibration_error(
     _one_of("notion", notion, NOTIONS)
     _one_of("over_classes", over_classes, AGGREGATES)
     points_of(sample.predictions.take(slice(1)))
-    folds_wanted, share = whole_number("n_folds", n_folds, 2), fraction("held_out", held_out)
+    folds_wanted, share = whole_number("n_folds", n_folds, 2, 10_000), fraction("held_out", held_out)
     seed = seed_of(rng)
     tuning, evaluation = _split(len(sample), folds_wanted, share, np.random.default_rng(seed))
     folds = np.array_split(np.arange(tuning.size), folds_wanted)

@@ -1,6 +1,7 @@
 """What a bet against calibration is."""
 
 from abc import ABC, abstractmethod
+from typing import Self
 
 import numpy as np
 
@@ -22,8 +23,11 @@ class Bets(ABC):
     """What it means if a gambler wins, in words."""
 
     @abstractmethod
-    def log_factors(self, sample: Sample) -> FloatArray:
-        """Logarithms of the factors (K, b) for the next b observations, which then are part of the past."""
+    def log_factors(self, sample: Sample) -> tuple[FloatArray, Self]:
+        """Logarithms of the factors (K, b) for the next b observations, and the bets with these in the past.
+
+        Bets do not change, so that an update that is interrupted leaves no trace.
+        """
 
     @abstractmethod
     def describe(self) -> str:

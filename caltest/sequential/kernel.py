@@ -1,5 +1,8 @@
 """Bets on the witness function of a kernel."""
 
+from copy import copy
+from typing import Self
+
 import numpy as np
 
 from caltest._numerics import ranges
@@ -44,8 +47,12 @@ class KernelBets(Bets):
         self._witness: Witness | None = None
         self._next_attempt = FIRST
 
-    def log_factors(self, sample: Sample) -> FloatArray:
+    def log_factors(self, sample: Sample) -> tuple[FloatArray, Self]:
         """``log(1 + lambda g / -min g)``; 0 for the first observations."""
+        later = copy(self)
+        return later._played(sample), later
+
+    def _played(self, sample: Sample) -> FloatArray:
         factors, start = np.zeros((len(FRACTIONS), len(sample))), 0
         while self._witness is None and start < len(sample):
             start += self._wait(sample.take(slice(start, None)))
@@ -79,6 +86,6 @@ class KernelBets(Bets):
 
     def _stakes(self, sample: Sample) -> FloatArray:
         assert self._witness is not None
-        values, least, near = self._witness.values(sample)
+        values, least, near, self._witness = self._witness.values(sample)
         gains = np.divide(values, -least, out=np.zeros(len(sample)), where=-least > NO_WITNESS * near)
         return np.asarray(np.log1p(np.array(FRACTIONS)[:, None] * gains))

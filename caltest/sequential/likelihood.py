@@ -1,5 +1,7 @@
 """Bets on alternatives: other temperatures, shifted means, and the like."""
 
+from typing import Self
+
 import numpy as np
 
 from caltest._types import FloatArray
@@ -25,7 +27,7 @@ class LikelihoodBets(Bets):
         """On what is bet, in words."""
         return f"likelihood ratios of {len(self.weights)} alternatives"
 
-    def log_factors(self, sample: Sample) -> FloatArray:
+    def log_factors(self, sample: Sample) -> tuple[FloatArray, Self]:
         """``log Q_k(y) / P(y)``; they do not depend on the past."""
         alternatives = alternatives_for(sample.predictions)
         if alternatives is None:
@@ -33,4 +35,4 @@ class LikelihoodBets(Bets):
                 "predictions: got some without spread after others with one, for which no likelihood ratios are known; "
                 'wanted continuous distributions only, or strategy="kernel"'
             )
-        return alternatives.log_ratio_terms(np.asarray(sample.targets))
+        return alternatives.log_ratio_terms(np.asarray(sample.targets)), self

@@ -1,6 +1,7 @@
 """Testing calibration while outcomes come in."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from math import exp
 from typing import Any, Literal, Self, get_args
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from caltest._arrays import to_array
 from caltest._numerics import ranges
-from caltest._types import Array, ArrayLike, FloatArray
+from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest.alternatives import alternatives_for
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
@@ -103,15 +104,13 @@ class SequentialCalibrationTest:
         if kernel is not None:
             check_product_kernel(kernel)
         self.strategy, self.kernel, self.classes = strategy, kernel, classes
-        self.n = 0
-        self._kind: Predictions | None = None
-        self._bets: list[Bets] = []
-        self._capitals = self._weights = np.empty(0)
-        self._history: list[FloatArray] = []
-        self._largest = 0.0
-        self._times: list[Array] | None = None
-        self._impossible: list[int] = []
-        self._notes: tuple[str, ...] = ()
+        self._state = _State()
+        self._batches: list[_Batch] = []
+
+    @property
+    def n(self) -> int:
+        """Number of observations so far."""
+        return self._state.n
 
     def update(self, predictions: ArrayLike, targets: ArrayLike, *, times: ArrayLike | None = None) -> Self:
         """Take the next observations, in the order of time; returns the test itself.
@@ -129,31 +128,46 @@ class SequentialCalibrationTest:
         Returns
         -------
         SequentialCalibrationTest
-            The test itself.
+            The test itself. Whatever is raised, an interruption too, the batch is taken wholly or not at all: ``n``
+            says which.
         """
         sample = as_sample(*_as_batch(predictions, targets), self._classes_of(predictions), copy=True)
-        if self._kind is not None:
-            self._kind.check_compatible(sample.predictions, "predictions")
+        state = self._state
+        if state.kind is not None:
+            state.kind.check_compatible(sample.predictions, "predictions")
         checked = self._checked_times(times, len(sample))
-        if self._kind is None:
-            self._start(sample.predictions)
-        for part in ranges(len(sample), max(1, AT_ONCE // self._weights.size)):
-            self._history.append(self._play(sample.take(part)))
-        self._keep(sample, checked)
+        if state.kind is None:
+            state = self._started(sample.predictions)
+        evidence = []
+        for part in ranges(len(sample), max(1, AT_ONCE // state.weights.size)):
+            played, state = state.played(sample.take(part))
+            evidence.append(played)
+        state = replace(
+            state,
+            n=state.n + len(sample),
+            n_batches=state.n_batches + 1,
+            n_impossible=state.n_impossible + sample.impossible.size,
+            kind=sample.predictions.take(slice(0, 1)),
+            notes=tuple(dict.fromkeys((*state.notes, *sample.predictions.notes))),
+        )
+        # Those of an update that was not finished are none.
+        del self._batches[self._state.n_batches :]
+        self._batches.append(_Batch(np.concatenate(evidence), sample.impossible + self.n, checked))
+        self._state = state
         return self
 
     @property
     def history(self) -> FloatArray:
         """``log E`` after each observation, (n,)."""
-        history = np.concatenate([np.empty(0), *self._history])
-        if self._impossible:
+        history = np.concatenate([np.empty(0), *(batch.evidence for batch in self._taken)])
+        if self._state.n_impossible:
             history[self._impossible[0] :] = np.inf
         return history
 
     @property
     def log_evalue(self) -> float:
         """Natural logarithm of E; 0 before the first observation."""
-        return float("inf") if self._impossible else float(self._history[-1][-1]) if self.n else 0.0
+        return float("inf") if self._state.n_impossible else self._state.last
 
     @property
     def evalue(self) -> float:
@@ -163,24 +177,25 @@ class SequentialCalibrationTest:
     @property
     def pvalue(self) -> float:
         """1 / (largest E so far), at most 1: below alpha at any time with probability at most alpha if calibrated."""
-        return 0.0 if self._impossible else exp(-self._largest)
+        return 0.0 if self._state.n_impossible else exp(-self._state.largest)
 
     def result(self) -> SequentialTestResult:
         """What was found so far; ``ValueError`` before the first observation. More can follow."""
-        if self._kind is None:
+        state = self._state
+        if state.kind is None:
             raise ValueError("predictions: got none so far, wanted at least one observation: update(predictions, y)")
         history = self.history
         history.flags.writeable = False
         return SequentialTestResult(
             test=type(self).__name__,
-            hypothesis=f"{self._kind.hypothesis}, at every time given the past",
-            predictions=self._kind.describe(self.n),
+            hypothesis=f"{state.kind.hypothesis}, at every time given the past",
+            predictions=state.kind.describe(self.n),
             bets=self._describe(),
             n=self.n,
             history=history,
-            times=None if self._times is None else np.concatenate(self._times),
+            times=None if self._last_time is None else np.concatenate([batch.times for batch in self._taken]),
             finding=self._finding(),
-            notes=(*self._notes, *self._impossible_notes()),
+            notes=(*state.notes, *self._impossible_notes()),
         )
 
     def _classes_of(self, predictions: ArrayLike) -> Sequence[Any] | None:
@@ -188,15 +203,31 @@ class SequentialCalibrationTest:
 
     def _checked_times(self, times: ArrayLike | None, n: int) -> Array | None:
         """Times of a batch: for all batches or for none."""
-        if self.n and (times is None) != (self._times is None):
+        last = self._last_time
+        if self.n and (times is None) != (last is None):
             got, before = ("none", "some") if times is None else ("some", "none")
             raise ValueError(f"times: got {got} after batches with {before}, wanted them for all observations or none")
         if times is None:
             return None
-        return checked_times(times, n, None if self._times is None else self._times[-1][-1])
+        return checked_times(times, n, last)
 
-    def _start(self, predictions: Predictions) -> None:
-        """Choose the bets for the family."""
+    @property
+    def _taken(self) -> "list[_Batch]":
+        return self._batches[: self._state.n_batches]
+
+    @property
+    def _last_time(self) -> Any:
+        """That of the last observation; None where there are no times."""
+        times = self._batches[self._state.n_batches - 1].times if self.n else None
+        return None if times is None else times[-1]
+
+    @property
+    def _impossible(self) -> IntArray:
+        """Observations that were predicted to be impossible."""
+        return np.concatenate([np.empty(0, dtype=np.intp), *(batch.impossible for batch in self._taken)])
+
+    def _started(self, predictions: Predictions) -> "_State":
+        """The bets for the family."""
         known = alternatives_for(predictions) is not None
         if not known and self.strategy == "likelihood":
             raise TypeError(
@@ -206,40 +237,55 @@ class SequentialCalibrationTest:
         bets: list[Bets] = [LikelihoodBets(predictions)] if known and self.strategy != "kernel" else []
         if self.strategy != "likelihood":
             bets.append(KernelBets(self.kernel, predictions))
-        self._bets = bets
-        self._weights = np.concatenate([one.weights / len(bets) for one in bets])
-        self._capitals = np.zeros(self._weights.size)
-
-    def _play(self, sample: Sample) -> FloatArray:
-        """``log E`` after each of the next observations."""
-        factors = np.concatenate([one.log_factors(sample) for one in self._bets])
-        capitals = self._capitals[:, None] + np.cumsum(factors, axis=1)
-        self._capitals = capitals[:, -1].copy()
-        evidence = log_capital(capitals, self._weights)
-        self._largest = max(self._largest, float(evidence.max()))
-        return evidence
-
-    def _keep(self, sample: Sample, times: Array | None) -> None:
-        """What the report says of the data."""
-        self._kind = sample.predictions.take(slice(0, 1))
-        self._notes = tuple(dict.fromkeys((*self._notes, *sample.predictions.notes)))
-        self._impossible += (self.n + sample.impossible).tolist()
-        if times is not None:
-            self._times = [*(self._times or []), times]
-        self.n += len(sample)
+        weights = np.concatenate([one.weights / len(bets) for one in bets])
+        return _State(bets=tuple(bets), weights=weights, capitals=np.zeros(weights.size))
 
     def _finding(self) -> str:
-        if self._impossible:
+        if self._state.n_impossible:
             return "outcomes occurred that were predicted not to"
-        findings = [finding for one in self._bets for finding in one.findings]
-        return findings[int(np.argmax(self._capitals + np.log(self._weights)))]
+        state = self._state
+        findings = [finding for one in state.bets for finding in one.findings]
+        return findings[int(np.argmax(state.capitals + np.log(state.weights)))]
 
     def _impossible_notes(self) -> tuple[str, ...]:
         rows = self._impossible
-        return impossible_note(len(rows), self.n, rows[:6]) if rows else ()
+        return impossible_note(rows.size, self.n, rows[:6].tolist()) if rows.size else ()
 
     def _describe(self) -> str:
-        return " and ".join(one.describe() for one in self._bets)
+        return " and ".join(one.describe() for one in self._state.bets)
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """What one update adds: ``log E`` (b,) after each observation, which are impossible, and times (b,)."""
+
+    evidence: FloatArray
+    impossible: IntArray
+    times: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """What the next bets depend on, and how many batches count: replaced as a whole, when all of an update is done."""
+
+    n: int = 0
+    n_batches: int = 0
+    n_impossible: int = 0
+    kind: Predictions | None = None
+    notes: tuple[str, ...] = ()
+    bets: tuple[Bets, ...] = ()
+    weights: FloatArray = field(default_factory=lambda: np.empty(0))
+    capitals: FloatArray = field(default_factory=lambda: np.empty(0))
+    last: float = 0.0
+    largest: float = 0.0
+
+    def played(self, sample: Sample) -> "tuple[FloatArray, _State]":
+        """``log E`` after each of the next observations, and the state after them."""
+        factors, bets = zip(*(one.log_factors(sample) for one in self.bets), strict=True)
+        capitals = self.capitals[:, None] + np.cumsum(np.concatenate(factors), axis=1)
+        evidence = log_capital(capitals, self.weights)
+        last, largest = float(evidence[-1]), max(self.largest, float(evidence.max()))
+        return evidence, replace(self, bets=bets, capitals=capitals[:, -1].copy(), last=last, largest=largest)
 
 
 def _as_batch(predictions: ArrayLike, targets: ArrayLike) -> tuple[ArrayLike, ArrayLike]:

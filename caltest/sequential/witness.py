@@ -1,8 +1,10 @@
 """The witness function: where outcomes so far differed from what was predicted, as a function of the next outcome."""
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import dataclass
 from math import sqrt
+from typing import Self
 
 import numpy as np
 
@@ -95,17 +97,18 @@ class Witness:
         self._predictions = past.predictions
         self._phi = self._features.of(past)
 
-    def values(self, sample: Sample) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def values(self, sample: Sample) -> tuple[FloatArray, FloatArray, FloatArray, Self]:
         """``g_t(y_t)``, a lower bound of ``g_t``, and ``sum_{s<t} k_P(P_s, P_t)`` of the next observations, (b,) each.
 
-        They are part of the past of those after them.
+        Each of them is part of the past of those after it; last comes the witness with all of them in its past.
         """
         new = sample.predictions
         tile = self._kernel.prediction_kernel.tile
         phi = self._features.of(sample)
         before, among = tile(self._predictions, new), np.triu(tile(new, new), k=1)
         weights = before.T @ self._phi + among.T @ phi
-        self._predictions = self._predictions.followed_by(new)
-        self._phi = np.concatenate([self._phi, phi])
         near = before.sum(axis=0) + among.sum(axis=0)
-        return np.einsum("ir,ir->i", weights, phi), self._features.least(new, weights), near
+        later = copy(self)
+        later._predictions = self._predictions.followed_by(new)
+        later._phi = np.concatenate([self._phi, phi])
+        return np.einsum("ir,ir->i", weights, phi), self._features.least(new, weights), near, later

@@ -1,6 +1,7 @@
 """Size and power of a test by simulation."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def power(
     """
     check_test(test)
     check_generator(generator)
-    n = whole_number("n", n, 1)
+    n = whole_number("n", n, 1, inf)
     wanted = whole_number("n_simulations", n_simulations, 1)
     alphas, level = checked_alphas(alpha), fraction("confidence_level", confidence_level)
     shown = switch("progress", progress)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -261,7 +262,7 @@ def power_curve(
 
 def _checked_sizes(sizes: int | Sequence[int]) -> tuple[int, ...]:
     several = isinstance(sizes, (list, tuple, range, np.ndarray))
-    numbers = tuple(whole_number("sizes", n, 1) for n in (sizes if several else [sizes]))  # type: ignore[union-attr]
+    numbers = tuple(whole_number("sizes", n, 1, inf) for n in (sizes if several else [sizes]))  # type: ignore[union-attr]
     if not numbers or len(set(numbers)) != len(numbers):
         raise ValueError(f"sizes: got {sizes!r}, wanted one number of observations or several different ones")
     return tuple(sorted(numbers))

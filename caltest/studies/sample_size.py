@@ -1,6 +1,7 @@
 """The number of observations that a test needs for a wanted power."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from caltest._progress import progress_bars
@@ -169,8 +170,8 @@ def sample_size(
         raise ValueError(
             f"generator: got a calibrated one ({describe_generator(generator)}), wanted one with a deviation to find"
         )
-    lowest = whole_number("n_min", n_min, 1)
-    highest = whole_number("n_max", n_max, lowest)
+    lowest = whole_number("n_min", n_min, 1, inf)
+    highest = whole_number("n_max", n_max, lowest, inf)
     m = whole_number("n_simulations", n_simulations, 20)
     confidence = fraction("confidence_level", confidence_level)
     shown = switch("progress", progress)

@@ -26,14 +26,14 @@ def block_skce(predictions, labels):
 def low_rank_skce(predictions, labels):
     from caltest import LowRankSKCE
 
-    estimator = LowRankSKCE(kernel(), rank=64, rng=1)
+    estimator = LowRankSKCE(kernel(), rank=64)
     return lambda: {"estimate": estimator(predictions, labels)}
 
 
 def low_rank_test(predictions, labels, draws):
     from caltest import LowRankSKCE, MonteCarloTest
 
-    test = MonteCarloTest(LowRankSKCE(kernel(), rank=64, rng=1), n_resamples=draws)
+    test = MonteCarloTest(LowRankSKCE(kernel(), rank=64), n_resamples=draws)
     return _tested(test, predictions, labels, draws)
 
 

@@ -4,20 +4,24 @@ import pickle
 
 import numpy as np
 import pytest
+from interruption import broken_at
 from samples import TV, W2, samples
+from scipy.stats import binom
 
 import caltest as ct
+from caltest._jobs import streams
+from caltest._numerics import seed_from
 
 N = 97
 RNG, P, Y, NORMAL, TARGETS = samples(N, 3)
 MEDIAN = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation()), ct.DeltaKernel())
 
-LOW_RANK = ct.LowRankSKCE(TV, 9, rng=1).resolve(ct.Categorical(P))
+LOW_RANK = ct.LowRankSKCE(TV, 9).resolve(ct.Categorical(P))
 ESTIMATORS = {
     **{f"blocks of {b}": ct.BlockSKCE(TV, b) for b in (2, 3, 7)},
     "biased blocks of 3": ct.BlockSKCE(TV, 3, unbiased=False),
     "low rank": LOW_RANK,
-    "biased low rank": ct.LowRankSKCE(TV, 9, unbiased=False, rng=1).resolve(ct.Categorical(P)),
+    "biased low rank": ct.LowRankSKCE(TV, 9, unbiased=False).resolve(ct.Categorical(P)),
 }
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
 SPLITS = [[N], [1] * N, [2, 3, 5, 87], [90, 1, 1, 5], [13, 40, 44], [6] * 16 + [1]]
@@ -97,7 +101,7 @@ def test_chunks_smaller_than_a_block_are_joined_in_their_order(size):
 
 
 def test_normal_predictions():
-    for estimator in (ct.BlockSKCE(W2, 3), ct.LowRankSKCE(W2, 6, rng=1).resolve(NORMAL)):
+    for estimator in (ct.BlockSKCE(W2, 3), ct.LowRankSKCE(W2, 6).resolve(NORMAL)):
         accumulator = estimator.accumulator()
         for part in parts_of(SPLITS[2]):
             accumulator.update(NORMAL.take(part), TARGETS[part])
@@ -160,28 +164,25 @@ def test_the_exact_test_of_chunks():
     test = ct.MonteCarloTest(LOW_RANK, 59)
     results = []
     for _ in range(2):
-        accumulators = [test.accumulator(rng=seed) for seed in (5, 6, 7)]
-        for accumulator, part in zip(accumulators, parts_of([40, 30, 27]), strict=True):
-            updated(accumulator, [part])
-        results.append(accumulators[0].merge(accumulators[1].merge(accumulators[2])).result())
+        one, two, three = (updated(test.accumulator(rng=5), [part]) for part in parts_of([40, 30, 27]))
+        results.append(one.merge(two.merge(three)).result())
     one, other = results
     assert np.array_equal(one.null_distribution, other.null_distribution)
     assert one.estimate == pytest.approx(LOW_RANK(P, Y), rel=1e-12)
     assert one.pvalue == (1 + np.count_nonzero(one.null_distribution >= one.estimate)) / 60
     assert (one.n, one.n_resamples, one.seed, one.test) == (N, 59, 5, "MonteCarloTest")
     by_hand = []
-    from caltest._jobs import streams
-
-    for seed, part in zip((5, 6, 7), parts_of([40, 30, 27]), strict=True):
+    for part in parts_of([40, 30, 27]):
         predictions = ct.Categorical(P[part])
-        by_hand.append(predictions.with_redraws(None, streams(np.random.default_rng(seed), 59)))
+        stream = seed_from(seed_from(5, np.array([0])), Y[part], P[part])
+        by_hand.append(predictions.with_redraws(None, streams(np.random.default_rng(stream), 59)))
     expected = LOW_RANK.estimates(ct.Categorical(P), np.hstack(by_hand))
     assert one.null_distribution == pytest.approx(expected, rel=1e-11, abs=1e-15)
 
 
 def test_chunks_of_one_accumulator_are_redrawn_independently():
     """The same chunk twice: were its redraws equal too, each draw would be that of doubled sums."""
-    test = ct.MonteCarloTest(ct.LowRankSKCE(TV, 9, unbiased=False, rng=1).resolve(ct.Categorical(P)), 199)
+    test = ct.MonteCarloTest(ct.LowRankSKCE(TV, 9, unbiased=False).resolve(ct.Categorical(P)), 199)
     once = test.accumulator(rng=1).update(P, Y).result().null_distribution
     twice = test.accumulator(rng=1).update(P, Y).update(P, Y).result().null_distribution
     assert twice.mean() == pytest.approx(once.mean() / 2, rel=0.3)
@@ -326,12 +327,10 @@ def test_accumulators_of_other_landmarks_are_not_merged():
     """Equal settings and another choice of landmarks: their sums do not add up to anything."""
     nearly = ct.Categorical(0.999 * P + 0.001 / 3)
     for predictions in (ct.Categorical(P[:50]), nearly):
-        other = ct.LowRankSKCE(TV, 9, rng=1).resolve(predictions)
+        other = ct.LowRankSKCE(TV, 9).resolve(predictions)
         with pytest.raises(ValueError, match="other settings"):
             updated(LOW_RANK.accumulator(), [slice(0, 50)]).merge(updated(other.accumulator(), [slice(50, N)]))
-    nearly_targets = ct.LowRankSKCE(TV, 9, rng=1).resolve(nearly)._features.targets
-    assert np.array_equal(nearly_targets, LOW_RANK._features.targets)
-    same = ct.LowRankSKCE(TV, 9, rng=1).resolve(ct.Categorical(P.copy()))
+    same = ct.LowRankSKCE(TV, 9).resolve(ct.Categorical(P.copy()))
     total = updated(LOW_RANK.accumulator(), [slice(0, 50)]).merge(updated(same.accumulator(), [slice(50, N)]))
     assert total.result() == pytest.approx(LOW_RANK(P, Y), rel=1e-12)
 
@@ -347,3 +346,129 @@ def test_empty_accumulators_add_nothing():
     full = updated(estimator.accumulator(), [slice(0, N)])
     assert full.merge(estimator.accumulator()).result() == estimator(P, Y)
     assert estimator.accumulator().merge(full).result() == estimator(P, Y)
+
+
+def restart(make, part=slice(0, 40)):
+    return updated(make(), [part])
+
+
+def test_accumulators_of_one_seed_have_their_own_random_numbers():
+    """The same seed and other data: were the draws of both alike, their sums would vary twice as much."""
+    test = ct.MonteCarloTest(LOW_RANK, 999)
+    one, other = (updated(test.accumulator(rng=1), [part]) for part in (slice(0, 48), slice(48, 96)))
+    draws = [half.result().null_distribution for half in (one, other)]
+    assert abs(np.corrcoef(*draws)[0, 1]) < 0.13
+
+
+def test_power_survives_merging_accumulators_of_one_seed(replications):
+    """Of predictions with one outcome too frequent, halves with the same predictions, redrawn independently."""
+    simulations, rejected = replications(60, 400), 0
+    rng = np.random.default_rng(7)
+    p = np.tile([0.3, 0.7], (60, 1))
+    estimator = ct.LowRankSKCE(TV, 4).resolve(ct.Categorical(p))
+    test = ct.MonteCarloTest(estimator, 99)
+    for i in range(simulations):
+        one, other = (test.accumulator(rng=i).update(p, rng.random(60) < 0.85) for _ in range(2))
+        rejected += one.merge(other).result().pvalue <= 0.05
+    assert rejected >= 0.8 * simulations
+
+
+def test_merged_accumulators_of_one_seed_keep_their_level(replications):
+    simulations, pvalues = replications(400, 4000), []
+    rng = np.random.default_rng(8)
+    p = np.tile([0.3, 0.7], (20, 1))
+    test = ct.MonteCarloTest(ct.LowRankSKCE(TV, 4).resolve(ct.Categorical(p)), 19)
+    for _ in range(simulations):
+        one, other = (test.accumulator(rng=1).update(p, rng.random(20) < 0.7) for _ in range(2))
+        pvalues.append(one.merge(other).result().pvalue)
+    # 0.05 is the smallest p-value.
+    assert np.count_nonzero(np.array(pvalues) <= 0.05) <= binom.ppf(0.995, simulations, 0.05)
+
+
+def test_equal_chunks_of_one_seed_are_refused_unless_they_are_told_apart():
+    test = ct.MonteCarloTest(LOW_RANK, 99)
+    with pytest.raises(ValueError, match=r"same rng and the same first chunk.*accumulator\(rng=rng, part=1\)"):
+        restart(lambda: test.accumulator(rng=1)).merge(restart(lambda: test.accumulator(rng=1)))
+    one, other = (restart(lambda part=part: test.accumulator(rng=1, part=part)) for part in (0, 1))
+    draws = [half.result().null_distribution for half in (one, other)]
+    assert abs(np.corrcoef(*draws)[0, 1]) < 0.4
+    assert one.merge(other).result().seed == 1
+
+
+def test_a_chunk_after_merging_has_other_random_numbers_than_the_merged_ones():
+    test = ct.MonteCarloTest(LOW_RANK, 19)
+    total = test.accumulator(rng=1).merge(restart(lambda: test.accumulator(rng=1)))
+    before = total._state.sums.matrices
+    total.update(P[:40], Y[:40])
+    assert not np.allclose(total._state.sums.matrices[1:] - before[1:], before[1:])
+
+
+@each_accumulator
+def test_what_was_taken_is_not_merged_again(make):
+    one, other = restart(make), restart(make, slice(40, N))
+    copy = pickle.loads(pickle.dumps(other))
+    again = r"other: got this accumulator, or one that it was copied from or has taken before"
+    for same in (one, pickle.loads(pickle.dumps(one))):
+        with pytest.raises(ValueError, match=again):
+            one.merge(same)
+    one.merge(other)
+    for taken in (other, copy, pickle.loads(pickle.dumps(one))):
+        with pytest.raises(ValueError, match=again):
+            one.merge(taken)
+    with pytest.raises(ValueError, match=again):
+        other.merge(one)
+    assert one.n == N
+    empty = make()
+    with pytest.raises(ValueError, match=again):
+        empty.merge(empty)
+
+
+def test_accumulators_of_several_seeds_name_them_all():
+    test = ct.MonteCarloTest(LOW_RANK, 19)
+    one, other = updated(test.accumulator(rng=5), [slice(0, 40)]), updated(test.accumulator(rng=6), [slice(40, N)])
+    result = one.merge(other).result()
+    assert result.seed is None
+    assert result.notes[-1] == "the random numbers are those of merged accumulators, rng=5, 6"
+
+
+@each_accumulator
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_update_happens_wholly_or_not_at_all(make, error):
+    """An error at any line, then the same again if the chunk was not taken: as if nothing had happened."""
+    first, second, third = slice(0, 20), slice(20, 61), slice(61, N)
+    expected = updated(make(), [first, second, third]).result()
+    line = 1
+    while True:
+        accumulator = updated(make(), [first])
+        happened = broken_at(accumulator.update, line, error, P[second], Y[second])
+        assert accumulator.n in (20, 61)
+        if accumulator.n == 20:
+            updated(accumulator, [second])
+        assert_same(updated(accumulator, [third]).result(), expected)
+        if not happened:
+            break
+        line += 1 + line // 16
+    assert line > 50
+
+
+@each_accumulator
+def test_merging_happens_wholly_or_not_at_all(make):
+    expected = restart(make).merge(restart(make, slice(40, N))).result()
+    line = 1
+    while True:
+        one, other = restart(make), restart(make, slice(40, N))
+        happened = broken_at(one.merge, line, KeyboardInterrupt, other)
+        assert other.n == N - 40
+        if one.n == 40:
+            one.merge(other)
+        assert_same(one.result(), expected)
+        if not happened:
+            break
+        line += 1
+
+
+def assert_same(result, expected):
+    if isinstance(expected, float):
+        assert result == expected
+    else:
+        assert result.to_dict() == expected.to_dict()

@@ -5,6 +5,7 @@ import pytest
 from samples import TV, W2, samples
 
 import caltest as ct
+from caltest._numerics import generator_apart
 
 N = 60
 _, P, Y, NORMAL, TARGETS = samples(N, 3)
@@ -29,17 +30,22 @@ def slow_estimates(psi, phi, unbiased):
 @pytest.mark.parametrize("rank", [N, 1000])
 def test_all_predictions_as_landmarks_give_the_estimate_of_all_pairs(rank, kernel, unbiased):
     expected = ct.SKCE(kernel, unbiased)(P, Y)
-    assert ct.LowRankSKCE(kernel, rank, unbiased, rng=1)(P, Y) == pytest.approx(expected, rel=1e-8)
+    assert ct.LowRankSKCE(kernel, rank, unbiased)(P, Y) == pytest.approx(expected, rel=1e-8)
     binary = ct.SKCE(kernel, unbiased)(P[:, 0], Y == 0)
-    assert ct.LowRankSKCE(kernel, rank, unbiased, rng=1)(P[:, 0], Y == 0) == pytest.approx(binary, rel=1e-8)
+    assert ct.LowRankSKCE(kernel, rank, unbiased)(P[:, 0], Y == 0) == pytest.approx(binary, rel=1e-8)
+
+
+def spread(rank):
+    """Rows i with the smallest fractional parts of i times the golden ratio."""
+    return sorted(sorted(range(N), key=lambda i: i * (np.sqrt(5) - 1) / 2 % 1)[:rank])
 
 
 @pytest.mark.parametrize("unbiased", [True, False])
 @pytest.mark.parametrize("kernel", [TV, GAUSSIAN], ids=["delta", "gaussian"])
 @pytest.mark.parametrize("rank", [1, 5, 20])
 def test_classes_against_explicit_features(rank, kernel, unbiased):
-    estimator = ct.LowRankSKCE(kernel, rank, unbiased, rng=3)
-    landmarks = P[np.sort(np.random.default_rng(3).choice(N, rank, replace=False))]
+    estimator = ct.LowRankSKCE(kernel, rank, unbiased)
+    landmarks = P[spread(rank)]
 
     def k(p, q):
         return np.exp(-np.abs(p[:, None] - q[None]).sum(axis=2) / 2 / 0.4)
@@ -55,11 +61,10 @@ def test_classes_against_explicit_features(rank, kernel, unbiased):
 
 @pytest.mark.parametrize("unbiased", [True, False])
 def test_normal_predictions_against_explicit_features(unbiased):
-    estimator = ct.LowRankSKCE(W2, 4, unbiased, rng=3)
-    rng = np.random.default_rng(3)
-    index = np.sort(rng.choice(N, 4, replace=False))
+    estimator = ct.LowRankSKCE(W2, 4, unbiased)
+    index = spread(4)
     m, s = NORMAL.mean, NORMAL.scale
-    z = m[index] + s[index] * rng.standard_normal(4)
+    z = m[index] + s[index] * generator_apart(5).standard_normal(4)
 
     def k(i, j):
         return np.exp(-np.hypot(m[i][:, None] - m[j], s[i][:, None] - s[j]))
@@ -73,12 +78,12 @@ def test_normal_predictions_against_explicit_features(unbiased):
     everyone = np.arange(N)
     psi = k(everyone, index) @ root(k(index, index))
     phi = (g(TARGETS) - mean) @ root(g(z))
-    assert estimator(NORMAL, TARGETS) == pytest.approx(slow_estimates(psi, phi, unbiased), rel=1e-7, abs=1e-12)
+    assert estimator(NORMAL, TARGETS, rng=5) == pytest.approx(slow_estimates(psi, phi, unbiased), rel=1e-7, abs=1e-12)
 
 
 def test_normal_predictions_approach_the_estimate_of_all_pairs():
     expected = ct.SKCE(W2)(NORMAL, TARGETS)
-    errors = [abs(ct.LowRankSKCE(W2, rank, rng=1)(NORMAL, TARGETS) - expected) for rank in (4, N)]
+    errors = [abs(ct.LowRankSKCE(W2, rank)(NORMAL, TARGETS, rng=1) - expected) for rank in (4, N)]
     assert errors[1] < 1e-4 * abs(expected) < errors[0]
 
 
@@ -90,16 +95,16 @@ def test_the_mean_is_zero_for_calibrated_predictions(rank, family):
         "Bernoulli": (ct.Bernoulli(P[:, 0]), TV),
         "Normal": (NORMAL, W2),
     }[family]
-    estimator = ct.LowRankSKCE(kernel, rank, rng=1).resolve(predictions)
+    estimator = ct.LowRankSKCE(kernel, rank).resolve(predictions)
     values = estimator.estimates(predictions, predictions.sample(2, 4000))
     assert abs(values.mean()) <= 4.5 * values.std() / np.sqrt(4000)
-    biased = ct.LowRankSKCE(kernel, rank, unbiased=False, rng=1).resolve(predictions)
+    biased = ct.LowRankSKCE(kernel, rank, unbiased=False).resolve(predictions)
     assert biased.estimates(predictions, predictions.sample(2, 100)).min() >= 0.0
 
 
 def test_the_features_do_not_depend_on_parts_of_the_data(monkeypatch):
     redraws = ct.Categorical(P).sample(2, 7)
-    estimator = ct.LowRankSKCE(TV, 9, rng=1).resolve(ct.Categorical(P))
+    estimator = ct.LowRankSKCE(TV, 9).resolve(ct.Categorical(P))
     whole = estimator.estimates(ct.Categorical(P), redraws)
     monkeypatch.setattr("caltest.hstatistics.features.ROWS", 7)
     monkeypatch.setattr("caltest.hstatistics.features.SUMS", 60)
@@ -110,29 +115,38 @@ def test_repeated_predictions_leave_fewer_features():
     """Landmarks that are equal have a singular matrix."""
     p, y = np.repeat(P[:6], 10, axis=0), Y
     expected = ct.SKCE(TV)(p, y)
-    assert ct.LowRankSKCE(TV, 50, rng=1)(p, y) == pytest.approx(expected, rel=1e-8)
+    assert ct.LowRankSKCE(TV, 50)(p, y) == pytest.approx(expected, rel=1e-8)
 
 
 def test_median_bandwidth_is_that_of_the_predictions():
     median = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation()), ct.DeltaKernel())
     width = ct.median_bandwidth(P, ct.TotalVariation())
     fixed = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), width), ct.DeltaKernel())
-    assert ct.LowRankSKCE(median, 9, rng=1)(P, Y) == ct.LowRankSKCE(fixed, 9, rng=1)(P, Y)
+    assert ct.LowRankSKCE(median, 9)(P, Y) == ct.LowRankSKCE(fixed, 9)(P, Y)
 
 
-def test_seed_is_kept():
-    estimator = ct.LowRankSKCE(TV, 9)
-    value = estimator(P, Y)
-    assert estimator(P, Y) == value
-    assert ct.LowRankSKCE(TV, 9, rng=estimator.rng)(P, Y) == value
-    assert ct.LowRankSKCE(TV, 9).rng != estimator.rng
-    assert ct.LowRankSKCE(TV, 9)(P, Y) != value
-    assert f"landmarks rng={estimator.rng}" in estimator.describe(ct.Categorical(P))
-    assert ct.LowRankSKCE(TV, 9, rng=5).rng == 5
+def test_landmarks_of_predictions_are_not_drawn_and_those_of_real_targets_by_the_call():
+    assert ct.LowRankSKCE(TV, 9)(P, Y) == ct.LowRankSKCE(TV, 9)(P, Y, rng=3)
+    estimator = ct.LowRankSKCE(W2, 4)
+    value = estimator(NORMAL, TARGETS, rng=3)
+    assert ct.LowRankSKCE(W2, 4)(NORMAL, TARGETS, rng=3) == value
+    assert estimator(NORMAL, TARGETS) != estimator(NORMAL, TARGETS)
+    assert ct.MonteCarloTest(estimator, 9)(NORMAL, TARGETS, rng=3).estimate == value
+
+
+@pytest.mark.parametrize("period", [2, 5, 24])
+@pytest.mark.parametrize("rank", [16, 64])
+def test_landmarks_are_spread_over_the_rows_and_over_every_period(period, rank):
+    """Where rows repeat with a period, no phase has many more than its share."""
+    phases = np.arange(2400) % period
+    predictions = ct.Normal(phases, 1.0 + np.arange(2400) / 2400)
+    landmarks = ct.LowRankSKCE(W2, rank).resolve(predictions, 1)._features.landmarks
+    assert np.bincount(landmarks.mean.astype(int)).max() <= rank / period + 7
+    assert np.diff(landmarks.scale).max() <= 2.5 / rank
 
 
 def test_landmarks_depend_on_the_predictions_only():
-    estimator = ct.LowRankSKCE(TV, 9, rng=1)
+    estimator = ct.LowRankSKCE(TV, 9)
     test = ct.MonteCarloTest(estimator, 19)
     draws = [test(P, labels, rng=1).null_distribution for labels in (Y, (Y + 1) % 3)]
     assert np.array_equal(*draws)
@@ -145,7 +159,7 @@ def test_landmarks_depend_on_the_predictions_only():
         (lambda: ct.LowRankSKCE(TV, rank=0), ValueError, "rank: got 0, wanted a whole number of at least 1"),
         (lambda: ct.LowRankSKCE(TV, rank=2.5), ValueError, "rank: got 2.5, wanted a whole number"),
         (lambda: ct.LowRankSKCE(TV, unbiased=1), ValueError, "unbiased: got 1, wanted True or False"),
-        (lambda: ct.LowRankSKCE(TV, rng="one"), ValueError, "rng: got 'one', wanted None, a non-negative integer"),
+        (lambda: ct.LowRankSKCE(TV)(P, Y, rng="one"), ValueError, "rng: got 'one', wanted None, a non-negative"),
         (lambda: ct.LowRankSKCE(TV)(P[:1], Y[:1]), ValueError, "got 1 observation, wanted at least 2 for LowRankSKCE"),
         (lambda: ct.LowRankSKCE(TV)(NORMAL, TARGETS), TypeError, "metric: got TotalVariation() for Normal predictions"),
         (lambda: ct.DistributionFreeSKCETest(ct.LowRankSKCE(TV)), TypeError, "got LowRankSKCE for DistributionFree"),

@@ -224,7 +224,7 @@ def test_conditional_spectrum_of_low_rank(kernel, monkeypatch):
     """With all predictions as landmarks it is the spectrum of all residuals with the kernel's diagonal."""
     monkeypatch.setattr("caltest.hstatistics.features.ROWS", 7)
     predictions = ct.Categorical(P)
-    estimator = ct.LowRankSKCE(kernel, rank=N, rng=1).resolve(predictions)
+    estimator = ct.LowRankSKCE(kernel, rank=N).resolve(predictions)
     law = hspectrum.spectrum(estimator.covariance(predictions), None)
     covariances = [np.diag(p) - np.outer(p, p) for p in P]
     gram, weight = predictions.gram(kernel.target_kernel), kernel.prediction_kernel.tile(predictions, predictions)

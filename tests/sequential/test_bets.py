@@ -21,7 +21,7 @@ def test_witness_of_classes_sums_h():
     p = ct.Categorical(data.p)
     kernel = ct.ProductKernel(TV.prediction_kernel, ct.MatrixKernel([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0, 0.2, 1]]))
     past, new = Sample(p, data.y).take(slice(0, 7)), Sample(p, data.y).take(slice(7, 12))
-    values, least, near = Witness(kernel, past).values(new)
+    values, least, near, _ = Witness(kernel, past).values(new)
     k_p = kernel.prediction_kernel.tile(p, p)
     for i, t in enumerate(range(7, 12)):
         by_outcome = []
@@ -43,7 +43,7 @@ def test_witness_of_numbers_sums_h_and_has_a_lower_bound():
     data = samples(40, 3)
     sample = Sample(data.normal, data.targets)
     past, new = sample.take(slice(0, 30)), sample.take(slice(30, 40))
-    values, least, _ = Witness(W2, past).values(new)
+    values, least, _, _ = Witness(W2, past).values(new)
     law, target_kernel = data.normal, W2.target_kernel
     h = W2.prediction_kernel.tile(law, law) * law.centred_kernel(target_kernel, data.targets, law, data.targets)
     # The 30 landmarks represent the kernel nearly exactly within their range.
@@ -68,7 +68,7 @@ def test_witness_of_numbers_has_mean_zero():
 
 def test_bets_begin_after_the_first_observations_and_never_lose_everything():
     data = samples(FIRST + 30, 4)
-    factors = KernelBets(None, ct.Categorical(data.p)).log_factors(Sample(ct.Categorical(data.p), data.y))
+    factors = KernelBets(None, ct.Categorical(data.p)).log_factors(Sample(ct.Categorical(data.p), data.y))[0]
     assert factors.shape == (len(FRACTIONS), FIRST + 30)
     assert (factors[:, :FIRST] == 0.0).all()
     assert (factors[:, FIRST:] != 0.0).all()
@@ -84,7 +84,9 @@ def test_the_largest_stake_is_everything():
     factors = []
     for outcome in range(4):
         y = np.append(data.y[:FIRST], outcome)
-        factors.append(KernelBets(None, ct.Categorical(data.p)).log_factors(Sample(ct.Categorical(data.p), y))[:, -1])
+        factors.append(
+            KernelBets(None, ct.Categorical(data.p)).log_factors(Sample(ct.Categorical(data.p), y))[0][:, -1]
+        )
     assert np.exp(np.min(factors, axis=0)) == pytest.approx(1.0 - np.array(FRACTIONS), rel=1e-12)
     assert data.p[-1] @ np.exp(factors) == pytest.approx(np.ones(len(FRACTIONS)), rel=1e-12)
 
@@ -92,7 +94,7 @@ def test_the_largest_stake_is_everything():
 def test_bets_wait_until_predictions_differ():
     p = np.concatenate([np.full(FIRST + 10, 0.3), np.linspace(0.1, 0.9, 100)])
     sample = Sample(ct.Bernoulli(p), np.zeros(len(p), dtype=int))
-    factors = KernelBets(None, sample.predictions).log_factors(sample)
+    factors = KernelBets(None, sample.predictions).log_factors(sample)[0]
     assert (factors[:, : 2 * FIRST] == 0.0).all()
     assert (factors[:, 2 * FIRST :] != 0.0).all()
 

@@ -1,10 +1,12 @@
 """What a sequential test does with its data, and what it refuses."""
 
+import copy
 import itertools
 import json
 
 import numpy as np
 import pytest
+from interruption import broken_at
 from samples import TV, samples
 
 import caltest as ct
@@ -195,3 +197,37 @@ def test_evidence_has_mean_one_after_every_outcome(strategy, monkeypatch):
     assert total == pytest.approx(1.0, rel=1e-13)
     assert means == pytest.approx(np.ones(7), rel=1e-12)
     assert spread > 0.001
+
+
+INTERRUPTED = {
+    "classes": (ct.Categorical(samples(120, 3).p), samples(120, 3).y),
+    "numbers": (samples(120, 3).normal, samples(120, 3).targets),
+}
+
+
+@pytest.mark.parametrize("family", INTERRUPTED)
+@pytest.mark.parametrize("start", [5, 30, 60])
+def test_an_update_happens_wholly_or_not_at_all(family, start, monkeypatch):
+    """An error at many lines, before the bets begin, when they do and after, then the same again if need be."""
+    monkeypatch.setattr("caltest.sequential.kernel.FIRST", 40)
+    predictions, y = INTERRUPTED[family]
+
+    def take(test, first, stop):
+        return test.update(predictions.take(slice(first, stop)), y[first:stop], times=np.arange(first, stop))
+
+    def finished(test):
+        return take(test, start + 25, start + 30).result().to_dict()
+
+    begun = take(ct.SequentialCalibrationTest(), 0, start)
+    before, end = begun.result().to_dict(), start + 25
+    expected, line, happened = finished(take(copy.deepcopy(begun), start, end)), 1, True
+    while happened:
+        test = copy.deepcopy(begun)
+        happened = broken_at(take, line, MemoryError if line % 2 else KeyboardInterrupt, test, start, end)
+        assert test.n in (start, end)
+        if test.n == start:
+            assert test.result().to_dict() == before
+            take(test, start, end)
+        assert finished(test) == expected
+        line += 1 + line // 16
+    assert line > 100

@@ -114,22 +114,21 @@ def test_integral_transforms_have_their_laws(make, statistic, replications):
     pvalues = np.empty(simulations)
     for i in range(simulations):
         predictions = make(rng, 20)
-        pvalues[i] = ct.PITTest(statistic, rng)(predictions, predictions.sample(rng)).pvalue
+        pvalues[i] = ct.PITTest(statistic)(predictions, predictions.sample(rng), rng=rng).pvalue
     for alpha in LEVELS:
         low, high = band(simulations, alpha)
         assert low <= np.count_nonzero(pvalues <= alpha) <= high
 
 
 CONTINUOUS = {
-    "KS": (ct.PIT("KS", rng=1), normal),
-    "AD of counts": (ct.PIT("AD", rng=1), poisson),
+    "KS": (ct.PIT("KS"), normal),
+    "AD of counts": (ct.PIT("AD"), poisson),
     "quantiles": (ct.QuantileCalibration([0.05, 0.5, 0.95]), normal),
 }
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_monte_carlo_of_numbers_keeps_its_level(name, replications):
-    """The same numbers v for observed and redrawn counts of all data sets do no harm."""
     simulations, rng = replications(200, 4000), spawn(35, *name.encode())
     (estimator, make), pvalues = CONTINUOUS[name], np.empty(simulations)
     test = ct.MonteCarloTest(estimator, 99)

@@ -72,7 +72,7 @@ def test_largest_of_the_conditional_spectrum_keep_its_size(k, concentration, rep
 
 def test_conditional_spectrum_of_low_rank_has_its_size(replications):
     number = replications(100, 3000)
-    test = ct.CalibrationTest(ct.LowRankSKCE(KERNEL, rank=8, rng=1), ct.ConditionalSpectralNull())
+    test = ct.CalibrationTest(ct.LowRankSKCE(KERNEL, rank=8), ct.ConditionalSpectralNull())
     counts = rejections(test, lambda r: calibrated(r, 1000, 3, 1.0), spawn(49), number, ALPHAS)
     for count, alpha in zip(counts, ALPHAS, strict=True):
         low, high = band(number, alpha)

@@ -54,7 +54,7 @@ def test_monte_carlo_test_has_its_size(n, k, concentration, replications):
     [
         ct.SKCE(KERNEL, unbiased=False),
         ct.BlockSKCE(KERNEL, block_size=5),
-        ct.LowRankSKCE(KERNEL, rank=4, rng=1),
+        ct.LowRankSKCE(KERNEL, rank=4),
         ct.ECE(ct.UniformBinning(10)),
         ct.ECE(ct.MedianVarianceBinning(5)),
         ct.MMCE(),
@@ -73,7 +73,7 @@ def test_monte_carlo_keeps_its_level_with_every_estimator(estimator, replication
 @pytest.mark.parametrize("rank", [2, 16])
 def test_monte_carlo_of_low_rank_has_its_size_whatever_the_rank(rank, replications):
     simulations = replications(500, 5000)
-    test = ct.MonteCarloTest(ct.LowRankSKCE(KERNEL, rank=rank, rng=1), n_resamples=99)
+    test = ct.MonteCarloTest(ct.LowRankSKCE(KERNEL, rank=rank), n_resamples=99)
     counts = rejections(test, lambda r: calibrated(r, 100, 10, 0.1), spawn(13, rank), simulations)
     for count, alpha in zip(counts, (0.05, 0.01), strict=True):
         low, high = band(simulations, alpha)
@@ -86,7 +86,7 @@ def test_monte_carlo_in_chunks_has_its_size(replications):
     pvalues = np.empty(simulations)
     for i in range(simulations):
         sample = calibrated(rng, 90, 10, 0.1)
-        estimator = ct.LowRankSKCE(KERNEL, rank=8, rng=1).resolve(sample.predictions)
+        estimator = ct.LowRankSKCE(KERNEL, rank=8).resolve(sample.predictions)
         accumulator = ct.MonteCarloTest(estimator, n_resamples=99).accumulator(rng=rng)
         for start in (0, 30, 60):
             part = sample.take(slice(start, start + 30))

@@ -1,14 +1,14 @@
 """Probability integral transforms against the uniform distribution."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import log, pi, sqrt
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
 from caltest._laws.tails import ChiSquaredSum, tail_probability
-from caltest._numerics import seed_of
+from caltest._numerics import generator_apart
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
@@ -53,15 +53,14 @@ class PIT(RedrawnEstimator):
         AD:   -n - sum_i (2 i - 1)/n (log u_(i) + log(1 - u_(n+1-i)))
 
     Counts are transformed to ``u = F(y - 1) + v P(Z = y)`` with v uniform on [0, 1], so that u is uniform too.
+    The v come from the ``rng`` of the call; redraws of a Monte Carlo test have the same v as the observed counts, which
+    keeps it exact.
 
     Parameters
     ----------
     statistic
         ``"KS"`` (Kolmogorov-Smirnov), ``"CvM"`` (Cramer-von Mises) or ``"AD"`` (Anderson-Darling), which weighs both
         ends most.
-    rng
-        Seed, or what gives one, of the numbers v for counts. The seed is kept: the estimator is reproducible, and
-        redraws of a Monte Carlo test have the same v as the observed counts, which keeps it exact.
 
     Raises
     ------
@@ -96,18 +95,36 @@ class PIT(RedrawnEstimator):
     )
 
     statistic: Statistic = "KS"
-    rng: Any = None
+    _ties: FloatArray | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.statistic not in get_args(Statistic):
             raise ValueError(f'statistic: got {self.statistic!r}, wanted "KS", "CvM" or "AD"')
-        object.__setattr__(self, "rng", seed_of(self.rng))
 
     def check(self, predictions: Predictions) -> None:
         """Raise for no predictions, and unless transforms are known."""
         at_least(len(predictions), 1, "PIT")
         if not isinstance(predictions.law, CountPredictions):
             check_continuous(predictions)
+
+    def uses_random_numbers(self, predictions: Predictions) -> bool:
+        """For ties of counts."""
+        return isinstance(predictions.law, CountPredictions)
+
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
+        """Draw the numbers v for counts."""
+        if not self.uses_random_numbers(predictions):
+            return self
+        return self._with_ties(generator_apart(rng).random(len(predictions)))
+
+    def for_rows(self, rows: Any) -> Self:
+        """The same with the numbers v of these rows."""
+        return self if self._ties is None else self._with_ties(self._ties[rows])
+
+    def _with_ties(self, ties: FloatArray) -> Self:
+        resolved = replace(self)
+        object.__setattr__(resolved, "_ties", ties)
+        return resolved
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n)."""
@@ -120,7 +137,8 @@ class PIT(RedrawnEstimator):
         u = law.cdf(targets)
         if isinstance(law, CountPredictions):
             below = law.cdf(np.asarray(targets, dtype=np.float64) - 1.0)
-            u = below + np.random.default_rng(self.rng).random(len(law)) * (u - below)
+            assert self._ties is not None
+            u = below + self._ties * (u - below)
         return np.clip(u, FARTHEST, 1.0 - FARTHEST)
 
     @property
@@ -162,7 +180,7 @@ class PIT(RedrawnEstimator):
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
-        how = f"randomised (rng={self.rng}) " if isinstance(predictions.law, CountPredictions) else ""
+        how = "randomised " if isinstance(predictions.law, CountPredictions) else ""
         return f"{NAMES[self.statistic]} distance of {how}integral transforms from the uniform distribution"
 
 

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
+from caltest._numerics import generator_apart
 from caltest.estimators.classical.pit import anderson_darling_tail, cramer_von_mises_tail
 
 RNG = np.random.default_rng(1)
@@ -69,16 +70,30 @@ def test_counts_are_randomised(predictions):
         law = stats.poisson(predictions.rate)
     else:
         law = stats.nbinom(predictions.size, predictions.probability)
-    u = law.cdf(y - 1) + np.random.default_rng(7).random(50) * law.pmf(y)
-    assert ct.PIT("KS", rng=7)(predictions, y) == pytest.approx(by_hand(u, "KS"), rel=1e-10)
-    estimator = ct.PIT("AD", rng=7)
+    u = law.cdf(y - 1) + generator_apart(7).random(50) * law.pmf(y)
+    assert ct.PIT("KS")(predictions, y, rng=7) == pytest.approx(by_hand(u, "KS"), rel=1e-10)
+    estimator = ct.PIT("AD").resolve(predictions, 7)
     redraws = predictions.sample(4, 6)
     assert estimator.estimates(predictions, redraws) == pytest.approx(
-        [estimator(predictions, one) for one in redraws], rel=1e-12
+        [ct.PIT("AD")(predictions, one, rng=7) for one in redraws], rel=1e-12
     )
-    assert ct.MonteCarloTest(estimator, 19)(predictions, y, rng=1).pvalue_kind == "exact"
+    assert ct.MonteCarloTest(ct.PIT("AD"), 19)(predictions, y, rng=1).pvalue_kind == "exact"
     assert "randomised" in ct.PITTest()(predictions, y).estimator
-    assert ct.PIT("KS").rng != ct.PIT("KS").rng
+
+
+def test_ties_are_drawn_anew_without_a_seed_and_for_each_row_in_every_group():
+    predictions = ct.Poisson(RNG.gamma(2.0, 0.5, 50))
+    y = predictions.sample(3)
+    results = [ct.PITTest()(predictions, y) for _ in range(2)]
+    assert results[0].pvalue != results[1].pvalue
+    assert ct.PITTest()(predictions, y, rng=results[0].seed).pvalue == results[0].pvalue
+    assert ct.PITTest()(NORMAL, NORMAL.sample(1)).seed is None
+    first = np.arange(50) < 20
+    maximum = ct.GroupMaximum(ct.PIT(), {"first": first, "other": ~first}).resolve(predictions, 7)
+    v = generator_apart(7).random(50)
+    u = stats.poisson(predictions.rate).cdf(y - 1) + v * stats.poisson(predictions.rate).pmf(y)
+    expected = [by_hand(u[first], "KS"), by_hand(u[~first], "KS")]
+    assert maximum.values(predictions, y[None])[:, 0] == pytest.approx(expected, rel=1e-10)
 
 
 def test_far_outcomes_are_finite():
