@@ -62,8 +62,8 @@ class _Cache(FunctionCache):  # type: ignore[misc]
             return None
 
     def save_overload(self, *code: Any) -> None:
-        """Keep the code for a signature, unless the disk is full."""
-        with suppress(OSError):
+        """Keep the code for a signature where that is possible."""
+        with suppress(Exception):
             super().save_overload(*code)
 
 

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import Any, Generic, Self, TypeVar
 
-from caltest._numerics import check_finite
+from caltest._numerics import OwnErrstate, check_finite
 from caltest._types import ArrayLike
 from caltest.estimators.base import Estimator, SummableEstimator
 from caltest.predictions import Predictions, Sample, as_sample
@@ -12,7 +12,7 @@ from caltest.predictions.base import impossible_note
 R = TypeVar("R")
 
 
-class Accumulator(ABC, Generic[R]):
+class Accumulator(OwnErrstate, ABC, Generic[R]):
     """Takes chunks of predictions and targets, keeps their sums, and gives the result for all of them.
 
     Parameters
