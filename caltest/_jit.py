@@ -1,9 +1,33 @@
 """The one place that imports numba: a decorator for the compiled loops of ``caltest._loops``."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from numba import config, njit
+import numpy as np
+
+
+@contextmanager
+def _one_thread_at_least() -> Iterator[None]:
+    """NUMBA_NUM_THREADS below 1, with which numba cannot be imported, stands for one thread."""
+    asked = os.environ.get("NUMBA_NUM_THREADS", "")
+    if asked.strip().removeprefix("-").isdecimal() and int(asked) < 1:
+        os.environ["NUMBA_NUM_THREADS"] = "1"
+        try:
+            yield
+        finally:
+            os.environ["NUMBA_NUM_THREADS"] = asked
+    else:
+        yield
+
+
+with _one_thread_at_least():
+    from numba import config, njit
+    from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -11,16 +35,48 @@ SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {
 """A product and a sum may be rounded once instead of twice; nothing else that is fast and inexact is allowed."""
 
 
+@cache
+def _digest() -> str:
+    """What machine code depends on: all loops, which are compiled into one another, and how they are compiled."""
+    here = Path(__file__)
+    total = sha256(f"{SETTINGS} {config.BOUNDSCHECK} {np.__version__}".encode())
+    for path in (here, here.with_name("_types.py"), *sorted(here.with_name("_loops").glob("*.py"))):
+        total.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
+    return total.hexdigest()
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """Machine code on disk that is used as long as no loop changes, and compiled again where it cannot be read."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__(function)
+        self._cache_file = IndexDataCacheFile(self.cache_path, self._impl.filename_base, _digest())
+
+    def load_overload(self, *place: Any) -> Any:
+        """The code for a signature, or None if there is none or it is damaged."""
+        try:
+            return super().load_overload(*place)
+        except Exception:
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, *code: Any) -> None:
+        """Keep the code for a signature where that is possible."""
+        with suppress(Exception):
+            super().save_overload(*code)
+
+
 def jit(function: F) -> F:
     """Compile a plain function on arrays at its first call, without the interpreter lock, cached on disk.
 
-    Where neither the package's folder nor the user's cache folder can be written to, numba refuses to cache;
-    the function is then compiled once a process.
+    Where neither the package's folder nor the user's cache folder can be written to, or there are no source files, the
+    function is compiled once a process.
     """
-    try:
-        return cast("F", njit(cache=True, **SETTINGS)(function))
-    except RuntimeError:
-        return cast("F", njit(**SETTINGS)(function))
+    compiled = njit(**SETTINGS)(function)
+    with suppress(RuntimeError, OSError):
+        compiled._cache = _Cache(function)
+    return cast("F", compiled)
 
 
 def n_processors() -> int:

@@ -1,8 +1,9 @@
-"""Numerical rules shared by all tests: random seeds, the p-value of resampling, ranges of tiles."""
+"""Numerical rules shared by all tests: errors of floats, random seeds, the p-value of resampling, ranges of tiles."""
 
 import os
 from collections.abc import Iterator
 from hashlib import blake2b
+from inspect import isfunction
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,19 @@ TIE_TOLERANCE = 1e-10
 Equal configurations summed in another order differ in their last bits; without a tolerance such ties would be
 broken by rounding.
 """
+
+own_errstate = np.errstate(all="ignore")
+"""Decorates what users call: it computes alike whatever ``numpy.seterr`` they made, and checks its results itself."""
+
+
+class OwnErrstate:
+    """Base of what users make: all public methods of its subclasses are decorated with ``own_errstate``."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, value in list(vars(cls).items()):
+            if isfunction(value) and (name[0] != "_" or name in ("__init__", "__post_init__", "__call__")):
+                setattr(cls, name, own_errstate(value))
 
 
 def resampling_pvalue(observed: float, draws: FloatArray) -> float:

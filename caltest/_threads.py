@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TypeVar
 
 from caltest._jit import n_processors
+from caltest._numerics import own_errstate
 from caltest._progress import tracked
 
 T = TypeVar("T")
@@ -110,7 +111,7 @@ def threaded(
         yield from tracked(map(function, items), total, what)
         return
     with _one_blas_thread if products else nullcontext(), ThreadPoolExecutor(min(n_threads(), total)) as pool:
-        yield from tracked(_in_order(pool, function, iter(items)), total, what)
+        yield from tracked(_in_order(pool, own_errstate(function), iter(items)), total, what)
 
 
 def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from caltest._arrays import read_only, to_array
 from caltest._loops.uniform import uniform_cells
+from caltest._numerics import OwnErrstate
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import finite_array, whole_number
 
@@ -17,7 +18,7 @@ LARGEST = 2**62
 """Whole numbers up to this are safe to add."""
 
 
-class Binning(ABC):
+class Binning(OwnErrstate, ABC):
     """A rule that puts points of [0, 1]^d into bins."""
 
     @abstractmethod

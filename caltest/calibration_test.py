@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from caltest._chunks import accumulate, are_chunks
-from caltest._numerics import check_finite, seed_of
+from caltest._numerics import OwnErrstate, check_finite, seed_of
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike
 from caltest._validation import switch
@@ -20,7 +20,7 @@ from caltest.results.result import CalibrationTestResult
 
 
 @dataclass(frozen=True)
-class CalibrationTest:
+class CalibrationTest(OwnErrstate):
     """A test of the null hypothesis that predictions are calibrated, P(Y | P_X) = P_X.
 
     Call it with predictions and targets. Tests hold no data and no state: one object serves any number of samples.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike
 from caltest._validation import at_least, switch
@@ -15,6 +16,7 @@ from caltest.predictions import Predictions, ZeroBandwidth, as_sample
 from caltest.results.result import CalibrationTestResult
 
 
+@own_errstate
 def calibration_test(
     predictions: ArrayLike,
     targets: ArrayLike,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from caltest._groups import as_groups
-from caltest._numerics import check_finite, resampling_pvalue, seed_of
+from caltest._numerics import OwnErrstate, check_finite, own_errstate, resampling_pvalue, seed_of
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import switch
@@ -20,7 +20,7 @@ from caltest.predictions import Sample, as_sample
 from caltest.results.group_result import GroupCalibrationTestResult, GroupResult
 
 
-class GroupCalibrationTest:
+class GroupCalibrationTest(OwnErrstate):
     """Exact test of calibration in every group, with a p-value for each that accounts for all.
 
     The targets are redrawn from the predictions, the same ones for all groups. The error of each group, in units of its
@@ -174,6 +174,7 @@ def _finding(sample: Sample) -> str:
     return marginal_finding(sample) if alternatives is None else alternatives.most_likely(np.asarray(sample.targets))
 
 
+@own_errstate
 def calibration_by_group(
     predictions: ArrayLike,
     targets: ArrayLike,

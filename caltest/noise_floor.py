@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import check_finite, seed_of
+from caltest._numerics import check_finite, own_errstate, seed_of
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import switch
@@ -57,6 +57,7 @@ class NoiseFloor:
         )
 
 
+@own_errstate
 def noise_floor(
     estimator: Estimator,
     predictions: ArrayLike,

@@ -60,6 +60,13 @@ def test_numba_and_matplotlib_have_one_home():
         assert "sklearn" not in roots or path.name in ("calibrated_model.py", "make_digits.py")
 
 
+def test_compiled_loops_depend_on_nothing_that_their_cache_is_not_keyed_by():
+    for path in (PACKAGE / "_loops").glob("*.py"):
+        for name in imports(path):
+            known = "caltest._loops", "caltest._jit", "caltest._types"
+            assert name.split(".")[0] in {"numpy", *sys.stdlib_module_names} or name.startswith(known)
+
+
 def test_import_is_light():
     """Nothing heavy is loaded, nothing is compiled, nothing is printed or warned about."""
     heavy = (

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from caltest._numerics import own_errstate
 from caltest._types import ArrayLike
 from caltest.calibration_test import CalibrationTest
 from caltest.comparisons.result import ModelComparison
@@ -13,6 +14,7 @@ from caltest.kernels import PairKernel
 from caltest.predictions import as_sample, classwise
 
 
+@own_errstate
 def compare_classes(
     predictions: ArrayLike,
     labels: ArrayLike,

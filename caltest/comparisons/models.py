@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from caltest._numerics import own_errstate
 from caltest._types import ArrayLike
 from caltest._validation import same_length
 from caltest.calibration_test import CalibrationTest
@@ -16,6 +17,7 @@ from caltest.kernels import PairKernel
 from caltest.predictions import FinitePredictions, Sample, as_sample
 
 
+@own_errstate
 def compare_models(
     models: Mapping[str, ArrayLike],
     targets: ArrayLike,

@@ -5,7 +5,7 @@ from math import sqrt
 
 from numpy.linalg import norm
 
-from caltest._numerics import check_finite
+from caltest._numerics import OwnErrstate, check_finite
 from caltest._types import ArrayLike, FloatArray
 from caltest.comparisons.shared_kernel import shared_kernel
 from caltest.hstatistics.bound import h_bound
@@ -52,7 +52,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class PairedSKCETest:
+class PairedSKCETest(OwnErrstate):
     """Test of the hypothesis that two models have the same calibration error, for the same outcomes.
 
     The difference of the unbiased estimators ``U_A - U_B`` is a U-statistic of the kernel ``h_A - h_B``. With its

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
+from caltest._numerics import own_errstate
 from caltest._types import ArrayLike
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, aligned
@@ -147,6 +148,7 @@ class PairComparison(TabularResult):
         return "\n".join(lines)
 
 
+@own_errstate
 def compare_pairs(
     models: Mapping[str, ArrayLike],
     targets: ArrayLike,

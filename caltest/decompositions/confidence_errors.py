@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import generator_apart, ranges, seed_of
+from caltest._numerics import generator_apart, own_errstate, ranges, seed_of
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.intervals import AT_ONCE
@@ -60,6 +60,7 @@ class ConfidenceErrors:
         return "\n".join(["Errors of confidence", *table(rows)])
 
 
+@own_errstate
 def confidence_errors(
     predictions: ArrayLike,
     targets: ArrayLike,

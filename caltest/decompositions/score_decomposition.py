@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from caltest._numerics import seed_of
+from caltest._numerics import own_errstate, seed_of
 from caltest._types import ArrayLike
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning
@@ -76,6 +76,7 @@ class ScoreDecomposition:
         return "\n".join([f"{score} {self.score:.4f}, {how}", *lines])
 
 
+@own_errstate
 def score_decomposition(
     predictions: ArrayLike,
     targets: ArrayLike,

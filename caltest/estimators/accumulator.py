@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 from uuid import uuid4
 
-from caltest._numerics import check_finite
+from caltest._numerics import OwnErrstate, check_finite
 from caltest._types import ArrayLike
 from caltest.estimators.base import Estimator, SummableEstimator
 from caltest.predictions import Predictions, Sample, as_sample
@@ -18,7 +18,7 @@ NAMED = 6
 """Rows of impossible outcomes that are kept, one more than notes name."""
 
 
-class Accumulator(ABC, Generic[R]):
+class Accumulator(OwnErrstate, ABC, Generic[R]):
     """Takes chunks of predictions and targets, keeps their sums, and gives the result for all of them.
 
     Parameters

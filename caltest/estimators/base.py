@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from caltest._chunks import accumulate, are_chunks, evenly_spaced_rows
-from caltest._numerics import check_finite, seed_of
+from caltest._numerics import OwnErrstate, check_finite, seed_of
 from caltest._progress import progress_bars
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import switch
@@ -19,7 +19,7 @@ from caltest.results.effect_size import EffectSize, share_of_largest
 from caltest.results.report import ASSUMPTIONS
 
 
-class Estimator(ABC):
+class Estimator(OwnErrstate, ABC):
     """A calibration error estimated from predictions and targets.
 
     Call it with user data: ``estimator(predictions, targets)``. Subclasses are frozen dataclasses that only

@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import generator_apart
+from caltest._numerics import generator_apart, own_errstate
 from caltest._types import Array, ArrayLike
 from caltest._validation import same_length
 from caltest.estimators.clusters import as_clusters
 from caltest.predictions import Predictions, as_sample
 
 
+@own_errstate
 def one_per_cluster(
     predictions: ArrayLike, targets: ArrayLike, clusters: ArrayLike, *, rng: Any = None
 ) -> tuple[Predictions, Array]:

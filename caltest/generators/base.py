@@ -3,11 +3,12 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
+from caltest._numerics import OwnErrstate
 from caltest._types import Array
 from caltest.predictions import Predictions
 
 
-class Generator(ABC):
+class Generator(OwnErrstate, ABC):
     """A joint distribution of predictions and targets."""
 
     @property

@@ -4,12 +4,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from caltest._numerics import OwnErrstate
 from caltest._types import Array
 from caltest.predictions import Predictions
 
 
 @dataclass(frozen=True)
-class Distortion(ABC):
+class Distortion(OwnErrstate, ABC):
     """A rule that turns predictions P_X into laws of the targets; at strength 0 they are the predictions themselves.
 
     Subclasses are frozen dataclasses, whose first field is the strength.

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from caltest._numerics import own_errstate
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least, fraction
 from caltest.binning import Binning, QuantileBinning
@@ -16,6 +17,7 @@ from caltest.results.result import ConfidenceInterval
 NORMAL = "debiased bins, normal limit"
 
 
+@own_errstate
 def binned_error_interval(
     predictions: ArrayLike,
     targets: ArrayLike,

@@ -2,6 +2,7 @@
 
 from math import log, sqrt
 
+from caltest._numerics import own_errstate
 from caltest._types import ArrayLike
 from caltest._validation import fraction
 from caltest.estimators import SKCE, BlockSKCE
@@ -11,6 +12,7 @@ from caltest.predictions import as_sample
 from caltest.results.result import ConfidenceInterval
 
 
+@own_errstate
 def distribution_free_interval(
     estimator: SKCE | BlockSKCE,
     predictions: ArrayLike,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import generator_apart, ranges
+from caltest._numerics import generator_apart, own_errstate, ranges
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning
@@ -26,6 +26,7 @@ Noise = tuple[FinitePredictions, Callable[[Array], FloatArray]]
 """Predictions to redraw labels from, and how far labels (B, n) are from them, (B,)."""
 
 
+@own_errstate
 def ece_interval(
     estimator: ECE | ClasswiseECE,
     predictions: ArrayLike,

@@ -1,5 +1,6 @@
 """Interval for the SKCE from its normal limit with the jackknife variance."""
 
+from caltest._numerics import own_errstate
 from caltest._types import ArrayLike
 from caltest._validation import fraction
 from caltest.default_test import default_kernel
@@ -12,6 +13,7 @@ from caltest.predictions import Sample, as_sample
 from caltest.results.result import JACKKNIFE, ConfidenceInterval
 
 
+@own_errstate
 def skce_interval(
     predictions: ArrayLike,
     targets: ArrayLike,

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from caltest._numerics import OwnErrstate
 from caltest._types import Array, FloatArray
 from caltest.kernels.metrics import Metric
 
@@ -30,7 +31,7 @@ class PredictedDistributions(Protocol):
         """Typical width of the predicted distributions, in units of the targets."""
 
 
-class Kernel(ABC):
+class Kernel(OwnErrstate, ABC):
     """What kernels of targets and of predictions have in common."""
 
     @property

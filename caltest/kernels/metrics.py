@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from caltest._loops.tiles import CITYBLOCK, SQUARED_EUCLIDEAN, sum_over_coordinates
+from caltest._numerics import OwnErrstate
 from caltest._types import FloatArray
 
 
-class Metric(ABC):
+class Metric(OwnErrstate, ABC):
     """A distance between predicted distributions.
 
     ``negative_definite`` and ``squared_negative_definite`` say whether the distance d, respectively d**2, is

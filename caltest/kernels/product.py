@@ -4,13 +4,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Self
 
+from caltest._numerics import OwnErrstate
 from caltest.kernels.base import PredictedDistributions, PredictionKernel, TargetKernel
 from caltest.kernels.matrix import MatrixKernel, rank_on_residuals
 from caltest.kernels.metrics import Euclidean
 from caltest.kernels.radial import RadialKernel
 
 
-class PairKernel(ABC):
+class PairKernel(OwnErrstate, ABC):
     """A positive semi-definite function k((p, y), (p', y')): a sum of products of two kernels."""
 
     @property

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._numerics import resampling_pvalue
+from caltest._numerics import OwnErrstate, resampling_pvalue
 from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, UStatistic
@@ -36,7 +36,7 @@ class Outcome:
         return float(self.null_distribution.mean())
 
 
-class Null(ABC):
+class Null(OwnErrstate, ABC):
     """The distribution of an estimator under the null hypothesis that the predictions are calibrated.
 
     Subclasses are frozen dataclasses. They own the scale of the statistic and name the estimators they are for.

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from caltest._numerics import own_errstate
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import fraction
 from caltest.estimators import CalibrationBelt
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@own_errstate
 def calibration_belt(
     predictions: ArrayLike,
     targets: ArrayLike,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from caltest._numerics import own_errstate
 from caltest._validation import fraction
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, axes_of
 from caltest.sequential import SequentialCalibrationTest, SequentialTestResult
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@own_errstate
 def evidence(
     test: SequentialCalibrationTest | SequentialTestResult, *, alpha: float = 0.05, ax: "Axes | None" = None
 ) -> "Axes":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from caltest._jobs import streams
-from caltest._numerics import seed_of
+from caltest._numerics import own_errstate, seed_of
 from caltest._progress import progress_bars
 from caltest._threads import threaded
 from caltest._types import Array, ArrayLike, FloatArray
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Band = Literal["consistency", "confidence"]
 
 
+@own_errstate
 def reliability_curve(
     predictions: ArrayLike,
     targets: ArrayLike,

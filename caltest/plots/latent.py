@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from caltest._numerics import own_errstate
 from caltest._types import FloatArray
 from caltest.plots._axes import DARK, INSIDE, PALE, axes_of
 from caltest.recalibration.gaussian_process.map import GPMap
@@ -16,6 +17,7 @@ BAND = 1.96
 """Standard deviations on either side: 95 % of a normal distribution."""
 
 
+@own_errstate
 def latent_function(map: GPMap, *, ax: "Axes | None" = None) -> "Axes":  # noqa: A002
     """Latent function of a Gaussian process calibrator with its uncertainty, over the mean of its prior.
 

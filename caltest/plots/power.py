@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from caltest._numerics import own_errstate
 from caltest._validation import fraction
 from caltest.plots._axes import COLOURS, DARK, LINES, MARKERS, axes_of
 from caltest.studies import PowerCurve
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@own_errstate
 def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | None" = None) -> "Axes":
     """Rates of rejection with their binomial intervals, over n, or over the strength of deviations if n is fixed.
 

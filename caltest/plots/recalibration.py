@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caltest._numerics import seed_of
+from caltest._numerics import own_errstate, seed_of
 from caltest.plots._axes import axes_of
 from caltest.plots.reliability import reliability_diagram
 from caltest.recalibration import RecalibrationReport
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@own_errstate
 def recalibration_report(
     report: RecalibrationReport,
     *,

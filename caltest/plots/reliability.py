@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caltest._jobs import Stream, streams
-from caltest._numerics import seed_of
+from caltest._numerics import own_errstate, seed_of
 from caltest._progress import progress_bars
 from caltest._threads import threaded
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
@@ -24,6 +24,7 @@ LARGEST, SMALLEST = 130.0, 14.0
 BAR_WIDTH = 0.02
 
 
+@own_errstate
 def reliability_diagram(
     predictions: ArrayLike,
     targets: ArrayLike,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from caltest._numerics import own_errstate
 from caltest._validation import switch, whole_number
 from caltest.plots._axes import COLOURS, DARK, MARKERS, axes_of
 from caltest.risk import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@own_errstate
 def risk_curves(
     result: CalibrationErrorEstimate,
     *,

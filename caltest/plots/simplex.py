@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from caltest._jobs import streams
-from caltest._numerics import ranges, seed_of
+from caltest._numerics import own_errstate, ranges, seed_of
 from caltest._types import ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning, UniformBinning
@@ -28,6 +28,7 @@ AT_ONCE = 2**22
 """Numbers in the redraws that are counted together."""
 
 
+@own_errstate
 def simplex_map(
     predictions: ArrayLike,
     targets: ArrayLike,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from caltest._jobs import Stream
-from caltest._numerics import check_memory
+from caltest._numerics import OwnErrstate, check_memory
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
@@ -23,7 +23,7 @@ class ClosedFormMissing(TypeError):
     """No formula is known for the expectation of a target kernel under a family of predictions."""
 
 
-class Predictions(ABC):
+class Predictions(OwnErrstate, ABC):
     """n predicted distributions of one family, stored as a structure of arrays.
 
     Arrays have the shape (..., n): leading dimensions make a stack of samples, so one formula serves strips of

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from caltest._arrays import to_array
+from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike
 from caltest._validation import not_swapped, switch
@@ -63,6 +64,7 @@ def as_sample(
     return Sample(converted, checked.copy() if copy else checked)
 
 
+@own_errstate
 def median_bandwidth(
     predictions: ArrayLike, metric: Metric, include_diagonal: bool = False, *, progress: bool = False
 ) -> float:

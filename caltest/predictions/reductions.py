@@ -4,12 +4,14 @@ import numpy as np
 
 from caltest._arrays import read_only
 from caltest._loops.rows import maxima
+from caltest._numerics import own_errstate
 from caltest._types import Array, ArrayLike, IntArray
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.categorical import Categorical
 from caltest.predictions.convert import as_sample
 
 
+@own_errstate
 def top_label(predictions: ArrayLike, labels: ArrayLike) -> tuple[Bernoulli, Array]:
     """Reduce to the question "is the most probable class right as often as its probability says?".
 
@@ -47,6 +49,7 @@ def top_label(predictions: ArrayLike, labels: ArrayLike) -> tuple[Bernoulli, Arr
     return confidence, np.equal(top, y, out=top)
 
 
+@own_errstate
 def classwise(predictions: ArrayLike, labels: ArrayLike) -> list[tuple[Bernoulli, Array]]:
     """Reduce to the k questions "does class c occur as often as its probability says?".
 

@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from caltest._numerics import own_errstate
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest.kernels import GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.predictions.base import Predictions, require_family
@@ -147,6 +148,7 @@ class Residuals(Predictions):
         return self._like(self._predictions.followed_by(other._predictions), self._law.followed_by(other._law))
 
 
+@own_errstate
 def standardised_residuals(predictions: Predictions, targets: ArrayLike) -> tuple[Residuals, Array]:
     """Reduce to the question "are the errors, in units of what was predicted for them, as they should be?".
 
@@ -187,6 +189,7 @@ def standardised_residuals(predictions: Predictions, targets: ArrayLike) -> tupl
     return Residuals(sample.predictions, law, "(Y - m) / s has its standard law given P_X"), residuals
 
 
+@own_errstate
 def pit_values(predictions: Predictions, targets: ArrayLike) -> tuple[Residuals, Array]:
     """Reduce to the question "are the outcomes spread evenly over the predicted quantiles, whatever was predicted?".
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from caltest._numerics import OwnErrstate
 from caltest._types import ArrayLike, FloatArray, IntArray
 from caltest.recalibration._scores import SCALES, Scores, labels_of, read_scores
 from caltest.recalibration._storage import nested, plain, read_npz, restored, write_npz
@@ -17,7 +18,7 @@ SHOWN = 4
 
 
 @dataclass(frozen=True)
-class Calibrator(ABC):
+class Calibrator(OwnErrstate, ABC):
     """Settings of a recalibration method; ``fit`` estimates the map that makes predictions agree with targets."""
 
     @abstractmethod
@@ -45,7 +46,7 @@ class Calibrator(ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationMap(ABC):
+class CalibrationMap(OwnErrstate, ABC):
     """A fitted map of predictions to predictions of the same kind: arrays to arrays, ``Categorical`` to the same."""
 
     _known: ClassVar[dict[str, type["CalibrationMap"]]] = {}

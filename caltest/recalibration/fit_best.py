@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import seed_of
+from caltest._numerics import own_errstate, seed_of
 from caltest._types import ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, whole_number
 from caltest.comparisons.formats import aligned
@@ -57,6 +57,7 @@ class BestFit:
         return f"{table}\nn = {self.n}, {self.n_folds} folds; best: {self.name}"
 
 
+@own_errstate
 def fit_best(
     calibrators: Sequence[Calibrator] | Mapping[str, Calibrator],
     predictions: ArrayLike,

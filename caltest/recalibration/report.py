@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import seed_of
+from caltest._numerics import own_errstate, seed_of
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike
 from caltest._validation import at_least, fraction, switch, whole_number
@@ -24,6 +24,7 @@ from caltest.recalibration.report_result import RecalibrationReport, Recalibrati
 from caltest.results.result import CalibrationTestResult, ConfidenceInterval
 
 
+@own_errstate
 def report(
     method: Calibrator | CalibrationMap,
     predictions: ArrayLike,

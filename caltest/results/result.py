@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from caltest._numerics import OwnErrstate
 from caltest._types import FloatArray
 from caltest._validation import fraction
 from caltest.results.citations import entries
@@ -99,7 +100,7 @@ class ComponentResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationTestResult:
+class CalibrationTestResult(OwnErrstate):
     """What a calibration test found. Printing it gives a report; ``to_dict()`` is ready for JSON.
 
     Attributes

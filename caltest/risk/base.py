@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from caltest._numerics import OwnErrstate
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import at_least, positive_number, whole_number
 from caltest.predictions import as_predictions, as_sample
@@ -27,7 +28,7 @@ class Fits(ABC):
         return ()
 
 
-class ErrorFunction(ABC):
+class ErrorFunction(OwnErrstate, ABC):
     """A way to estimate ``h(x, x') = <x - E(Y | x), x' - E(Y | x')>`` from data, with one setting or several to try.
 
     The squared calibration error is the mean of h(x, x). With several settings it is a family for
@@ -102,7 +103,7 @@ class ErrorFunction(ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedErrorFunction:
+class FittedErrorFunction(OwnErrstate):
     """A calibration estimation function h that was fitted to data.
 
     Made by ``fit`` of an ``ErrorFunction``; frozen.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import check_finite, seed_of
+from caltest._numerics import check_finite, own_errstate, seed_of
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, fraction, switch, whole_number
@@ -27,6 +27,7 @@ GAMMAS = (1.0, 4.0)
 """Kernels of the ridge regressions tried by default: that of the paper's software, and one of half its width."""
 
 
+@own_errstate
 def estimate_calibration_error(
     predictions: ArrayLike,
     labels: ArrayLike,

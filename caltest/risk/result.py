@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from caltest._numerics import OwnErrstate
 from caltest.results.citations import entries
 from caltest.results.sentences import listed
 
@@ -99,7 +100,7 @@ class ErrorSelection:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationErrorEstimate:
+class CalibrationErrorEstimate(OwnErrstate):
     """A squared calibration error, from the estimator of least risk. Printing it gives a report.
 
     Attributes

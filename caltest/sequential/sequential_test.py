@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from caltest._arrays import to_array
-from caltest._numerics import ranges
+from caltest._numerics import OwnErrstate, ranges
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest.alternatives import alternatives_for
 from caltest.kernels import ProductKernel
@@ -27,7 +27,7 @@ AT_ONCE = 2**20
 """Capitals of all gamblers after all observations that are computed together."""
 
 
-class SequentialCalibrationTest:
+class SequentialCalibrationTest(OwnErrstate):
     """Evidence E against calibration that may be looked at after every observation, and the test stopped at will.
 
     Gamblers bet against the predictions: E is their mean capital, of which each started with 1. After the outcome Y_t

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
 from caltest._types import FloatArray
 from caltest._validation import fraction, switch, whole_number
@@ -22,6 +23,7 @@ from caltest.studies.settings import (
 from caltest.studies.simulation import Task, Test, simulate
 
 
+@own_errstate
 def power(
     test: Test,
     generator: Any,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
 from caltest._types import FloatArray
 from caltest._validation import fraction, switch, whole_number
@@ -157,6 +158,7 @@ class PowerCurve:
         return "\n\n".join([*parts, *(f"Note: {note}" for note in self.notes)])
 
 
+@own_errstate
 def power_curve(
     tests: Test | Mapping[str, Test],
     generators: Any,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
 from caltest._validation import fraction, switch, whole_number
 from caltest.results.result import ConfidenceInterval
@@ -100,6 +101,7 @@ class SampleSize:
         return f" [{low:.0f}, {high:.0f}] ({100 * self.interval.confidence_level:g} %, probit regression)"
 
 
+@own_errstate
 def sample_size(
     test: Test,
     generator: Any,

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from caltest._numerics import own_errstate
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
@@ -137,6 +138,7 @@ class CoxCalibrationResult:
         )
 
 
+@own_errstate
 def cox_calibration(
     predictions: ArrayLike, targets: ArrayLike, *, confidence_level: float = 0.95
 ) -> CoxCalibrationResult:
