@@ -171,4 +171,5 @@ class CalibrationTest:
             components=outcome.components,
             finding=outcome.finding,
             assumes=estimator.assumptions,
+            pvalue_otherwise=outcome.pvalue_otherwise,
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 import caltest as ct
 from caltest.cli.options import command, seed
-from caltest.results.report import format_pvalue
+from caltest.results.pvalues import format_pvalue, pvalue_phrase
 
 
 def add_to(commands: Any) -> None:
@@ -43,6 +43,7 @@ def run(options: argparse.Namespace) -> int:
     reject, adjusted, _, _ = multipletests([result.pvalue for result in results], alpha=0.05, method="holm")
     for name, rejected, pvalue, result in zip(models, reject, adjusted, results, strict=True):
         verdict = "not calibrated" if rejected else "no evidence against calibration"
-        print(f"  {name:<16}{verdict} (p = {format_pvalue(pvalue)}){': ' + str(result.finding) if rejected else ''}")
+        print(f"  {name:<16}{verdict} ({pvalue_phrase(pvalue)}){': ' + str(result.finding) if rejected else ''}")
+    print("p-values of 0.001 are the smallest possible with 999 redraws.")
     print("\nYour own model: caltest test PREDICTIONS.csv OUTCOMES.csv")
     return 0

@@ -12,6 +12,7 @@ from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, median_distance, median_positive_distance
+from caltest.results.pvalues import EXCLUDED
 
 
 class Unbounded(TypeError):
@@ -85,6 +86,11 @@ class Predictions(ABC):
     @abstractmethod
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the targets (n,) are outcomes that the predictions exclude."""
+
+    def outcome_in_words(self, outcome: Any) -> str:
+        """What a report calls an outcome: a number, or the first coordinates of a vector."""
+        numbers = ", ".join(f"{number:.6g}" for number in np.atleast_1d(outcome)[:5])
+        return numbers if np.ndim(outcome) == 0 else f"({numbers}{', ...' if len(outcome) > 5 else ''})"
 
     @abstractmethod
     def check_compatible(self, other: "Predictions", name: str) -> None:
@@ -285,6 +291,17 @@ class Sample:
         """Rows with outcomes that their predictions exclude: under the null hypothesis there are none."""
         return np.flatnonzero(self.predictions.impossible(self.targets))
 
+    def excluded_outcomes(self, start: int = 0) -> tuple[str, ...]:
+        """The first five of these outcomes in words, with rows that count from ``start``."""
+        rows = self.impossible[:5]
+        return tuple(f"row {start + i}: {self.predictions.law.outcome_in_words(self.targets[i])}" for i in rows)
+
+    @property
+    def exclusion(self) -> str | None:
+        """That outcomes occurred which their predictions exclude, in words, if there are some."""
+        rows = self.impossible
+        return excluded_in_words(rows.size, self.excluded_outcomes()) if rows.size else None
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What readers of a result should know about the outcomes."""
@@ -304,9 +321,17 @@ def impossible_note(count: int, n: int, rows: Sequence[int]) -> tuple[str]:
     """What to say about outcomes of predicted probability 0; of the rows only the first five are named."""
     which = ", ".join(str(row) for row in rows[:5]) + (", ..." if count > 5 else "")
     return (
-        f"{count} of {n} outcomes had predicted probability 0 (row {which}); calibrated predictions "
-        "that are not rounded exclude that, whatever the p-value says",
+        f"{count} of {n} outcomes had predicted probability 0 (row {which}); calibrated predictions exclude that, "
+        "whatever the p-value says; if they were rounded, pass them with all digits",
     )
+
+
+def excluded_in_words(count: int, outcomes: Sequence[str]) -> str:
+    """Why a p-value is 0; the first outcomes are named by row and class."""
+    which = "; ".join(outcomes[:5]) + ("; ..." if count > 5 else "")
+    if count == 1:
+        return f"{EXCLUDED} ({which})"
+    return f"{count} outcomes occurred to which probability 0 was given ({which})"
 
 
 def require_family(predictions: Predictions, family: type, name: str) -> None:

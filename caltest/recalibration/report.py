@@ -113,6 +113,7 @@ def report(
         n_fit=n_fit,
         confidence_level=level,
         seed=seed,
+        n_resamples=number,
         map=fitted,
         samples=samples,
     )
@@ -158,6 +159,7 @@ def _row(
         interval=_interval(kernel, sample, level),
         pvalue=result.pvalue,
         finding=result.finding,
+        pvalue_otherwise=result.pvalue_otherwise,
     )
 
 

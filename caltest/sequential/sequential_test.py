@@ -13,7 +13,7 @@ from caltest.alternatives import alternatives_for
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample, as_sample
-from caltest.predictions.base import impossible_note
+from caltest.predictions.base import excluded_in_words, impossible_note
 from caltest.sequential.bets import Bets, log_capital
 from caltest.sequential.kernel import KernelBets
 from caltest.sequential.likelihood import LikelihoodBets
@@ -111,6 +111,7 @@ class SequentialCalibrationTest:
         self._largest = 0.0
         self._times: list[Array] | None = None
         self._impossible: list[int] = []
+        self._excluded: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()
 
     def update(self, predictions: ArrayLike, targets: ArrayLike, *, times: ArrayLike | None = None) -> Self:
@@ -181,6 +182,7 @@ class SequentialCalibrationTest:
             times=None if self._times is None else np.concatenate(self._times),
             finding=self._finding(),
             notes=(*self._notes, *self._impossible_notes()),
+            pvalue_otherwise=self._pvalue_before(),
         )
 
     def _classes_of(self, predictions: ArrayLike) -> Sequence[Any] | None:
@@ -224,15 +226,22 @@ class SequentialCalibrationTest:
         self._kind = sample.predictions.take(slice(0, 1))
         self._notes = tuple(dict.fromkeys((*self._notes, *sample.predictions.notes)))
         self._impossible += (self.n + sample.impossible).tolist()
+        self._excluded += sample.excluded_outcomes(self.n)
         if times is not None:
             self._times = [*(self._times or []), times]
         self.n += len(sample)
 
     def _finding(self) -> str:
         if self._impossible:
-            return "outcomes occurred that were predicted not to"
+            return excluded_in_words(len(self._impossible), self._excluded)
         findings = [finding for one in self._bets for finding in one.findings]
         return findings[int(np.argmax(self._capitals + np.log(self._weights)))]
+
+    def _pvalue_before(self) -> float | None:
+        """The p-value before the first outcome of predicted probability 0, if there is one."""
+        if not self._impossible:
+            return None
+        return exp(-float(self.history[: self._impossible[0]].max(initial=0.0)))
 
     def _impossible_notes(self) -> tuple[str, ...]:
         rows = self._impossible

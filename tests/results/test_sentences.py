@@ -2,23 +2,10 @@ import pytest
 from samples import TV, samples
 
 import caltest as ct
-from caltest.results.sentences import listed, pvalue_phrase
+from caltest.results.pvalues import pvalue_phrase
+from caltest.results.sentences import listed
 
 S = samples(40, 3)
-
-
-@pytest.mark.parametrize(
-    ("pvalue", "text"),
-    [(0.0, "p < 0.001"), (0.00099, "p < 0.001"), (0.001, "p = 0.001"), (0.0496, "p = 0.050"), (0.9996, "p > 0.999")],
-)
-def test_pvalues(pvalue, text):
-    assert pvalue_phrase(pvalue) == text
-
-
-def test_bounds():
-    assert pvalue_phrase(0.0424, is_bound=True) == "p <= 0.042"
-    assert pvalue_phrase(1.0, is_bound=True) == "p <= 1.000"
-    assert pvalue_phrase(1e-9, is_bound=True) == "p < 0.001"
 
 
 def test_lists():
