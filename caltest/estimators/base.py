@@ -9,7 +9,7 @@ import numpy as np
 from caltest._chunks import accumulate, are_chunks, evenly_spaced_rows
 from caltest._numerics import check_finite
 from caltest._progress import progress_bars
-from caltest._types import Array, ArrayLike, FloatArray
+from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import switch
 from caltest.hstatistics.bound import h_bound
 from caltest.kernels import PairKernel
@@ -67,6 +67,10 @@ class Estimator(ABC):
 
     def resolve(self, predictions: Predictions) -> Self:
         """The same estimator with every setting that depends on the predictions replaced by its value."""
+        return self
+
+    def for_rows(self, rows: IntArray) -> Self:
+        """The estimator for some of the observations, if it has something for each of them."""
         return self
 
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -278,10 +278,11 @@ def weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatA
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Predictions and the targets observed for them, both checked."""
+    """Predictions and the targets observed for them, both checked; rows as the user counts them, if some are left out."""
 
     predictions: Predictions
     targets: Array = field(repr=False)
+    rows: IntArray | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -293,8 +294,14 @@ class Sample:
 
     def excluded_outcomes(self, start: int = 0) -> tuple[str, ...]:
         """The first five of these outcomes in words, with rows that count from ``start``."""
-        rows = self.impossible[:5]
-        return tuple(f"row {start + i}: {self.predictions.law.outcome_in_words(self.targets[i])}" for i in rows)
+        places = self.impossible[:5]
+        words = [self.predictions.law.outcome_in_words(self.targets[i]) for i in places]
+        return tuple(f"row {start + row}: {one}" for row, one in zip(self.rows_at(places), words, strict=True))
+
+    def rows_at(self, places: IntArray) -> list[int]:
+        """Numbers of rows as the user counts them."""
+        rows = places if self.rows is None else self.rows[places]
+        return [int(row) for row in rows]
 
     @property
     def exclusion(self) -> str | None:
@@ -305,8 +312,8 @@ class Sample:
     @property
     def notes(self) -> tuple[str, ...]:
         """What readers of a result should know about the outcomes."""
-        rows = self.impossible
-        return impossible_note(rows.size, len(self), rows[:6].tolist()) if rows.size else ()
+        places = self.impossible
+        return impossible_note(places.size, len(self), self.rows_at(places[:6])) if places.size else ()
 
     def followed_by(self, other: "Sample") -> "Sample":
         """These pairs and others of the same kind, in this order."""
@@ -314,7 +321,14 @@ class Sample:
 
     def take(self, index: Any) -> "Sample":
         """The pairs at a slice or an integer array of any shape."""
-        return Sample(self.predictions.take(index), self.targets[index])
+        return Sample(
+            self.predictions.take(index), self.targets[index], None if self.rows is None else self.rows[index]
+        )
+
+    def without(self, left_out: BoolArray) -> "Sample":
+        """The others, with their rows."""
+        kept = np.flatnonzero(~left_out)
+        return replace(self.take(kept), rows=kept if self.rows is None else self.rows[kept])
 
 
 def impossible_note(count: int, n: int, rows: Sequence[int]) -> tuple[str]:

@@ -26,6 +26,8 @@ def format_pvalue(pvalue: float, otherwise: float | None = None) -> str:
 def pvalue_phrase(pvalue: float, is_bound: bool = False, otherwise: float | None = None) -> str:
     """``p = 0.042``, for bounds ``p <= 0.042``, and ``p < 1e-300``."""
     text = format_pvalue(pvalue, otherwise)
+    if is_bound and text[0] == ">":
+        return "p <= 1"
     return f"p {text}" if text[0] in "<>" else f"p {'<=' if is_bound else '='} {text}"
 
 

@@ -50,6 +50,7 @@ def test_no_pvalue_is_rounded_to_0_or_1(pvalue, text):
 def test_bounds_and_rules():
     assert pvalue_phrase(0.0424, is_bound=True) == "p <= 0.0424"
     assert pvalue_phrase(0.0, is_bound=True) == "p < 1e-300"
+    assert pvalue_phrase(0.9997, is_bound=True) == "p <= 1"
     assert pvalue_phrase(0.0, otherwise=0.3) == "p = 0 (impossible)"
 
 
