@@ -55,6 +55,16 @@ def _tie_tolerance(observed: float, draws: FloatArray) -> float:
     return TIE_TOLERANCE * max(abs(observed), float(np.mean(np.abs(draws))))
 
 
+def effective_number(weights: FloatArray) -> float:
+    """``(sum_i w_i)**2 / sum_i w_i**2``: how many observations of equal weights have a mean of the same variance."""
+    return float(weights.sum() ** 2 / (weights @ weights))
+
+
+def weight_of_pairs(weights: FloatArray) -> float:
+    """``sum_{i<j} w_i w_j``, without a difference of large numbers for very unequal weights."""
+    return float(np.vdot(weights[:-1], np.cumsum(weights[:0:-1])[::-1]))
+
+
 def check_finite(*values: float) -> None:
     """Raise ``ValueError`` for a result that is not a finite number."""
     if not np.isfinite(values).all():

@@ -172,4 +172,5 @@ class CalibrationTest(OwnErrstate):
             components=outcome.components,
             finding=outcome.finding,
             assumes=estimator.assumptions,
+            pvalue_otherwise=outcome.pvalue_otherwise,
         )

@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
-from caltest._types import ArrayLike
-from caltest._validation import at_least, switch
-from caltest.estimators import SKCE
+from caltest._types import ArrayLike, FloatArray
+from caltest._validation import at_least, observation_weights, same_length, switch
+from caltest.estimators import SKCE, WeightedSKCE
 from caltest.estimators.base import median_notes
 from caltest.kernels import PairKernel, ProductKernel, RadialKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
-from caltest.predictions import Predictions, ZeroBandwidth, as_sample
+from caltest.predictions import Predictions, Sample, ZeroBandwidth, as_sample
 from caltest.results.result import CalibrationTestResult
 
 
@@ -23,6 +25,7 @@ def calibration_test(
     *,
     kernel: PairKernel | None = None,
     n_resamples: int = 999,
+    weights: ArrayLike = None,
     classes: Sequence[Any] | None = None,
     rng: Any = None,
     progress: bool = False,
@@ -50,6 +53,9 @@ def calibration_test(
     n_resamples
         Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1), or 0 if an outcome occurred that its
         prediction excludes.
+    weights
+        (n,) numbers of at least 0 that do not depend on the outcomes: of a survey, or ratios of densities of the
+        population that is meant and the one that was observed. Rows of weight 0 are left out.
     classes
         Names of the classes in the order of the columns, if the targets are names.
     rng
@@ -65,12 +71,18 @@ def calibration_test(
     Raises
     ------
     ValueError
-        For bad data.
+        For bad data, or weights that are negative, missing, all 0 or of another number.
     TypeError
         For swapped arguments or an unsuitable kernel.
 
     Notes
     -----
+    Weights enter the statistics (``Omnibus``, or ``WeightedSKCE`` for a kernel), the targets are redrawn from the
+    predictions as without them: the p-value is exact for the hypothesis ``P(Y | P_X, w) = P_X``, which is calibration
+    where weights are functions of the predictions. Only their ratios matter, and equal weights change nothing. A weight
+    is not a count: a row of weight 2 is one outcome that counts twice, two equal rows are two independent outcomes and
+    more evidence. Rows that stand for several outcomes each belong in the data as often as that, without weights.
+
     Assumes that the targets are independent given the predictions and were not used to fit the model. Time O(n**2) for
     up to 10 000 predictions of classes or 500 of real targets, O(n n_resamples) for more and for binary predictions;
     memory O(n n_resamples). See ``Omnibus`` and ``ConditionalMonteCarlo``.
@@ -85,12 +97,28 @@ def calibration_test(
     """
     sample = as_sample(predictions, targets, classes)
     at_least(len(sample), 2, "the unbiased SKCE")
+    sample, weights, left_out = weighted(sample, weights)
     if kernel is not None:
-        return MonteCarloTest(SKCE(kernel), n_resamples).on(sample, rng=rng, progress=progress)
+        estimator = SKCE(kernel) if weights is None else WeightedSKCE(kernel, weights)
+        result = MonteCarloTest(estimator, n_resamples).on(sample, rng=rng, progress=progress)
+        return replace(result, notes=(*result.notes, *left_out))
     with progress_bars(switch("progress", progress)):
         chosen, notes = default_kernel(sample.predictions)
-    result = OmnibusTest(chosen, n_resamples).on(sample, rng=rng, progress=progress)
-    return replace(result, notes=(*result.notes, *notes))
+    result = OmnibusTest(chosen, n_resamples, weights).on(sample, rng=rng, progress=progress)
+    return replace(result, notes=(*result.notes, *left_out, *notes))
+
+
+def weighted(sample: Sample, weights: ArrayLike) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:
+    """The rows of positive weight, their weights unless all are equal, and a note on the others."""
+    if weights is None:
+        return sample, None, ()
+    checked = observation_weights(weights)
+    same_length(len(sample), len(checked), "weights")
+    left_out = checked == 0.0
+    at_least(int(np.count_nonzero(checked)), 2, "the unbiased SKCE with weights above 0")
+    kept, some = (sample.without(left_out), checked[~left_out]) if left_out.any() else (sample, checked)
+    note = (f"{int(left_out.sum())} of {len(sample)} rows have weight 0 and are left out",) if left_out.any() else ()
+    return kept, None if some.min() == some.max() else some, note
 
 
 def default_kernel(predictions: Predictions) -> tuple[ProductKernel, tuple[str, ...]]:

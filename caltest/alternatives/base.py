@@ -17,7 +17,7 @@ class Alternative:
 
 
 class Alternatives(ABC):
-    """A list of alternatives for some predictions."""
+    """A list of alternatives for some predictions; with weights, which multiply what each observation adds."""
 
     members: tuple[Alternative, ...]
 

@@ -25,7 +25,7 @@ LABELS_AT_ONCE = 2**18
 class ClassAlternatives(Alternatives):
     """Other temperatures, labels at random, and too many labels of one class: a third of the weight each."""
 
-    def __init__(self, law: FinitePredictions) -> None:
+    def __init__(self, law: FinitePredictions, weights: FloatArray | None = None) -> None:
         # Rows that sum to 1 only up to the rounding of single precision would add up over many observations.
         self._p = np.ascontiguousarray(law.probabilities / law.probabilities.sum(axis=1, keepdims=True))
         k = law.n_classes
@@ -42,6 +42,10 @@ class ClassAlternatives(Alternatives):
         with np.errstate(over="ignore"):
             odds = (np.array(SHARES) / (1.0 - np.array(SHARES))) / np.maximum(self._p, SMALLEST)[..., None]
         self._gains = np.minimum(np.log1p(odds), FARTHEST_LOG)
+        self._weights = np.ones(len(law)) if weights is None else weights
+        if weights is not None:
+            self._tables *= weights[:, None, None]
+            self._gains *= weights[:, None, None]
 
     def _table(self, member: int) -> FloatArray:
         """``log(Q / P)`` of each outcome, (n, k); 0 where both are 0."""
@@ -78,13 +82,13 @@ class ClassAlternatives(Alternatives):
         """Entries of the tables; of classes that are too frequent, gains of the observed class."""
         n, k = self._p.shape
         rows, labels = np.arange(n), np.asarray(targets)
-        shifted = np.zeros((len(SHARES), k, n)) + np.log1p(-np.array(SHARES))[:, None, None]
+        shifted = np.zeros((len(SHARES), k, n)) + np.log1p(-np.array(SHARES))[:, None, None] * self._weights
         shifted[:, labels, rows] += self._gains[rows, labels].T
         return np.concatenate([self._tables[rows, labels].T, shifted.reshape(-1, n)])
 
     def _sums(self, labels: Array) -> FloatArray:
         shifted = tables_by_label(self._gains, labels)
-        shifted += labels.shape[1] * np.log1p(-np.array(SHARES))
+        shifted += self._weights.sum() * np.log1p(-np.array(SHARES))
         by_member = shifted.transpose(2, 1, 0).reshape(-1, labels.shape[0])
         return np.concatenate([gathered_tables(self._tables, labels).T, by_member])
 

@@ -24,8 +24,8 @@ TABLE = 2**22
 class CountAlternatives(Alternatives):
     """Other means, half of the weight, and other dispersions."""
 
-    def __init__(self, law: CountPredictions) -> None:
-        self._law = law
+    def __init__(self, law: CountPredictions, weights: FloatArray | None = None) -> None:
+        self._law, self._weights = law, weights
         mean, size = law.mean, law.size if isinstance(law, NegativeBinomial) else None
         laws: list[CountPredictions] = []
         members = []
@@ -70,6 +70,8 @@ class CountAlternatives(Alternatives):
         possible = logs > -np.inf
         for member, law in enumerate(self._laws):
             np.subtract(law.take(part).log_probabilities(counts), logs, out=tables[..., member], where=possible)
+        if self._weights is not None:
+            tables *= self._weights[part, None, None]
         return tables
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:

@@ -17,8 +17,9 @@ SCALES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
 class NormalAlternatives(Alternatives):
     """Shifted means, one coordinate at a time, and other scales of normal scores: half of the weight each."""
 
-    def __init__(self, predictions: Predictions, dimension: int) -> None:
+    def __init__(self, predictions: Predictions, dimension: int, weights: FloatArray | None = None) -> None:
         self._predictions, self._d = predictions, dimension
+        self._weights = np.ones(len(predictions)) if weights is None else weights
         coordinates = [""] if dimension == 1 else [f" in coordinate {t}" for t in range(dimension)]
         shifts = [(sign * s, t) for s in SHIFTS for sign in (1.0, -1.0) for t in range(dimension)]
         self._shifts = np.array([shift for shift, _ in shifts])
@@ -39,10 +40,10 @@ class NormalAlternatives(Alternatives):
         """From the sums of the scores and of their squares."""
         z = scores_of(self._predictions, targets)
         vectors = z[..., None] if z.ndim == 2 else z
-        n, sums = vectors.shape[1], vectors.sum(axis=1)
+        n, sums = self._weights.sum(), np.einsum("bid,i->bd", vectors, self._weights)
         shifted = self._shifts[:, None] * sums[:, self._coordinates].T - n * np.square(self._shifts)[:, None] / 2.0
         scales = np.array(SCALES)[:, None]
-        squares = np.square(vectors).sum(axis=(1, 2))
+        squares = np.square(vectors).sum(axis=2) @ self._weights
         scaled = 0.5 * (1.0 - 1.0 / scales**2) * squares - n * self._d * np.log(scales)
         return np.concatenate([shifted, scaled])
 
@@ -53,7 +54,7 @@ class NormalAlternatives(Alternatives):
         shifted = self._shifts[:, None] * vectors[:, self._coordinates].T - np.square(self._shifts)[:, None] / 2.0
         scales = np.array(SCALES)[:, None]
         scaled = 0.5 * (1.0 - 1.0 / scales**2) * np.square(vectors).sum(axis=1) - self._d * np.log(scales)
-        return np.concatenate([shifted, scaled])
+        return np.concatenate([shifted, scaled]) * self._weights
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
         """Targets whose scores are normal with another mean or scale."""

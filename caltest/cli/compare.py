@@ -37,7 +37,8 @@ def run(options: argparse.Namespace) -> int:
     if options.pairs:
         return run_pairs(options, samples)
     comparison = compare_samples(samples, options.draws, options.seed, in_terminal())
-    show(options.format, lambda: str(comparison), comparison.to_dict(), comparison.table())
+    text, entries = lambda: comparison.summary(options.alpha), comparison.to_dict() | {"alpha": options.alpha}
+    show(options.format, text, entries, comparison.table(), comparison.remarks())
     rejected = any(row.pvalue_holm <= options.alpha for row in comparison.rows)
     return int(options.fail_on_reject and rejected)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import caltest as ct
 from caltest.cli.options import command, seed
-from caltest.results.report import format_pvalue
+from caltest.results.pvalues import format_pvalue, pvalue_phrase
 
 
 def add_to(commands: Any) -> None:
@@ -27,8 +27,8 @@ def run(options: argparse.Namespace) -> int:
     models = ct.load_digits_predictions()
     print("Three classifiers of handwritten digits, judged on 899 images they have not seen.")
     print("p-values of the hypothesis that the predicted probabilities are calibrated:\n")
-    print(f"{'':<16}{'accuracy':>9}{'confidence':>12}{'default':>10}{'SKCE':>11}{'ECE':>12}")
-    print(f"{'model':<16}{'':>9}{'':>12}{'test':>10}{'bootstrap':>11}{'top label':>12}")
+    print(f"{'':<16}{'accuracy':>9}{'confidence':>12}{'default':>15}{'SKCE':>11}{'ECE':>12}")
+    print(f"{'model':<16}{'':>9}{'':>12}{'test':>15}{'bootstrap':>11}{'top label':>12}")
     results = []
     for name, (predictions, labels) in models.items():
         confidence, correct = ct.top_label(predictions, labels)
@@ -36,13 +36,15 @@ def run(options: argparse.Namespace) -> int:
         bootstrap = ct.AsymptoticSKCETest(predictions.default_kernel())(predictions, labels, rng=options.seed)
         binned = ct.MonteCarloTest(ct.ECE())(confidence, correct, rng=options.seed)
         accuracy, claimed = float(correct.mean()), float(confidence.probability.mean())
-        tests = [format_pvalue(result.pvalue) for result in (exact, bootstrap, binned)]
-        print(f"{name:<16}{accuracy:>9.3f}{claimed:>12.3f}{tests[0]:>10}{tests[1]:>11}{tests[2]:>12}")
+        tests = [format_pvalue(one.pvalue, one.pvalue_otherwise) for one in (exact, bootstrap, binned)]
+        print(f"{name:<16}{accuracy:>9.3f}{claimed:>12.3f}{tests[0]:>15}{tests[1]:>11}{tests[2]:>12}")
         results.append(exact)
     print("\nVerdict at the 5 % level (default test, p-values adjusted for three models by Holm's method):")
     reject, adjusted, _, _ = multipletests([result.pvalue for result in results], alpha=0.05, method="holm")
     for name, rejected, pvalue, result in zip(models, reject, adjusted, results, strict=True):
         verdict = "not calibrated" if rejected else "no evidence against calibration"
-        print(f"  {name:<16}{verdict} (p = {format_pvalue(pvalue)}){': ' + str(result.finding) if rejected else ''}")
+        p = pvalue_phrase(pvalue, otherwise=result.pvalue_otherwise)
+        print(f"  {name:<16}{verdict} ({p}){': ' + str(result.finding) if rejected else ''}")
+    print("p-values of 0.001 are the smallest possible with 999 redraws.")
     print("\nYour own model: caltest test PREDICTIONS.csv OUTCOMES.csv")
     return 0

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from caltest.comparisons.formats import Table, latex, markdown
@@ -76,13 +76,15 @@ def add_fail(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fail-on-reject", action="store_true", help="exit with 1 if calibration is rejected")
 
 
-def show(form: str, text: Callable[[], str], entries: dict[str, Any], table: Table) -> None:
-    """Print a result in one of the formats."""
+def show(
+    form: str, text: Callable[[], str], entries: dict[str, Any], table: Table, remarks: Sequence[str] = ()
+) -> None:
+    """Print a result in one of the formats; remarks go below tables in markdown and LaTeX."""
     made: dict[str, Callable[[], str]] = {
         "table": text,
         "json": lambda: json.dumps(entries, indent=2),
-        "markdown": lambda: markdown(table),
-        "latex": lambda: latex(table),
+        "markdown": lambda: markdown(table, remarks),
+        "latex": lambda: latex(table, remarks),
     }
     print(made[form]())
 

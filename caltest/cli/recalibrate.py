@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
             write_predictions(options.output, fitted(new), names)
         if options.save is not None:
             fitted.save(options.save)
-    show(options.format, lambda: str(report), report.to_dict(), report.table())
+    show(options.format, lambda: str(report), report.to_dict(), report.table(), report.remarks())
     return 0
 
 

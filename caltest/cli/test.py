@@ -10,7 +10,7 @@ from caltest._tables import read_sample
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared
 from caltest.cli.options import add_fail, add_shared, command, outcomes_help, predictions_help, show
 from caltest.comparisons.formats import Table
-from caltest.results.report import format_pvalue
+from caltest.results.pvalues import EXCLUDED, format_pvalue, in_brackets
 from caltest.results.result import CalibrationTestResult
 
 
@@ -39,18 +39,25 @@ def run(options: argparse.Namespace) -> int:
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
     result = TESTS[options.test].of(kernel).on(sample, rng=options.seed, progress=in_terminal())
     result = replace(result, notes=(*result.notes, *notes))
-    verdict = result.verdict(options.alpha)
+    judged = {"alpha": options.alpha, "verdict": result.verdict(options.alpha), "why": result.why(options.alpha)}
     show(
-        options.format, lambda: str(result).replace(result.verdict(), verdict), result.to_dict(), table(result, verdict)
+        options.format,
+        lambda: result.summary(options.alpha),
+        result.to_dict() | judged,
+        table(result, options.alpha),
     )
     return int(options.fail_on_reject and result.pvalue <= options.alpha)
 
 
-def table(result: CalibrationTestResult, verdict: str) -> Table:
-    """The most important entries of a result."""
+def table(result: CalibrationTestResult, alpha: float) -> Table:
+    """The most important entries of a result, with its verdict at a level."""
     rows = [["quantity", "value"], ["test", result.test], ["n", str(result.n)], ["estimate", f"{result.estimate:.6g}"]]
     if result.effect_size is not None:
         rows.append(["effect size", str(result.effect_size)])
     rows.append(["statistic", f"{result.statistic:.6g} ({result.statistic_name})"])
-    rows.append(["p-value", f"{format_pvalue(result.pvalue)} ({result.pvalue_kind})"])
-    return [*rows, ["verdict", verdict]]
+    p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
+    text = format_pvalue(p) + in_brackets(p, result.n_resamples, result.pvalue_kind)
+    rows += [["p-value", text]] if result.pvalue_otherwise is None else [["p-value", f"0 ({EXCLUDED})"]]
+    rows += [] if result.pvalue_otherwise is None else [["without this", text]]
+    why = result.why(alpha)
+    return [*rows, ["verdict", result.verdict(alpha)], *([] if why is None else [["why", why]])]

@@ -18,6 +18,8 @@ _LATEX = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
 }
 
 
@@ -31,18 +33,20 @@ def aligned(table: Table) -> str:
     return "\n".join(lines)
 
 
-def markdown(table: Table) -> str:
-    """A table in pipes, with bars in cells escaped."""
+def markdown(table: Table, remarks: Sequence[str] = ()) -> str:
+    """A table in pipes, with bars in cells escaped, and remarks below it."""
     header, *body = ([cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row] for row in table)
     rule = ["---", *(["---:"] * (len(header) - 1))]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *body))
+    rows = "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *body))
+    return "\n\n".join([rows, *remarks])
 
 
-def latex(table: Table) -> str:
-    """A tabular with the rules of the package booktabs."""
+def latex(table: Table, remarks: Sequence[str] = ()) -> str:
+    """A tabular with the rules of the package booktabs, and remarks below the last one."""
     header, *body = (" & ".join(escaped(cell) for cell in row) + r" \\" for row in table)
     columns = "l" + "r" * (len(table[0]) - 1)
     rules = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", header, r"\midrule", *body, r"\bottomrule"]
+    rules += [rf"\multicolumn{{{len(table[0])}}}{{l}}{{{escaped(remark)}}} \\" for remark in remarks]
     return "\n".join([*rules, r"\end{tabular}"])
 
 

@@ -17,8 +17,9 @@ from caltest.hstatistics.jackknife import row_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample
 from caltest.results.citations import entries
-from caltest.results.report import format_pvalue
-from caltest.results.sentences import listed, pvalue_phrase
+from caltest.results.pvalues import format_pvalue, pvalue_phrase
+from caltest.results.sentences import listed
+from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class ComparedPair:
 
 
 @dataclass(frozen=True, repr=False)
-class PairComparison(TabularResult):
+class PairComparison(TabularResult, Stored):
     """All pairs of several models side by side. Printing it gives a table.
 
     Attributes
@@ -103,15 +104,6 @@ class PairComparison(TabularResult):
     def row_entries(self) -> list[dict[str, Any]]:
         """Plain numbers and strings of each row, by their names."""
         return [{"name": _name(row), **asdict(row), "better": row.better} for row in self.rows]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists, ready for JSON."""
-        settings = ("estimator", "n", "confidence_level")
-        return {
-            **{name: getattr(self, name) for name in settings},
-            "rows": self.row_entries(),
-            "citations": list(self.citations),
-        }
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: which models differ after Holm's adjustment."""

@@ -7,9 +7,10 @@ from caltest._validation import fraction
 from caltest.comparisons.formats import Table, aligned
 from caltest.comparisons.table import TabularResult
 from caltest.results.citations import entries
-from caltest.results.report import format_pvalue
+from caltest.results.pvalues import format_pvalue, pvalue_phrase, remarks
 from caltest.results.result import ConfidenceInterval
-from caltest.results.sentences import listed, pvalue_phrase
+from caltest.results.sentences import listed
+from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,10 @@ class ComparedModel:
         Adjusted for the number of rows: by Holm's method, which bounds the probability of any false rejection, and by
         that of Benjamini and Hochberg, which bounds the expected share of false rejections.
     finding
-        What is wrong, in words, or None.
+        What is wrong, in words, or None; it means something only where calibration is rejected.
+    pvalue_otherwise
+        Where the p-value is 0 because an outcome occurred to which probability 0 was given, what it is without this
+        rule; else None.
 
     Examples
     --------
@@ -56,10 +60,11 @@ class ComparedModel:
     pvalue_holm: float
     pvalue_bh: float
     finding: str | None
+    pvalue_otherwise: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
-class ModelComparison(TabularResult):
+class ModelComparison(TabularResult, Stored):
     """Several models, or the classes of one, side by side. Printing it gives a table.
 
     Attributes
@@ -82,6 +87,8 @@ class ModelComparison(TabularResult):
         What the reader should know.
     citations
         Sources of the methods, keys of their BibTeX entries.
+    n_resamples
+        Redraws of the test, or None.
 
     Examples
     --------
@@ -103,6 +110,7 @@ class ModelComparison(TabularResult):
     seed: int
     notes: tuple[str, ...] = ()
     citations: tuple[str, ...] = ()
+    n_resamples: int | None = None
 
     def __getitem__(self, name: str) -> ComparedModel:
         """The row of a name; ``KeyError`` if there is none."""
@@ -117,19 +125,13 @@ class ModelComparison(TabularResult):
         header = [self.kind, self.score_name, "estimate", f"{level} interval", "if calibrated", "p", "Holm", "BH"]
         return [header, *(_cells(row) for row in self.rows)]
 
+    def remarks(self) -> list[str]:
+        """Why p-values are 0, and which is the smallest possible."""
+        return remarks(self.rows, self.n_resamples)
+
     def row_entries(self) -> list[dict[str, Any]]:
         """Plain numbers and strings of each row, by their names."""
         return [_entries(row) for row in self.rows]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists, ready for JSON."""
-        settings = ("kind", "score_name", "test", "estimator", "n", "confidence_level", "seed")
-        return {
-            **{name: getattr(self, name) for name in settings},
-            "rows": self.row_entries(),
-            "notes": list(self.notes),
-            "citations": list(self.citations),
-        }
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: for which rows calibration is rejected after Holm's adjustment."""
@@ -145,6 +147,19 @@ class ModelComparison(TabularResult):
             f"{found}{others}."
         )
 
+    def summary(self, alpha: float = 0.05) -> str:
+        """The report that ``print`` shows, with the findings where calibration is rejected at a level."""
+        level = fraction("alpha", alpha)
+        title = f"Comparison of {len(self.rows)} {_plural(self.kind)}"
+        lines = [title, "-" * len(title)]
+        lines += [f"{'Estimate':<15}{self.estimator}", f"{'p-value':<15}{self.test}", f"{'n':<15}{self.n}", ""]
+        lines += [aligned(self.table()), ""]
+        lines.append("if calibrated: 95 % quantile of the estimate if the predictions are calibrated")
+        lines += [f"Holm, BH: p-values adjusted for {len(self.rows)} {_plural(self.kind)}", *self.remarks()]
+        lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue_holm <= level]
+        lines += ["", f"{'Reproduce':<15}rng={self.seed}", *(f"Note: {note}" for note in self.notes)]
+        return "\n".join(lines)
+
     def bibtex(self) -> str:
         """BibTeX entries of the methods."""
         return entries(self.citations)
@@ -156,15 +171,7 @@ class ModelComparison(TabularResult):
         return f"<comparison of {len(self.rows)} {_plural(self.kind)}, n = {self.n}>"
 
     def __str__(self) -> str:
-        title = f"Comparison of {len(self.rows)} {_plural(self.kind)}"
-        lines = [title, "-" * len(title)]
-        lines += [f"{'Estimate':<15}{self.estimator}", f"{'p-value':<15}{self.test}", f"{'n':<15}{self.n}", ""]
-        lines += [aligned(self.table()), ""]
-        lines.append("if calibrated: 95 % quantile of the estimate if the predictions are calibrated")
-        lines.append(f"Holm, BH: p-values adjusted for {len(self.rows)} {_plural(self.kind)}")
-        lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue_holm <= 0.05]
-        lines += ["", f"{'Reproduce':<15}rng={self.seed}", *(f"Note: {note}" for note in self.notes)]
-        return "\n".join(lines)
+        return self.summary()
 
 
 def _plural(kind: str) -> str:
@@ -174,7 +181,7 @@ def _plural(kind: str) -> str:
 def _cells(row: ComparedModel) -> list[str]:
     score = "-" if row.score is None else f"{row.score:.3f}"
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
-    pvalues = [format_pvalue(p) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
+    pvalues = [format_pvalue(p, row.pvalue_otherwise) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
     return [row.name, score, f"{row.estimate:.3g}", interval, f"{row.noise_quantile:.3g}", *pvalues]
 
 

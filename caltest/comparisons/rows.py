@@ -90,6 +90,7 @@ def compared(
             pvalue_holm=float(holm),
             pvalue_bh=float(bh),
             finding=result.finding,
+            pvalue_otherwise=result.pvalue_otherwise,
         )
         for name, score, estimate, result, holm, bh in zip(samples, scores, estimates, results, *adjusted, strict=True)
     ]
@@ -104,6 +105,7 @@ def compared(
         confidence_level=settings.confidence_level,
         seed=seed,
         notes=_notes(samples, results),
+        n_resamples=results[0].n_resamples,
         citations=tuple(
             sorted({"benjamini1995", "efron1981", "holm1979", *settings.test.citations, *settings.estimator.citations})
         ),

@@ -1,7 +1,7 @@
 """Proper scores as miscalibration - discrimination + uncertainty."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -17,10 +17,11 @@ from caltest.decompositions.table import table
 from caltest.estimators.ece import checked_binning, finite_predictions
 from caltest.predictions import as_sample
 from caltest.results.result import ConfidenceInterval
+from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
-class ScoreDecomposition:
+class ScoreDecomposition(Stored):
     """``score = miscalibration - discrimination + uncertainty``.
 
     Attributes
@@ -61,10 +62,6 @@ class ScoreDecomposition:
     intervals: Mapping[str, ConfidenceInterval] | None = field(default=None, hash=False)
     calibrated: Mapping[str, float] | None = field(default=None, hash=False)
     seed: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and strings; intervals and means under calibration only if there are some."""
-        return {key: value for key, value in asdict(self).items() if value is not None}
 
     def __str__(self) -> str:
         score, how = self.name.split(", ", 1)

@@ -42,11 +42,11 @@ class Component(ABC):
         return 1
 
     @abstractmethod
-    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Numbers (J, B) for many targets."""
+    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        """Numbers (J, B) for many targets; weights of the observations that have the sum of their squares."""
 
     @abstractmethod
-    def finding(self, sample: Sample, values: FloatArray) -> str:
+    def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
         """What large values of the statistic say of the sample, in words; the first column is that of the sample."""
 
     def combined(self, values: FloatArray) -> FloatArray:
@@ -69,15 +69,15 @@ class KernelComponent(Component):
         """The kernels."""
         return len(self.kernels)
 
-    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """The SKCE for each kernel."""
         if self.low_rank:
-            return np.stack([one.estimates(predictions, targets) for one in self.low_rank])
-        return redrawn_means(self.kernels, predictions, targets, True)
+            return np.stack([one.estimates(predictions, targets, weights) for one in self.low_rank])
+        return redrawn_means(self.kernels, predictions, targets, True, weights)
 
-    def finding(self, sample: Sample, values: FloatArray) -> str:
+    def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
         """The class or the direction that is most off overall, if one is."""
-        return marginal_finding(sample)
+        return marginal_finding(sample, weights)
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,14 @@ class ResidualComponent(Component):
         """The widths."""
         return len(RESIDUAL_WIDTHS)
 
-    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """The SKCE for each width."""
-        return residual_means(self.prediction_kernel, RESIDUAL_WIDTHS, predictions, scores_of(predictions, targets))
+        scores = scores_of(predictions, targets)
+        return residual_means(self.prediction_kernel, RESIDUAL_WIDTHS, predictions, scores, weights)
 
-    def finding(self, sample: Sample, values: FloatArray) -> str:
+    def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
         """The direction that is most off overall, if one is."""
-        return marginal_finding(sample)
+        return marginal_finding(sample, weights)
 
 
 @dataclass(frozen=True)
@@ -111,11 +112,11 @@ class ScoreComponent(Component):
     negative: str
     two_sided = True
 
-    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """The estimate."""
-        return self.estimator.estimates(predictions, targets)[None]
+        return self.estimator.estimates(predictions, targets, weights)[None]
 
-    def finding(self, sample: Sample, values: FloatArray) -> str:
+    def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
         """By the sign of the observed value against its mean."""
         return self.positive if values[0, 0] > values.mean() else self.negative
 
@@ -126,35 +127,39 @@ class BiasComponent(Component):
 
     name: str = "mean residual"
 
-    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """The estimate."""
-        return ResidualMean().estimates(predictions, targets)[None]
+        return ResidualMean().estimates(predictions, targets, weights)[None]
 
-    def finding(self, sample: Sample, values: FloatArray) -> str:
+    def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
         """Above or below, and in which coordinate."""
-        return bias_finding(sample)
+        return bias_finding(sample, weights)
 
 
 @dataclass(frozen=True)
 class LikelihoodRatioComponent(Component):
-    """The log likelihood ratio of a mixture of alternatives."""
+    """The log likelihood ratio of a mixture of alternatives, in which each observation has the power of its weight."""
 
-    alternatives: Alternatives
     name: str = "likelihood ratio"
 
-    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """``log E``."""
-        return log_ratios_of(self.alternatives, targets)[None]
+        return log_ratios_of(_alternatives(predictions, weights), targets)[None]
 
-    def finding(self, sample: Sample, values: FloatArray) -> str:
+    def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
         """The alternative with the largest share."""
-        return self.alternatives.most_likely(sample.targets)
+        return _alternatives(sample.predictions, weights).most_likely(sample.targets)
+
+
+def _alternatives(predictions: Predictions, weights: FloatArray | None) -> Alternatives:
+    alternatives = alternatives_for(predictions, weights)
+    assert alternatives is not None
+    return alternatives
 
 
 def components_for(kernel: ProductKernel, predictions: Predictions, rng: Any) -> tuple[Component, ...]:
     """The components for a family, with a resolved kernel."""
-    alternatives = alternatives_for(predictions)
-    ratios = () if alternatives is None else (LikelihoodRatioComponent(alternatives),)
+    ratios = () if alternatives_for(predictions) is None else (LikelihoodRatioComponent(),)
     if not has_scores(predictions):
         return (_kernels(kernel, predictions, FACTORS, rng), *SCORES, *ratios)
     residuals = (ResidualComponent(kernel.prediction_kernel),) if are_normal(predictions) else ()

@@ -4,6 +4,8 @@ from math import sqrt
 
 import numpy as np
 
+from caltest._numerics import effective_number
+from caltest._types import FloatArray
 from caltest.hstatistics.scores import scores_of
 from caltest.predictions import FinitePredictions, Sample
 
@@ -11,30 +13,33 @@ CLEAR = 3.0
 """Standard errors from which on a difference is named."""
 
 
-def marginal_finding(sample: Sample) -> str:
-    """What is most off if all observations are taken together, or that nothing is."""
+def marginal_finding(sample: Sample, weights: FloatArray | None = None) -> str:
+    """What is most off if all observations are taken together, with their weights, or that nothing is."""
     law = sample.predictions.law
     if not isinstance(law, FinitePredictions):
-        return bias_finding(sample)
-    p = law.probabilities
-    counts = np.bincount(sample.targets, minlength=law.n_classes)
-    deviations = np.sqrt(np.maximum((p * (1.0 - p)).sum(axis=0), 1e-300))
-    z = (counts - p.sum(axis=0)) / deviations
+        return bias_finding(sample, weights)
+    p, w = law.probabilities, np.ones(len(sample)) if weights is None else weights
+    counts, expected = np.bincount(sample.targets, w, minlength=law.n_classes), w @ p
+    deviations = np.sqrt(np.maximum(np.square(w) @ (p * (1.0 - p)), 1e-300))
+    z = (counts - expected) / deviations
     # The last of equal ones: of two classes class 1 is named.
     c = int(np.flatnonzero(np.abs(z) >= np.abs(z).max() * (1.0 - 1e-9))[-1])
     if abs(z[c]) < CLEAR:
         return "errors depend on the predictions and cancel overall"
     more = "more" if z[c] > 0.0 else "less"
-    return f"{law.occurrence(c)} {more} often than predicted: {counts[c]} times instead of {p[:, c].sum():.1f}"
+    much = f"{counts[c]:.0f} times instead of {expected[c]:.1f}"
+    if weights is not None:
+        much = f"{100 * counts[c] / w.sum():.3g} % of the weight instead of {100 * expected[c] / w.sum():.3g} %"
+    return f"{law.occurrence(c)} {more} often than predicted: {much}"
 
 
-def bias_finding(sample: Sample) -> str:
+def bias_finding(sample: Sample, weights: FloatArray | None = None) -> str:
     """Whether outcomes are above or below what was predicted overall, in units of the predicted spread."""
     z = scores_of(sample.predictions, np.asarray(sample.targets)[None])[0]
     vectors = z[:, None] if z.ndim == 1 else z
-    means = vectors.mean(axis=0)
+    means = np.average(vectors, axis=0, weights=weights)
     t = int(np.argmax(np.abs(means)))
-    if abs(means[t]) * sqrt(len(vectors)) < CLEAR:
+    if abs(means[t]) * sqrt(len(vectors) if weights is None else effective_number(weights)) < CLEAR:
         return "errors depend on the predictions and cancel overall"
     where = "" if z.ndim == 1 else f" in coordinate {t}"
     side = "above" if means[t] > 0.0 else "below"

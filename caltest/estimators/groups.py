@@ -159,9 +159,10 @@ class GroupMaximum(JointEstimator):
     def check(self, predictions: Predictions) -> None:
         """Raise unless there is a group for each prediction, and enough of them for the estimator."""
         same_length(len(predictions), len(self.groups.members), "groups")
+        self.estimator.check(predictions)
         for name, rows in zip(self.groups.names, self.groups.rows, strict=True):
             try:
-                self.estimator.check(predictions.take(rows))
+                self.estimator.for_rows(rows).check(predictions.take(rows))
             except ValueError as error:
                 raise ValueError(f"groups: group {name!r}: {error}") from error
 

@@ -93,9 +93,9 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
         """For landmarks of real targets."""
         return not isinstance(predictions, FinitePredictions)
 
-    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n); the features are computed once for all."""
-        return self._resolved_features().estimates(predictions, targets, self.unbiased)
+    def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
+        """Estimates for many targets (B, n); the features are computed once for all. Weights are for unbiased ones."""
+        return self._resolved_features().estimates(predictions, targets, self.unbiased, weights)
 
     def partial(self, predictions: Predictions, targets: Array) -> FeatureSums:
         """What some of the observations add to the estimates for targets (B, n); add those of the others to it."""

@@ -5,12 +5,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._numerics import ranges, resampling_pvalue
-from caltest._types import Array, FloatArray
-from caltest._validation import at_least
+from caltest._arrays import read_only
+from caltest._numerics import effective_number, ranges, resampling_pvalue
+from caltest._types import Array, ArrayLike, FloatArray, IntArray
+from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.base import kernel_notes, share_of_bound
 from caltest.estimators.components import Component, KernelComponent, components_for
 from caltest.estimators.joint import JointEstimator, standardised, tail_exponents
+from caltest.estimators.weighted import ASSUMED, WeightedSKCE, given
 from caltest.hstatistics.lines import on_a_line
 from caltest.hstatistics.pairs import mean_of_pairs
 from caltest.kernels import ProductKernel
@@ -44,17 +46,26 @@ class Omnibus(JointEstimator):
     ----------
     kernel
         Product kernel of a distance of predictions; by default that of the family.
+    weights
+        (n,) numbers above 0, one for each observation; see ``calibration_test``.
 
     Raises
     ------
     TypeError
         For a kernel of another kind.
+    ValueError
+        For weights that are not above 0; at the call for another number of predictions.
 
     Notes
     -----
     Time and memory are those of ``MonteCarloTest(SKCE(kernel))`` and little more. From 10 000 predictions of several
     classes, or 500 of numbers, on the kernels of redraws have rank 64 (``LowRankSKCE``), which the result says: time
     O(n B). The p-value is exact for every rank.
+
+    With weights w, scaled so that their sum is that of their squares, the kernel errors are
+    ``sum w_i w_j h_ij / sum w_i w_j`` over the pairs, scores and moments of residuals are weighted means, and the
+    likelihood ratio of an observation has the power w_i. Redraws have the same weights, so the p-value is exact for all
+    that do not depend on the targets.
 
     Examples
     --------
@@ -68,16 +79,29 @@ class Omnibus(JointEstimator):
     citations = ("schrab2023", "spiegelhalter1986", "widmann2019", "widmann2021")
 
     kernel: ProductKernel | None = None
+    weights: ArrayLike = field(default=None, repr=False, compare=False)
     impossible_excluded = True
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.kernel is not None:
             check_product_kernel(self.kernel)
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _normalised(observation_weights(self.weights)))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there are two observations."""
+        """Raise unless there are two observations, and a weight for each if there are weights."""
         at_least(len(predictions), 2, "the unbiased SKCE")
+        if self.weights is not None:
+            same_length(len(predictions), len(self.weights), "weights")
+
+    def for_rows(self, rows: IntArray) -> Self:
+        """With the weights of some of the observations."""
+        if self.weights is None:
+            return self
+        some = replace(self, weights=self.weights[rows])
+        object.__setattr__(some, "_components", self._components)
+        return some
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Choose the components for the family, with the median bandwidth of the predictions."""
@@ -97,7 +121,9 @@ class Omnibus(JointEstimator):
         """The SKCE with the kernel: of all pairs, or of low rank from 20 000 predictions on."""
         assert self.kernel is not None
         if len(sample) < ALL_PAIRS or on_a_line(self.kernel, sample.predictions) is not None:
-            return mean_of_pairs(self.kernel, sample, unbiased=True)
+            if self.weights is None:
+                return mean_of_pairs(self.kernel, sample, unbiased=True)
+            return WeightedSKCE(self.kernel, self.weights).estimate(sample)
         return super().estimate(sample)
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
@@ -106,7 +132,8 @@ class Omnibus(JointEstimator):
         numbers = []
         for component in self._components:
             parts = [slice(None)] if component.shares_kernel else ranges(len(targets), size)
-            numbers.append(np.concatenate([component.values(predictions, targets[part]) for part in parts], axis=1))
+            some = [component.values(predictions, targets[part], self.weights) for part in parts]
+            numbers.append(np.concatenate(some, axis=1))
         return np.concatenate(numbers)
 
     def combined(self, values: FloatArray) -> FloatArray:
@@ -129,7 +156,7 @@ class Omnibus(JointEstimator):
             column = component.combined(part)
             z = standardised(column[None])[0, 0]
             pvalue = resampling_pvalue(float(column[0]), column[1:])
-            found = ComponentResult(component.name, float(z), pvalue, component.finding(sample, part))
+            found = ComponentResult(component.name, float(z), pvalue, component.finding(sample, part, self.weights))
             results.append((float(tail_exponents(column)[0]), found))
         return tuple(found for _, found in sorted(results, key=lambda pair: -pair[0]))
 
@@ -138,9 +165,21 @@ class Omnibus(JointEstimator):
         """What the statistic is."""
         return "minus the log of the smallest tail probability of a component"
 
+    def hypothesis(self, predictions: Predictions) -> str:
+        """Calibration, given the weights too if there are some."""
+        return predictions.hypothesis if self.weights is None else given(predictions.hypothesis, "w")
+
+    @property
+    def assumptions(self) -> str:
+        """Weights must not be chosen by the targets."""
+        return super().assumptions if self.weights is None else f"{super().assumptions}; {ASSUMED}"
+
     def notes(self, n: int) -> tuple[str, ...]:
-        """Notes on the bandwidth and the matrices of the kernel."""
-        return () if self.kernel is None else kernel_notes(self.kernel, n)
+        """Notes on the bandwidth and the matrices of the kernel, and on the weights."""
+        notes = () if self.kernel is None else kernel_notes(self.kernel, n)
+        if self.weights is None:
+            return notes
+        return (*notes, f"the weights leave as much as {effective_number(self.weights):.3g} observations of equal ones")
 
     def resolved_notes(self) -> tuple[str, ...]:
         """Whether kernels have a low rank."""
@@ -155,4 +194,17 @@ class Omnibus(JointEstimator):
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
         kernel = (predictions.default_kernel() if self.kernel is None else self.kernel).describe()
-        return f"omnibus of {', '.join(one.name for one in self._components)}; k = {kernel}"
+        weighted = "" if self.weights is None else "weighted "
+        return f"omnibus of {weighted}{', '.join(one.name for one in self._components)}; k = {kernel}"
+
+
+def _normalised(weights: FloatArray) -> FloatArray | None:
+    """Weights with the sum of their squares, the effective number of observations; None for equal ones."""
+    if weights.min() == 0.0:
+        raise ValueError(
+            f"weights: got 0 at row {int(weights.argmin())}, wanted numbers above 0; leave such rows out, as "
+            "calibration_test(..., weights=...) does"
+        )
+    if weights.min() == weights.max():
+        return None
+    return read_only(weights * (weights.sum() / (weights @ weights)), np.float64)

@@ -7,6 +7,7 @@ from math import sqrt
 import numpy as np
 
 from caltest._loops.redraws import gathered_sums
+from caltest._numerics import effective_number
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
@@ -36,13 +37,16 @@ class ExcessScore(RedrawnEstimator):
     def scores(self, probabilities: FloatArray) -> FloatArray:
         """Scores of each outcome, (n, k)."""
 
-    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
+    def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
+        """Estimates for many targets (B, n); means with weights of the observations."""
         assert isinstance(predictions.law, FinitePredictions)
         p = predictions.law.probabilities
         scores = self.scores(p)
         excess = scores - np.einsum("ik,ik->i", p, scores)[:, None]
-        return np.asarray(gathered_sums(excess, np.ascontiguousarray(targets)) / len(predictions))
+        if weights is not None:
+            excess *= weights[:, None]
+        total = len(predictions) if weights is None else weights.sum()
+        return np.asarray(gathered_sums(excess, np.ascontiguousarray(targets)) / total)
 
 
 @dataclass(frozen=True)
@@ -122,12 +126,12 @@ class ResidualMoment(RedrawnEstimator):
             )
 
     @abstractmethod
-    def moments(self, scores: FloatArray) -> FloatArray:
+    def moments(self, scores: FloatArray, weights: FloatArray | None = None) -> FloatArray:
         """The moment (B,) of scores (B, n) or (B, n, d)."""
 
-    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n) or (B, n, d)."""
-        return self.moments(scores_of(predictions, targets))
+    def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
+        """Estimates for many targets (B, n) or (B, n, d), with weights of the observations."""
+        return self.moments(scores_of(predictions, targets), weights)
 
 
 @dataclass(frozen=True)
@@ -150,11 +154,12 @@ class ResidualMean(ResidualMoment):
     0.01
     """
 
-    def moments(self, scores: FloatArray) -> FloatArray:
-        """``n |mean z|**2 - d``."""
-        mean = scores.mean(axis=1)
+    def moments(self, scores: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+        """``n |mean z|**2 - d``, with weights the effective number of observations for n."""
+        mean = scores.mean(axis=1) if weights is None else np.einsum("bi...,i->b...", scores, weights / weights.sum())
         squares = np.square(mean) if mean.ndim == 1 else np.square(mean).sum(axis=1)
-        return np.asarray(scores.shape[1] * squares - (scores.shape[2] if scores.ndim == 3 else 1))
+        n = scores.shape[1] if weights is None else effective_number(weights)
+        return np.asarray(n * squares - (scores.shape[2] if scores.ndim == 3 else 1))
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The length of the mean residual, without its part from noise."""
@@ -190,9 +195,12 @@ class ResidualSpread(ResidualMoment):
     two_sided = True
     effect_unit = "variance of the residuals above what was predicted, relative to it"
 
-    def moments(self, scores: FloatArray) -> FloatArray:
+    def moments(self, scores: FloatArray, weights: FloatArray | None = None) -> FloatArray:
         """``mean |z|**2 / d - 1``."""
-        return np.asarray(np.square(scores).reshape(scores.shape[0], -1).mean(axis=1) - 1.0)
+        squares = np.square(scores).reshape(*scores.shape[:2], -1)
+        if weights is None:
+            return np.asarray(squares.reshape(scores.shape[0], -1).mean(axis=1) - 1.0)
+        return np.asarray(squares.mean(axis=2) @ (weights / weights.sum()) - 1.0)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

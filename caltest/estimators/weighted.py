@@ -6,14 +6,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._types import Array, ArrayLike, FloatArray
+from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.base import RedrawnEstimator, kernel_notes, share_of_bound
-from caltest.hstatistics.redraws import factored_pair_sums
+from caltest.hstatistics.redraws import redrawn_means
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions
 from caltest.results.effect_size import EffectSize
+
+ASSUMED = "weights w are functions of the predictions, or calibration given both is meant"
+"""What tests with weights assume."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +77,15 @@ class WeightedSKCE(RedrawnEstimator):
         """Replace ``"median"`` bandwidths by numbers computed from the predictions of positive weight."""
         return replace(self, kernel=self.kernel.resolve(predictions.take(np.flatnonzero(self.weights))))
 
+    def for_rows(self, rows: IntArray) -> Self:
+        """With the weights of some of the observations."""
+        return replace(self, weights=self.weights[rows])
+
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n); the kernel of the predictions is computed once for all."""
         kept = np.flatnonzero(self.weights)
-        w = self.weights[kept]
-        sums = factored_pair_sums(self.kernel, w[:, None], predictions.take(kept), targets[:, kept])
-        # w_i times the sum of the weights after it: no difference of large numbers for very unequal weights.
-        total = float(np.vdot(w[:-1], np.cumsum(w[:0:-1])[::-1]))
-        return np.asarray(sums / total)
+        some, y = predictions.take(kept), np.ascontiguousarray(targets[:, kept])
+        return np.asarray(redrawn_means([self.kernel], some, y, True, self.weights[kept])[0])
 
     def n_used(self, n: int) -> int:
         """Observations with positive weights."""
@@ -94,7 +98,7 @@ class WeightedSKCE(RedrawnEstimator):
     @property
     def assumptions(self) -> str:
         """Weights must not be chosen by the targets."""
-        return f"{super().assumptions}; weights w are functions of the predictions, or calibration given both is meant"
+        return f"{super().assumptions}; {ASSUMED}"
 
     def notes(self, n: int) -> tuple[str, ...]:
         """Notes on the bandwidth and the matrices of the kernel."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from caltest._loops.redraws import gathered_sums
 from caltest._loops.scatter import changes_by_class
-from caltest._numerics import check_memory, ranges
+from caltest._numerics import check_memory, ranges, weight_of_pairs
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest.kernels import ProductKernel
@@ -88,10 +88,21 @@ class Features:
         """Mean of h over the pairs i != j, or over all pairs, for each of the targets, (B,)."""
         return sums.means(self.target_map if isinstance(self.landmarks, FinitePredictions) else None, unbiased)
 
-    def estimates(self, predictions: Predictions, targets: Array, unbiased: bool) -> FloatArray:
-        """``means`` for many targets (B, n) without keeping the sums of all. Time O(n r (d + r + B))."""
+    def estimates(
+        self, predictions: Predictions, targets: Array, unbiased: bool, weights: FloatArray | None = None
+    ) -> FloatArray:
+        """``means`` for many targets (B, n) without keeping the sums of all. Time O(n r (d + r + B)).
+
+        With weights w of the observations, for unbiased means, those of ``w_i w_j h_ij``.
+        """
         groups = list(ranges(targets.shape[0], max(1, SUMS // self._size())))
-        return np.concatenate([self.means(self._sums(predictions, targets, group), unbiased) for group in groups])
+        sums = (self._sums(predictions, targets, group, weights) for group in groups)
+        means = np.concatenate([self.means(one, unbiased) for one in sums])
+        if weights is None:
+            return means
+        assert unbiased
+        n = len(predictions)
+        return np.asarray(means * (n * (n - 1) / (2.0 * weight_of_pairs(weights))))
 
     def sums(self, predictions: Predictions, targets: Array) -> FeatureSums:
         """Sums for many targets (B, n). Time O(n r (d + r + B)), memory O(B t r) and a few MB for each thread."""
@@ -133,27 +144,36 @@ class Features:
         """Numbers in the matrix M."""
         return int(self.prediction_map.shape[1] * self.target_map.shape[1])
 
-    def _sums(self, predictions: Predictions, targets: Array, redraws: slice) -> FeatureSums:
+    def _sums(
+        self, predictions: Predictions, targets: Array, redraws: slice, weights: FloatArray | None = None
+    ) -> FeatureSums:
         is_finite = isinstance(predictions, FinitePredictions)
         parts = list(ranges(len(predictions), ROWS if is_finite else NUMBERS))
         part_sums = self._finite_sums if is_finite else self._real_sums
         sums = threaded(
-            lambda part: part_sums(predictions, targets, redraws, part), parts, len(parts), "features", products=True
+            lambda part: part_sums(predictions, targets, redraws, part, weights),
+            parts,
+            len(parts),
+            "features",
+            products=True,
         )
         total = next(sums)
         for one in sums:
             total = total + one
         return total
 
-    def _prediction_features(self, predictions: Predictions) -> FloatArray:
-        """``psi``, (n, s)."""
-        return self.kernel.prediction_kernel.tile(predictions, self.landmarks) @ self.prediction_map
+    def _prediction_features(self, predictions: Predictions, weights: FloatArray | None = None) -> FloatArray:
+        """``psi``, (n, s), times the weights of the observations if they have some."""
+        features: FloatArray = self.kernel.prediction_kernel.tile(predictions, self.landmarks) @ self.prediction_map
+        return features if weights is None else features * weights[:, None]
 
-    def _finite_sums(self, predictions: Predictions, targets: Array, redraws: slice, part: slice) -> FeatureSums:
+    def _finite_sums(
+        self, predictions: Predictions, targets: Array, redraws: slice, part: slice, weights: FloatArray | None
+    ) -> FeatureSums:
         """M with phi = e_y - p: that of the most probable labels, and of the changes from them."""
         here = predictions.take(part)
         assert isinstance(here, FinitePredictions)
-        features, base = self._prediction_features(here), here.bases
+        features, base = self._prediction_features(here, None if weights is None else weights[part]), here.bases
         labels = np.ascontiguousarray(targets[redraws, part], dtype=here.label_type)
         matrices = changes_by_class(features, base, labels, here.n_classes)
         matrices += here.anchors.T @ features
@@ -162,10 +182,12 @@ class Features:
         norms *= np.einsum("is,is->i", features, features)[:, None]
         return FeatureSums(len(here), matrices, gathered_sums(norms, labels))
 
-    def _real_sums(self, predictions: Predictions, targets: Array, redraws: slice, part: slice) -> FeatureSums:
+    def _real_sums(
+        self, predictions: Predictions, targets: Array, redraws: slice, part: slice, weights: FloatArray | None
+    ) -> FeatureSums:
         """M with phi from landmarks among the targets, redraw by redraw."""
         here = predictions.take(part)
-        features = self._prediction_features(here)
+        features = self._prediction_features(here, None if weights is None else weights[part])
         lengths = np.einsum("is,is->i", features, features)
         law, target_kernel = here.law.prepared(self.kernel.target_kernel), self.kernel.target_kernel
         expected = law.expected_kernel(target_kernel, self.targets)

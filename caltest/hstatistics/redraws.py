@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from caltest._numerics import ranges
+from caltest._numerics import ranges, weight_of_pairs
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest.hstatistics.labels import label_diagonal_sums, label_pair_sums, outcomes_of
@@ -31,11 +31,15 @@ LABELS_AT_ONCE = 2**18
 
 
 def redrawn_means(
-    kernels: Sequence[PairKernel], predictions: Predictions, targets: Array, unbiased: bool
+    kernels: Sequence[PairKernel],
+    predictions: Predictions,
+    targets: Array,
+    unbiased: bool,
+    weights: FloatArray | None = None,
 ) -> FloatArray:
     """``mean_of_pairs`` for each of the kernels and each of the targets (B, n): (L, B).
 
-    Products with the same target kernel are summed together. Time O(n**2) for the kernels and, with classes, O(n**2)
+    With weights w of the observations, for unbiased means, ``sum_{i<j} w_i w_j h_ij / sum_{i<j} w_i w_j``. Products with the same target kernel are summed together. Time O(n**2) for the kernels and, with classes, O(n**2)
     for the pairs of redrawn labels that differ from the most probable class and, for the Delta kernel, agree with each
     other; O(n B) for binary predictions with an exponential kernel. Memory O(n B) labels of one byte.
     """
@@ -45,13 +49,17 @@ def redrawn_means(
             places.setdefault(product.target_kernel, []).append((one, product))
     means = np.zeros((len(kernels), targets.shape[0]))
     for owners in places.values():
-        some = _redrawn_means([product for _, product in owners], predictions, targets, unbiased)
+        some = _redrawn_means([product for _, product in owners], predictions, targets, unbiased, weights)
         np.add.at(means, [one for one, _ in owners], some)
     return means
 
 
 def _redrawn_means(
-    kernels: Sequence[ProductKernel], predictions: Predictions, targets: Array, unbiased: bool
+    kernels: Sequence[ProductKernel],
+    predictions: Predictions,
+    targets: Array,
+    unbiased: bool,
+    weights: FloatArray | None,
 ) -> FloatArray:
     """``redrawn_means`` for kernels with the same target kernel."""
     n = len(predictions)
@@ -60,11 +68,17 @@ def _redrawn_means(
     rest = [one for one, line in enumerate(lines) if line is None]
     for one, line in enumerate(lines):
         if line is not None:
-            pairs[one] = _pair_sums_on_a_line(line, targets)
+            pairs[one] = _pair_sums_on_a_line(line, targets, None if weights is None else weights[line.order])
     if rest:
         tile = tile_size(predictions)
         places = upper_tiles(n, tile), n_upper_tiles(n, tile)
-        pairs[rest] = pair_sums([kernels[one] for one in rest], predictions, targets, places)
+        some: list[PairsKernel] = [kernels[one].prediction_kernel for one in rest]
+        if weights is not None:
+            some = [ObservationKernel(kernels[one].prediction_kernel, weights[:, None]) for one in rest]
+        pairs[rest] = _sums_of_pairs(some, kernels[0].target_kernel, predictions, targets, places)
+    if weights is not None:
+        assert unbiased
+        return np.asarray(pairs / weight_of_pairs(weights))
     if unbiased:
         pairs *= 2.0 / (n * (n - 1))
         return pairs

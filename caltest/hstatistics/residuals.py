@@ -10,7 +10,7 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from caltest._numerics import ranges
+from caltest._numerics import ranges, weight_of_pairs
 from caltest._threads import threaded
 from caltest._types import FloatArray
 from caltest.hstatistics.features import inverse_root
@@ -28,13 +28,19 @@ VALUES = 2**18
 
 
 def residual_means(
-    prediction_kernel: PredictionKernel, widths: Sequence[float], predictions: Predictions, scores: FloatArray
+    prediction_kernel: PredictionKernel,
+    widths: Sequence[float],
+    predictions: Predictions,
+    scores: FloatArray,
+    weights: FloatArray | None = None,
 ) -> FloatArray:
     """Means of h over the pairs for several bandwidths of a Gaussian kernel of residuals, (L, B).
 
-    Scores (B, n) or (B, n, d) that are standard normal given the predictions. Time O(n r (B s + r)).
+    Scores (B, n) or (B, n, d) that are standard normal given the predictions; weights of the observations. Time O(n r (B s + r)).
     """
     psi = _prediction_features(prediction_kernel, predictions)
+    if weights is not None:
+        psi *= weights[:, None]
     lengths = np.einsum("is,is->i", psi, psi)
     n, d = scores.shape[1], 1 if scores.ndim == 2 else scores.shape[2]
     sums = []
@@ -49,7 +55,7 @@ def residual_means(
 
         parts = list(ranges(scores.shape[0], max(1, VALUES // (n * landmarks.size))))
         sums.append(np.concatenate(list(threaded(part_sums, parts, len(parts), "residuals", products=True))))
-    return np.asarray(np.stack(sums) / (n * (n - 1)))
+    return np.asarray(np.stack(sums) / (n * (n - 1) if weights is None else 2.0 * weight_of_pairs(weights)))
 
 
 def _prediction_features(kernel: PredictionKernel, predictions: Predictions) -> FloatArray:

@@ -66,8 +66,8 @@ class OmnibusTest(CalibrationTest):
     (0.01, 'predictions are underconfident: outcomes follow them at temperature 0.33')
     """
 
-    def __init__(self, kernel: ProductKernel | None = None, n_resamples: int = 999) -> None:
-        super().__init__(Omnibus(kernel), ConditionalMonteCarlo(n_resamples))
+    def __init__(self, kernel: ProductKernel | None = None, n_resamples: int = 999, weights: ArrayLike = None) -> None:
+        super().__init__(Omnibus(kernel, weights), ConditionalMonteCarlo(n_resamples))
 
 
 class LikelihoodRatioTest(CalibrationTest):

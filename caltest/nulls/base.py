@@ -1,7 +1,7 @@
 """What a null is: a rule that turns an estimator and a sample into a p-value."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +27,14 @@ class Outcome:
     components: tuple[ComponentResult, ...] = ()
     finding: str | None = None
     notes: tuple[str, ...] = ()
+    pvalue_otherwise: float | None = None
+
+    def excluding(self, exclusion: str | None) -> "Outcome":
+        """With the p-value 0, and why, where an outcome occurred that its prediction excludes."""
+        if exclusion is None:
+            return self
+        finding = exclusion if self.finding is None else f"{exclusion}; {self.finding}"
+        return replace(self, pvalue=0.0, finding=finding, pvalue_otherwise=self.pvalue)
 
     @property
     def null_mean(self) -> float | None:

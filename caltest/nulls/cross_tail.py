@@ -96,7 +96,8 @@ class CrossTail(Null):
         if deviation <= 1e-14 * terms.observed.size * float(np.abs(terms.values).max()):
             return Outcome(estimate, 0.0, 1.0)
         z = float(terms.observed.sum()) / deviation
-        return Outcome(estimate, z, self._tail(law.times(1.0 / deviation), z, terms))
+        pvalue = self._tail(law.times(1.0 / deviation), z, terms)
+        return Outcome(estimate, z, pvalue, finding=sample.exclusion if pvalue == 0.0 else None)
 
     def _tail(self, law: OutcomeSum, z: float, terms: OutcomeTerms) -> float:
         supremum, chance = law.top()

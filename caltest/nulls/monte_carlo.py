@@ -114,9 +114,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         outcome = replace(outcome, estimate=estimator.estimate(sample))
         components = estimator.found(sample, values)
         outcome = replace(outcome, components=components, finding=components[0].finding if components else None)
-        if not (estimator.impossible_excluded and sample.impossible.size):
-            return outcome
-        return replace(outcome, pvalue=0.0, finding=f"outcomes occurred that were predicted not to; {outcome.finding}")
+        return outcome.excluding(sample.exclusion) if estimator.impossible_excluded else outcome
 
     def resample(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator

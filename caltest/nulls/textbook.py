@@ -47,10 +47,8 @@ class TextbookNull(Null):
         assert isinstance(estimator, HasTextbookLaw)
         estimate = estimator.estimate(sample)
         tail = estimator.textbook_tail(estimate, sample)
-        if sample.impossible.size:
-            finding = "outcomes occurred that were predicted not to"
-            return Outcome(estimate, tail.statistic, 0.0, df=tail.df, finding=finding, notes=tail.notes)
-        return Outcome(estimate, tail.statistic, tail.pvalue, df=tail.df, notes=tail.notes)
+        found = Outcome(estimate, tail.statistic, tail.pvalue, df=tail.df, notes=tail.notes)
+        return found.excluding(sample.exclusion)
 
     def statistic_name_of(self, estimator: Estimator) -> str:
         """What the statistic is."""

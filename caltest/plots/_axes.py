@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._validation import fraction, whole_number
-from caltest.results.result import CalibrationTestResult, format_pvalue
+from caltest.results.pvalues import pvalue_phrase
+from caltest.results.result import CalibrationTestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,8 +38,8 @@ def title_of(result: CalibrationTestResult, n: int) -> str:
         raise TypeError(f"result: got {result!r}, wanted the result of a calibration test")
     if result.n != n:
         raise ValueError(f"result: got a test of {result.n} observations, wanted one of the {n} that are drawn")
-    sign = "≤" if result.pvalue_kind == "bound" else "="
-    return f"p {sign} {format_pvalue(result.pvalue)} ({result.test})\n{result.predictions}"
+    p = pvalue_phrase(result.pvalue, result.pvalue_kind == "bound", result.pvalue_otherwise)
+    return f"{p} ({result.test})\n{result.predictions}"
 
 
 def rank_of_ends(n_resamples: int, confidence_level: float) -> int:

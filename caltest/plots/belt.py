@@ -14,7 +14,7 @@ from caltest.named_tests.kernels import MonteCarloTest
 from caltest.plots._axes import DARK, INSIDE, axes_of
 from caltest.plots._binary import binary_of, draw_histogram, label_axes
 from caltest.predictions import Sample, as_sample
-from caltest.results.result import format_pvalue
+from caltest.results.pvalues import pvalue_phrase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +104,7 @@ def calibration_belt(
     ax = axes_of(ax, "calibration_belt", (4.5, 5.0))
     _draw_belt(ax, curve, levels)
     draw_histogram(ax, probabilities.probability)
-    label_axes(ax, probabilities, f"p = {format_pvalue(result.pvalue)} (degree {curve.degree})\n{result.predictions}")
+    label_axes(ax, probabilities, f"{pvalue_phrase(result.pvalue)} (degree {curve.degree})\n{result.predictions}")
     return ax
 
 

@@ -9,7 +9,7 @@ from caltest.plots._axes import axes_of
 from caltest.plots.reliability import reliability_diagram
 from caltest.recalibration import RecalibrationReport
 from caltest.recalibration.report import targets_as_given
-from caltest.results.report import format_pvalue
+from caltest.results.pvalues import pvalue_phrase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def recalibration_report(
     TypeError
         For something else than a report, or one on numbers or vectors.
     ValueError
-        For other than two axes.
+        For other than two axes, or a report that ``from_dict`` read, which has no data.
     ImportError
         If matplotlib is missing.
 
@@ -67,11 +67,16 @@ def recalibration_report(
     """
     if not isinstance(report, RecalibrationReport):
         raise TypeError(f"report: got {report!r}, wanted what ct.recalibration.report returns")
+    if report.samples is None:
+        raise ValueError(
+            "report: got one that was read back, without data, wanted what ct.recalibration.report returns"
+        )
     left, right = _pair(axes)
     streams = np.random.default_rng(seed_of(rng)).spawn(2)
     for ax, row, sample, stream in zip((left, right), report.rows, report.samples, streams, strict=True):
         reliability_diagram(sample.predictions, targets_as_given(sample), n_resamples=n_resamples, rng=stream, ax=ax)
-        ax.set_title(f"{row.name}: log score {row.log_score:.3g}, p = {format_pvalue(row.pvalue)}", fontsize="small")
+        p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
+        ax.set_title(f"{row.name}: log score {row.log_score:.3g}, {p}", fontsize="small")
     return left, right
 
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, median_distance, median_positive_distance
+from caltest.results.pvalues import EXCLUDED
 
 
 class Unbounded(TypeError):
@@ -86,6 +87,11 @@ class Predictions(OwnErrstate, ABC):
     @abstractmethod
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the targets (n,) are outcomes that the predictions exclude."""
+
+    def outcome_in_words(self, outcome: Any) -> str:
+        """What a report calls an outcome: a number, or the first coordinates of a vector."""
+        numbers = ", ".join(f"{number:.6g}" for number in np.atleast_1d(outcome)[:5])
+        return numbers if np.ndim(outcome) == 0 else f"({numbers}{', ...' if len(outcome) > 5 else ''})"
 
     @abstractmethod
     def check_compatible(self, other: "Predictions", name: str) -> None:
@@ -275,10 +281,11 @@ def weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatA
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Predictions and the targets observed for them, both checked."""
+    """Predictions and the targets observed for them, both checked; rows as the user counts them, if some are left out."""
 
     predictions: Predictions
     targets: Array = field(repr=False)
+    rows: IntArray | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -288,11 +295,28 @@ class Sample:
         """Rows with outcomes that their predictions exclude: under the null hypothesis there are none."""
         return np.flatnonzero(self.predictions.impossible(self.targets))
 
+    def excluded_outcomes(self, start: int = 0) -> tuple[str, ...]:
+        """The first five of these outcomes in words, with rows that count from ``start``."""
+        places = self.impossible[:5]
+        words = [self.predictions.law.outcome_in_words(self.targets[i]) for i in places]
+        return tuple(f"row {start + row}: {one}" for row, one in zip(self.rows_at(places), words, strict=True))
+
+    def rows_at(self, places: IntArray) -> list[int]:
+        """Numbers of rows as the user counts them."""
+        rows = places if self.rows is None else self.rows[places]
+        return [int(row) for row in rows]
+
+    @property
+    def exclusion(self) -> str | None:
+        """That outcomes occurred which their predictions exclude, in words, if there are some."""
+        rows = self.impossible
+        return excluded_in_words(rows.size, self.excluded_outcomes()) if rows.size else None
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What readers of a result should know about the outcomes."""
-        rows = self.impossible
-        return impossible_note(rows.size, len(self), rows[:6].tolist()) if rows.size else ()
+        places = self.impossible
+        return impossible_note(places.size, len(self), self.rows_at(places[:6])) if places.size else ()
 
     def followed_by(self, other: "Sample") -> "Sample":
         """These pairs and others of the same kind, in this order."""
@@ -300,16 +324,31 @@ class Sample:
 
     def take(self, index: Any) -> "Sample":
         """The pairs at a slice or an integer array of any shape."""
-        return Sample(self.predictions.take(index), self.targets[index])
+        return Sample(
+            self.predictions.take(index), self.targets[index], None if self.rows is None else self.rows[index]
+        )
+
+    def without(self, left_out: BoolArray) -> "Sample":
+        """The others, with their rows."""
+        kept = np.flatnonzero(~left_out)
+        return replace(self.take(kept), rows=kept if self.rows is None else self.rows[kept])
 
 
 def impossible_note(count: int, n: int, rows: Sequence[int]) -> tuple[str]:
     """What to say about outcomes of predicted probability 0; of the rows only the first five are named."""
     which = ", ".join(str(row) for row in rows[:5]) + (", ..." if count > 5 else "")
     return (
-        f"{count} of {n} outcomes had predicted probability 0 (row {which}); calibrated predictions "
-        "that are not rounded exclude that, whatever the p-value says",
+        f"{count} of {n} outcomes had predicted probability 0 (row {which}); calibrated predictions exclude that, "
+        "whatever the p-value says; if they were rounded, pass them with all digits",
     )
+
+
+def excluded_in_words(count: int, outcomes: Sequence[str]) -> str:
+    """Why a p-value is 0; the first outcomes are named by row and class."""
+    which = "; ".join(outcomes[:5]) + ("; ..." if count > 5 else "")
+    if count == 1:
+        return f"{EXCLUDED} ({which})"
+    return f"{count} outcomes occurred to which probability 0 was given ({which})"
 
 
 def require_family(predictions: Predictions, family: type, name: str) -> None:

@@ -56,6 +56,10 @@ class FinitePredictions(Predictions):
         names = getattr(self, "classes", None)
         return f"class {c if names is None else names[c]} occurs"
 
+    def outcome_in_words(self, outcome: Any) -> str:
+        """The class by its name, or number."""
+        return self.occurrence(int(outcome)).removesuffix(" occurs")
+
     @property
     def bases(self) -> IntArray:
         """The class that most redraws of an observation have, (n,): of probability above 1/2, or -1 for none."""

@@ -114,6 +114,7 @@ def report(
         n_fit=n_fit,
         confidence_level=level,
         seed=seed,
+        n_resamples=number,
         map=fitted,
         samples=samples,
     )
@@ -159,6 +160,7 @@ def _row(
         interval=_interval(kernel, sample, level),
         pvalue=result.pvalue,
         finding=result.finding,
+        pvalue_otherwise=result.pvalue_otherwise,
     )
 
 

@@ -3,12 +3,14 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from caltest._validation import fraction
 from caltest.comparisons.formats import Table, aligned
 from caltest.comparisons.table import TabularResult
 from caltest.predictions import Sample
 from caltest.recalibration.base import CalibrationMap
-from caltest.results.report import format_pvalue
+from caltest.results.pvalues import format_pvalue, remarks
 from caltest.results.result import ConfidenceInterval
+from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class RecalibrationRow:
         Expected calibration error of the top label, and its mean if the predictions are calibrated.
     skce, interval
         Unbiased squared kernel calibration error and its confidence interval, None where there is none.
-    pvalue, finding
+    pvalue, finding, pvalue_otherwise
         Of ``calibration_test``.
 
     Examples
@@ -47,10 +49,11 @@ class RecalibrationRow:
     interval: ConfidenceInterval | None
     pvalue: float
     finding: str | None
+    pvalue_otherwise: float | None = None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RecalibrationReport(TabularResult):
+class RecalibrationReport(TabularResult, Stored):
     """Predictions before and after recalibration, on held-out data. Printing it gives a table.
 
     Attributes
@@ -65,10 +68,12 @@ class RecalibrationReport(TabularResult):
         Of the intervals.
     seed
         Integer that reproduces it as ``rng=seed``.
+    n_resamples
+        Redraws of the tests.
     map
-        The fitted map.
+        The fitted map, which has a ``save`` of its own; None in reports that ``from_dict`` read.
     samples
-        Held-out data before and after.
+        Held-out data before and after; None in the same.
 
     Examples
     --------
@@ -86,8 +91,11 @@ class RecalibrationReport(TabularResult):
     n_fit: int | None
     confidence_level: float
     seed: int
-    map: CalibrationMap = field(repr=False)
-    samples: tuple[Sample, Sample] = field(repr=False)
+    n_resamples: int
+    map: CalibrationMap | None = field(repr=False)
+    samples: tuple[Sample, Sample] | None = field(repr=False)
+
+    not_stored = ("map", "samples")
 
     @property
     def rows(self) -> tuple[RecalibrationRow, RecalibrationRow]:
@@ -104,27 +112,31 @@ class RecalibrationReport(TabularResult):
         """Plain numbers and strings of each row, by their names."""
         return [_entries(row) for row in self.rows]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists, ready for JSON."""
-        settings = {name: getattr(self, name) for name in ("method", "n", "n_fit", "confidence_level", "seed")}
-        return {**settings, "rows": self.row_entries()}
-
     def __repr__(self) -> str:
         return f"<report on recalibration by {self.method}, n = {self.n}>"
 
+    def remarks(self) -> list[str]:
+        """Why p-values are 0, and which is the smallest possible."""
+        return remarks(self.rows, self.n_resamples)
+
     def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self, alpha: float = 0.05) -> str:
+        """The report that ``print`` shows, with the findings where calibration is rejected at a level."""
+        level = fraction("alpha", alpha)
         title = f"Recalibration by {self.method}"
         fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others"
         lines = [title, "-" * len(title), f"{'n':<15}{self.n} held out{fit}", "", aligned(self.table()), ""]
-        lines.append("if calibrated: mean of the ECE if the predictions are calibrated")
-        lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue <= 0.05]
+        lines += ["if calibrated: mean of the ECE if the predictions are calibrated", *self.remarks()]
+        lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue <= level]
         return "\n".join([*lines, f"{'Reproduce':<15}rng={self.seed}"])
 
 
 def _cells(row: RecalibrationRow) -> list[str]:
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
     scores = [f"{row.log_score:.4f}", *("-" if value is None else f"{value:.4f}" for value in _binned(row))]
-    return [row.name, *scores, f"{row.skce:.3g}", interval, format_pvalue(row.pvalue)]
+    return [row.name, *scores, f"{row.skce:.3g}", interval, format_pvalue(row.pvalue, row.pvalue_otherwise)]
 
 
 def _binned(row: RecalibrationRow) -> tuple[float | None, ...]:

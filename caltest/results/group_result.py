@@ -1,16 +1,14 @@
 """Results of tests of several groups."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from caltest._validation import fraction
 from caltest.results.citations import entries
-from caltest.results.report import ASSUMPTIONS, KINDS, format_pvalue
+from caltest.results.pvalues import format_pvalue, in_brackets, is_smallest, pvalue_phrase, undecided
+from caltest.results.report import ASSUMPTIONS, KINDS
 from caltest.results.result import PValueKind
-from caltest.results.sentences import listed, pvalue_phrase
-
-ADJUSTED = 0.05
-"""Adjusted p-values up to which the table says why."""
+from caltest.results.sentences import listed
+from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class GroupResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupCalibrationTestResult:
+class GroupCalibrationTestResult(Stored):
     """What a test of several groups found. Printing it gives a table; ``to_dict()`` is ready for JSON.
 
     Attributes
@@ -116,7 +114,8 @@ class GroupCalibrationTestResult:
         """What the p-values say at a level, in words."""
         rejected, level = self.rejected(alpha), f"at the {100 * alpha:g} % level"
         if not rejected:
-            return f"no evidence against calibration in any group {level}"
+            kept = f"no evidence against calibration in any group {level}"
+            return undecided(self.pvalue, self.n_resamples, alpha) or kept
         return f"reject calibration {level} in {len(rejected)} of {len(self.groups)} groups: {', '.join(rejected)}"
 
     citations = ("barnard1963", "dwass1957", "phipson2010", "westfall1993")
@@ -130,14 +129,17 @@ class GroupCalibrationTestResult:
         >>> p, y = ct.load_digits_predictions()["random forest"]
         >>> groups = {"sure": p.probabilities.max(axis=1) > 0.8, "not sure": p.probabilities.max(axis=1) < 0.5}
         >>> print(ct.calibration_by_group(p, y, groups, n_resamples=99, rng=1).sentence()[-69:])
-        0.05 in 2 of 2 groups: "not sure" (p = 0.010) and "sure" (p = 0.010).
+        <= 0.05 in 2 of 2 groups: "not sure" (p = 0.01) and "sure" (p = 0.01).
         """
         rejected = [f'"{name}" ({pvalue_phrase(self[name].adjusted)})' for name in self.rejected(alpha)]
         groups = f": {listed(rejected)}" if rejected else ""
+        kind = "exact Monte Carlo p-value"
+        if not is_smallest(self.pvalue, self.n_resamples):
+            kind += f" from {self.n_resamples} draws"
         return (
             f"The hypothesis that the predictions are calibrated in every one of {len(self.groups)} groups "
             f"({self.hypothesis}) was tested with {self.test} on n = {self.n} observations ({self.estimator}): "
-            f"{pvalue_phrase(self.pvalue)} (exact Monte Carlo p-value from {self.n_resamples} draws), with adjusted "
+            f"{pvalue_phrase(self.pvalue)}{in_brackets(self.pvalue, self.n_resamples, kind)}, with adjusted "
             f"p-values <= {alpha:g} in {len(rejected)} of {len(self.groups)} groups{groups}."
         )
 
@@ -145,39 +147,35 @@ class GroupCalibrationTestResult:
         """BibTeX entries of the method."""
         return entries(self.citations)
 
-    def summary(self) -> str:
-        """The report that ``print`` shows."""
-        return str(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return values | {"groups": [asdict(group) for group in self.groups], "notes": list(self.notes)}
-
-    def __repr__(self) -> str:
-        p = format_pvalue(self.pvalue)
-        return f"<{self.test}: p = {p} ({self.pvalue_kind}), {len(self.groups)} groups, n = {self.n}>"
-
-    def __str__(self) -> str:
+    def summary(self, alpha: float = 0.05) -> str:
+        """The report that ``print`` shows, with verdict and findings at a level."""
+        pvalue = format_pvalue(self.pvalue) + in_brackets(self.pvalue, self.n_resamples, KINDS[self.pvalue_kind])
         parts = {
             "Hypothesis": f"the predictions are calibrated in every group: {self.hypothesis}",
             "Predictions": self.predictions,
             "Estimator": self.estimator,
             "Null": self.null,
             "Assumes": f"{ASSUMPTIONS}; groups that do not depend on them",
-            "p-value": f"{format_pvalue(self.pvalue)} ({KINDS[self.pvalue_kind]})",
-            "Verdict": self.verdict(),
+            "p-value": pvalue,
+            "Verdict": self.verdict(alpha),
             "Reproduce": f"rng={self.seed}",
         }
         lines = [self.test, "-" * len(self.test), *(f"{name:<14} {text}" for name, text in parts.items())]
-        return "\n".join([*lines, "", *self._table(), *(f"Note: {note}" for note in self.notes)])
+        return "\n".join([*lines, "", *self._table(alpha), *(f"Note: {note}" for note in self.notes)])
 
-    def _table(self) -> list[str]:
-        """A line for each group."""
+    def __repr__(self) -> str:
+        p = pvalue_phrase(self.pvalue)
+        return f"<{self.test}: {p} ({self.pvalue_kind}), {len(self.groups)} groups, n = {self.n}>"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _table(self, alpha: float) -> list[str]:
+        """A line for each group, with a finding where it is rejected."""
         width = max(5, *(len(group.name) for group in self.groups))
         lines = [f"{'Group':<{width}}{'n':>8}{'estimate':>12}{'z':>8}{'p-value':>10}{'adjusted':>10}"]
         for one in self.groups:
             numbers = f"{one.estimate:>12.4g}{one.z:>8.2f}{format_pvalue(one.pvalue):>10}"
-            why = f"  {one.finding}" if one.adjusted <= ADJUSTED else ""
+            why = f"  {one.finding}" if one.adjusted <= alpha else ""
             lines.append(f"{one.name:<{width}}{one.n:>8}{numbers}{format_pvalue(one.adjusted):>10}{why}")
         return lines

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from caltest._types import FloatArray
+from caltest.results.pvalues import EXCLUDED, format_pvalue, in_brackets
 from caltest.results.questions import QUESTIONS
 
 ASSUMPTIONS = "outcomes independent given the predictions, and not used to fit the model"
@@ -19,8 +20,8 @@ KINDS: dict[str, str] = {
 }
 
 
-def report_of(result: Any) -> str:
-    """The report of a test in fixed blocks."""
+def report_of(result: Any, alpha: float) -> str:
+    """The report of a test in fixed blocks, with its verdict at a level."""
     lines = [result.test, "-" * len(result.test)]
     lines += _block(
         {
@@ -40,26 +41,26 @@ def report_of(result: Any) -> str:
     if result.effect_size is not None:
         numbers["Effect size"] = str(result.effect_size)
     numbers["Statistic"] = f"{result.statistic:.6g} ({result.statistic_name}{freedom})"
-    numbers["p-value"] = f"{format_pvalue(result.pvalue)} ({KINDS[result.pvalue_kind]})"
+    numbers |= _pvalues(result)
     lines += ["", *_block(numbers)]
     if result.components:
         lines += ["", *_table_of(result.components)]
-    lines += ["", *_block({"Verdict": result.verdict()})]
-    if result.finding is not None and result.pvalue <= 0.05:
-        lines += _block({"Why": result.finding})
+    lines += ["", *_block({"Verdict": result.verdict(alpha)})]
+    if (why := result.why(alpha)) is not None:
+        lines += _block({"Why": why})
     if result.seed is not None:
         lines += _block({"Reproduce": f"rng={result.seed}"})
     lines += [f"Note: {note}" for note in result.notes]
     return "\n".join(lines)
 
 
-def format_pvalue(pvalue: float) -> str:
-    """Three significant digits, in scientific notation below 1e-4."""
-    if pvalue == 0.0:
-        return "0"
-    if pvalue < 1e-300:
-        return "below 1e-300"
-    return f"{pvalue:.3g}" if pvalue >= 1e-4 else f"{pvalue:.2e}"
+def _pvalues(result: Any) -> dict[str, str]:
+    """The p-value and its kind; where an outcome of predicted probability 0 makes it 0, what it is otherwise too."""
+    p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
+    text = format_pvalue(p) + in_brackets(p, result.n_resamples, KINDS[result.pvalue_kind])
+    if result.pvalue_otherwise is None:
+        return {"p-value": text}
+    return {"p-value": f"0 ({EXCLUDED})", "Without this": text}
 
 
 def _mean_and_sd(draws: FloatArray) -> str:

@@ -1,20 +1,20 @@
 """Results of tests: frozen, complete, computed once."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from caltest._numerics import OwnErrstate
 from caltest._types import FloatArray
 from caltest._validation import fraction
 from caltest.results.citations import entries
 from caltest.results.effect_size import EffectSize
+from caltest.results.pvalues import pvalue_phrase, undecided
 from caltest.results.questions import QUESTIONS
 from caltest.results.report import ASSUMPTIONS, report_of
-from caltest.results.report import format_pvalue as format_pvalue
 from caltest.results.sentences import sentence_of
+from caltest.results.stored import Stored, restored
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
 
@@ -100,7 +100,7 @@ class ComponentResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationTestResult(OwnErrstate):
+class CalibrationTestResult(Stored):
     """What a calibration test found. Printing it gives a report; ``to_dict()`` is ready for JSON.
 
     Attributes
@@ -121,7 +121,8 @@ class CalibrationTestResult(OwnErrstate):
     statistic, statistic_name
         Test statistic and what it is; large values speak against calibration.
     pvalue
-        Probability, or a bound of it, of a statistic at least as large if the predictions are calibrated.
+        Probability, or a bound of it, of a statistic at least as large if the predictions are calibrated. In the
+        default test and those of textbooks 0 if an outcome occurred to which probability 0 was given.
     pvalue_kind
         ``"exact"``, ``"bound"``, ``"asymptotic"`` or ``"resampling"``.
     standard_error
@@ -139,7 +140,7 @@ class CalibrationTestResult(OwnErrstate):
     components
         What each component of an omnibus test found, the one that speaks most against calibration first.
     finding
-        What that one says of the predictions, in words, or None.
+        What that one says of the predictions, in words, or None; ``why(alpha)`` is empty unless the test rejects.
     effect_size
         The size of the error in units that do not grow with n, or None where it is not known.
     citations
@@ -147,6 +148,9 @@ class CalibrationTestResult(OwnErrstate):
 
     assumes
         What no test can check.
+    pvalue_otherwise
+        Where the p-value is 0 because an outcome occurred to which probability 0 was given, what it is without this
+        rule; else None. Probabilities that were rounded to 0 are a common cause.
 
     Examples
     --------
@@ -184,6 +188,7 @@ class CalibrationTestResult(OwnErrstate):
     citations: tuple[str, ...] = ()
 
     assumes: str = ASSUMPTIONS
+    pvalue_otherwise: float | None = None
 
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
         """Interval for the squared calibration error, or for the difference of two, from the standard error.
@@ -226,33 +231,50 @@ class CalibrationTestResult(OwnErrstate):
         return ConfidenceInterval(low, float("inf"), level, method, self.estimate)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists; the null distribution as mean, standard deviation and quantiles."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        values["df"] = None if self.df is None else list(self.df)
-        values["notes"] = list(self.notes)
-        values["citations"] = list(self.citations)
-        values["null_distribution"] = self._null_summary()
-        values["effect_size"] = None if self.effect_size is None else asdict(self.effect_size)
-        values["components"] = [asdict(component) for component in self.components]
-        return values
+        """Plain numbers, strings and lists, ready for JSON and for ``from_dict``; infinite numbers are strings.
 
-    def _null_summary(self) -> dict[str, float] | None:
+        The null distribution has its mean, standard deviation and quantiles beside its draws.
+
+        Examples
+        --------
+        >>> import caltest as ct
+        >>> result = ct.calibration_test([0.1, 0.8, 0.6, 0.3], [1, 0, 0, 1], n_resamples=19, rng=1)
+        >>> entries = result.to_dict()
+        >>> entries["result"], entries["schema"], entries["caltest"] == ct.__version__
+        ('CalibrationTestResult', 1, True)
+        >>> str(ct.CalibrationTestResult.from_dict(entries)) == str(result)
+        True
+        """
+        return super().to_dict() | {"null_distribution": self._null_entries()}
+
+    @classmethod
+    def _restored(cls, name: str, hint: Any, value: Any) -> Any:
+        if name == "null_distribution" and isinstance(value, dict) and "draws" in value:
+            value = value["draws"]
+        return restored(hint, value, name)
+
+    def _null_entries(self) -> dict[str, Any] | None:
         if self.null_distribution is None:
             return None
         draws = self.null_distribution
         quantiles = {f"q{100 * q:g}": float(np.quantile(draws, q)) for q in (0.05, 0.5, 0.95, 0.99)}
         deviation = float(draws.std(ddof=1)) if draws.size > 1 else 0.0
-        return {"mean": float(draws.mean()), "standard_deviation": deviation, **quantiles}
+        return {"mean": float(draws.mean()), "standard_deviation": deviation, **quantiles, "draws": draws.tolist()}
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-value says at a level, in words."""
         level, question = f"at the {100 * fraction('alpha', alpha):g} % level", QUESTIONS[self.question]
-        return (question.rejected if self.pvalue <= alpha else question.kept).format(level=level)
+        answer = question.rejected if self.pvalue <= alpha else question.kept
+        return undecided(self.pvalue, self.n_resamples, alpha) or answer.format(level=level)
+
+    def why(self, alpha: float = 0.05) -> str | None:
+        """The finding if the test rejects at a level, else None."""
+        return self.finding if self.pvalue <= fraction("alpha", alpha) else None
 
     def sentence(self) -> str:
         """One sentence for a paper: hypothesis, test, n, estimate, statistic and p-value.
 
-        P-values have three decimals; smaller ones are ``p < 0.001``, bounds are ``p <= 0.042``.
+        P-values have three digits; bounds are ``p <= 0.042``.
 
         Examples
         --------
@@ -269,12 +291,13 @@ class CalibrationTestResult(OwnErrstate):
         """BibTeX entries of the methods."""
         return entries(self.citations)
 
-    def summary(self) -> str:
-        """The report that ``print`` shows."""
-        return str(self)
+    def summary(self, alpha: float = 0.05) -> str:
+        """The report that ``print`` shows, with verdict and reason at a level."""
+        return report_of(self, fraction("alpha", alpha))
 
     def __repr__(self) -> str:
-        return f"<{self.test}: p = {format_pvalue(self.pvalue)} ({self.pvalue_kind}), n = {self.n}>"
+        p = pvalue_phrase(self.pvalue, otherwise=self.pvalue_otherwise)
+        return f"<{self.test}: {p} ({self.pvalue_kind}), n = {self.n}>"
 
     def __str__(self) -> str:
-        return report_of(self)
+        return self.summary()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from caltest.results.pvalues import EXCLUDED, in_brackets, is_smallest, pvalue_phrase
 from caltest.results.questions import QUESTIONS
 
 KIND_WORDS = {
@@ -13,30 +14,22 @@ KIND_WORDS = {
 }
 
 
-def pvalue_phrase(pvalue: float, is_bound: bool = False) -> str:
-    """``p = 0.042``: three decimals, ``p < 0.001`` below that, ``p > 0.999`` for what would round to 1.
-
-    Bounds are ``p <= 0.042``.
-    """
-    if pvalue < 0.001:
-        return "p < 0.001"
-    if is_bound:
-        return f"p <= {pvalue:.3f}"
-    return "p > 0.999" if pvalue > 0.9995 else f"p = {pvalue:.3f}"
-
-
 def sentence_of(result: Any) -> str:
     """One sentence on a test."""
-    p = pvalue_phrase(result.pvalue, result.pvalue_kind == "bound")
     used = "" if result.n_used == result.n else f" ({result.n_used} used)"
     kind = KIND_WORDS[result.pvalue_kind]
     if result.pvalue_kind == "exact" and result.n_resamples is None:
         kind = "exact p-value"
-    draws = "" if result.n_resamples is None else f" from {result.n_resamples} draws"
+    p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
+    if result.n_resamples is not None and not is_smallest(p, result.n_resamples):
+        kind += f" from {result.n_resamples} draws"
+    found = pvalue_phrase(p, result.pvalue_kind == "bound") + in_brackets(p, result.n_resamples, kind)
+    if result.pvalue_otherwise is not None:
+        found = f"p = 0, because {EXCLUDED}; without this rule {found}"
     return (
         f"The hypothesis that {QUESTIONS[result.question].null} ({result.hypothesis}) was tested with {result.test} on "
         f"n = {result.n} observations{used} ({result.estimator}): estimate = {result.estimate:.3g}, statistic = "
-        f"{result.statistic:.3g} ({result.statistic_name}), {p} ({kind}{draws})."
+        f"{result.statistic:.3g} ({result.statistic_name}), {found}."
     )
 
 

@@ -1,11 +1,10 @@
 """What the choice among calibration estimation functions found: frozen, complete, computed once."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from caltest._numerics import OwnErrstate
 from caltest.results.citations import entries
 from caltest.results.sentences import listed
+from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class ErrorSelection:
         heads = f"{'risk':>11}{'(s.e.)':>11}{'excess':>11}{'(s.e.)':>11}{'squared error':>16}"
         lines = [self.problem.ljust(width) + heads]
         for one in rows:
-            star = "*" if one is self.selected else " "
+            star = "*" if one == self.selected else " "
             numbers = "".join(f"{x:>11.3g}" for x in (one.risk, one.standard_error, one.excess, one.excess_error))
             estimate = "" if one.squared_error is None else f"{one.squared_error:>16.4g}"
             lines.append(f"{star} {one.describe()}".ljust(width) + numbers + estimate)
@@ -100,7 +99,7 @@ class ErrorSelection:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationErrorEstimate(OwnErrstate):
+class CalibrationErrorEstimate(Stored):
     """A squared calibration error, from the estimator of least risk. Printing it gives a report.
 
     Attributes
@@ -161,6 +160,7 @@ class CalibrationErrorEstimate(OwnErrstate):
         return self.selections[0].selected
 
     citations = ("gruber2025",)
+    derived = ("error",)
 
     def sentence(self) -> str:
         """One sentence for a paper: the estimate, its standard error, and how the estimator was chosen.
@@ -184,15 +184,6 @@ class CalibrationErrorEstimate(OwnErrstate):
     def bibtex(self) -> str:
         """BibTeX entries of the method."""
         return entries(self.citations)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists, ready for JSON."""
-        names = [name for name in self.__dataclass_fields__ if name not in ("selections", "notes")]
-        entries: dict[str, Any] = {name: getattr(self, name) for name in names}
-        entries["error"] = self.error
-        entries["selections"] = [_plain(selection) for selection in self.selections]
-        entries["notes"] = list(self.notes)
-        return entries
 
     def table(self) -> str:
         """Risks of every function with every setting."""
@@ -223,13 +214,3 @@ class CalibrationErrorEstimate(OwnErrstate):
             numbers = f"{one.selected.risk:>11.3g}{one.selected.standard_error:>11.3g}{one.squared_error:>16.4g}"
             lines.append(name.ljust(width) + numbers)
         return "\n".join(lines)
-
-
-def _plain(selection: ErrorSelection) -> dict[str, Any]:
-    return {
-        "problem": selection.problem,
-        "selected": asdict(selection.selected),
-        "zero": asdict(selection.zero),
-        "squared_error": selection.squared_error,
-        "candidates": [asdict(candidate) for candidate in selection.candidates],
-    }

@@ -2,23 +2,23 @@
 
 from dataclasses import dataclass
 from math import exp, isfinite, log
-from typing import Any
 
 import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest._validation import fraction
 from caltest.results.citations import entries
-from caltest.results.report import KINDS, format_pvalue
+from caltest.results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
+from caltest.results.report import KINDS
 from caltest.results.result import PValueKind
-from caltest.results.sentences import pvalue_phrase
+from caltest.results.stored import Stored
 
 ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"
 """What no test can check."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SequentialTestResult:
+class SequentialTestResult(Stored):
     """What a sequential test found so far. Printing it gives a report; ``to_dict()`` is ready for JSON.
 
     Attributes
@@ -39,6 +39,9 @@ class SequentialTestResult:
         What the bets that won most say of the predictions, in words.
     notes
         What the reader should know.
+    pvalue_otherwise
+        Where the p-value is 0 because an outcome occurred to which probability 0 was given, what it was before; else
+        None.
 
     Examples
     --------
@@ -61,7 +64,10 @@ class SequentialTestResult:
     finding: str
     notes: tuple[str, ...] = ()
 
+    derived = ("evalue", "log_evalue", "pvalue")
+
     pvalue_kind: PValueKind = "bound"
+    pvalue_otherwise: float | None = None
 
     @property
     def log_evalue(self) -> float:
@@ -103,43 +109,32 @@ class SequentialTestResult:
         >>> import caltest as ct
         >>> p, y = ct.load_digits_predictions()["random forest"]
         >>> print(ct.SequentialCalibrationTest().update(p, y).result().sentence()[-86:])
-        20 after 21 observations; p < 0.001 (upper bound of the p-value at any stopping time).
+        after 21 observations; p <= 3.09e-109 (upper bound of the p-value at any stopping time).
         """
         first = self.first_rejection(alpha)
+        p = pvalue_phrase(self.pvalue, is_bound=True)
+        if self.pvalue_otherwise is not None:
+            p = f"p = 0, because {EXCLUDED}, and {pvalue_phrase(self.pvalue_otherwise, is_bound=True)} before"
         when = "and never reached" if first is None else f"and first reached {1 / alpha:g} after {first} observations;"
         end = f" {1 / alpha:g};" if first is None else ""
         return (
             f"The hypothesis that the predictions are calibrated ({self.hypothesis}) was tested sequentially with "
             f"{self.test} on n = {self.n} observations ({self.bets}): the evidence was E = "
-            f"{format_evalue(self.log_evalue)} after all {when}{end} {pvalue_phrase(self.pvalue)} (upper bound of the "
-            "p-value at any stopping time)."
+            f"{format_evalue(self.log_evalue)} after all {when}{end} {p} (upper bound of the p-value at any "
+            "stopping time)."
         )
 
     def bibtex(self) -> str:
         """BibTeX entries of the method."""
         return entries(self.citations)
 
-    def summary(self) -> str:
-        """The report that ``print`` shows."""
-        return str(self)
+    def why(self, alpha: float = 0.05) -> str | None:
+        """The finding if the test rejects at a level, else None."""
+        return None if self.first_rejection(alpha) is None else self.finding
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists; infinite numbers are strings."""
-        values: dict[str, Any] = {
-            name: getattr(self, name) for name in ("test", "hypothesis", "predictions", "bets", "n")
-        }
-        values |= {name: _plain(getattr(self, name)) for name in ("evalue", "log_evalue", "pvalue")}
-        values |= {"pvalue_kind": self.pvalue_kind, "finding": self.finding, "notes": list(self.notes)}
-        values["history"] = [_plain(float(value)) for value in self.history]
-        values["times"] = None if self.times is None else [_plain_time(value) for value in self.times]
-        return values
-
-    def __repr__(self) -> str:
-        numbers = f"E = {format_evalue(self.log_evalue)}, p = {format_pvalue(self.pvalue)} ({self.pvalue_kind})"
-        return f"<{self.test}: {numbers}, n = {self.n}>"
-
-    def __str__(self) -> str:
-        largest = int(self.history.argmax())
+    def summary(self, alpha: float = 0.05) -> str:
+        """The report that ``print`` shows, with verdict and reason at a level."""
+        largest, kind = int(self.history.argmax()), KINDS[self.pvalue_kind]
         parts = {
             "Hypothesis": f"the predictions are calibrated: {self.hypothesis}",
             "Predictions": self.predictions,
@@ -148,13 +143,21 @@ class SequentialTestResult:
             "": "",
             "Evidence": f"E = {format_evalue(self.log_evalue)} (at most 1 on average if calibrated)",
             "Largest": f"E = {format_evalue(float(self.history[largest]))} after {largest + 1} observations",
-            "p-value": f"{format_pvalue(self.pvalue)} = 1 / largest E ({KINDS[self.pvalue_kind]})",
-            "Verdict": self.verdict(),
+            "p-value": f"{format_pvalue(self.pvalue)} = 1 / largest E ({kind})",
+            "Verdict": self.verdict(alpha),
+            "Why": self.why(alpha),
         }
-        if self.pvalue <= 0.05:
-            parts["Why"] = self.finding
-        lines = [f"{name:<14} {text}".rstrip() for name, text in parts.items()]
+        if self.pvalue_otherwise is not None:
+            parts["p-value"] = f"0 ({EXCLUDED}), and {format_pvalue(self.pvalue_otherwise)} before ({kind})"
+        lines = [f"{name:<14} {text}".rstrip() for name, text in parts.items() if text is not None]
         return "\n".join([self.test, "-" * len(self.test), *lines, *(f"Note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        p = pvalue_phrase(self.pvalue, otherwise=self.pvalue_otherwise)
+        return f"<{self.test}: E = {format_evalue(self.log_evalue)}, {p} ({self.pvalue_kind}), n = {self.n}>"
+
+    def __str__(self) -> str:
+        return self.summary()
 
 
 def exponential(log_value: float) -> float:
@@ -169,11 +172,3 @@ def format_evalue(log_value: float) -> str:
     if abs(log_value) < 690.0:
         return f"{exp(log_value):.3g}"
     return f"10^{log_value / log(10.0):.1f}"
-
-
-def _plain(value: float) -> float | str:
-    return value if isfinite(value) else str(value)
-
-
-def _plain_time(value: Any) -> float | int | str:
-    return str(value) if isinstance(value, np.datetime64) else value.item()

@@ -14,7 +14,7 @@ from caltest.alternatives import alternatives_for
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample, as_sample
-from caltest.predictions.base import impossible_note
+from caltest.predictions.base import excluded_in_words, impossible_note
 from caltest.sequential.bets import Bets, log_capital
 from caltest.sequential.kernel import KernelBets
 from caltest.sequential.likelihood import LikelihoodBets
@@ -152,7 +152,8 @@ class SequentialCalibrationTest(OwnErrstate):
         )
         # Those of an update that was not finished are none.
         del self._batches[self._state.n_batches :]
-        self._batches.append(_Batch(np.concatenate(evidence), sample.impossible + self.n, checked))
+        excluded = sample.excluded_outcomes(self.n)
+        self._batches.append(_Batch(np.concatenate(evidence), sample.impossible + self.n, excluded, checked))
         self._state = state
         return self
 
@@ -196,6 +197,7 @@ class SequentialCalibrationTest(OwnErrstate):
             times=None if self._last_time is None else np.concatenate([batch.times for batch in self._taken]),
             finding=self._finding(),
             notes=(*state.notes, *self._impossible_notes()),
+            pvalue_otherwise=self._pvalue_before(),
         )
 
     def _classes_of(self, predictions: ArrayLike) -> Sequence[Any] | None:
@@ -241,11 +243,17 @@ class SequentialCalibrationTest(OwnErrstate):
         return _State(bets=tuple(bets), weights=weights, capitals=np.zeros(weights.size))
 
     def _finding(self) -> str:
-        if self._state.n_impossible:
-            return "outcomes occurred that were predicted not to"
         state = self._state
+        if state.n_impossible:
+            return excluded_in_words(state.n_impossible, [words for batch in self._taken for words in batch.excluded])
         findings = [finding for one in state.bets for finding in one.findings]
         return findings[int(np.argmax(state.capitals + np.log(state.weights)))]
+
+    def _pvalue_before(self) -> float | None:
+        """The p-value before the first outcome of predicted probability 0, if there is one."""
+        if not self._state.n_impossible:
+            return None
+        return exp(-float(self.history[: self._impossible[0]].max(initial=0.0)))
 
     def _impossible_notes(self) -> tuple[str, ...]:
         rows = self._impossible
@@ -257,10 +265,11 @@ class SequentialCalibrationTest(OwnErrstate):
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """What one update adds: ``log E`` (b,) after each observation, which are impossible, and times (b,)."""
+    """What one update adds: ``log E`` (b,) after each observation, which are impossible, in words too, and times (b,)."""
 
     evidence: FloatArray
     impossible: IntArray
+    excluded: tuple[str, ...]
     times: Array | None
 
 

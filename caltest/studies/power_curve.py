@@ -11,6 +11,7 @@ from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
 from caltest._types import FloatArray
 from caltest._validation import fraction, switch, whole_number
+from caltest.results.stored import Stored, restored
 from caltest.studies.power import check_same_study, power_result
 from caltest.studies.result import PowerResult
 from caltest.studies.settings import check_generator, check_test, checked_alphas, checked_seed, describe_generator
@@ -18,7 +19,7 @@ from caltest.studies.simulation import Task, Test, child_seed, simulate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PowerCurve:
+class PowerCurve(Stored):
     """Rates of rejection of several tests, for several generators and sample sizes. Printing it gives a table.
 
     Attributes
@@ -90,23 +91,21 @@ class PowerCurve:
         return table
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists; one entry for each cell, without p-values."""
-        rows = []
-        for (test, g, n), cell in self.cells.items():
-            row = cell.to_dict()
-            del row["pvalues"]
-            rows.append({**row, "name": test, "strength": self.strengths[g], "n": n})
-        return {
-            "tests": list(self.tests),
-            "generators": list(self.generators),
-            "strengths": list(self.strengths),
-            "sizes": list(self.sizes),
-            "alphas": list(self.alphas),
-            "confidence_level": self.confidence_level,
-            "seed": self.seed,
-            "cells": rows,
-            "notes": list(self.notes),
-        }
+        """Plain numbers, strings and lists, ready for JSON and for ``from_dict``; one entry for each cell."""
+        cells = [
+            {**cell.to_dict(), "name": test, "position": g, "strength": self.strengths[g]}
+            for (test, g, _), cell in self.cells.items()
+        ]
+        return super().to_dict() | {"cells": cells}
+
+    @classmethod
+    def _restored(cls, name: str, hint: Any, value: Any) -> Any:
+        if name != "cells":
+            return restored(hint, value, name)
+        found = restored(tuple[PowerResult, ...], value, name)
+        names = [restored(str, row.get("name"), "cells.name") for row in value]
+        positions = [restored(int, row.get("position"), "cells.position") for row in value]
+        return {(test, g, cell.n): cell for test, g, cell in zip(names, positions, found, strict=True)}
 
     def table(self, alpha: float | None = None) -> str:
         """Rates at a level, by default the first, with their intervals.

@@ -1,17 +1,17 @@
 """Results of simulations of one test at one sample size."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from caltest._types import FloatArray
 from caltest._validation import fraction
 from caltest.results.result import ConfidenceInterval
+from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PowerResult:
+class PowerResult(Stored):
     """How often a test rejects simulated data. Printing it gives a report; ``to_dict()`` is ready for JSON.
 
     Attributes
@@ -57,6 +57,8 @@ class PowerResult:
     pvalues: FloatArray
     seed: int
     notes: tuple[str, ...] = ()
+
+    derived = ("quantity", "n_simulations", "rates", "intervals")
 
     @property
     def n_simulations(self) -> int:
@@ -108,24 +110,6 @@ class PowerResult:
 
     def _level(self, alpha: float | None) -> float:
         return self.alphas[0] if alpha is None else fraction("alpha", alpha)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists."""
-        return {
-            "test": self.test,
-            "generator": self.generator,
-            "quantity": self.quantity,
-            "n": self.n,
-            "n_simulations": self.n_simulations,
-            "n_requested": self.n_requested,
-            "alphas": list(self.alphas),
-            "rates": list(self.rates),
-            "intervals": [[one.low, one.high] for one in self.intervals],
-            "confidence_level": self.confidence_level,
-            "pvalues": self.pvalues.tolist(),
-            "seed": self.seed,
-            "notes": list(self.notes),
-        }
 
     def verdict(self, alpha: float | None = None) -> str:
         """What the simulations say about the size, in words; empty for powers."""

@@ -8,6 +8,7 @@ from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
 from caltest._validation import fraction, switch, whole_number
 from caltest.results.result import ConfidenceInterval
+from caltest.results.stored import Stored
 from caltest.studies.result import PowerResult
 from caltest.studies.search import Search
 from caltest.studies.settings import (
@@ -22,7 +23,7 @@ from caltest.studies.simulation import Test
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SampleSize:
+class SampleSize(Stored):
     """The number of observations for a wanted power. Printing it gives a report; ``to_dict()`` is ready for JSON.
 
     Attributes
@@ -63,21 +64,6 @@ class SampleSize:
     tried: tuple[PowerResult, ...]
     seed: int
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists."""
-        return {
-            "test": self.test,
-            "generator": self.generator,
-            "power": self.power,
-            "alpha": self.alpha,
-            "n": self.n,
-            "interval": None if self.interval is None else [self.interval.low, self.interval.high],
-            "achieved": None if self.achieved is None else self.achieved.rate,
-            "tried": [{"n": one.n, "rate": one.rate, "n_simulations": one.n_simulations} for one in self.tried],
-            "seed": self.seed,
-            "notes": list(self.notes),
-        }
 
     def __repr__(self) -> str:
         return f"<SampleSize n = {self.n} for power {self.power:g}>"

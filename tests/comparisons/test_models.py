@@ -57,13 +57,15 @@ def test_printed_table(comparison):
 
 
 def test_markdown_and_latex(comparison):
-    markdown = comparison.to_markdown().splitlines()
+    *markdown, empty, smallest = comparison.to_markdown().splitlines()
+    assert (empty, smallest) == ("", "p = 0.01 (the smallest possible with 99 redraws)")
     assert markdown[1] == "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     assert len(markdown) == 5
     assert all(line.count("|") == 9 for line in markdown)
     latex = comparison.to_latex().splitlines()
     assert latex[0] == r"\begin{tabular}{lrrrrrrr}"
-    assert [latex[1], latex[3], latex[7], latex[8]] == [r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}"]
+    assert [latex[1], latex[3], latex[7], latex[9]] == [r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}"]
+    assert latex[8] == rf"\multicolumn{{8}}{{l}}{{{smallest}}} \\"
     assert latex[6].startswith(r"a\_b \& 50 \% & ")
     assert latex[2].endswith(r"95 \% interval & if calibrated & p & Holm & BH \\")
     bars = ct.compare_models({"a|b\\": S.p}, S.y, n_resamples=9, rng=1)
@@ -74,7 +76,7 @@ def test_markdown_and_latex(comparison):
 def test_dictionary_and_frame(comparison):
     entries = json.loads(json.dumps(comparison.to_dict()))
     assert entries["rows"][0]["pvalue"] == comparison.rows[0].pvalue
-    assert entries["rows"][0]["low"] == comparison.rows[0].interval.low
+    assert entries["rows"][0]["interval"]["low"] == comparison.rows[0].interval.low
     frame = comparison.to_pandas()
     assert isinstance(frame, pd.DataFrame)
     assert list(frame.index) == list(MODELS)

@@ -52,9 +52,10 @@ def test_a_method_is_judged_on_data_that_it_has_not_seen():
 def test_formats():
     p, y = problem()
     found = report(TemperatureScaling(), p, y, n_resamples=19, rng=3)
-    assert json.loads(json.dumps(found.to_dict()))["rows"][0]["name"] == "before"
-    assert found.to_latex().count(r"\\") == 3
-    assert found.to_markdown().count("\n") == 3
+    assert json.loads(json.dumps(found.to_dict()))["before"]["name"] == "before"
+    smallest = "p = 0.05 (the smallest possible with 19 redraws)"
+    assert found.to_latex().splitlines()[-2] == rf"\multicolumn{{9}}{{l}}{{{smallest}}} \\"
+    assert found.to_markdown().splitlines()[4:] == ["", smallest]
     assert "fitted to 100 others" in str(found)
     assert "Reproduce      rng=3" in str(found)
     pandas = pytest.importorskip("pandas")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.results.result import format_pvalue
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +90,7 @@ def test_default_test_says_when_the_median_distance_is_zero():
 
 def test_dictionary_is_ready_for_json(result):
     entries = json.loads(json.dumps(result.to_dict()))
-    assert set(entries) == {field.name for field in dataclasses.fields(result)}
+    assert set(entries) == {"result", "schema", "caltest"} | {field.name for field in dataclasses.fields(result)}
     assert entries["pvalue"] == result.pvalue
     assert entries["seed"] == 3
     assert entries["null_distribution"]["mean"] == pytest.approx(result.null_distribution.mean())
@@ -111,17 +110,9 @@ def test_verdict_at_other_levels():
     p, y = ct.load_digits_predictions()["random forest"]
     result = ct.calibration_test(p, y, n_resamples=99, rng=1)
     assert result.verdict(0.01).startswith("reject calibration at the 1 % level")
-    assert result.verdict(0.001) == "no evidence against calibration at the 0.1 % level"
+    assert result.verdict(0.001).startswith("undecided at the 0.1 % level")
     with pytest.raises(ValueError, match="alpha"):
         result.verdict(1.5)
-
-
-@pytest.mark.parametrize(
-    ("pvalue", "text"),
-    [(0.05, "0.05"), (1.0, "1"), (3.21e-7, "3.21e-07"), (0.0, "0"), (1e-310, "below 1e-300"), (0.00012, "0.00012")],
-)
-def test_pvalues_as_text(pvalue, text):
-    assert format_pvalue(pvalue) == text
 
 
 def test_seed_of_a_generator_differs_from_call_to_call():

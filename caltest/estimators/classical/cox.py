@@ -15,7 +15,8 @@ from caltest.estimators.classical.logistic import GAIN, LogOdds
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import Predictions, Sample, as_sample
 from caltest.results.effect_size import EffectSize
-from caltest.results.result import ConfidenceInterval, PValueKind, format_pvalue
+from caltest.results.pvalues import pvalue_phrase
+from caltest.results.result import ConfidenceInterval, PValueKind
 
 INFORMATION = 10.0
 """Sums of p (1 - p) below which the chi-squared law is rough."""
@@ -133,7 +134,7 @@ class CoxCalibrationResult:
             [
                 f"Intercept {self.intercept:.4g}, {self.intercept_interval}; 0 if calibrated",
                 f"Slope     {self.slope:.4g}, {self.slope_interval}; 1 if calibrated",
-                f"Both      likelihood ratio {self.statistic:.6g}, p = {format_pvalue(self.pvalue)} (asymptotic)",
+                f"Both      likelihood ratio {self.statistic:.6g}, {pvalue_phrase(self.pvalue)} (asymptotic)",
             ]
         )
 
