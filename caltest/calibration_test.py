@@ -170,5 +170,5 @@ class CalibrationTest:
             notes=(*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes),
             components=outcome.components,
             finding=outcome.finding,
-            assumes=estimator.assumptions,
+            assumes="; ".join(filter(None, (estimator.assumptions, predictions.assumption))),
         )

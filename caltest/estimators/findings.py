@@ -4,7 +4,7 @@ from math import sqrt
 
 import numpy as np
 
-from caltest.hstatistics.scores import scores_of
+from caltest.hstatistics.scores import in_predicted_units, scores_of
 from caltest.predictions import FinitePredictions, Sample
 
 CLEAR = 3.0
@@ -38,5 +38,5 @@ def bias_finding(sample: Sample) -> str:
         return "errors depend on the predictions and cancel overall"
     where = "" if z.ndim == 1 else f" in coordinate {t}"
     side = "above" if means[t] > 0.0 else "below"
-    size = f"{abs(means[t]):.2g} predicted standard deviations on average"
+    size = f"{abs(means[t]) * in_predicted_units(sample):.2g} predicted standard deviations on average"
     return f"outcomes are {side} what was predicted{where}, by {size}"

@@ -29,6 +29,10 @@ class PredictedDistributions(Protocol):
     def target_scale(self) -> float:
         """Typical width of the predicted distributions, in units of the targets."""
 
+    @property
+    def weight(self) -> float:
+        """Factor of kernels of such predictions."""
+
 
 class Kernel(ABC):
     """What kernels of targets and of predictions have in common."""
@@ -98,7 +102,7 @@ class PredictionKernel(Kernel):
 
     @abstractmethod
     def tile(self, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
-        """``k(p, p')`` for all rows and columns, of shape (..., r, c)."""
+        """``k(p, p')`` for all rows and columns, of shape (..., r, c), times the weights of both."""
 
     @abstractmethod
     def resolve(self, predictions: PredictedDistributions) -> Self:

@@ -32,6 +32,10 @@ class Predictions(ABC):
 
     family: ClassVar[str]
     notes: tuple[str, ...] = ()
+    has_law: ClassVar[bool] = True
+    """Whether targets can be drawn from the predictions alone."""
+    has_jumps: ClassVar[bool] = False
+    """Whether single targets have positive probabilities, although the targets are numbers."""
     centred_directly: ClassVar[bool] = False
     """Whether ``centred_kernel`` has a formula of its own, and expectations of kernels have none."""
 
@@ -46,6 +50,29 @@ class Predictions(ABC):
     @property
     def law(self) -> "Predictions":
         """The distributions that the targets have if the predictions are right: themselves, but for residuals."""
+        return self
+
+    @property
+    def assumption(self) -> str:
+        """What tests assume of such predictions, but not of others, that data do not show."""
+        return ""
+
+    @property
+    def weight(self) -> float:
+        """Factor of kernels of such predictions, for each of the two that are compared."""
+        return 1.0
+
+    def pooled(self, targets: Array) -> "Predictions":
+        """The predictions as tests of these targets take them: themselves, or ensembles together with the targets."""
+        return self
+
+    @property
+    def redrawable(self) -> "Predictions":
+        """The predictions as tests take them where targets are only redrawn: themselves, or members as pools."""
+        return self
+
+    def held_out(self, rng: Any = None) -> "Predictions":
+        """Predictions from which targets can be drawn: themselves, or ensembles without a member, which is the target."""
         return self
 
     @property
@@ -215,6 +242,10 @@ class Predictions(ABC):
         """
         raise TypeError(f"predictions: got {self.family} predictions, which have no distribution function")
 
+    def cdf_below(self, targets: Array) -> FloatArray:
+        """``P(Z < y)``, where it can differ from ``P(Z <= y)``."""
+        return self.cdf(targets)
+
     def check_continuous(self) -> None:
         """Raise ``TypeError`` unless the family is continuous, ``ValueError`` if a prediction has no spread."""
         raise TypeError(
@@ -298,6 +329,12 @@ class Sample:
     def take(self, index: Any) -> "Sample":
         """The pairs at a slice or an integer array of any shape."""
         return Sample(self.predictions.take(index), self.targets[index])
+
+
+def assumed(predictions: Predictions) -> tuple[str, ...]:
+    """Notes of predictions, with what tests assume of them, for results that state what all tests assume."""
+    assumption = predictions.assumption
+    return (*predictions.notes, f"assumes {assumption}") if assumption else predictions.notes
 
 
 def impossible_note(count: int, n: int, rows: Sequence[int]) -> tuple[str]:

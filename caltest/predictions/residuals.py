@@ -60,6 +60,11 @@ class Residuals(Predictions):
         """What calibration means for these residuals."""
         return self._hypothesis
 
+    @property
+    def assumption(self) -> str:
+        """That of the predictions."""
+        return self._predictions.assumption
+
     def take(self, index: Any) -> Self:
         """The predictions at a slice or an integer array of any shape."""
         return self._like(self._predictions.take(index), self._law.take(index))
@@ -187,7 +192,16 @@ def standardised_residuals(predictions: Predictions, targets: ArrayLike) -> tupl
     return Residuals(sample.predictions, law, "(Y - m) / s has its standard law given P_X"), residuals
 
 
-def pit_values(predictions: Predictions, targets: ArrayLike) -> tuple[Residuals, Array]:
+def integral_transforms(law: Predictions, targets: Array, rng: Any) -> FloatArray:
+    """``P(Z < y) + v P(Z = y)`` of targets (..., n), uniform if v is, which is the same for all targets of a prediction."""
+    u = law.cdf(targets)
+    if law.has_jumps:
+        below = law.cdf_below(targets)
+        u = below + np.random.default_rng(rng).random(len(law)) * (u - below)
+    return u
+
+
+def pit_values(predictions: Predictions, targets: ArrayLike, *, rng: Any = None) -> tuple[Residuals, Array]:
     """Reduce to the question "are the outcomes spread evenly over the predicted quantiles, whatever was predicted?".
 
     ``u = F(y)`` with the predicted distribution function F, the probability integral transform (Dawid 1984), which is
@@ -197,9 +211,13 @@ def pit_values(predictions: Predictions, targets: ArrayLike) -> tuple[Residuals,
     Parameters
     ----------
     predictions
-        Continuous predictions of real targets.
+        Continuous predictions of real targets, counts or ensembles. The transform of a count, and of an outcome among
+        its ensemble, is drawn from ``P(Z < y)`` to ``P(Z <= y)``: of an ensemble it is the rank of the outcome in the
+        pool of m + 1 values, ties at random, less a random part of 1, over m + 1.
     targets
         (n,) array-like of outcomes.
+    rng
+        Seed or ``numpy.random.Generator`` of these draws.
 
     Returns
     -------
@@ -211,7 +229,7 @@ def pit_values(predictions: Predictions, targets: ArrayLike) -> tuple[Residuals,
     ValueError
         For bad targets, or predictions without any spread.
     TypeError
-        For families that are not continuous or have no distribution function.
+        For families of classes or vectors, or without a distribution function.
 
     Examples
     --------
@@ -221,7 +239,8 @@ def pit_values(predictions: Predictions, targets: ArrayLike) -> tuple[Residuals,
     array([0.5  , 0.841])
     """
     sample = as_sample(predictions, targets)
-    sample.predictions.check_continuous()
-    u = np.clip(sample.predictions.cdf(sample.targets), 0.0, 1.0)
+    if not sample.predictions.has_jumps:
+        sample.predictions.check_continuous()
+    u = np.clip(integral_transforms(sample.predictions, sample.targets, rng), 0.0, 1.0)
     law = StandardUniform((len(sample),))
     return Residuals(sample.predictions, law, "F(Y) is uniform given P_X", (0.25, 0.5, 1.0)), u

@@ -12,7 +12,7 @@ from caltest._types import Array, ArrayLike, FloatArray
 from caltest.alternatives import alternatives_for
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
-from caltest.predictions import Predictions, Sample, as_sample
+from caltest.predictions import Predictions, Sample, as_sample, assumed
 from caltest.predictions.base import impossible_note
 from caltest.sequential.bets import Bets, log_capital
 from caltest.sequential.kernel import KernelBets
@@ -222,7 +222,7 @@ class SequentialCalibrationTest:
     def _keep(self, sample: Sample, times: Array | None) -> None:
         """What the report says of the data."""
         self._kind = sample.predictions.take(slice(0, 1))
-        self._notes = tuple(dict.fromkeys((*self._notes, *sample.predictions.notes)))
+        self._notes = tuple(dict.fromkeys((*self._notes, *assumed(sample.predictions))))
         self._impossible += (self.n + sample.impossible).tolist()
         if times is not None:
             self._times = [*(self._times or []), times]

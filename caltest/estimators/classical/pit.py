@@ -16,7 +16,7 @@ from caltest.estimators.classical.base import in_parts
 from caltest.estimators.textbook import TextbookTail
 from caltest.hstatistics.scores import FARTHEST
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.counts import CountPredictions
+from caltest.predictions.residuals import integral_transforms
 from caltest.results.effect_size import EffectSize, root_per_observation
 from caltest.results.result import PValueKind
 
@@ -52,7 +52,8 @@ class PIT(RedrawnEstimator):
         CvM:  1/(12 n) + sum_i (u_(i) - (2 i - 1)/(2 n))**2
         AD:   -n - sum_i (2 i - 1)/n (log u_(i) + log(1 - u_(n+1-i)))
 
-    Counts are transformed to ``u = F(y - 1) + v P(Z = y)`` with v uniform on [0, 1], so that u is uniform too.
+    Counts are transformed to ``u = F(y - 1) + v P(Z = y)`` with v uniform on [0, 1], so that u is uniform too. For
+    ensembles u is the rank of the outcome among the m + 1 values of outcome and members, less v, over m + 1.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class PIT(RedrawnEstimator):
     ValueError
         For another statistic, or predictions without any spread.
     TypeError
-        For predictions that are neither of counts nor continuous distributions of a number.
+        For predictions that are neither of counts, nor ensembles of numbers, nor continuous distributions of a number.
 
     Notes
     -----
@@ -106,8 +107,7 @@ class PIT(RedrawnEstimator):
     def check(self, predictions: Predictions) -> None:
         """Raise for no predictions, and unless transforms are known."""
         at_least(len(predictions), 1, "PIT")
-        if not isinstance(predictions.law, CountPredictions):
-            check_continuous(predictions)
+        check_transformed(predictions)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n)."""
@@ -116,11 +116,7 @@ class PIT(RedrawnEstimator):
 
     def transforms(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Transforms of targets (B, n), of the same shape."""
-        law = predictions.law
-        u = law.cdf(targets)
-        if isinstance(law, CountPredictions):
-            below = law.cdf(np.asarray(targets, dtype=np.float64) - 1.0)
-            u = below + np.random.default_rng(self.rng).random(len(law)) * (u - below)
+        u = integral_transforms(predictions.law, np.asarray(targets, dtype=np.float64), self.rng)
         return np.clip(u, FARTHEST, 1.0 - FARTHEST)
 
     @property
@@ -162,8 +158,15 @@ class PIT(RedrawnEstimator):
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
-        how = f"randomised (rng={self.rng}) " if isinstance(predictions.law, CountPredictions) else ""
+        how = f"randomised (rng={self.rng}) " if predictions.law.has_jumps else ""
         return f"{NAMES[self.statistic]} distance of {how}integral transforms from the uniform distribution"
+
+
+def check_transformed(predictions: Predictions) -> None:
+    """Raise ``TypeError`` unless predictions are distributions of a number whose F is known."""
+    if not predictions.law.has_jumps:
+        check_continuous(predictions)
+    predictions.law.cdf(np.zeros((0, len(predictions))))
 
 
 def check_continuous(predictions: Predictions) -> None:
