@@ -171,6 +171,6 @@ class CalibrationTest(OwnErrstate):
             notes=(*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes),
             components=outcome.components,
             finding=outcome.finding,
-            assumes=estimator.assumptions,
+            assumes="; ".join(filter(None, (estimator.assumptions, predictions.assumption))),
             pvalue_otherwise=outcome.pvalue_otherwise,
         )

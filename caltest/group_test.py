@@ -16,7 +16,7 @@ from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus
 from caltest.estimators.findings import marginal_finding
 from caltest.kernels import PairKernel
 from caltest.nulls import ConditionalMonteCarlo
-from caltest.predictions import Sample, as_sample
+from caltest.predictions import Sample, as_sample, assumed
 from caltest.results.group_result import GroupCalibrationTestResult, GroupResult
 
 
@@ -119,7 +119,7 @@ class GroupCalibrationTest(OwnErrstate):
             pvalue_kind=self.null.pvalue_kind,
             n_resamples=self.null.n_resamples,
             seed=seed,
-            notes=(*sample.predictions.notes, *sample.notes, *notes, *maximum.resolved_notes()),
+            notes=(*assumed(sample.predictions), *sample.notes, *notes, *maximum.resolved_notes()),
         )
 
     def _estimator(self, sample: Sample) -> tuple[Estimator, tuple[str, ...]]:

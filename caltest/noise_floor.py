@@ -113,7 +113,11 @@ def noise_floor(
     """
     if not isinstance(estimator, Estimator):
         raise TypeError(f"estimator: got {type(estimator).__name__}, wanted an estimator such as ECE() or SKCE(kernel)")
-    null, checked, shown = ConditionalMonteCarlo(n_resamples), as_predictions(predictions), switch("progress", progress)
+    null, checked, shown = (
+        ConditionalMonteCarlo(n_resamples),
+        as_predictions(predictions).redrawable,
+        switch("progress", progress),
+    )
     estimator.check(checked)
     with progress_bars(shown):
         seed = seed_of(rng)

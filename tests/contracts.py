@@ -5,7 +5,7 @@ import numpy as np
 import caltest as ct
 from caltest.alternatives import alternatives_for
 from caltest.hstatistics.scores import has_scores, is_continuous
-from caltest.predictions import FinitePredictions, Sample
+from caltest.predictions import FinitePredictions, Sample, as_sample
 
 N = 23
 
@@ -32,12 +32,18 @@ def normal():
     return Sample(ct.Normal(rng.normal(size=N), scale), rng.normal(size=N))
 
 
-def ensemble():
+def scenarios():
     rng = np.random.default_rng(4)
-    return Sample(ct.Ensemble(rng.normal(size=(N, 1)) + rng.normal(size=(N, 7))), rng.normal(size=N))
+    return Sample(ct.Scenarios(rng.normal(size=(N, 1)) + rng.normal(size=(N, 7))), rng.normal(size=N))
 
 
-FAMILIES = {ct.Categorical: categorical, ct.Bernoulli: bernoulli, ct.Normal: normal, ct.Ensemble: ensemble}
+def ensemble():
+    """With the outcomes, as tests take it."""
+    return as_sample(ct.Ensemble(scenarios().predictions.members), scenarios().targets)
+
+
+FAMILIES = {ct.Categorical: categorical, ct.Bernoulli: bernoulli, ct.Normal: normal, ct.Scenarios: scenarios}
+FAMILIES[ct.Ensemble] = ensemble
 
 SIMILAR = np.array([[1.0, 0.5, 0.2, 0.0], [0.5, 2.0, 0.3, 0.1], [0.2, 0.3, 1.0, 0.6], [0.0, 0.1, 0.6, 1.5]])
 RANK_1 = np.outer([1.0, 2.0, 0.0, 0.5], [1.0, 2.0, 0.0, 0.5])
@@ -67,13 +73,16 @@ KERNELS = {
     ],
 }
 
-KERNELS[ct.Ensemble] = [
+KERNELS[ct.Scenarios] = [
     ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7)),
     ct.ProductKernel(metric_kernel(ct.EnergyDistance(), 1.0), ct.MaternKernel(bandwidth=0.7)),
     ct.ProductKernel(
         metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=0.5)), 1.0), ct.RationalQuadraticKernel(bandwidth=0.7)
     ),
 ]
+
+
+KERNELS[ct.Ensemble] = KERNELS[ct.Scenarios][:1]
 
 
 def spread_matrices(seed, d=3):
@@ -143,16 +152,21 @@ KERNELS[ct.Residuals] = [
 ]
 
 
-def vector_ensemble():
+def vector_scenarios():
     rng = np.random.default_rng(20)
     members = rng.normal(size=(N, 1, 2)) + rng.normal(size=(N, 6, 2))
-    return Sample(ct.Ensemble(members), rng.normal(size=(N, 2)))
+    return Sample(ct.Scenarios(members), rng.normal(size=(N, 2)))
 
 
-def large_ensemble():
+def vector_ensemble():
+    sample = vector_scenarios()
+    return as_sample(ct.Ensemble(sample.predictions.members), sample.targets)
+
+
+def large_scenarios():
     """So many members that the Gaussian kernel is summed by waves."""
     rng = np.random.default_rng(21)
-    return Sample(ct.Ensemble(rng.normal(size=(N, 1)) + rng.normal(size=(N, 60))), rng.normal(size=N))
+    return Sample(ct.Scenarios(rng.normal(size=(N, 1)) + rng.normal(size=(N, 60))), rng.normal(size=N))
 
 
 def drawn_ensemble():
@@ -173,7 +187,7 @@ def one_quantile():
 
 
 FAMILIES[ct.QuantileForecast] = quantile_forecast
-KERNELS[ct.Ensemble] += [
+KERNELS[ct.Scenarios] += [
     ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.5)),
     ct.ProductKernel(metric_kernel(ct.MMD(ct.LaplacianKernel(0.5)), 1.0), ct.MaternKernel(bandwidth=0.7, order=2.5)),
     ct.ProductKernel(
@@ -409,11 +423,11 @@ CASES += [
         ct.ProductKernel(metric_kernel(ct.EnergyDistance(), 1.0), ct.GaussianKernel(bandwidth=(0.7, 2.0))),
     ),
     (
-        vector_ensemble,
+        vector_scenarios,
         ct.ProductKernel(metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.LaplacianKernel(2.0)),
     ),
-    (large_ensemble, KERNELS[ct.Ensemble][0]),
-    (drawn_ensemble, KERNELS[ct.Ensemble][0]),
+    (large_scenarios, KERNELS[ct.Scenarios][0]),
+    (drawn_ensemble, KERNELS[ct.Scenarios][0]),
     (one_quantile, KERNELS[ct.QuantileForecast][0]),
     (diagonal, KERNELS[ct.MvNormal][1]),
     (isotropic, ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), VECTORS)),

@@ -71,7 +71,7 @@ def test_h_is_symmetric_and_positive_semi_definite(case):
     for product in kernel.products:
         tile = product.prediction_kernel.tile(sample.predictions, sample.predictions)
         assert np.linalg.eigvalsh(tile).min() > -1e-12
-        assert tile.max() <= product.prediction_kernel.bound
+        assert tile.max() <= product.prediction_kernel.bound * sample.predictions.weight**2
 
 
 def test_h_is_bounded(case):

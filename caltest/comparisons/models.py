@@ -145,4 +145,4 @@ def _score(sample: Sample) -> float | None:
         means = sample.predictions.moments()[0]
     except TypeError:
         return None
-    return sqrt(float(np.sum(np.square(sample.targets - means))) / len(sample))
+    return sample.predictions.weight * sqrt(float(np.sum(np.square(sample.targets - means))) / len(sample))

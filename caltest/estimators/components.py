@@ -17,7 +17,7 @@ from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, Residual
 from caltest.hstatistics.lines import on_a_line
 from caltest.hstatistics.redraws import redrawn_means
 from caltest.hstatistics.residuals import residual_means
-from caltest.hstatistics.scores import are_normal, has_scores, scores_of
+from caltest.hstatistics.scores import are_normal, has_scores, has_spread, mean_square, scores_of
 from caltest.kernels import PredictionKernel, ProductKernel, RadialKernel
 from caltest.predictions import Predictions, Sample
 
@@ -122,6 +122,15 @@ class ScoreComponent(Component):
 
 
 @dataclass(frozen=True)
+class SpreadComponent(ScoreComponent):
+    """The mean square of residuals, which of ensembles are those of the pools."""
+
+    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        """Their mean square, less its mean if calibrated."""
+        return mean_square(scores_of(predictions, targets), weights)[None] - 1.0
+
+
+@dataclass(frozen=True)
 class BiasComponent(Component):
     """The squared mean residual."""
 
@@ -163,7 +172,8 @@ def components_for(kernel: ProductKernel, predictions: Predictions, rng: Any) ->
     if not has_scores(predictions):
         return (_kernels(kernel, predictions, FACTORS, rng), *SCORES, *ratios)
     residuals = (ResidualComponent(kernel.prediction_kernel),) if are_normal(predictions) else ()
-    return (_kernels(kernel, predictions, (1.0,), rng), *residuals, BiasComponent(), SPREAD, *ratios)
+    spread = (SPREAD,) if has_spread(predictions) else ()
+    return (_kernels(kernel, predictions, (1.0,), rng), *residuals, BiasComponent(), *spread, *ratios)
 
 
 SCORES = (
@@ -181,7 +191,7 @@ SCORES = (
     ),
 )
 
-SPREAD = ScoreComponent(
+SPREAD = SpreadComponent(
     ResidualSpread(),
     "spread of residuals",
     "predictions are too narrow: errors are larger than predicted",

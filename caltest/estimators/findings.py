@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._numerics import effective_number
 from caltest._types import FloatArray
-from caltest.hstatistics.scores import scores_of
+from caltest.hstatistics.scores import in_predicted_units, scores_of
 from caltest.predictions import FinitePredictions, Sample
 
 CLEAR = 3.0
@@ -43,5 +43,5 @@ def bias_finding(sample: Sample, weights: FloatArray | None = None) -> str:
         return "errors depend on the predictions and cancel overall"
     where = "" if z.ndim == 1 else f" in coordinate {t}"
     side = "above" if means[t] > 0.0 else "below"
-    size = f"{abs(means[t]):.2g} predicted standard deviations on average"
+    size = f"{abs(means[t]) * in_predicted_units(sample):.2g} predicted standard deviations on average"
     return f"outcomes are {side} what was predicted{where}, by {size}"

@@ -45,7 +45,7 @@ def one_per_cluster(
     >>> p.probability, y
     (array([0.1, 0.7]), array([0, 1]))
     """
-    sample, found = as_sample(predictions, targets, copy=True), as_clusters(clusters)
+    sample, found = as_sample(predictions, targets, copy=True, pooled=False), as_clusters(clusters)
     same_length(len(sample), len(found), "clusters")
     order = generator_apart(rng).permutation(len(sample))
     _, first = np.unique(found.codes[order], return_index=True)

@@ -11,8 +11,15 @@ from caltest._numerics import effective_number
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
-from caltest.hstatistics.scores import has_scores, scores_of
-from caltest.predictions import FinitePredictions, Predictions
+from caltest.hstatistics.scores import (
+    has_scores,
+    has_spread,
+    in_predicted_units,
+    mean_square,
+    scores_of,
+    share_of_members,
+)
+from caltest.predictions import FinitePredictions, Predictions, Sample
 from caltest.results.effect_size import EffectSize
 
 SMALLEST = 5e-324
@@ -161,10 +168,10 @@ class ResidualMean(ResidualMoment):
         n = scores.shape[1] if weights is None else effective_number(weights)
         return np.asarray(n * squares - (scores.shape[2] if scores.ndim == 3 else 1))
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+    def effect_size_of(self, estimate: float, sample: Sample, mean: float | None) -> EffectSize:
         """The length of the mean residual, without its part from noise."""
         unit = "length of the mean residual in predicted standard deviations"
-        return EffectSize(sqrt(max(0.0, estimate) / len(predictions)), unit)
+        return EffectSize(sqrt(max(0.0, estimate) / len(sample)) * in_predicted_units(sample), unit)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
@@ -176,11 +183,12 @@ class ResidualSpread(ResidualMoment):
     """Mean of ``|z|**2 / d - 1`` for the residuals z of d coordinates: positive where predictions are too narrow.
 
     For normal predictions half of it, times d, is the excess of the log score. ``MonteCarloTest(ResidualSpread())`` is
-    exact and two-sided.
+    exact and two-sided. For ensembles the residuals are those of the pools with the outcomes, and ``mean |z|**2 / d``
+    is divided by the share of the members in their variance, ``(m - mean |z|**2 / d) / (m - 1)``.
 
     Notes
     -----
-    Time O(n d) for each redraw. ``TypeError`` for classes.
+    Time O(n d) for each redraw. ``TypeError`` for classes, ``ValueError`` for ensembles of one member.
 
     Examples
     --------
@@ -195,12 +203,23 @@ class ResidualSpread(ResidualMoment):
     two_sided = True
     effect_unit = "variance of the residuals above what was predicted, relative to it"
 
+    def check(self, predictions: Predictions) -> None:
+        """Raise for no predictions, classes, and ensembles without a spread."""
+        super().check(predictions)
+        if not has_spread(predictions):
+            raise ValueError(
+                "members: got an outcome that is one of two values, which are equally far from their mean; wanted at "
+                "least 2 members of ensembles, or 3 scenarios, for ResidualSpread(), or ResidualMean()"
+            )
+
+    def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
+        """Estimates for many targets (B, n) or (B, n, d), with weights of the observations."""
+        squares = super().estimates(predictions, targets, weights)
+        return np.asarray(squares / share_of_members(predictions, squares) - 1.0)
+
     def moments(self, scores: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-        """``mean |z|**2 / d - 1``."""
-        squares = np.square(scores).reshape(*scores.shape[:2], -1)
-        if weights is None:
-            return np.asarray(squares.reshape(scores.shape[0], -1).mean(axis=1) - 1.0)
-        return np.asarray(squares.mean(axis=2) @ (weights / weights.sum()) - 1.0)
+        """``mean |z|**2 / d``."""
+        return mean_square(scores, weights)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -61,7 +61,7 @@ class UCME(Estimator):
 
     def __post_init__(self) -> None:
         check_pair_kernel(self.kernel)
-        locations = as_sample(self.test_predictions, self.test_targets, prefix="test_", copy=True)
+        locations = as_sample(self.test_predictions, self.test_targets, prefix="test_", copy=True, pooled=False)
         object.__setattr__(self, "locations", locations)
 
     def check(self, predictions: Predictions) -> None:

@@ -83,7 +83,7 @@ class Distorted(_WithDistortion):
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         """N predictions of the source, and targets from the distorted laws."""
         generator = np.random.default_rng(rng)
-        predictions = self.source.sample(n, generator)[0]
+        predictions = self.source.sample(n, generator)[0].held_out(generator)
         return predictions, self.distortion.sample(predictions, generator)
 
 
@@ -139,6 +139,7 @@ class Resampled(_WithDistortion):
         predictions: Predictions = self.predictions
         if whole_number("n", n, 1, inf) != len(predictions):
             predictions = predictions.take(generator.integers(len(predictions), size=n))
+        predictions = predictions.held_out(generator)
         return predictions, self.distortion.sample(predictions, generator)
 
 

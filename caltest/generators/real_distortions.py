@@ -10,7 +10,7 @@ import scipy
 from caltest._types import Array, FloatArray
 from caltest.generators.checks import number_within
 from caltest.generators.distortion import Distortion
-from caltest.predictions import Ensemble, MvNormal, Normal, Predictions
+from caltest.predictions import Members, MvNormal, Normal, Predictions
 
 INSIDE = np.finfo(np.float64).tiny, 1.0 - 2.0**-53
 """Levels of quantiles other than 0 and 1."""
@@ -127,19 +127,19 @@ class _Moved(Distortion):
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
         """Targets (n,), or (n, d) for vectors."""
         generator = np.random.default_rng(rng)
-        if isinstance(predictions, (Normal, MvNormal, Ensemble)):
+        if isinstance(predictions, (Normal, MvNormal, Members)):
             means, scale = predictions.moments()[0], _first_scale(predictions)
             return np.asarray(means + self.moved_residuals(predictions.sample(generator) - means, scale))
         z = self.moved(generator.standard_normal(len(predictions)))
         return predictions.quantile(np.clip(scipy.special.ndtr(z), *INSIDE))
 
 
-def _first_scale(predictions: Normal | MvNormal | Ensemble) -> FloatArray:
+def _first_scale(predictions: Normal | MvNormal | Members) -> FloatArray:
     """Standard deviations (n,) of the first coordinate of the targets."""
     if isinstance(predictions, MvNormal):
         variances = predictions.covariance.reshape(len(predictions), -1)[:, 0]
         return np.sqrt(variances)
-    if isinstance(predictions, Ensemble) and predictions.members.ndim == 3:
+    if isinstance(predictions, Members) and predictions.members.ndim == 3:
         return np.asarray(predictions.members[..., 0].std(axis=1))
     return np.sqrt(predictions.moments()[1])
 

@@ -88,7 +88,7 @@ def kernel_tiles(kernels: Sequence[PairsKernel], predictions: Predictions, place
             if kernel.metric not in distances:
                 distances[kernel.metric] = left.distance(kernel.metric, right)
             tiles[one] = distances[kernel.metric]
-            kernel.of_distance(tiles[one])
+            kernel.weighted(kernel.of_distance(tiles[one]), left, right)
         else:
             tiles[one] = kernel.tile(left, right)
         if isinstance(owner, ObservationKernel):

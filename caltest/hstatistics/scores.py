@@ -1,9 +1,11 @@
 """Targets in units of what was predicted for them, for many redraws at once."""
 
+from math import sqrt
+
 import numpy as np
 
 from caltest._types import Array, FloatArray
-from caltest.predictions import FinitePredictions, MvNormal, Normal, Predictions
+from caltest.predictions import FinitePredictions, MvNormal, Normal, Pool, Predictions, Sample, Scenarios
 
 FARTHEST = 1.2e-16
 """Levels this close to 0 or 1 are taken as this: beyond it 1 - u has no digits left."""
@@ -29,6 +31,39 @@ def scores_of(predictions: Predictions, targets: Array) -> FloatArray:
     if targets.ndim == 3:
         return _ratio(targets - mean, np.sqrt(variance / mean.shape[-1])[:, None])
     return _ratio(targets - mean, np.sqrt(variance))
+
+
+def mean_square(scores: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Mean square (B,) of all coordinates of scores (B, n) or (B, n, d): 1 on average if calibrated."""
+    squares = np.square(scores)
+    if weights is None:
+        return np.asarray(squares.reshape(scores.shape[0], -1).mean(axis=1))
+    return np.asarray(squares.reshape(*scores.shape[:2], -1).mean(axis=2) @ (weights / weights.sum()))
+
+
+def share_of_members(predictions: Predictions, squares: FloatArray) -> FloatArray:
+    """The variance of ensembles as a share of that of their pools with outcomes whose scores have mean squares (B,).
+
+    A pool of m members and an outcome of score z has, without the outcome, ``(m - z**2) / (m - 1)`` times its variance,
+    both with their unbiased divisors: 1 on average if calibrated. 1 for all other predictions.
+    """
+    if not (isinstance(predictions.law, Pool) and has_spread(predictions)):
+        return np.ones_like(squares)
+    m = predictions.law.n_members - 1
+    # Outcomes so far away that the difference is rounding count as nearer.
+    return np.maximum(m - squares, FARTHEST) / (m - 1)
+
+
+def has_spread(predictions: Predictions) -> bool:
+    """Whether residuals can be too large or too small: both of two scenarios are equally far from their mean."""
+    return not (isinstance(predictions.law, Scenarios) and predictions.law.n_members <= 2)
+
+
+def in_predicted_units(sample: Sample) -> float:
+    """A mean score of 1 in predicted standard deviations, which are those of the members for ensembles."""
+    squares = mean_square(scores_of(sample.predictions, np.asarray(sample.targets)[None]))
+    share = float(share_of_members(sample.predictions, squares)[0])
+    return sqrt(sample.predictions.law.weight / share)
 
 
 def are_normal(predictions: Predictions) -> bool:

@@ -30,6 +30,10 @@ class PredictedDistributions(Protocol):
     def target_scale(self) -> float:
         """Typical width of the predicted distributions, in units of the targets."""
 
+    @property
+    def weight(self) -> float:
+        """Factor of kernels of such predictions."""
+
 
 class Kernel(OwnErrstate, ABC):
     """What kernels of targets and of predictions have in common."""
@@ -99,7 +103,7 @@ class PredictionKernel(Kernel):
 
     @abstractmethod
     def tile(self, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
-        """``k(p, p')`` for all rows and columns, of shape (..., r, c)."""
+        """``k(p, p')`` for all rows and columns, of shape (..., r, c), times the weights of both."""
 
     @abstractmethod
     def resolve(self, predictions: PredictedDistributions) -> Self:

@@ -106,8 +106,15 @@ class RadialKernel(PredictionKernel, TargetKernel):
         return np.full(d, self.width)
 
     def tile(self, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
-        """``k(p, p')`` for all rows and columns, of shape (..., r, c). Cost: that of the distances."""
-        return self.of_distance(rows.distance(self.metric, columns))
+        """``k(p, p')`` for all rows and columns, (..., r, c), times their weights. Cost: that of the distances."""
+        return self.weighted(self.of_distance(rows.distance(self.metric, columns)), rows, columns)
+
+    def weighted(self, tile: FloatArray, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
+        """A tile times the weights of both sides, in its place."""
+        weight = rows.weight * columns.weight
+        if weight != 1.0:
+            tile *= weight
+        return tile
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""

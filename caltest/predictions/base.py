@@ -34,6 +34,10 @@ class Predictions(OwnErrstate, ABC):
 
     family: ClassVar[str]
     notes: tuple[str, ...] = ()
+    has_law: ClassVar[bool] = True
+    """Whether targets can be drawn from the predictions alone."""
+    has_jumps: ClassVar[bool] = False
+    """Whether single targets have positive probabilities, although the targets are numbers."""
     centred_directly: ClassVar[bool] = False
     """Whether ``centred_kernel`` has a formula of its own, and expectations of kernels have none."""
 
@@ -48,6 +52,29 @@ class Predictions(OwnErrstate, ABC):
     @property
     def law(self) -> "Predictions":
         """The distributions that the targets have if the predictions are right: themselves, but for residuals."""
+        return self
+
+    @property
+    def assumption(self) -> str:
+        """What tests assume of such predictions, but not of others, that data do not show."""
+        return ""
+
+    @property
+    def weight(self) -> float:
+        """Factor of kernels of such predictions, for each of the two that are compared."""
+        return 1.0
+
+    def pooled(self, targets: Array) -> "Predictions":
+        """The predictions as tests of these targets take them: themselves, or ensembles together with the targets."""
+        return self
+
+    @property
+    def redrawable(self) -> "Predictions":
+        """The predictions as tests take them where targets are only redrawn: themselves, or members as pools."""
+        return self
+
+    def held_out(self, rng: Any = None) -> "Predictions":
+        """Predictions from which targets can be drawn: themselves, or ensembles without a member, which is the target."""
         return self
 
     @property
@@ -224,6 +251,10 @@ class Predictions(OwnErrstate, ABC):
         """
         raise TypeError(f"predictions: got {self.family} predictions, which have no distribution function")
 
+    def cdf_below(self, targets: Array) -> FloatArray:
+        """``P(Z < y)``, where it can differ from ``P(Z <= y)``."""
+        return self.cdf(targets)
+
     def check_continuous(self) -> None:
         """Raise ``TypeError`` unless the family is continuous, ``ValueError`` if a prediction has no spread."""
         raise TypeError(
@@ -332,6 +363,12 @@ class Sample:
         """The others, with their rows."""
         kept = np.flatnonzero(~left_out)
         return replace(self.take(kept), rows=kept if self.rows is None else self.rows[kept])
+
+
+def assumed(predictions: Predictions) -> tuple[str, ...]:
+    """Notes of predictions, with what tests assume of them, for results that state what all tests assume."""
+    assumption = predictions.assumption
+    return (*predictions.notes, f"assumes {assumption}") if assumption else predictions.notes
 
 
 def impossible_note(count: int, n: int, rows: Sequence[int]) -> tuple[str]:

@@ -48,10 +48,11 @@ def as_sample(
     *,
     prefix: str = "",
     copy: bool = False,
+    pooled: bool = True,
 ) -> Sample:
     """Predictions and targets, checked and matched by position; ``prefix`` is that of the names in errors.
 
-    Without ``copy`` the sample can read the caller's arrays, and then lasts no longer than the call.
+    Ensembles are pooled with their targets, as tests take them, unless the pairs are for something else. Without ``copy`` the sample can read the caller's arrays, and then lasts no longer than the call.
     """
     if isinstance(targets, Predictions) or is_foreign(targets):
         raise TypeError("targets: got predictions; the arguments are swapped, pass the predictions first")
@@ -61,7 +62,8 @@ def as_sample(
         not_swapped(predictions, targets)
     converted = as_predictions(predictions, classes, copy=copy)
     checked = converted.check_targets(targets, f"{prefix}targets")
-    return Sample(converted, checked.copy() if copy else checked)
+    checked = checked.copy() if copy else checked
+    return Sample(converted.pooled(checked) if pooled else converted, checked)
 
 
 @own_errstate

@@ -1,51 +1,51 @@
-"""Predicted distributions given by equally likely members: draws, dropout passes, ensemble forecasts."""
+"""Predicted distributions given by members: dropout passes, posterior draws, ensemble forecasts; and known ones."""
 
 from typing import Any, Self
 
 import numpy as np
 
-from caltest._arrays import to_array
-from caltest._loops.steps import squared_gaps
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import finite_array, real_array, same_length, vector_targets
-from caltest.kernels import (
-    EnergyDistance,
-    ExponentialKernel,
-    GaussianKernel,
-    Metric,
-    ProductKernel,
-    TargetKernel,
-    Wasserstein,
-)
-from caltest.kernels.discrepancies import difference_of_means
-from caltest.predictions.base import Predictions, median_standard_deviation, require_family, weighted_sum
-from caltest.predictions.measures.measures import Measures
-from caltest.predictions.measures.sums import distance_sums, kernel_sums, mixture_sums
+from caltest._validation import whole_number
+from caltest.predictions.base import Predictions
+from caltest.predictions.members import Members, checked_members
+from caltest.predictions.scenarios import Pool
 
 
-class Ensemble(Predictions):
-    """n ensembles of m equally likely members, numbers or vectors of d numbers.
+class Ensemble(Members):
+    """n ensembles of m members each, numbers or vectors of d numbers, that are like the outcome if they are right.
 
-    Expectations are means over the members, so every kernel of the targets is allowed::
-
-        E k(Z, y) = 1/m sum_a k(z_a, y),    E k(Z, Z') = 1/m**2 sum_ab k(z_a, z'_b)
+    What is tested is that **outcome and members of a case are exchangeable**: the outcome could be any of the m + 1
+    values. This is what forecast ensembles, posterior draws and dropout passes mean; ``Scenarios`` are for outcomes
+    that are one of the members.
 
     Parameters
     ----------
     members
-        (n, m) array-like for scalar targets, (n, m, d) for vectors, in units of the targets.
+        (n, m) array-like for scalar targets, (n, m, d) for vectors, in units of the targets; m >= 1.
 
     Raises
     ------
     ValueError
-        For values that are not finite, no members, another number of dimensions.
+        For values that are not finite, no members, another number of members or dimensions.
 
     Notes
     -----
-    What is tested is that the outcome is distributed as a member drawn at random. An ensemble is a coarse picture of a
-    smooth distribution, so with few members and many observations even the best ensemble is rejected; a mixture of
-    distributions around the members does not have this limit. Draws that stand for a known distribution are made by
-    ``predictions.to_ensemble(n_members, rng)``, for which tests redraw the targets from the distribution itself.
+    Given the m + 1 values of a case, without saying which of them is the outcome, this is drawn from them at random if
+    the hypothesis holds. So every test takes the outcome among its members (the pool) as prediction, with all that is
+    computed from it, distances and bandwidths too, and redraws which of the m + 1 values is the outcome: p-values are
+    exact for every n and m, and perfect ensembles are not rejected, however few members they have. Errors that are
+    reported are those of the members: kernel errors are ``((m + 1) / m)**2`` times those of the pools,
+    ``k_P(pool, pool') <delta_y - members, delta_y' - members'>`` in terms of h; the spread of residuals is their mean
+    square in units of the unbiased variance of the members, ``sum e**2 / (1 + 1/m)`` over the sum of
+    ``sum_a (z_a - mean)**2 / (m - 1)``, both weighted by the reciprocal variance of the pools.
+
+    Assumes that cases are independent and members of a case exchangeable with each other, not independent: models of
+    one training run are, successive draws of a Markov chain are not, and no data of one outcome per case show it.
+    ``thinned(step)`` keeps draws that are far apart.
+
+    Expectations are means over the members, so every kernel of the targets is allowed::
+
+        E k(Z, y) = 1/m sum_a k(z_a, y),    E k(Z, Z') = 1/m**2 sum_ab k(z_a, z'_b)
 
     Any kernel of the predictions makes sums over pairs cost at least O(n**2); this is the time of a pair.
 
@@ -59,260 +59,196 @@ class Ensemble(Predictions):
 
     Memory: O(n m d) and a few MB for each thread.
 
+    Source: Hamill 2001 for ranks of outcomes among exchangeable members; pooled for every estimator here.
+
     Examples
     --------
+    >>> import numpy as np
     >>> import caltest as ct
-    >>> ct.Ensemble([[0.0, 1.0, 1.5], [2.0, 3.0, 4.5]])
-    <Ensemble, n = 2, 3 members>
+    >>> rng = np.random.default_rng(1)
+    >>> centre = rng.normal(size=(200, 1))
+    >>> y = centre[:, 0] + rng.normal(size=200)
+    >>> ensemble = ct.Ensemble(centre + rng.normal(size=(200, 5)))
+    >>> ensemble
+    <Ensemble, n = 200, 5 members>
+    >>> narrow = ct.Ensemble(centre + 0.5 * rng.normal(size=(200, 5)))
+    >>> [ct.calibration_test(e, y, n_resamples=99, rng=1).pvalue for e in (ensemble, narrow)]
+    [0.35, 0.01]
     """
 
     family = "Ensemble"
+    meaning = "that are exchangeable with the outcome"
+    has_law = False
 
     def __init__(self, members: ArrayLike) -> None:
-        array = to_array(members, "members")
-        if array.ndim not in (2, 3) or 0 in array.shape:
-            raise ValueError(
-                f"members: got shape {array.shape}, wanted (n, m) numbers, m members of each prediction, "
-                "or (n, m, d) for vectors, with n, m and d at least 1"
-            )
-        values = finite_array(array, "members")
-        # In ascending order the members of a scalar ensemble are its quantile function.
-        self._members = np.sort(values, axis=1) if values.ndim == 2 else values
-        self._is_vector = values.ndim == 3
-        self._source: Predictions | None = None
-        self._members.flags.writeable = False
+        self._given = checked_members(members)
+        super().__init__(self._given)
 
     @classmethod
-    def drawn_from(cls, predictions: Predictions, n_members: int, rng: Any = None) -> "Ensemble":
+    def drawn_from(cls, predictions: Predictions, n_members: int, rng: Any = None) -> "DrawnEnsemble":
         """Draws from other predictions, from which targets are redrawn too."""
-        ensemble = cls(np.moveaxis(predictions.sample(rng, n_members), 0, 1))
-        ensemble._source = predictions
-        return ensemble
-
-    def _like(self, members: FloatArray, source: Predictions | None) -> Self:
-        new = object.__new__(type(self))
-        new._members, new._is_vector, new._source = members, self._is_vector, source
-        return new
-
-    @property
-    def members(self) -> FloatArray:
-        """Members (..., n, m) in ascending order, or (..., n, m, d) for vectors."""
-        return self._members
-
-    @property
-    def n_members(self) -> int:
-        """Number m of members."""
-        return int(self._members.shape[-2 if self._is_vector else -1])
+        return DrawnEnsemble(predictions, np.moveaxis(predictions.sample(rng, n_members), 0, 1))
 
     @property
     def source(self) -> Predictions | None:
         """The predictions from which the members were drawn, if ``to_ensemble`` made them."""
-        return self._source
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
-        return self._members.shape[: -2 if self._is_vector else -1]
-
-    @property
-    def hypothesis(self) -> str:
-        """What calibration means for these predictions."""
-        return super().hypothesis if self._source is None else self._source.hypothesis
+        return None
 
     def take(self, index: Any) -> Self:
         """The predictions at a slice or an integer array of any shape."""
-        return self._like(self._members[index], None if self._source is None else self._source.take(index))
-
-    def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """Members drawn at random, or targets drawn from the predictions whose draws the members are."""
-        if self._source is not None:
-            return self._source.sample(rng, size)
-        shape = self.shape if size is None else (size, *self.shape)
-        index = np.random.default_rng(rng).integers(self.n_members, size=shape)
-        return self._members[np.arange(len(self)), index]
-
-    @property
-    def target_bytes(self) -> int:
-        """Bytes of a redrawn target."""
-        return 8 * self._dimension
-
-    def width(self, kernel: TargetKernel) -> int:
-        """The members."""
-        return super().width(kernel) + self.n_members * self._dimension
-
-    @property
-    def _dimension(self) -> int:
-        return int(self._members.shape[-1]) if self._is_vector else 1
-
-    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Real targets as an (n,) float array, or (n, d) for vectors; those that the source of drawn members takes."""
-        if self._source is not None:
-            checked: Array = self._source.check_targets(targets, name).astype(np.float64)
-            return checked
-        if self._is_vector:
-            return vector_targets(targets, len(self), self._dimension, name)
-        values = real_array(targets, name, ndim=1)
-        same_length(len(self), values.shape[0], name)
-        return values
-
-    def impossible(self, targets: Array) -> BoolArray:
-        """Those that the source of drawn members excludes, else none.
-
-        Members stand for a distribution, they do not list the possible outcomes.
-        """
-        if self._source is not None:
-            return self._source.impossible(targets)
-        return np.zeros(len(self), dtype=np.bool_)
-
-    def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` is an ensemble of the same kind of targets; the numbers of members can differ."""
-        require_family(other, Ensemble, name)
-        if isinstance(other, Ensemble) and self._members.shape[len(self.shape) + 1 :] != other._targets_shape:
-            raise ValueError(f"{name}: got members that are {other._kind}, wanted {self._kind} as in the predictions")
-
-    @property
-    def _targets_shape(self) -> tuple[int, ...]:
-        return (self._dimension,) if self._is_vector else ()
-
-    @property
-    def _kind(self) -> str:
-        return f"vectors of length {self._dimension}" if self._is_vector else "numbers"
-
-    def embedding(self, metric: Metric) -> FloatArray:
-        """Sorted members over sqrt(m), for scalar targets."""
-        if isinstance(metric, Wasserstein) and not self._is_vector:
-            return np.asarray(self._members / np.sqrt(self.n_members))
-        raise self._no_metric(metric, "EnergyDistance(), MMD(kernel), and Wasserstein() for scalar targets")
-
-    def distance(self, metric: Metric, other: Any) -> FloatArray:
-        """Distances (..., r, c) of these predictions (..., r) to others (..., c), which can have more or less members.
-
-        Quantile functions of m and m' members are constant on the same m + m' intervals or less, so that the
-        2-Wasserstein distance is a Euclidean distance for them too.
-        """
-        self.check_compatible(other, "other")
-        if isinstance(metric, Wasserstein) and not self._is_vector and other.n_members != self.n_members:
-            return metric.tile(*_quantile_functions(self._members, other._members))
-        return metric.between(self, other)
-
-    def energy_distances(self, other: Self) -> FloatArray:
-        """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c).
-
-        For scalar targets ``2 int (F - F')**2``, a sum of squares. Equal ensembles have 0, and so have those whose
-        difference is rounding.
-        """
-        if self._is_vector:
-            within = (distance_sums(one._each()._measures, one._each()._measures)[..., 0, 0] for one in (self, other))
-            return difference_of_means(distance_sums(self._measures, other._measures), *within)
-        batch = np.broadcast_shapes(self.shape[:-1], other.shape[:-1])
-        out = np.empty((*batch, len(self), len(other)))
-        rows, columns = (
-            np.broadcast_to(ended, (*batch, *ended.shape[-2:])).reshape(-1, *ended.shape[-2:])
-            for ended in (_ended(self._members), _ended(other._members))
-        )
-        squared_gaps(rows, columns, out.reshape(-1, len(self), len(other)))
-        out *= 2.0
-        return out
-
-    def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means (..., n), or (..., n, d) for vectors, and variances, summed over the dimensions, (..., n)."""
-        axis = len(self.shape)
-        variances = self._members.var(axis=axis)
-        return self._members.mean(axis=axis), variances.sum(axis=-1) if self._is_vector else variances
-
-    def target_scale(self) -> float:
-        """Median over the predictions of the standard deviation (the root of the sum of variances for vectors)."""
-        return median_standard_deviation(np.sqrt(self.moments()[1]))
-
-    def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)``: the share of members up to y, or that of the predictions from which they were drawn."""
-        if self._source is not None:
-            return self._source.cdf(targets)
-        if self._is_vector:
-            return super().cdf(targets)
-        return np.asarray((self._members <= targets[..., None]).mean(axis=-1))
-
-    def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for all targets in rows and in columns, (..., r, c)."""
-        if self._is_vector:
-            return kernel.vector_target_tile(rows, columns)
-        return kernel.target_tile(rows, columns)
-
-    @property
-    def _measures(self) -> Measures:
-        points = self._members if self._is_vector else self._members[..., None]
-        return Measures(points, np.full(self.n_members, 1.0 / self.n_members))
-
-    def _point_masses(self, targets: Array) -> Measures:
-        points = targets[..., None, :] if self._is_vector else targets[..., None, None]
-        return Measures(points, np.ones(1))
-
-    def _each(self) -> Self:
-        """A stack of samples of one prediction."""
-        return self._like(self._members[..., None, :, :] if self._is_vector else self._members[..., None, :], None)
-
-    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
-        return kernel_sums(kernel, self._measures, self._point_masses(targets), self._is_vector)
-
-    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        return kernel_sums(kernel, self._measures, other._measures, self._is_vector)
-
-    def self_kernel(self, kernel: TargetKernel) -> FloatArray:
-        """``E k(Z, Z~)`` with two independent draws from each prediction, (..., n)."""
-        return self._each().expected_kernel2(kernel, self._each())[..., 0, 0]
-
-    def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
-        """The four terms of the target part of h in one: a target with weight 1 and the members with -1/m."""
-        rows = self._point_masses(targets) - self._measures
-        columns = other._point_masses(other_targets) - other._measures
-        return weighted_sum(kernel, lambda term: kernel_sums(term, rows, columns, self._is_vector))
-
-    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c), or (B, c, d): (L, B)."""
-        return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
-
-    def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        sums = mixture_sums(kernel, self._measures, np.ascontiguousarray(weights), targets)
-        return super().expectation_sums(kernel, weights, targets) if sums is None else sums
-
-    def default_kernel(self) -> ProductKernel:
-        """``exp(-d / median) x Gaussian`` with d the 2-Wasserstein distance, the energy distance for vectors."""
-        metric = EnergyDistance() if self._is_vector else Wasserstein()
-        return ProductKernel(ExponentialKernel(metric, "median"), GaussianKernel(bandwidth="median"))
-
-    def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
-        dimension = f", d = {self._dimension}" if self._is_vector else ""
-        source = "" if self._source is None else f" drawn from {self._source.family}"
-        return f"Ensemble, n = {len(self) if n is None else n}, {self.n_members} members{source}{dimension}"
+        new = super().take(index)
+        new._given = self._given[index]
+        return new
 
     def followed_by(self, other: Self) -> Self:
         """These predictions and others with as many members, in this order."""
-        self.check_compatible(other, "predictions")
-        if other.n_members != self.n_members:
-            raise ValueError(
-                f"predictions: got {other.n_members} members, wanted {self.n_members} as in those that they follow"
-            )
-        if (self._source is None) != (other._source is None):
-            raise ValueError(
-                "predictions: got members drawn by to_ensemble(...) together with others, whose targets are redrawn in "
-                "another way; wanted one kind"
-            )
-        source = None
-        if self._source is not None and other._source is not None:
-            source = self._source.followed_by(other._source)
-        return self._like(np.concatenate([self._members, other._members]), source)
+        new = super().followed_by(other)
+        new._given = np.concatenate([self._given, other._given])
+        return new
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """None: ``TypeError``, as the distribution of the outcome is known given the pool only."""
+        raise TypeError(
+            "predictions: got an Ensemble, which says that outcome and members are exchangeable, not how outcomes are "
+            "distributed; for outcomes leave a member out, leave_one_out(rng), or wanted Scenarios(members), of which "
+            "the outcome is one"
+        )
+
+    def pooled(self, targets: Array) -> Predictions:
+        """The members of each case together with its target, of which the target is one drawn at random."""
+        return Pool.of(self._members, targets)
+
+    @property
+    def redrawable(self) -> Predictions:
+        """The m members as pools of m - 1 of them and an outcome; ``ValueError`` for a single member."""
+        self._check_two("to leave one out")
+        return Pool(self._members)
+
+    def thinned(self, step: int) -> "Ensemble":
+        """Every step-th member of each case, in the order in which they were given: draws of a chain that are far apart.
+
+        ``ValueError`` unless the step is a whole number of at least 1.
+
+        Examples
+        --------
+        >>> import caltest as ct
+        >>> ct.Ensemble([[5.0, 4.0, 3.0, 2.0, 1.0]]).thinned(2).members
+        array([[1., 3., 5.]])
+        """
+        return Ensemble(self._given[:, :: whole_number("step", step, 1)])
+
+    def leave_one_out(self, rng: Any = None) -> "tuple[Ensemble, Array]":
+        """Ensembles of m - 1 members, and the member of each case that was left out, chosen at random.
+
+        If members are exchangeable, the one left out is an outcome for which the others are right: calibrated data for
+        sizes of tests and for simulations. ``ValueError`` for a single member.
+
+        Examples
+        --------
+        >>> import caltest as ct
+        >>> ensemble, targets = ct.Ensemble([[0.0, 1.0, 1.5], [2.0, 3.0, 4.5]]).leave_one_out(rng=1)
+        >>> ensemble.members, targets
+        (array([[0. , 1.5],
+               [2. , 4.5]]), array([1., 3.]))
+        """
+        held = self.held_out(rng)
+        return Ensemble(held._given), held.sample()
+
+    def held_out(self, rng: Any = None) -> "_HeldOut":
+        """The same as one object: ``sample`` gives the members that were left out."""
+        self._check_two("to leave one out")
+        n, m = self._given.shape[:2]
+        chosen = np.arange(m) == np.random.default_rng(rng).integers(m, size=n)[:, None]
+        kept = self._given[~chosen].reshape(n, m - 1, *self._given.shape[2:])
+        return _HeldOut(kept, self._given[chosen])
+
+    def _check_two(self, why: str) -> None:
+        if self.n_members < 2:
+            raise ValueError(f"members: got 1 of each prediction, wanted at least 2 {why}")
 
 
-def _quantile_functions(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Vectors with the distance of two quantile functions in L2, from sorted members (..., m) and (..., m')."""
-    m, k = rows.shape[-1], columns.shape[-1]
-    # Levels in units of 1 / (m k), as whole numbers, so that levels of both that are equal are one.
-    ends = np.union1d(np.arange(1, m + 1) * k, np.arange(1, k + 1) * m)
-    widths = np.sqrt(np.diff(ends, prepend=0) / (m * k))
-    return rows[..., (ends - 1) // k] * widths, columns[..., (ends - 1) // m] * widths
+class _HeldOut(Ensemble):
+    """Ensembles with outcomes that are known: members that were left out."""
+
+    has_law = True
+
+    def __init__(self, members: FloatArray, outcomes: Array) -> None:
+        super().__init__(members)
+        self._outcomes = outcomes
+
+    def take(self, index: Any) -> Self:
+        """The predictions at a slice or an integer array of any shape."""
+        new = super().take(index)
+        new._outcomes = self._outcomes[index]
+        return new
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """The members that were left out."""
+        return self._outcomes if size is None else np.repeat(self._outcomes[None], size, axis=0)
 
 
-def _ended(members: FloatArray) -> FloatArray:
-    """Sorted members (..., m) followed by infinity."""
-    return np.concatenate([members, np.full((*members.shape[:-1], 1), np.inf)], axis=-1)
+class DrawnEnsemble(Ensemble):
+    """Draws from predictions that are known: expectations are those over the draws, outcomes come from the source."""
+
+    meaning = "drawn by to_ensemble(...), whose targets are redrawn from the predictions they came from"
+    has_law = True
+
+    def __init__(self, source: Predictions, members: FloatArray) -> None:
+        super().__init__(members)
+        self._source = source
+
+    @property
+    def source(self) -> Predictions:
+        """The predictions from which the members were drawn."""
+        return self._source
+
+    @property
+    def hypothesis(self) -> str:
+        """What calibration means for the source."""
+        return self._source.hypothesis
+
+    @property
+    def redrawable(self) -> Predictions:
+        """Themselves: outcomes are drawn from the source."""
+        return self
+
+    def take(self, index: Any) -> Self:
+        """The predictions at a slice or an integer array of any shape."""
+        new = super().take(index)
+        new._source = self._source.take(index)
+        return new
+
+    def followed_by(self, other: Self) -> Self:
+        """These predictions and others with as many members, in this order."""
+        new = super().followed_by(other)
+        new._source = self._source.followed_by(other._source)
+        return new
+
+    def pooled(self, targets: Array) -> Predictions:
+        """Themselves: the law of the targets is that of the source."""
+        return self
+
+    def held_out(self, rng: Any = None) -> Self:  # type: ignore[override]
+        """Themselves: outcomes are drawn from the source."""
+        return self
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """Targets drawn from the predictions whose draws the members are."""
+        return self._source.sample(rng, size)
+
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
+        """Those that the source takes, as real numbers."""
+        checked: Array = self._source.check_targets(targets, name).astype(np.float64)
+        return checked
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """Those that the source excludes."""
+        return self._source.impossible(targets)
+
+    def cdf(self, targets: Array) -> FloatArray:
+        """That of the source."""
+        return self._source.cdf(targets)
+
+    @property
+    def _number(self) -> str:
+        return f"{super()._number} drawn from {self._source.family}"

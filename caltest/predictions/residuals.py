@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._numerics import own_errstate
+from caltest._numerics import generator_apart, own_errstate
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest.kernels import GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.predictions.base import Predictions, require_family
@@ -60,6 +60,11 @@ class Residuals(Predictions):
     def hypothesis(self) -> str:
         """What calibration means for these residuals."""
         return self._hypothesis
+
+    @property
+    def assumption(self) -> str:
+        """That of the predictions."""
+        return self._predictions.assumption
 
     def take(self, index: Any) -> Self:
         """The predictions at a slice or an integer array of any shape."""
@@ -189,8 +194,18 @@ def standardised_residuals(predictions: Predictions, targets: ArrayLike) -> tupl
     return Residuals(sample.predictions, law, "(Y - m) / s has its standard law given P_X"), residuals
 
 
+def integral_transforms(law: Predictions, targets: Array, ties: FloatArray | None) -> FloatArray:
+    """``P(Z < y) + v P(Z = y)`` of targets (..., n) and ties v (n,), uniform if v is; without jumps v is not needed."""
+    u = law.cdf(targets)
+    if law.has_jumps:
+        assert ties is not None
+        below = law.cdf_below(targets)
+        u = below + ties * (u - below)
+    return u
+
+
 @own_errstate
-def pit_values(predictions: Predictions, targets: ArrayLike) -> tuple[Residuals, Array]:
+def pit_values(predictions: Predictions, targets: ArrayLike, *, rng: Any = None) -> tuple[Residuals, Array]:
     """Reduce to the question "are the outcomes spread evenly over the predicted quantiles, whatever was predicted?".
 
     ``u = F(y)`` with the predicted distribution function F, the probability integral transform (Dawid 1984), which is
@@ -200,9 +215,13 @@ def pit_values(predictions: Predictions, targets: ArrayLike) -> tuple[Residuals,
     Parameters
     ----------
     predictions
-        Continuous predictions of real targets.
+        Continuous predictions of real targets, counts or ensembles. The transform of a count, and of an outcome among
+        its ensemble, is drawn from ``P(Z < y)`` to ``P(Z <= y)``: of an ensemble it is the rank of the outcome in the
+        pool of m + 1 values, ties at random, less a random part of 1, over m + 1.
     targets
         (n,) array-like of outcomes.
+    rng
+        Seed or ``numpy.random.Generator`` of these draws.
 
     Returns
     -------
@@ -214,7 +233,7 @@ def pit_values(predictions: Predictions, targets: ArrayLike) -> tuple[Residuals,
     ValueError
         For bad targets, or predictions without any spread.
     TypeError
-        For families that are not continuous or have no distribution function.
+        For families of classes or vectors, or without a distribution function.
 
     Examples
     --------
@@ -224,7 +243,11 @@ def pit_values(predictions: Predictions, targets: ArrayLike) -> tuple[Residuals,
     array([0.5  , 0.841])
     """
     sample = as_sample(predictions, targets)
-    sample.predictions.check_continuous()
-    u = np.clip(sample.predictions.cdf(sample.targets), 0.0, 1.0)
+    ties = None
+    if sample.predictions.has_jumps:
+        ties = generator_apart(rng).random(len(sample))
+    else:
+        sample.predictions.check_continuous()
+    u = np.clip(integral_transforms(sample.predictions, sample.targets, ties), 0.0, 1.0)
     law = StandardUniform((len(sample),))
     return Residuals(sample.predictions, law, "F(Y) is uniform given P_X", (0.25, 0.5, 1.0)), u

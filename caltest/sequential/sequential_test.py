@@ -13,7 +13,7 @@ from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest.alternatives import alternatives_for
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
-from caltest.predictions import Predictions, Sample, as_sample
+from caltest.predictions import Predictions, Sample, as_sample, assumed
 from caltest.predictions.base import excluded_in_words, impossible_note
 from caltest.sequential.bets import Bets, log_capital
 from caltest.sequential.kernel import KernelBets
@@ -148,7 +148,7 @@ class SequentialCalibrationTest(OwnErrstate):
             n_batches=state.n_batches + 1,
             n_impossible=state.n_impossible + sample.impossible.size,
             kind=sample.predictions.take(slice(0, 1)),
-            notes=tuple(dict.fromkeys((*state.notes, *sample.predictions.notes))),
+            notes=tuple(dict.fromkeys((*state.notes, *assumed(sample.predictions)))),
         )
         # Those of an update that was not finished are none.
         del self._batches[self._state.n_batches :]
@@ -265,7 +265,7 @@ class SequentialCalibrationTest(OwnErrstate):
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """What one update adds: ``log E`` (b,) after each observation, which are impossible, in words too, and times (b,)."""
+    """What one update adds: ``log E`` (b,) after each observation, which are impossible and how, and times (b,)."""
 
     evidence: FloatArray
     impossible: IntArray

@@ -16,7 +16,7 @@ from caltest.estimators.classical.base import in_parts
 from caltest.estimators.textbook import TextbookTail
 from caltest.hstatistics.scores import FARTHEST
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.counts import CountPredictions
+from caltest.predictions.residuals import integral_transforms
 from caltest.results.effect_size import EffectSize, root_per_observation
 from caltest.results.result import PValueKind
 
@@ -52,9 +52,10 @@ class PIT(RedrawnEstimator):
         CvM:  1/(12 n) + sum_i (u_(i) - (2 i - 1)/(2 n))**2
         AD:   -n - sum_i (2 i - 1)/n (log u_(i) + log(1 - u_(n+1-i)))
 
-    Counts are transformed to ``u = F(y - 1) + v P(Z = y)`` with v uniform on [0, 1], so that u is uniform too.
-    The v come from the ``rng`` of the call; redraws of a Monte Carlo test have the same v as the observed counts, which
-    keeps it exact.
+    Counts are transformed to ``u = F(y - 1) + v P(Z = y)`` with v uniform on [0, 1], so that u is uniform too. For
+    ensembles u is the rank of the outcome among the m + 1 values of outcome and members, less v, over m + 1. The v come
+    from the ``rng`` of the call; redraws of a Monte Carlo test have the same v as the observed targets, which keeps it
+    exact.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class PIT(RedrawnEstimator):
     ValueError
         For another statistic, or predictions without any spread.
     TypeError
-        For predictions that are neither of counts nor continuous distributions of a number.
+        For predictions that are neither of counts, nor ensembles of numbers, nor continuous distributions of a number.
 
     Notes
     -----
@@ -104,15 +105,14 @@ class PIT(RedrawnEstimator):
     def check(self, predictions: Predictions) -> None:
         """Raise for no predictions, and unless transforms are known."""
         at_least(len(predictions), 1, "PIT")
-        if not isinstance(predictions.law, CountPredictions):
-            check_continuous(predictions)
+        check_transformed(predictions)
 
     def uses_random_numbers(self, predictions: Predictions) -> bool:
-        """For ties of counts."""
-        return isinstance(predictions.law, CountPredictions)
+        """For the jumps of counts and ensembles."""
+        return predictions.law.has_jumps
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Draw the numbers v for counts."""
+        """Draw the numbers v where there are jumps."""
         if not self.uses_random_numbers(predictions):
             return self
         return self._with_ties(generator_apart(rng).random(len(predictions)))
@@ -133,12 +133,7 @@ class PIT(RedrawnEstimator):
 
     def transforms(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Transforms of targets (B, n), of the same shape."""
-        law = predictions.law
-        u = law.cdf(targets)
-        if isinstance(law, CountPredictions):
-            below = law.cdf(np.asarray(targets, dtype=np.float64) - 1.0)
-            assert self._ties is not None
-            u = below + self._ties * (u - below)
+        u = integral_transforms(predictions.law, np.asarray(targets, dtype=np.float64), self._ties)
         return np.clip(u, FARTHEST, 1.0 - FARTHEST)
 
     @property
@@ -180,8 +175,15 @@ class PIT(RedrawnEstimator):
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
-        how = "randomised " if isinstance(predictions.law, CountPredictions) else ""
+        how = "randomised " if predictions.law.has_jumps else ""
         return f"{NAMES[self.statistic]} distance of {how}integral transforms from the uniform distribution"
+
+
+def check_transformed(predictions: Predictions) -> None:
+    """Raise ``TypeError`` unless predictions are distributions of a number whose F is known."""
+    if not predictions.law.has_jumps:
+        check_continuous(predictions)
+    predictions.law.cdf(np.zeros((0, len(predictions))))
 
 
 def check_continuous(predictions: Predictions) -> None:

@@ -44,6 +44,12 @@ class CountPredictions(CountLaw):
     lie anywhere.
     """
 
+    has_jumps = True
+
+    def cdf_below(self, targets: Array) -> FloatArray:
+        """``P(Z < y)``."""
+        return self.cdf(targets - 1.0)
+
     def default_kernel(self) -> ProductKernel:
         """``exp(-d / median) x Gaussian`` with d the Euclidean distance of the parameter vectors.
 

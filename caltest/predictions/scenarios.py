@@ -1,0 +1,102 @@
+"""Outcomes that are one of finitely many equally likely values: scenarios, and an outcome among its ensemble."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._types import Array, ArrayLike, FloatArray
+from caltest.predictions.members import Members, checked_members
+
+
+class Scenarios(Members):
+    """n predictions of m scenarios each, numbers or vectors of d numbers, of which the outcome is one at random.
+
+    The law of the outcome is known, each scenario has probability 1/m, and that is what is tested. Draws that stand for
+    a smooth distribution mean something else: ``Ensemble`` for those whose distribution is not known,
+    ``predictions.to_ensemble(n_members, rng)`` for those of predictions.
+
+    Parameters
+    ----------
+    members
+        (n, m) array-like for scalar targets, (n, m, d) for vectors, in units of the targets.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite, no members, another number of members or dimensions.
+
+    Notes
+    -----
+    Kernels, distances and costs are those of ``Ensemble``. An outcome that is none of the scenarios is no error: the
+    p-value is the rank of the estimate among those of redrawn scenarios.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> scenarios = ct.Scenarios([[0.0, 1.0, 1.5], [2.0, 3.0, 4.5]])
+    >>> scenarios, scenarios.sample(rng=1)
+    (<Scenarios, n = 2, 3 members>, array([1. , 3. ]))
+    """
+
+    family = "Scenarios"
+    meaning = "of which one is the outcome"
+    has_jumps = True
+
+    def __init__(self, members: ArrayLike) -> None:
+        super().__init__(checked_members(members))
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """Members drawn at random: (n,) or (n, d), or (size, n) or (size, n, d)."""
+        shape = self.shape if size is None else (size, *self.shape)
+        index = np.random.default_rng(rng).integers(self.n_members, size=shape)
+        return self._members[np.arange(len(self)), index]
+
+    def cdf_below(self, targets: Array) -> FloatArray:
+        """``P(Z < y)``: the share of members below y."""
+        return np.asarray((self._members < targets[..., None]).mean(axis=-1))
+
+
+class Pool(Scenarios):
+    """The m members of an ensemble together with the outcome, without saying which of the m + 1 values this is.
+
+    If outcome and members are exchangeable, the outcome is a value drawn at random from the pool, given the pool: a law
+    that is known. The target minus the mean of the pool is m / (m + 1) times the target minus the mean of the members,
+    for every kernel of targets; ``weight`` is the reciprocal, so that errors are those of the members.
+    """
+
+    family = "Ensemble"
+    meaning = "that are exchangeable with the outcome"
+
+    def __init__(self, values: FloatArray) -> None:
+        if values.ndim == 3:
+            # In an order that does not depend on which of them is the outcome.
+            order = np.lexsort(np.moveaxis(values, 2, 0)[::-1], axis=1)
+            values = np.take_along_axis(values, order[..., None], axis=1)
+        Members.__init__(self, values)
+
+    @classmethod
+    def of(cls, members: FloatArray, targets: Array) -> Self:
+        """Members (n, m) or (n, m, d) with targets (n,) or (n, d)."""
+        return cls(np.concatenate([members, targets[:, None]], axis=1))
+
+    @property
+    def weight(self) -> float:
+        """``(m + 1) / m``."""
+        return self.n_members / (self.n_members - 1)
+
+    @property
+    def hypothesis(self) -> str:
+        """What calibration means for ensembles."""
+        return "outcome and members are exchangeable"
+
+    @property
+    def assumption(self) -> str:
+        """What the data cannot show."""
+        return (
+            "members of a case exchangeable with each other, as draws of an autocorrelated chain are not, which these "
+            "data do not show (Ensemble(...).thinned(step) keeps draws far apart)"
+        )
+
+    @property
+    def _number(self) -> str:
+        return f"{self.n_members - 1} member{'s' if self.n_members > 2 else ''}"
