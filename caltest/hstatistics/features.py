@@ -76,7 +76,7 @@ class Features:
         among = predictions.evenly_spaced(MEDIAN_OF)
         index = np.sort(rng.choice(len(among), min(rank, len(among)), replace=False))
         landmarks = among.take(index)
-        targets = landmarks.sample(rng)
+        targets = landmarks.redraw(rng)
         prediction_map = inverse_root(kernel.prediction_kernel.tile(landmarks, landmarks))
         if isinstance(predictions, FinitePredictions):
             return cls(kernel, landmarks, prediction_map, targets, predictions.gram(kernel.target_kernel))

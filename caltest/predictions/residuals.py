@@ -193,7 +193,7 @@ def standardised_residuals(predictions: Predictions, targets: ArrayLike) -> tupl
 
 
 def integral_transforms(law: Predictions, targets: Array, rng: Any) -> FloatArray:
-    """``P(Z < y) + v P(Z = y)`` of targets (..., n), uniform if v is, which is the same for all targets of a prediction."""
+    """``P(Z < y) + v P(Z = y)`` of targets (..., n), with uniform v (n,) for laws with jumps."""
     u = law.cdf(targets)
     if law.has_jumps:
         below = law.cdf_below(targets)
