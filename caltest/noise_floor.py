@@ -113,11 +113,8 @@ def noise_floor(
     """
     if not isinstance(estimator, Estimator):
         raise TypeError(f"estimator: got {type(estimator).__name__}, wanted an estimator such as ECE() or SKCE(kernel)")
-    null, checked, shown = (
-        ConditionalMonteCarlo(n_resamples),
-        as_predictions(predictions).redrawable,
-        switch("progress", progress),
-    )
+    null, shown = ConditionalMonteCarlo(n_resamples), switch("progress", progress)
+    checked = as_predictions(predictions).redrawable
     estimator.check(checked)
     with progress_bars(shown):
         seed = seed_of(rng)

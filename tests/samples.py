@@ -25,3 +25,10 @@ def samples(n, k):
     rng = np.random.default_rng(1)
     p, y = rng.dirichlet(np.ones(k), n), rng.integers(0, k, n)
     return Samples(rng, p, y, ct.Normal(rng.normal(size=n), rng.uniform(0.1, 1.0, n)), rng.normal(size=n))
+
+
+def ensemble_and_outcomes(rng, n, m, d=1, spread=1.0):
+    """Members and outcomes around the same centres, of standard deviations ``spread`` and 1."""
+    centres = rng.normal(size=(n, 1, d))
+    members, y = centres + spread * rng.normal(size=(n, m, d)), centres[:, 0] + rng.normal(size=(n, d))
+    return (ct.Ensemble(members[..., 0]), y[:, 0]) if d == 1 else (ct.Ensemble(members), y)

@@ -93,7 +93,7 @@ def test_expected_kernels_against_monte_carlo(centred_case):
     sample, kernel = centred_case
     p, y = sample.predictions.law, sample.targets
     draws = 40_000
-    z, other = p.sample(11, draws), p.sample(12, draws)
+    z, other = p.redraw(11, draws), p.redraw(12, draws)
     # Of events that happen to less than one in some thousand draws the draws may have none, and so no variance.
     for target_kernel, i in itertools.product(target_kernels(kernel), range(0, N, 7)):
         rare = 10.0 * target_kernel.bound / draws
@@ -109,7 +109,7 @@ def test_expected_kernels_against_monte_carlo(centred_case):
 def test_expectation_of_h_is_zero_given_one_side(centred_case):
     """E h((p, Z), (p', y')) = 0 for Z ~ p: what makes all the tests work."""
     sample, kernel = centred_case
-    draws = sample.predictions.sample(13, 20_000)[:, :1]
+    draws = sample.predictions.redraw(13, 20_000)[:, :1]
     one, other = sample.predictions.take(np.zeros((20_000, 1), dtype=int)), sample.take(np.full((20_000, 1), 5))
     h = htiles.h_tile(kernel, Sample(one, draws), other)
     assert abs(np.mean(h)) <= 4.5 * np.std(h) / np.sqrt(h.size) + 1e-12
@@ -189,7 +189,7 @@ def test_stacks_equal_their_members(case):
 
 def test_redraws_equal_estimates_one_by_one(case):
     sample, kernel = case
-    redraws = sample.predictions.sample(5, 6)
+    redraws = sample.predictions.redraw(5, 6)
     for estimator in estimators(sample, kernel):
         one_by_one = [estimator.estimate(Sample(sample.predictions, y)) for y in redraws]
         together = estimator.estimates(sample.predictions, redraws)
@@ -208,7 +208,7 @@ def test_data_in_chunks_give_the_estimate_of_all(case):
 
 def test_redraws_do_not_depend_on_the_tiles(case, monkeypatch):
     sample, kernel = case
-    redraws = sample.predictions.sample(5, 4)
+    redraws = sample.predictions.redraw(5, 4)
 
     def values():
         makers = ct.SKCE(kernel), ct.SKCE(kernel, unbiased=False), ct.BlockSKCE(kernel, block_size=7)
@@ -222,7 +222,7 @@ def test_redraws_do_not_depend_on_the_tiles(case, monkeypatch):
 
 def test_fast_redraws_equal_those_of_families_without_a_faster_way(case, monkeypatch):
     sample, kernel = case
-    redraws = sample.predictions.sample(5, 4)
+    redraws = sample.predictions.redraw(5, 4)
     tiles = list(hplaces.upper_tiles(N, 6))
     for product in kernel.products:
         kernels = [product, with_other_bandwidth(product)]
@@ -239,8 +239,31 @@ def test_fast_redraws_equal_those_of_families_without_a_faster_way(case, monkeyp
 def test_draws_do_not_depend_on_how_many_are_taken_at_once(case):
     sample, _ = case
     generator = np.random.default_rng(7)
-    parts = np.concatenate([sample.predictions.sample(generator, 3), sample.predictions.sample(generator, 4)])
-    assert np.array_equal(parts, sample.predictions.sample(7, 7))
+    parts = np.concatenate([sample.predictions.redraw(generator, 3), sample.predictions.redraw(generator, 4)])
+    assert np.array_equal(parts, sample.predictions.redraw(7, 7))
+
+
+NAMED = {
+    "binary": ct.Bernoulli([0.2, 0.9, 0.5], classes=["no", "yes"]),
+    "numbers": ct.Categorical([[0.2, 0.3, 0.5]] * 5, classes=[10, 20, 30]),
+    "ordered": ct.Ordinal([[0.2, 0.3, 0.5]] * 5, classes=["low", "mid", "high"]),
+    "drawn": ct.Bernoulli([0.2, 0.9, 0.5], classes=["no", "yes"]).to_ensemble(4, rng=1),
+    "mixture": ct.Mixture([ct.Ordinal([[0.2, 0.3, 0.5]] * 5, classes=["low", "mid", "high"])] * 2),
+    "close quantiles": ct.QuantileForecast([0.2, 0.6], [[1.0, np.nextafter(1.0, 2.0)], [-1e308, 1e308], [5e-324, 1.0]]),
+    "one quantile": ct.QuantileForecast([0.3], [[0.0], [-1e308], [7.0]]),
+}
+
+
+@pytest.mark.parametrize(
+    "predictions", [*(maker().predictions for maker in FAMILIES.values()), *NAMED.values()], ids=repr
+)
+def test_samples_are_valid_targets(predictions):
+    """What is drawn can be tested, and is checked as what tests draw."""
+    for size in (None, 50):
+        drawn, redrawn = (method(3, size) for method in (predictions.sample, predictions.redraw))
+        pairs = [(drawn, redrawn)] if size is None else zip(drawn, redrawn, strict=True)
+        for targets, checked in pairs:
+            assert np.array_equal(predictions.check_targets(targets), checked)
 
 
 OF_ROWS = (
@@ -277,7 +300,7 @@ def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
 def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(centred_case):
     sample, kernel = centred_case
     for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel), ct.CrossSKCE(kernel)):
-        values = estimator.estimates(sample.predictions, sample.predictions.sample(8, 400))
+        values = estimator.estimates(sample.predictions, sample.predictions.redraw(8, 400))
         assert abs(values.mean()) <= 4.5 * values.std() / np.sqrt(400)
 
 

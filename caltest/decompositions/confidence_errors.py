@@ -179,7 +179,7 @@ def _calibrated_means(c: FloatArray, n_resamples: int, seed: int) -> dict[str, f
     rng, law, sums = generator_apart(seed), Bernoulli(c), np.zeros(3)
     defined = np.zeros(3)
     for part in ranges(n_resamples, max(1, AT_ONCE // c.size)):
-        errors = _errors(c, law.sample(rng, part.stop - part.start))
+        errors = _errors(c, law.redraw(rng, part.stop - part.start))
         sums += np.nansum(errors, axis=1)
         defined += np.isfinite(errors).sum(axis=1)
     means = [float(total / times) if times else None for total, times in zip(sums, defined, strict=True)]

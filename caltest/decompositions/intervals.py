@@ -117,7 +117,7 @@ def _redraws(parts: Parts, law: FloatArray, n_resamples: int, seed: int) -> Iter
     binary = parts.n_classes == 2
     drawn = Bernoulli(np.clip(law[:, 1], 0.0, 1.0)) if binary else Categorical(law / law.sum(axis=1, keepdims=True))
     for part in ranges(n_resamples, max(1, AT_ONCE // law.size)):
-        yield drawn.sample(rng, part.stop - part.start)
+        yield drawn.redraw(rng, part.stop - part.start)
 
 
 def _uncertainty(parts: Parts, frequencies: FloatArray, level: float, n_resamples: int, seed: int) -> Ends:

@@ -19,7 +19,7 @@ from caltest.hstatistics.scores import (
     scores_of,
     share_of_members,
 )
-from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.predictions import FinitePredictions, Pool, Predictions, Sample
 from caltest.results.effect_size import EffectSize
 
 SMALLEST = 5e-324
@@ -183,8 +183,8 @@ class ResidualSpread(ResidualMoment):
     """Mean of ``|z|**2 / d - 1`` for the residuals z of d coordinates: positive where predictions are too narrow.
 
     For normal predictions half of it, times d, is the excess of the log score. ``MonteCarloTest(ResidualSpread())`` is
-    exact and two-sided. For ensembles the residuals are those of the pools with the outcomes, and ``mean |z|**2 / d``
-    is divided by the share of the members in their variance, ``(m - mean |z|**2 / d) / (m - 1)``.
+    exact and two-sided. For ensembles it is ``(sum |e|**2 - v / m) / v - 1`` with the differences e of outcomes and
+    means of the m members, and the sum v of the variances of the members, with divisors m - 1: unbiased in the parts.
 
     Notes
     -----
@@ -214,12 +214,17 @@ class ResidualSpread(ResidualMoment):
 
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
         """Estimates for many targets (B, n) or (B, n, d), with weights of the observations."""
-        squares = super().estimates(predictions, targets, weights)
-        return np.asarray(squares / share_of_members(predictions, squares) - 1.0)
+        if not isinstance(predictions.law, Pool):
+            return super().estimates(predictions, targets, weights)
+        means, variances = predictions.law.moments()
+        w = np.ones(len(predictions)) if weights is None else weights
+        deviations = np.square(targets - means).reshape(*targets.shape[:2], -1).sum(axis=2)
+        squares = deviations @ w / (variances @ w)
+        return np.asarray(predictions.law.weight * (squares / share_of_members(predictions, squares) - 1.0))
 
     def moments(self, scores: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-        """``mean |z|**2 / d``."""
-        return mean_square(scores, weights)
+        """``mean |z|**2 / d - 1``."""
+        return mean_square(scores, weights) - 1.0
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -9,7 +9,7 @@ import numpy as np
 from caltest._types import Array, FloatArray
 from caltest.generators.checks import number_within, probabilities_of_classes
 from caltest.generators.distortion import Distortion
-from caltest.predictions import Bernoulli, Categorical, Ordinal, Predictions
+from caltest.predictions import Bernoulli, Categorical, FinitePredictions, Ordinal, Predictions
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class ClassDistortion(Distortion):
         return Categorical(self.probabilities(_probabilities(predictions)))
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
-        """Labels (n,), or names of the classes if the predictions have some."""
-        labels = self.law(predictions).sample(rng)
-        classes = getattr(predictions, "classes", None)
-        return labels if classes is None else np.array(classes)[labels]
+        """Outcomes (n,) as the predictions take them: labels, or names of the classes if there are some."""
+        generator = np.random.default_rng(rng)
+        labels = self.law(predictions).redraw(generator)
+        return predictions.observed(labels, generator) if isinstance(predictions, FinitePredictions) else labels
 
     def total_variation(self, predictions: Predictions) -> float:
         """Mean total variation distance of predictions and laws: the true ECE if these are all predictions."""

@@ -57,9 +57,7 @@ class Tempering(Distortion):
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
         """Targets drawn from the laws, or names of the classes if the predictions have some."""
-        targets = self.law(predictions).sample(rng)
-        classes = getattr(predictions, "classes", None)
-        return targets if classes is None else np.array(classes)[targets]
+        return self.law(predictions).sample(rng)
 
 
 @dataclass(frozen=True, eq=False)

@@ -120,7 +120,7 @@ def _drawn_covariance(
 ) -> FloatArray:
     total = np.zeros((len(locations), len(locations)))
     for _ in range(DRAWS):
-        deviation = deviations(kernel, Sample(predictions, predictions.sample(rng)), locations)
+        deviation = deviations(kernel, Sample(predictions, predictions.redraw(rng)), locations)
         total += deviation.T @ deviation
     return total / DRAWS
 

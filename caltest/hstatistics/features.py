@@ -80,7 +80,7 @@ class Features:
         prediction_map = inverse_root(kernel.prediction_kernel.tile(landmarks, landmarks))
         if isinstance(predictions, FinitePredictions):
             return cls(kernel, landmarks, prediction_map, np.empty(0), predictions.gram(kernel.target_kernel))
-        targets = landmarks.sample(rng)
+        targets = landmarks.redraw(rng)
         target_map = inverse_root(landmarks.law.target_tile(kernel.target_kernel, targets, targets))
         return cls(kernel, landmarks, prediction_map, targets, target_map)
 

@@ -127,7 +127,7 @@ def _quantile(noise: Noise, n_resamples: int, level: float, generator: np.random
     law, distances = noise
     found = np.empty(n_resamples)
     for part in ranges(n_resamples, max(1, AT_ONCE // len(law))):
-        draws = np.stack([law.sample(generator) for _ in range(part.stop - part.start)])
+        draws = np.stack([law.redraw(generator) for _ in range(part.stop - part.start)])
         found[part] = distances(draws)
     return float(np.quantile(found, level, method="higher"))
 

@@ -82,5 +82,5 @@ def _resampled_estimates(estimator: Estimator, predictions: Predictions, part: S
     for generator, size in part:
         for _ in range(size):
             resampled = predictions.take(generator.integers(n, size=n))
-            draws.append(estimator.estimate(Sample(resampled, resampled.sample(generator))))
+            draws.append(estimator.estimate(Sample(resampled, resampled.redraw(generator))))
     return np.array(draws)

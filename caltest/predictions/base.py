@@ -64,7 +64,7 @@ class Predictions(OwnErrstate, ABC):
         """Factor of kernels of such predictions, for each of the two that are compared."""
         return 1.0
 
-    def pooled(self, targets: Array) -> "Predictions":
+    def pooled(self, targets: ArrayLike) -> "Predictions":
         """The predictions as tests of these targets take them: themselves, or ensembles together with the targets."""
         return self
 
@@ -74,7 +74,7 @@ class Predictions(OwnErrstate, ABC):
         return self
 
     def held_out(self, rng: Any = None) -> "Predictions":
-        """Predictions from which targets can be drawn: themselves, or ensembles without a member, which is the target."""
+        """Predictions from which targets can be drawn: themselves, or ensembles without a member, the target."""
         return self
 
     @property
@@ -91,7 +91,11 @@ class Predictions(OwnErrstate, ABC):
 
     @abstractmethod
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """Targets drawn from the predictions: (n,), or (size, n) for ``size`` independent redraws."""
+        """Targets drawn from the predictions, as they are observed: (n,), or (size, n) for ``size`` redraws."""
+
+    def redraw(self, rng: Any = None, size: int | None = None) -> Array:
+        """The same as ``check_targets`` returns them: numbers of classes instead of their names, say."""
+        return self.sample(rng, size)
 
     def width(self, kernel: TargetKernel) -> int:
         """About how many numbers each prediction takes in sums over pairs, which says how many are taken at once."""
@@ -104,7 +108,7 @@ class Predictions(OwnErrstate, ABC):
 
     def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:
         """Observed targets (n,), if given, and those drawn by each of the streams: (B + 1, n) or (B, n)."""
-        redraws = [self.sample(generator, size) for generator, size in streams]
+        redraws = [self.redraw(generator, size) for generator, size in streams]
         return np.concatenate(redraws if targets is None else [targets[None], *redraws])
 
     @abstractmethod

@@ -52,7 +52,8 @@ def as_sample(
 ) -> Sample:
     """Predictions and targets, checked and matched by position; ``prefix`` is that of the names in errors.
 
-    Ensembles are pooled with their targets, as tests take them, unless the pairs are for something else. Without ``copy`` the sample can read the caller's arrays, and then lasts no longer than the call.
+    Ensembles are pooled with their targets, as tests take them, unless the pairs are for something else. Without
+    ``copy`` the sample can read the caller's arrays, and then lasts no longer than the call.
     """
     if isinstance(targets, Predictions) or is_foreign(targets):
         raise TypeError("targets: got predictions; the arguments are swapped, pass the predictions first")

@@ -35,9 +35,7 @@ class Ensemble(Members):
     computed from it, distances and bandwidths too, and redraws which of the m + 1 values is the outcome: p-values are
     exact for every n and m, and perfect ensembles are not rejected, however few members they have. Errors that are
     reported are those of the members: kernel errors are ``((m + 1) / m)**2`` times those of the pools,
-    ``k_P(pool, pool') <delta_y - members, delta_y' - members'>`` in terms of h; the spread of residuals is their mean
-    square in units of the unbiased variance of the members, ``sum e**2 / (1 + 1/m)`` over the sum of
-    ``sum_a (z_a - mean)**2 / (m - 1)``, both weighted by the reciprocal variance of the pools.
+    ``h = k_P(pool, pool') <delta_y - members, delta_y' - members'>``; see ``ResidualSpread`` for the spread.
 
     Assumes that cases are independent and members of a case exchangeable with each other, not independent: models of
     one training run are, successive draws of a Markov chain are not, and no data of one outcome per case show it.
@@ -87,7 +85,7 @@ class Ensemble(Members):
     @classmethod
     def drawn_from(cls, predictions: Predictions, n_members: int, rng: Any = None) -> "DrawnEnsemble":
         """Draws from other predictions, from which targets are redrawn too."""
-        return DrawnEnsemble(predictions, np.moveaxis(predictions.sample(rng, n_members), 0, 1))
+        return DrawnEnsemble(predictions, np.moveaxis(predictions.redraw(rng, n_members), 0, 1))
 
     @property
     def source(self) -> Predictions | None:
@@ -110,13 +108,17 @@ class Ensemble(Members):
         """None: ``TypeError``, as the distribution of the outcome is known given the pool only."""
         raise TypeError(
             "predictions: got an Ensemble, which says that outcome and members are exchangeable, not how outcomes are "
-            "distributed; for outcomes leave a member out, leave_one_out(rng), or wanted Scenarios(members), of which "
-            "the outcome is one"
+            "distributed; outcomes for which it is right are members that are left out, leave_one_out(rng), settings "
+            "come from pooled(targets), and Scenarios(members) are for outcomes that are one of the members"
         )
 
-    def pooled(self, targets: Array) -> Predictions:
-        """The members of each case together with its target, of which the target is one drawn at random."""
-        return Pool.of(self._members, targets)
+    def pooled(self, targets: ArrayLike) -> Predictions:
+        """The members of each case together with its target: what tests take as predictions.
+
+        Settings that are computed from data, such as bandwidths and landmarks, have to come from pools, so that they do
+        not depend on which value is the target: ``LowRankSKCE(kernel).resolve(ensemble.pooled(targets))``.
+        """
+        return Pool.of(self._members, self.check_targets(targets))
 
     @property
     def redrawable(self) -> Predictions:
@@ -125,7 +127,7 @@ class Ensemble(Members):
         return Pool(self._members)
 
     def thinned(self, step: int) -> "Ensemble":
-        """Every step-th member of each case, in the order in which they were given: draws of a chain that are far apart.
+        """Every step-th member of each case, in the order in which they were given: distant draws of a chain.
 
         ``ValueError`` unless the step is a whole number of at least 1.
 
@@ -158,7 +160,7 @@ class Ensemble(Members):
         """The same as one object: ``sample`` gives the members that were left out."""
         self._check_two("to leave one out")
         n, m = self._given.shape[:2]
-        chosen = np.arange(m) == np.random.default_rng(rng).integers(m, size=n)[:, None]
+        chosen = np.arange(m) == np.random.default_rng(rng).integers(m, size=(n, 1))
         kept = self._given[~chosen].reshape(n, m - 1, *self._given.shape[2:])
         return _HeldOut(kept, self._given[chosen])
 
@@ -224,7 +226,7 @@ class DrawnEnsemble(Ensemble):
         new._source = self._source.followed_by(other._source)
         return new
 
-    def pooled(self, targets: Array) -> Predictions:
+    def pooled(self, targets: ArrayLike) -> Predictions:
         """Themselves: the law of the targets is that of the source."""
         return self
 
@@ -235,6 +237,10 @@ class DrawnEnsemble(Ensemble):
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets drawn from the predictions whose draws the members are."""
         return self._source.sample(rng, size)
+
+    def redraw(self, rng: Any = None, size: int | None = None) -> Array:
+        """The same as real numbers."""
+        return self._source.redraw(rng, size).astype(np.float64)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Those that the source takes, as real numbers."""

@@ -132,6 +132,16 @@ class FinitePredictions(Predictions):
         return self.times_gram(self.probabilities, kernel) @ other.probabilities.swapaxes(-1, -2)
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """Outcomes (n,), or (size, n), drawn from the predictions: labels, or names of the classes if known."""
+        generator = np.random.default_rng(rng)
+        return self.observed(self.redraw(generator, size), generator)
+
+    def observed(self, labels: Array, rng: np.random.Generator) -> Array:
+        """Outcomes (..., n) with these labels, as users give them."""
+        names = getattr(self, "classes", None)
+        return labels if names is None else np.array(names)[labels]
+
+    def redraw(self, rng: Any = None, size: int | None = None) -> Array:
         """Labels (n,), or (size, n), drawn by inversion; probabilities are used in proportion to their sum."""
         out = np.empty((1 if size is None else size, len(self)), dtype=np.intp)
         _draw(np.cumsum(self.probabilities, axis=-1), np.random.default_rng(rng), out)

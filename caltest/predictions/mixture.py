@@ -20,6 +20,7 @@ from caltest.kernels import (
     TargetKernel,
 )
 from caltest.predictions.base import Predictions, median_standard_deviation, require_family
+from caltest.predictions.finite import FinitePredictions
 from caltest.predictions.normal import Normal
 
 
@@ -98,6 +99,12 @@ class Mixture(Predictions):
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets (n,), or (size, n), drawn from the predictions; vectors have one more dimension."""
         generator = np.random.default_rng(rng)
+        drawn, first = self.redraw(generator, size), self._components[0]
+        return first.observed(drawn, generator) if isinstance(first, FinitePredictions) else drawn
+
+    def redraw(self, rng: Any = None, size: int | None = None) -> Array:
+        """The same as the components check them."""
+        generator = np.random.default_rng(rng)
         if size is None:
             return self._draw(generator)
         return np.stack([self._draw(generator) for _ in range(size)])
@@ -105,7 +112,7 @@ class Mixture(Predictions):
     def _draw(self, generator: np.random.Generator) -> Array:
         ends = np.cumsum(self._weights, axis=-1)
         chosen = (generator.random(self.shape)[..., None] * ends[..., -1:] >= ends[..., :-1]).sum(axis=-1)
-        draws = np.stack([one.sample(generator) for one in self._components])
+        draws = np.stack([one.redraw(generator) for one in self._components])
         return np.asarray(draws[chosen, np.arange(len(self))])
 
     @property
@@ -287,6 +294,11 @@ def _checked_components(components: Sequence[Predictions]) -> tuple[Predictions,
         if isinstance(component, Mixture):
             raise TypeError(
                 f"{name}: got a Mixture, wanted its components and their weights times those of the mixture"
+            )
+        if not component.has_law:
+            raise TypeError(
+                f"{name}: got an {component.family}, whose members are exchangeable with the outcome but have no law; "
+                "wanted Scenarios(members), or one Ensemble of the members of all models"
             )
         components[0].check_compatible(component, name)
         if len(component) != len(components[0]):

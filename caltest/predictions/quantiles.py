@@ -17,6 +17,8 @@ from caltest.kernels import (
 from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.finite import FinitePredictions
 
+LARGEST = np.finfo(np.float64).max
+
 
 class QuantileForecast(FinitePredictions):
     """n forecasts of a real target by its quantiles q_1 < ... < q_K at the levels l_1 < ... < l_K.
@@ -50,6 +52,9 @@ class QuantileForecast(FinitePredictions):
     Forecasts are compared by ``Wasserstein()``, the distance of distributions with the quantiles as their points and
     the levels nearest to each as its probability; intervals by ``DeltaKernel()``, ``MatrixKernel(A)`` or a kernel of
     the middles of their levels, the numbers ``(l_j + l_{j+1}) / 2``, so that its bandwidth is a probability.
+
+    ``sample`` draws an interval and then a target in it: uniform between two quantiles, and beyond the outermost ones
+    exponential with the width of the next interval as mean distance (1 for a single quantile).
 
     Cost: as ``Categorical`` with K + 1 classes.
 
@@ -123,6 +128,20 @@ class QuantileForecast(FinitePredictions):
         """The predictions at a slice or an integer array of any shape."""
         return self._like(self._values[index])
 
+    def observed(self, labels: Array, rng: np.random.Generator) -> FloatArray:
+        """Targets (..., n) in the intervals of these numbers; nothing that is tested depends on where in them."""
+        q, rows, last = self._values, np.arange(len(self)), self._values.shape[1]
+        with np.errstate(over="ignore"):
+            widths = np.minimum(np.diff(q, axis=1), LARGEST / 64.0) if last > 1 else np.ones_like(q)
+        low, high = q[rows, np.maximum(labels - 1, 0)], q[rows, np.minimum(labels, last - 1)]
+        u = rng.random(labels.shape)
+        tail = -np.log1p(-u)
+        inside = low * u + high * (1.0 - u)
+        values = np.where(labels == last, high + widths[:, -1] * tail, inside)
+        values = np.where(labels == 0, low - widths[:, 0] * tail, values)
+        least = np.where(labels == 0, -LARGEST, np.nextafter(low, np.inf))
+        return np.asarray(np.clip(values, least, np.where(labels == last, LARGEST, high)))
+
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Real targets as the numbers of quantiles below them, an (n,) integer array."""
         values = real_array(targets, name, ndim=1)
@@ -191,9 +210,9 @@ def _checked_values(values: ArrayLike, n_levels: int) -> FloatArray:
             "level"
         )
     quantiles = finite_array(array, "values")
-    steps = np.diff(quantiles, axis=1)
-    if (steps <= 0.0).any():
-        i, k = (int(place) for place in np.argwhere(steps <= 0.0)[0])
+    wrong = quantiles[:, 1:] <= quantiles[:, :-1]
+    if wrong.any():
+        i, k = (int(place) for place in np.argwhere(wrong)[0])
         low, high = quantiles[i, k], quantiles[i, k + 1]
         if low > high:
             raise ValueError(

@@ -54,8 +54,8 @@ PREDICTIONS = {
     "gamma": ct.Gamma([1.0, 4.0, 2.0], [1.0, 0.5, 3.0]),
     "mixture": ct.Mixture([ct.Normal([0.0, 1.0], 1.0), ct.Normal([3.0, 1.0], 0.5)], [0.25, 0.75]),
     "poisson": ct.Poisson([0.0, 4.0, 2.0]),
-    "ensemble": ct.Ensemble([[0.0, 1.0, 2.0], [3.0, 3.0, 3.0]]),
-    "vector ensemble": ct.Ensemble(np.random.default_rng(2).normal(size=(3, 5, 2))),
+    "scenarios": ct.Scenarios([[0.0, 1.0, 2.0], [3.0, 3.0, 3.0]]),
+    "vector scenarios": ct.Scenarios(np.random.default_rng(2).normal(size=(3, 5, 2))),
 }
 
 
@@ -71,7 +71,7 @@ def scores(name, y):
         return stats.norm.ppf(predictions.cdf(y))
     if name == "poisson":
         return np.array([0.0, (y[1] - 4.0) / 2.0, (y[2] - 2.0) / np.sqrt(2.0)])
-    if name == "ensemble":
+    if name == "scenarios":
         return np.array([(y[0] - 1.0) / np.sqrt(2.0 / 3.0), 0.0])
     members = predictions.members
     spread = np.sqrt(members.var(axis=1).sum(axis=1) / 2.0)

@@ -145,13 +145,13 @@ class TestDistortionsOfNumbers:
         assert spread.mean(axis=0) == pytest.approx([1.0, -1.0], abs=4 * 3 / np.sqrt(N))
         assert np.cov(spread.T) == pytest.approx(2.25 * expected, rel=0.06, abs=0.12)
 
-    def test_ensembles(self):
+    def test_scenarios(self):
         members = np.tile([0.0, 1.0, 5.0], (N, 1))
-        predictions = ct.Ensemble(members)
+        predictions = ct.Scenarios(members)
         deviation = np.std([0.0, 1.0, 5.0])
         assert set(np.round(Bias(0.5).sample(predictions, rng=7) - 0.5 * deviation, 9)) == {0.0, 1.0, 5.0}
         assert set(np.round(Scaling(1.0).sample(predictions, rng=7), 9)) == {-2.0, 0.0, 8.0}
-        vectors = ct.Ensemble(np.stack([members, -members], axis=2))
+        vectors = ct.Scenarios(np.stack([members, -members], axis=2))
         assert set(np.round(Bias(0.5).sample(vectors, rng=7)[:, 0] - 0.5 * deviation, 9)) == {0.0, 1.0, 5.0}
 
     @pytest.mark.parametrize("family", ["Normal", "LogNormal", "Laplace", "Gamma"])

@@ -26,6 +26,7 @@ def put(array, value, place=(3, 2)):
 
 
 WANTED = "wanted (n, m) numbers, m members of each prediction, or (n, m, d) for vectors, with n, m and d at least 1"
+RAGGED = "...; all cases need as many members...keep the first m of each case...[row[:m] for row in members]"
 BAD_MEMBERS = {
     "one number each": (MEMBERS[:, 0], f"members: got shape (9,), {WANTED}"),
     "a number": (1.0, f"members: got shape (), {WANTED}"),
@@ -37,15 +38,21 @@ BAD_MEMBERS = {
     "inf": (put(VECTORS, -np.inf, (3, 2, 1)), "members: got -inf at row 3, column 2, column 1 (1 in all), wanted"),
     "text": (MEMBERS.astype(str), "members: got values of type <U"),
     "complex": (MEMBERS * 1j, "members: got values of type complex128, wanted real numbers"),
-    "ragged": ([[1.0, 2.0], [3.0]], "members: got rows of different lengths, wanted a rectangular array"),
+    "ragged": ([[1.0, 2.0], [3.0]], f"members: got rows of different lengths, wanted a rectangular array{RAGGED}"),
+    "ragged vectors": ([np.ones((2, 3)), np.ones((4, 3))], f"members: got rows of different lengths, wanted{RAGGED}"),
+    "ragged objects": (np.array([[1.0, 2.0], [3.0]], dtype=object), f"members: got rows of different lengths{RAGGED}"),
+    "ragged series": (pd.Series([[1.0, 2.0], [3.0]]), f"members: got rows of different lengths{RAGGED}"),
+    "padded with nan": ([[1.0, 2.0], [3.0, np.nan]], f"members: got nan at row 1, column 1{RAGGED}"),
+    "padded with None": ([[1.0, 2.0], [3.0, None]], f"members: got a missing value at position 3{RAGGED}"),
     "missing": (put(MEMBERS.astype(object), None), "members: got a missing value at position 20, wanted complete data"),
 }
 
 
 @pytest.mark.parametrize(("members", "message"), BAD_MEMBERS.values(), ids=BAD_MEMBERS)
 def test_bad_members(members, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        ct.Ensemble(members)
+    for family in (ct.Ensemble, ct.Scenarios):
+        with pytest.raises(ValueError, match=".*".join(map(re.escape, message.split("...")))):
+            family(members)
 
 
 BAD_TARGETS = {
@@ -115,8 +122,8 @@ class Tensor:
 
 @pytest.mark.parametrize(
     "convert",
-    [np.ndarray.tolist, pd.DataFrame, Tensor, np.asfortranarray, lambda a: list(a)],
-    ids=["list", "pandas", "tensor", "columns first", "list of arrays"],
+    [np.ndarray.tolist, pd.DataFrame, Tensor, np.asfortranarray, list, lambda a: pd.Series(list(a))],
+    ids=["list", "pandas", "tensor", "columns first", "list of arrays", "series of arrays"],
 )
 def test_containers(convert):
     assert np.array_equal(ct.Ensemble(convert(MEMBERS)).members, np.sort(MEMBERS, axis=1))
@@ -229,16 +236,17 @@ def test_one_member_is_a_point_prediction():
     assert points.distance(ct.EnergyDistance(), points) == pytest.approx(np.sqrt(2.0 * gaps))
     assert points.distance(ct.Wasserstein(), points) == pytest.approx(gaps)
     with pytest.raises(ValueError, match='bandwidth: got "median" for targets of which more than half'):
-        ct.calibration_test(points, [0.0, 1.0, 4.0])
+        ct.calibration_test(ct.Scenarios(points.members), [0.0, 1.0, 4.0])
+    assert 0.0 < ct.calibration_test(points, [0.5, 1.0, 4.0], n_resamples=19, rng=1).pvalue <= 1.0
 
 
 def test_draws_are_members_with_equal_frequencies():
-    draws = ct.Ensemble(MEMBERS).sample(1, 60_000)
+    draws = ct.Scenarios(MEMBERS).sample(1, 60_000)
     for i in range(0, N, 4):
         values, counts = np.unique(draws[:, i], return_counts=True)
         assert np.array_equal(values, np.sort(MEMBERS[i]))
         assert stats.chisquare(counts).pvalue > 1e-3
-    vectors = ct.Ensemble(VECTORS).sample(1, 100)
+    vectors = ct.Scenarios(VECTORS).sample(1, 100)
     assert vectors.shape == (100, N, 3)
     assert all(any(np.array_equal(draw, member) for member in VECTORS[4]) for draw in vectors[:, 4])
 
@@ -324,7 +332,7 @@ class TestDrawnMembers:
 def test_numbers_of_members_can_differ():
     """As test locations, say: kernels and distances between ensembles of 6 and of 4 members."""
     rng = np.random.default_rng(5)
-    sample, locations = ct.Ensemble(MEMBERS), ct.Ensemble(rng.normal(size=(3, 4)))
+    sample, locations = ct.Scenarios(MEMBERS), ct.Ensemble(rng.normal(size=(3, 4)))
     targets, places = rng.normal(size=N), rng.normal(size=3)
     for metric in (ct.Wasserstein(), ct.EnergyDistance(), ct.MMD(GAUSSIAN)):
         kernel = ct.ProductKernel(ct.ExponentialKernel(metric, 1.0), GAUSSIAN)

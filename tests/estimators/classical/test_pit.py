@@ -122,7 +122,6 @@ def test_bad_input():
         ct.PIT()(ct.Normal([0.0, 1.0], [0.0, 1.0]), [0.0, 1.0])
     for predictions, y in (
         (ct.Bernoulli([0.3]), [1]),
-        (ct.Ensemble([[0.0, 1.0]]), [0.5]),
         (ct.MvNormal([[0.0, 1.0]], [1.0]), [[0.0, 1.0]]),
     ):
         with pytest.raises(TypeError, match="which are not continuous distributions of a real target"):

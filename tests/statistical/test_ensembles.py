@@ -1,0 +1,41 @@
+"""Sizes and powers for ensembles: perfect ones are no more rejected than they should, wrong ones are found."""
+
+import numpy as np
+import pytest
+from samples import ensemble_and_outcomes
+from scipy import stats
+
+import caltest as ct
+
+pytestmark = pytest.mark.statistical
+
+SETS = {16: (60, 1000), 100: (0, 500), 500: (0, 100)}
+"""Data sets of n cases, in the reduced and in the full run."""
+
+
+@pytest.mark.parametrize("n", SETS)
+@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize("m", [1, 5, 20, 51])
+def test_perfect_ensembles_are_rejected_as_often_as_they_should(n, m, d, replications):
+    """Rejections between the 0.5 % and the 99.5 % quantile of the binomial law."""
+    sets = replications(*SETS[n])
+    if not sets:
+        pytest.skip("in the full run")
+    rng, rejected = np.random.default_rng([n, m, d]), 0
+    for _ in range(sets):
+        sample = ensemble_and_outcomes(rng, n, m, d)
+        rejected += ct.calibration_test(*sample, n_resamples=39, rng=rng).pvalue <= 0.05
+    assert stats.binom.ppf(0.005, sets, 0.05) <= rejected <= stats.binom.ppf(0.995, sets, 0.05)
+
+
+@pytest.mark.parametrize(("spread", "words"), [(0.8, "too narrow"), (1.25, "too wide")])
+def test_wrong_spreads_are_found(spread, words, replications):
+    """In 95 % of data sets with 500 cases and 20 members: at least the 0.5 % quantile of the binomial law."""
+    sets, rng = replications(2, 200), np.random.default_rng(7)
+    results = [
+        ct.calibration_test(*ensemble_and_outcomes(rng, 500, 20, 1, spread), n_resamples=39, rng=rng)
+        for _ in range(sets)
+    ]
+    found = [result for result in results if result.pvalue <= 0.05]
+    assert len(found) >= stats.binom.ppf(0.005, sets, 0.95)
+    assert words in found[0].finding
