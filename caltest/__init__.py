@@ -36,6 +36,7 @@ s_p: score, KCCSD                     ``Unnormalised``              ``caltest.pr
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from caltest import generators
@@ -422,6 +423,12 @@ __all__ = [
     "standardised_residuals",
     "top_label",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names, with the submodules, also those that are not loaded yet."""
+    modules = (name for name, value in globals().items() if isinstance(value, ModuleType) and name[0] != "_")
+    return sorted({*__all__, *modules, "__version__", "plots", "recalibration"})
 
 
 def __getattr__(name: str) -> Any:

@@ -19,11 +19,12 @@ from caltest.results.effect_size import EffectSize
 from caltest.results.result import CalibrationTestResult
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class CalibrationTest(OwnErrstate):
     """A test of the null hypothesis that predictions are calibrated, P(Y | P_X) = P_X.
 
     Call it with predictions and targets. Tests hold no data and no state: one object serves any number of samples.
+    Subclasses are names for pairs, with arguments of their own: equal pairs are equal tests, whatever their name.
 
     Parameters
     ----------
@@ -48,6 +49,30 @@ class CalibrationTest(OwnErrstate):
 
     estimator: Estimator
     null: Null
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        """A test that keeps its arguments for ``repr``; a named one that is given a pair is that pair, without a name.
+
+        A pair is what ``dataclasses.replace`` gives: with another null a named test is another test.
+        """
+        if cls.__init__ is not CalibrationTest.__init__ and named.keys() == {"estimator", "null"}:
+            return CalibrationTest(**named)
+        test = super().__new__(cls)
+        object.__setattr__(test, "_arguments", (arguments, named))
+        return test
+
+    def __repr__(self) -> str:
+        arguments, named = vars(self)["_arguments"]
+        shown = [repr(value) for value in arguments] + [f"{name}={value!r}" for name, value in named.items()]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CalibrationTest):
+            return NotImplemented
+        return (self.estimator, self.null) == (other.estimator, other.null)
+
+    def __hash__(self) -> int:
+        return hash((self.estimator, self.null))
 
     def __post_init__(self) -> None:
         if not isinstance(self.estimator, Estimator):

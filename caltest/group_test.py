@@ -1,6 +1,7 @@
 """Which groups of observations are predicted wrongly."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from caltest.predictions import Sample, as_sample, assumed
 from caltest.results.group_result import GroupCalibrationTestResult, GroupResult
 
 
+@dataclass(frozen=True)
 class GroupCalibrationTest(OwnErrstate):
     """Exact test of calibration in every group, with a p-value for each that accounts for all.
 
@@ -63,13 +65,20 @@ class GroupCalibrationTest(OwnErrstate):
     ['east', 'west']
     """
 
-    def __init__(self, estimator: Estimator | PairKernel | None = None, n_resamples: int = 999) -> None:
-        if isinstance(estimator, PairKernel):
-            estimator = SKCE(estimator)
-        if estimator is not None and not isinstance(estimator, Estimator):
-            raise TypeError(f"estimator: got {estimator!r}, wanted an estimator such as SKCE(kernel), or a kernel")
-        self.estimator = estimator
-        self.null = ConditionalMonteCarlo(n_resamples)
+    estimator: Any = None
+    n_resamples: int = 999
+
+    def __post_init__(self) -> None:
+        if isinstance(self.estimator, PairKernel):
+            object.__setattr__(self, "estimator", SKCE(self.estimator))
+        if self.estimator is not None and not isinstance(self.estimator, Estimator):
+            raise TypeError(f"estimator: got {self.estimator!r}, wanted an estimator such as SKCE(kernel), or a kernel")
+        object.__setattr__(self, "n_resamples", self.null.n_resamples)
+
+    @property
+    def null(self) -> ConditionalMonteCarlo:
+        """Where the p-values come from."""
+        return ConditionalMonteCarlo(self.n_resamples)
 
     def __call__(
         self, predictions: ArrayLike, targets: ArrayLike, groups: ArrayLike, *, rng: Any = None, progress: bool = False

@@ -447,3 +447,103 @@ CASES += [
 
 NOT_CENTRED = {drawn_ensemble}
 """Targets are redrawn from other distributions than those over which expectations are taken."""
+
+
+def made_tests():
+    """For every named test, by its name: how to make it, and the family of a sample that it takes."""
+    tv = ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel())
+    w2 = KERNELS[ct.Normal][0]
+    clusters = (np.arange(N) // 3).tolist()
+    locations = categorical().take(slice(0, 3))
+    ucme = ct.UCME(tv, locations.predictions, locations.targets)
+    classes = {
+        "AsymptoticBlockSKCETest": lambda: ct.AsymptoticBlockSKCETest(tv, block_size=3),
+        "AsymptoticCMETest": lambda: ct.AsymptoticCMETest(ucme),
+        "AsymptoticSKCETest": lambda: ct.AsymptoticSKCETest(tv, 49),
+        "BinnedEquivalenceTest": lambda: ct.BinnedEquivalenceTest(0.1),
+        "CertifiedCrossSKCETest": lambda: ct.CertifiedCrossSKCETest(tv),
+        "ClusterLikelihoodRatioTest": lambda: ct.ClusterLikelihoodRatioTest(clusters),
+        "ClusterSKCETest": lambda: ct.ClusterSKCETest(tv, clusters, n_resamples=49),
+        "ConditionalSpectralSKCETest": lambda: ct.ConditionalSpectralSKCETest(tv),
+        "ConsistencyTest": lambda: ct.ConsistencyTest(ct.SKCE(tv), n_resamples=49),
+        "CrossSKCETest": lambda: ct.CrossSKCETest(tv),
+        "DistributionFreeSKCETest": lambda: ct.DistributionFreeSKCETest(ct.SKCE(tv)),
+        "EquivalenceTest": lambda: ct.EquivalenceTest(tv, 0.1),
+        "GammaSKCETest": lambda: ct.GammaSKCETest(tv),
+        "LikelihoodRatioTest": lambda: ct.LikelihoodRatioTest(49),
+        "LogScoreTest": lambda: ct.LogScoreTest(),
+        "MonteCarloTest": lambda: ct.MonteCarloTest(ct.ExcessLogScore(), n_resamples=49),
+        "MultiplierSKCETest": lambda: ct.MultiplierSKCETest(tv, 49, multiplier="gaussian"),
+        "OmnibusTest": lambda: ct.OmnibusTest(n_resamples=49),
+        "PearsonSKCETest": lambda: ct.PearsonSKCETest(tv),
+        "ScoreCMETest": lambda: ct.ScoreCMETest(ucme, 49),
+        "SpectralSKCETest": lambda: ct.SpectralSKCETest(tv),
+        "SpiegelhalterTest": lambda: ct.SpiegelhalterTest(),
+        "StudentisedCrossSKCETest": lambda: ct.StudentisedCrossSKCETest(tv),
+        "ToleranceTest": lambda: ct.ToleranceTest(tv, 0.1),
+    }
+    binary = {
+        "CoxTest": lambda: ct.CoxTest(),
+        "ECCETest": lambda: ct.ECCETest("R"),
+        "HosmerLemeshowTest": lambda: ct.HosmerLemeshowTest(n_bins=4),
+    }
+    numbers = {"QuantileCalibrationTest": lambda: ct.QuantileCalibrationTest([0.25, 0.75])}
+    several = {
+        "PITTest of numbers": (lambda: ct.PITTest("AD"), normal_with_spread),
+        "PITTest of counts": (lambda: ct.PITTest("AD"), poisson),
+        "PIT of counts, redrawn": (lambda: ct.MonteCarloTest(ct.PIT(), 49), negative_binomial),
+        "PIT of groups": (lambda: ct.MonteCarloTest(ct.GroupMaximum(ct.PIT(), np.arange(N) % 2), 49), poisson),
+        "LowRankSKCE": (lambda: ct.MonteCarloTest(ct.LowRankSKCE(tv, 5), 49), categorical),
+        "LowRankSKCE of numbers": (lambda: ct.MonteCarloTest(ct.LowRankSKCE(w2, 5), 49), normal),
+        "consistency": (lambda: ct.ConsistencyTest(ct.LowRankSKCE(w2, 5), 49), normal),
+        "Pearson without moments": (lambda: ct.PearsonSKCETest(KERNELS[ct.Laplace][0]), laplace),
+        "Pearson of many": (lambda: ct.PearsonSKCETest(tv), many_classes),
+        "many numbers": (lambda: ct.OmnibusTest(n_resamples=49), many_numbers),
+        "known covariance": (
+            lambda: ct.CalibrationTest(ct.UCME(w2, normal().predictions, normal().targets), ct.KnownCovarianceNull()),
+            normal,
+        ),
+        "drawn covariance": (lambda: ct.ScoreCMETest(laplace_ucme(), 49), laplace),
+        "ties at random": (
+            lambda: ct.CalibrationTest(ct.ECE(), ct.ConditionalMonteCarlo(49, ties="randomized")),
+            categorical,
+        ),
+        "stopped": (lambda: ct.CalibrationTest(ct.ECE(), ct.ConditionalMonteCarlo(49, stop_after=3)), categorical),
+        "ensemble": (lambda: ct.OmnibusTest(n_resamples=49), ensemble),
+    }
+    made = {name: (make, categorical) for name, make in classes.items()}
+    made |= {name: (make, bernoulli) for name, make in binary.items()}
+    made |= {name: (make, normal_with_spread) for name, make in numbers.items()}
+    return made | several
+
+
+def normal_with_spread():
+    rng = np.random.default_rng(30)
+    return Sample(ct.Normal(rng.normal(size=N), rng.uniform(0.2, 1.5, N)), rng.normal(size=N))
+
+
+def many_numbers():
+    """So many that kernels of redraws have a low rank."""
+    rng = np.random.default_rng(31)
+    return Sample(ct.Normal(rng.normal(size=500), rng.uniform(0.2, 1.5, 500)), rng.normal(size=500))
+
+
+def many_classes():
+    """So many that third moments are traces estimated by probes."""
+    rng = np.random.default_rng(32)
+    return Sample(ct.Categorical(rng.dirichlet(np.ones(3), 210)), rng.integers(0, 3, 210))
+
+
+def laplace_ucme():
+    sample = laplace().take(slice(0, 3))
+    return ct.UCME(KERNELS[ct.Laplace][0], sample.predictions, sample.targets)
+
+
+def pvalues(rng):
+    """Numbers of all tests, in fresh objects."""
+    found = {}
+    for name, (make, sample) in made_tests().items():
+        data = sample()
+        result = make()(data.predictions, data.targets, rng=rng)
+        found[name] = (result.estimate, result.statistic, result.pvalue)
+    return found

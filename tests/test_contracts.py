@@ -1,13 +1,39 @@
 """What holds for every family of predictions, every kernel and every estimator."""
 
+import copy
+import dataclasses
+import functools
+import inspect
 import itertools
+import os
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from contracts import CASES, FAMILIES, NOT_CENTRED, N, estimators
+from contracts import (
+    CASES,
+    FAMILIES,
+    KERNELS,
+    NOT_CENTRED,
+    N,
+    categorical,
+    estimators,
+    made_tests,
+    many_classes,
+    negative_binomial,
+    normal,
+    normal_with_spread,
+    poisson,
+    pvalues,
+)
 from slow import pair_sums_one_by_one
 
 import caltest as ct
+from caltest._threads import n_threads
 from caltest.estimators import SummableEstimator
 from caltest.hstatistics import labels as hlabels
 from caltest.hstatistics import pairs as hpairs
@@ -319,3 +345,209 @@ def test_results_are_reproduced_by_their_seed(case, test):
     assert np.array_equal(first.null_distribution, again.null_distribution)
     from_generator = make()(sample.predictions, sample.targets, rng=np.random.default_rng(first.seed))
     assert from_generator.seed != first.seed
+
+
+TESTS = made_tests()
+each_test = pytest.mark.parametrize("name", TESTS)
+
+
+def run(name, **options):
+    make, sample = TESTS[name]
+    data = sample()
+    return make()(data.predictions, data.targets, **options)
+
+
+def test_every_named_test_is_covered():
+    assert {type(make()) for make, _ in TESTS.values()} - {ct.CalibrationTest} == public(ct.CalibrationTest)
+
+
+@each_test
+def test_the_rng_of_a_call_decides_every_number(name):
+    """In fresh objects, and where the report says how to reproduce what was found without a seed."""
+    result = run(name)
+    line = re.search(r"^Reproduce +rng=(\d+)$", str(result), re.MULTILINE)
+    again = run(name) if line is None else run(name, rng=int(line[1]))
+    assert (line is None) == (result.seed is None)
+    assert again.to_dict() == result.to_dict()
+
+
+@each_test
+def test_data_drawn_with_the_seed_of_a_test_share_no_numbers_with_it(name):
+    """Nulls take children of their generator only."""
+    make, sample = TESTS[name]
+    test, data, generator = make(), sample(), np.random.default_rng(1)
+    estimator = test.estimator.resolve(data.predictions, 1)
+    test.null.outcome(estimator, data, generator)
+    assert generator.bit_generator.state == np.random.default_rng(1).bit_generator.state
+
+
+def test_numbers_are_those_of_another_process_with_another_number_of_threads():
+    code = "import contracts; print(contracts.pvalues(1))"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1" if n_threads() > 1 else "2"}
+    printed = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parent, env=environment, capture_output=True, text=True
+    )
+    assert printed.returncode == 0, printed.stderr
+    here, there = pvalues(1), eval(printed.stdout)
+    assert here.keys() == there.keys()
+    for name, values in here.items():
+        assert values == pytest.approx(there[name], rel=1e-9, abs=1e-14), name
+
+
+@pytest.mark.parametrize("family", [ct.Categorical, ct.Bernoulli, ct.Normal])
+def test_estimates_follow_from_the_rng_of_the_call(family):
+    sample, kernel = FAMILIES[family](), KERNELS[family][0]
+    for estimator in estimators(sample, kernel):
+        with_seed = [one(sample.predictions, sample.targets, rng=3) for one in (estimator, copy.deepcopy(estimator))]
+        assert with_seed[0] == with_seed[1], estimator
+        if not estimator.uses_random_numbers(sample.predictions):
+            assert estimator(sample.predictions, sample.targets) == with_seed[0], estimator
+
+
+def test_no_estimator_test_or_null_holds_a_seed():
+    for base in (ct.Estimator, ct.Null, ct.CalibrationTest):
+        for one in public(base):
+            assert not {"rng", "seed", "random_state"} & set(inspect.signature(one).parameters), one
+
+
+@pytest.mark.parametrize("maker", [poisson, negative_binomial, normal])
+def test_the_estimate_of_a_test_is_that_of_its_seed(maker):
+    sample = maker()
+    kernel = KERNELS[type(sample.predictions)][0]
+    some = [ct.LowRankSKCE(kernel, 4)] + [ct.PIT(which) for which in ("KS", "AD") if maker is not normal]
+    for estimator in some:
+        result = ct.MonteCarloTest(estimator, 9)(sample.predictions, sample.targets)
+        same = pytest.approx(result.estimate, rel=1e-12)
+        assert estimator(sample.predictions, sample.targets, rng=result.seed) == same
+        assert estimator(sample.predictions, sample.targets) != same
+        floor = ct.noise_floor(estimator, sample.predictions, n_resamples=9, rng=result.seed)
+        assert floor.draws == pytest.approx(result.null_distribution, rel=1e-12)
+
+
+TWO = {"a": categorical().predictions, "b": ct.Categorical(np.roll(categorical().predictions.probabilities, 1, axis=1))}
+P, Y = categorical().predictions, categorical().targets
+RIGHT = ct.top_label(P, Y)
+TEMPERED = ct.generators.Resampled(P, ct.generators.Tempering(-0.5))
+QUICK = functools.partial(ct.calibration_test, n_resamples=19)
+
+
+def without_redraws(predictions, targets, rng):
+    return ct.LogScoreTest()(predictions, targets)
+
+
+REPORTS = {
+    "calibration_test": lambda rng: ct.calibration_test(P, Y, n_resamples=19, rng=rng),
+    "with a kernel": lambda rng: ct.calibration_test(P, Y, kernel=P.default_kernel(), n_resamples=19, rng=rng),
+    "groups": lambda rng: ct.calibration_by_group(P, Y, np.arange(N) % 2, n_resamples=19, rng=rng),
+    "groups of ties": lambda rng: ct.GroupCalibrationTest(ct.PIT(), 19)(
+        poisson().predictions, poisson().targets, np.arange(N) % 2, rng=rng
+    ),
+    "models": lambda rng: ct.compare_models(TWO, Y, n_resamples=19, rng=rng),
+    "models, low rank": lambda rng: ct.compare_models(
+        {"a": normal().predictions, "b": normal_with_spread().predictions},
+        normal().targets,
+        estimator=ct.LowRankSKCE(KERNELS[ct.Normal][0], 4),
+        n_resamples=19,
+        rng=rng,
+    ),
+    "classes": lambda rng: ct.compare_classes(P, Y, n_resamples=19, rng=rng),
+    "power": lambda rng: ct.power(QUICK, TEMPERED, n=20, n_simulations=3, rng=rng),
+    "power curve": lambda rng: ct.power_curve({"default": QUICK}, [TEMPERED], [10, 20], n_simulations=3, rng=rng),
+    "sample size": lambda rng: ct.sample_size(without_redraws, TEMPERED, n_simulations=20, rng=rng),
+    "squared error": lambda rng: ct.estimate_calibration_error(
+        many_classes().predictions, many_classes().targets, rng=rng
+    ),
+    "recalibration": lambda rng: ct.recalibration.report(
+        ct.recalibration.TemperatureScaling(),
+        many_classes().predictions,
+        many_classes().targets,
+        n_resamples=19,
+        rng=rng,
+    ),
+    "best map": lambda rng: ct.recalibration.fit_best(
+        [ct.recalibration.Platt(), ct.recalibration.BetaCalibration()], *RIGHT, n_folds=2, rng=rng
+    ),
+    "scores": lambda rng: ct.score_decomposition(*RIGHT, confidence_level=0.9, n_resamples=49, rng=rng),
+    "confidence": lambda rng: ct.confidence_errors(P, Y, confidence_level=0.9, n_resamples=49, rng=rng),
+    "noise": lambda rng: ct.noise_floor(ct.ECE(), P, n_resamples=19, rng=rng),
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_report_is_reproduced_as_it_says(name):
+    result = REPORTS[name](None)
+    line = re.search(r"^Reproduce +rng=(\d+)$", str(result), re.MULTILINE)
+    seed = result.seed if line is None else int(line[1])
+    assert seed == result.seed
+    again, other = REPORTS[name](seed), REPORTS[name](seed + 1)
+    assert str(again) == str(result)
+    assert other.seed == seed + 1
+
+
+PLAIN = (
+    *(make() for name, (make, _) in TESTS.items() if not re.search("CME|covariance|Cluster|groups", name)),
+    *(e for maker, kernel in CASES for e in estimators(maker(), kernel) if not isinstance(e, OF_ROWS[2:-1])),
+    *(kernel for _, kernel in CASES),
+    *(one for one in (make().null for make, _ in TESTS.values())),
+    ct.CrossNormalNull(exact_variance=True),
+    ct.GroupCalibrationTest(ct.SKCE(CASES[0][1]), 99),
+    ct.PairedSKCETest(CASES[0][1]),
+    ct.UniformBinning(7),
+    ct.QuantileBinning(7),
+    ct.EdgeBinning([0.0, 0.2, 1.0]),
+    ct.MedianVarianceBinning(5, 3),
+    ct.recalibration.OneVsRest(ct.recalibration.Platt()),
+    ct.recalibration.GPCalibrator(n_inducing=5),
+    ct.recalibration.TemperatureScaling(),
+    ct.recalibration.HistogramBinning(5),
+    ct.generators.class_model("M2"),
+    ct.generators.Distorted(ct.generators.GaussianModel(3), ct.generators.Bias(0.1)),
+    ct.generators.Friedman1(),
+    ct.generators.LabelNoise(0.2),
+)
+DATA = (ct.UCME, ct.GroupMaximum, ct.ClusterLikelihoodRatio)
+NAMES = {name: getattr(space, name) for space in (ct, ct.generators, ct.recalibration) for name in space.__all__}
+
+
+def test_objects_are_printed_as_they_are_made():
+    """But for arguments that are data: test locations, weights, groups, clusters; and for infinity."""
+    printed = 0
+    for one in PLAIN:
+        if isinstance(one, DATA) or getattr(one, "_features", None) is not None or "order=inf" in repr(one):
+            continue
+        again = eval(repr(one), dict(NAMES))
+        assert (type(again), again) == (type(one), one), one
+        assert hash(again) == hash(one)
+        printed += 1
+    assert printed > 150
+
+
+def test_dataclasses_can_be_changed():
+    for one in PLAIN:
+        if getattr(one, "_features", None) is None and not isinstance(one, DATA):
+            assert dataclasses.replace(one) == one, one
+
+
+def test_a_named_test_with_another_null_is_the_pair_of_both():
+    named = ct.MonteCarloTest(ct.ECE(), 99)
+    pair = ct.CalibrationTest(ct.ECE(), ct.ConditionalMonteCarlo(99))
+    assert named == pair
+    assert hash(named) == hash(pair)
+    changed = dataclasses.replace(named, null=ct.ConsistencyResampling(9))
+    assert changed == ct.CalibrationTest(ct.ECE(), ct.ConsistencyResampling(9)) == ct.ConsistencyTest(ct.ECE(), 9)
+    assert type(changed) is ct.CalibrationTest
+    assert dataclasses.replace(named, estimator=ct.MCE()).estimator == ct.MCE()
+    assert named != ct.MonteCarloTest(ct.ECE(), 98)
+    copied = pickle.loads(pickle.dumps(named))
+    assert (type(copied), copied, repr(copied)) == (ct.MonteCarloTest, named, repr(named))
+    with pytest.raises(TypeError, match="got SKCE for NormalNull"):
+        dataclasses.replace(ct.MonteCarloTest(ct.SKCE(CASES[0][1])), null=ct.NormalNull())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        named.null = pair.null
+
+
+def test_the_front_door_shows_what_there_is():
+    shown = dir(ct)
+    assert {"plots", "recalibration", "generators", "calibration_test", "__version__"} <= set(shown)
+    assert not {"Any", "import_module", "ModuleType"} & set(shown)
+    assert all(getattr(ct, name) is not None for name in shown)

@@ -163,10 +163,10 @@ def score_decomposition(
     >>> print(ct.score_decomposition(*ct.top_label(p, y), confidence_level=0.95, n_resamples=199, rng=1))
     Brier score, recalibrated by isotonic regression
                                     95 % interval  if calibrated
-      score            0.1611    [0.1400, 0.1823]         0.0072
-      miscalibration   0.0438    [0.0305, 0.0546]         0.0014
-      discrimination   0.0247    [0.0144, 0.0322]         0.0043
-      uncertainty      0.1420    [0.1263, 0.1556]         0.0101
+      score            0.1611    [0.1421, 0.1859]         0.0073
+      miscalibration   0.0438    [0.0317, 0.0560]         0.0013
+      discrimination   0.0247    [0.0147, 0.0330]         0.0040
+      uncertainty      0.1420    [0.1256, 0.1579]         0.0099
     """
     if score not in get_args(Score):
         raise ValueError(f'score: got {score!r}, wanted "brier" or "log"')

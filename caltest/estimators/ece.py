@@ -161,7 +161,7 @@ class MCE(ECE):
 
     citations: ClassVar[tuple[str, ...]] = ("naeini2015",)
 
-    order: float = field(default=inf, init=False)
+    order: float = field(default=inf, init=False, repr=False)
 
 
 class Bins(NamedTuple):

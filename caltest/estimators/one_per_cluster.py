@@ -43,7 +43,7 @@ def one_per_cluster(
     >>> import caltest as ct
     >>> p, y = ct.one_per_cluster([0.1, 0.2, 0.7, 0.8], [0, 1, 1, 0], ["a", "a", "b", "b"], rng=1)
     >>> p.probability, y
-    (array([0.1, 0.7]), array([0, 1]))
+    (array([0.1, 0.8]), array([0, 0]))
     """
     sample, found = as_sample(predictions, targets, copy=True, pooled=False), as_clusters(clusters)
     same_length(len(sample), len(found), "clusters")

@@ -101,7 +101,7 @@ def ece_interval(
     >>> print(ct.ece_interval(ct.ECE(), *ct.top_label(p, y), rng=1))
     [0.1332, 0.1915] (95 %, triangle inequality, redraws)
     >>> print(ct.ece_interval(ct.ClasswiseECE(), p, y, rng=1))
-    [0.0228, 0.04422] (95 %, triangle inequality, redraws)
+    [0.02271, 0.04431] (95 %, triangle inequality, redraws)
     """
     level, side = fraction("confidence_level", confidence_level), checked_side(side)
     if not isinstance(estimator, (ECE, ClasswiseECE)) or (

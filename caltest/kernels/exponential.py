@@ -87,6 +87,7 @@ class ExponentialKernel(RadialKernel):
         return distance
 
 
+@dataclass(frozen=True)
 class LaplacianKernel(ExponentialKernel):
     """``exp(-|y - y'| / bandwidth)``: ``ExponentialKernel`` of the Euclidean distance, under its name for targets.
 
@@ -106,5 +107,6 @@ class LaplacianKernel(ExponentialKernel):
     array([[0.3679]])
     """
 
-    def __init__(self, bandwidth: Bandwidth = "median") -> None:
-        super().__init__(Euclidean(), bandwidth)
+    metric: Metric = field(default_factory=Euclidean, init=False, repr=False)
+    bandwidth: Bandwidth = "median"
+    exponent: float = field(default=1.0, init=False, repr=False)

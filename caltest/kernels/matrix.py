@@ -11,6 +11,9 @@ from caltest._validation import positive_semidefinite
 from caltest.kernels.base import PredictedDistributions, TargetKernel
 from caltest.kernels.operator_norms import operator_norms
 
+PRINTED = 10
+"""Classes up to which a matrix is printed."""
+
 
 @dataclass(frozen=True, eq=False)
 class MatrixKernel(TargetKernel):
@@ -47,6 +50,10 @@ class MatrixKernel(TargetKernel):
         object.__setattr__(self, "matrix", read_only(values, np.float64))
         if not self.matrix.any():
             raise ValueError("matrix: got 0 everywhere, wanted a matrix that tells classes apart")
+
+    def __repr__(self) -> str:
+        k = self.n_classes
+        return f"MatrixKernel({self.matrix.tolist() if k <= PRINTED else f'<{k} x {k} matrix>'})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MatrixKernel) and np.array_equal(self.matrix, other.matrix)

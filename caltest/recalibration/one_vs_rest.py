@@ -57,7 +57,7 @@ class OneVsRest(ProbabilityCalibrator):
     """
 
     calibrator: ProbabilityCalibrator
-    input: str = field(init=False)
+    input: str = field(init=False, repr=False)
 
     binary: ClassVar[bool] = False
 

@@ -18,7 +18,7 @@ from caltest.predictions.base import excluded_in_words, impossible_note
 from caltest.sequential.bets import Bets, log_capital
 from caltest.sequential.kernel import KernelBets
 from caltest.sequential.likelihood import LikelihoodBets
-from caltest.sequential.result import SequentialTestResult, exponential
+from caltest.sequential.result import SequentialTestResult, exponential, format_evalue
 from caltest.sequential.times import checked_times
 
 Strategy = Literal["both", "likelihood", "kernel"]
@@ -156,6 +156,9 @@ class SequentialCalibrationTest(OwnErrstate):
         self._batches.append(_Batch(np.concatenate(evidence), sample.impossible + self.n, excluded, checked))
         self._state = state
         return self
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: E = {format_evalue(self.log_evalue)}, n = {self.n}>"
 
     @property
     def history(self) -> FloatArray:
