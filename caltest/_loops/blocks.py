@@ -6,11 +6,18 @@ import numpy as np
 
 from caltest._jit import jit
 from caltest._loops.exponential import exp_of_negative
-from caltest._loops.tiles import CITYBLOCK
+from caltest._loops.tiles import CITYBLOCK, SQUARED_EUCLIDEAN
 from caltest._types import FloatArray
 
 Settings: TypeAlias = tuple[int, float, bool, int, float]
 """What is summed over the coordinates, its scale, whether to take the root, power of the distance and its factor."""
+
+
+@jit
+def check_settings(settings: Settings) -> None:
+    """Raise unless they say what is summed, and a known function of it."""
+    if settings[0] not in (CITYBLOCK, SQUARED_EUCLIDEAN) or settings[3] not in (1, 2):
+        raise ValueError("unknown kind of kernel")
 
 
 @jit
@@ -27,6 +34,7 @@ def block_sums(
     coordinates of what ``kind`` says, or the square root of that sum.
     """
     kind, scale, root, power, factor = settings
+    check_settings(settings)
     sums = np.zeros(points.shape[0] // block_size)
     for m in range(sums.shape[0]):
         total = 0.0

@@ -34,11 +34,13 @@ def density(kind: int, law: FloatArray, x: float, offset: float, downwards: bool
         exponent = -0.5 * z * z - np.log(x)
     elif kind == GAMMA:
         exponent = law[FIRST] * log_less_linear(x, offset, law[CENTRE]) - np.log(x)
-    else:
+    elif kind == BETA:
         here, there = (law[ABOVE], law[CENTRE]) if downwards else (law[CENTRE], law[ABOVE])
         a, b = (law[SECOND], law[FIRST]) if downwards else (law[FIRST], law[SECOND])
         exponent = a * log_less_linear(x, offset, here) + b * log_less_linear(1.0 - x, -offset, there)
         exponent -= np.log(x) + np.log1p(-x)
+    else:
+        raise ValueError("unknown kind of density")
     value: float = np.exp(exponent + law[LOG_FACTOR])
     return value
 

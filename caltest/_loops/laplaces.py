@@ -16,6 +16,9 @@ from caltest._types import FloatArray
 CLOSE = 0.02
 """Scales that differ by less than this, relatively, are close."""
 
+FARTHEST = 750.0
+"""Distances in units of the largest scale beyond this are taken as this: nothing is left of any kernel."""
+
 NODES = (1.0 + np.polynomial.legendre.leggauss(5)[0]) / 2.0
 WEIGHTS = np.polynomial.legendre.leggauss(5)[1] / 2.0
 """Gauss-Legendre rule on the unit interval."""
@@ -27,8 +30,9 @@ def one_noise(distance: float, b: float, scale: float) -> float:
 
     ``(b exp(-|x| / b) - s exp(-|x| / s)) b / (b**2 - s**2)`` for the scale s.
     """
-    large, small = max(b, scale), min(b, scale)
-    return b / (large + small) * exp_of_negative(-distance / large) * (1.0 + _ratio(distance, large, small))
+    large = max(b, scale)
+    x, small = min(distance / large, FARTHEST), min(b, scale) / large
+    return b / large / (1.0 + small) * exp_of_negative(-x) * (1.0 + _ratio(x, 1.0, small))
 
 
 @jit
@@ -37,7 +41,7 @@ def _ratio(distance: float, large: float, small: float) -> float:
     gap = large - small
     if small == 0.0:
         return 0.0
-    exponent = distance * gap / (large * small)
+    exponent = distance / small * (gap / large)
     if exponent > 1e-8:
         ratio: float = -small * np.expm1(-exponent) / gap
         return ratio
@@ -50,20 +54,23 @@ def two_noises(distance: float, b: float, scale: float, other: float) -> float:
 
     b times the divided difference of ``s**(3/2) exp(-|x| / sqrt(s))`` at the squares of the three scales.
     """
+    # In units of the largest scale, whose square is 1.
     large = max(b, max(scale, other))
-    small = min(b, min(scale, other))
-    middle = max(min(b, scale), min(max(b, scale), other))
-    if large - small > CLOSE * large:
-        difference = _of_two(distance, large, middle) - _of_two(distance, middle, small)
-        return b * difference / ((large - small) * (large + small))
-    if large == small:
-        return b * _second_derivative(distance, large) / 2.0
+    small = min(b, min(scale, other)) / large
+    middle = max(min(b, scale), min(max(b, scale), other)) / large
+    distance = min(distance / large, FARTHEST)
+    b /= large
+    if 1.0 - small > CLOSE:
+        difference = _of_two(distance, 1.0, middle) - _of_two(distance, middle, small)
+        return b * difference / ((1.0 - small) * (1.0 + small))
+    if small == 1.0:
+        return b * _second_derivative(distance, 1.0) / 2.0
     total = 0.0
     for i in range(NODES.shape[0]):
         u = NODES[i]
         for j in range(NODES.shape[0]):
             v = NODES[j]
-            square = (1.0 - u) * large * large + u * ((1.0 - v) * middle * middle + v * small * small)
+            square = (1.0 - u) + u * ((1.0 - v) * middle * middle + v * small * small)
             total += WEIGHTS[i] * WEIGHTS[j] * u * _second_derivative(distance, np.sqrt(square))
     return b * total
 

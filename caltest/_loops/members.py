@@ -47,9 +47,11 @@ def _add_function(kind: int, shape: float, squares: FloatArray, weight: float, o
         for q in range(squares.shape[0]):
             base = min(1.0 + (0.5 / shape) * squares[q], 1e300)
             out[q] += weight * exp_of_negative(-shape * logarithm(base))
-    else:
+    elif kind == DISTANCE:
         for q in range(squares.shape[0]):
             out[q] += weight * np.sqrt(squares[q])
+    else:
+        raise ValueError("unknown kind of function")
 
 
 @jit

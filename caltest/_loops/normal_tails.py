@@ -30,6 +30,9 @@ LARGE = 4.0
 TERMS = 30
 """Terms of the continued fraction, enough for all digits there and beyond."""
 
+FARTHEST = 1e153
+"""Means beyond this, in units of the bandwidth, are taken as this: their squares are finite."""
+
 SMALLEST = 1e-34
 """Variances below this are taken as 0, which changes expectations by less than their rounding."""
 
@@ -39,7 +42,7 @@ def exponential_mean(x: float, variance: float, a: float, b: float) -> float:
     """``E (1 + a |D| + b D**2) exp(-|D|)`` for D of mean x >= 0."""
     if variance < SMALLEST:
         return (1.0 + x * (a + x * b)) * exp_of_negative(-x)
-    s = np.sqrt(min(variance, LARGEST))
+    x, s = min(x, FARTHEST), np.sqrt(min(variance, LARGEST))
     return _half(x, s, -x / s, a, b) + _half(x, s, x / s, a, b)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._jit import jit
 from caltest._loops.assignment import assign
-from caltest._loops.blocks import Settings
+from caltest._loops.blocks import Settings, check_settings
 from caltest._loops.exponential import exp_of_negative
 from caltest._loops.tiles import PRODUCT, _add_four
 from caltest._types import FloatArray
@@ -104,6 +104,7 @@ def finite_sums(
 
     ``rows`` is where the range begins and ends; the other arguments are those of ``blocks.block_sums``.
     """
+    check_settings(settings)
     kind = settings[0]
     row_points, row_vectors = _padded(points, *rows), _padded(left, *rows)
     last = rows[1] - rows[0] - 1
@@ -145,6 +146,7 @@ def finite_tile(
     out: FloatArray,
 ) -> None:
     """Write h between rows and columns, given by where they begin and end, to ``out`` (r, c)."""
+    check_settings(settings)
     kind = settings[0]
     row_points, row_vectors = _padded(points, *rows), _padded(left, *rows)
     last = rows[1] - rows[0] - 1

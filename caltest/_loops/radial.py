@@ -33,9 +33,11 @@ def radial_values(kernel: Radial, x: FloatArray, n: int) -> None:
     elif kind == POWER:
         for q in range(n):
             x[q] = exp_of_negative(-exp_of_negative(min(a * logarithm(x[q]), LARGEST)))
-    else:
+    elif kind == RATIONAL:
         for q in range(n):
             x[q] = exp_of_negative(-a * logarithm(min(1.0 + x[q] * x[q] * (0.5 / a), 1e300)))
+    else:
+        raise ValueError("unknown kind of kernel")
 
 
 @jit

@@ -12,7 +12,8 @@ def _to_next_step(
     a, b = x[done], y[step - done]
     nearest = min(a, b)
     gap = float(done * sizes[1] - (step - done) * sizes[0])
-    return done + (a <= b), nearest, total + gap * gap * (nearest - place)
+    # Written so that places that are infinite or no numbers do not lead beyond the end of either function.
+    return min(done + (not b < a), sizes[0]), nearest, total + gap * gap * (nearest - place)
 
 
 @jit

@@ -60,8 +60,10 @@ def _add_four(kind: int, a: FloatArray, b: FloatArray, columns: FloatArray, one:
             v0, v1, v2, v3 = c0[j], c1[j], c2[j], c3[j]
             one[j] += ((a0 - v0) ** 2 + (a1 - v1) ** 2) + ((a2 - v2) ** 2 + (a3 - v3) ** 2)
             two[j] += ((b0 - v0) ** 2 + (b1 - v1) ** 2) + ((b2 - v2) ** 2 + (b3 - v3) ** 2)
-    else:
+    elif kind == PRODUCT:
         for j in range(one.shape[0]):
             v0, v1, v2, v3 = c0[j], c1[j], c2[j], c3[j]
             one[j] += (a0 * v0 + a1 * v1) + (a2 * v2 + a3 * v3)
             two[j] += (b0 * v0 + b1 * v1) + (b2 * v2 + b3 * v3)
+    else:
+        raise ValueError("unknown kind of sum")

@@ -20,13 +20,16 @@ def transport_cost(rows: FloatArray, columns: FloatArray, costs: FloatArray) -> 
     """
     supply, demand = rows.copy(), columns.copy()
     coupling = np.zeros(costs.shape)
-    total = 0.0
+    total, steps, most = 0.0, 0, 100 * costs.size * (costs.shape[0] + costs.shape[1])
     while supply.max() > NOTHING and demand.max() > NOTHING:
         to_column, from_column, from_row = _cheapest_paths(supply, coupling, costs)
         end = -1
         for b in range(demand.shape[0]):
-            if demand[b] > NOTHING and (end < 0 or to_column[b] < to_column[end]):
+            if demand[b] > NOTHING and to_column[b] < (np.inf if end < 0 else to_column[end]):
                 end = b
+        steps += 1
+        if end < 0 or steps > most:
+            raise ValueError("no coupling of smallest cost was found")
         total += _send(end, supply, demand, coupling, from_row, from_column) * to_column[end]
     return total
 

@@ -41,7 +41,7 @@ DEPTH = 2048
 """Panels that wait to be looked at, at most."""
 
 FULL = -1
-"""What is returned when there is no room for the nodes of a tree."""
+"""What is returned when there is no room for the nodes of a tree, or for the panels that wait."""
 
 Kernel = tuple[Radial, float, float, float]
 """A function of a distance, the inverse of its bandwidth, the distance beyond which it is 0 to rounding, and how far
@@ -99,6 +99,8 @@ def grow_density(
                 values[q] = size * density(kind, law, x + step, (x - centre) + step, downwards)
             is_leaf = fit(values, coefficients[node])
         waiting = halve(is_leaf, x, size, lows, widths, waiting)
+        if waiting == FULL:
+            return FULL
         skip[node] = node + 1 if is_leaf else 0
         node += 1
     lift(coefficients, skip, first, node, 1.0)
@@ -125,6 +127,8 @@ def halve(is_leaf: bool, low: float, width: float, lows: FloatArray, widths: Flo
     """Let the halves of a panel wait, the lower one on top, unless it is a leaf; the number of those that wait."""
     if is_leaf:
         return waiting
+    if waiting + 2 > lows.shape[0]:
+        return FULL
     half = 0.5 * width
     lows[waiting], widths[waiting] = low + half, half
     lows[waiting + 1], widths[waiting + 1] = low, half
@@ -181,6 +185,8 @@ def grow_mean(
             means_on_panel(x, size, side, origin, densities, masses, sides, kernel, rule, room, values)
             is_leaf = fit(values, coefficients[node]) or is_last
         waiting = halve(is_leaf, x, size, lows, widths, waiting)
+        if waiting == FULL:
+            return FULL
         skip[node] = node + 1 if is_leaf else 0
         node += 1
     lift(coefficients, skip, first, node, 0.5)
@@ -276,6 +282,8 @@ def on_leaf(
         far = min(cut, start + size) if sign > 0.0 else min(cut, -start)
         while near < far:
             end = min(far, max(core, 2.0 * near))
+            if not end > near:
+                break
             place, step = 2.0 * (sign * near - start) / size - 1.0, 2.0 * sign * (end - near) / size
             if near < core:
                 part = _on_part(near, end - near, place, step, powers, radial, inverse, points, weights, room)
@@ -301,6 +309,8 @@ def _on_part(
 ) -> float:
     """Mean of a polynomial times the kernel, from one distance to another."""
     n = points.shape[0]
+    if n > room.shape[0]:
+        raise ValueError("more nodes than there is room for")
     for q in range(n):
         room[q] = (near + length * points[q]) * inverse
     radial_values(radial, room, n)

@@ -13,5 +13,6 @@ def uniform_cells(points: FloatArray, n_cells: int, cells: IntArray) -> None:
     for i in range(points.shape[0]):
         for j in range(points.shape[1]):
             p = points[i, j]
-            cell = int(min(max(0.0, p * n_cells), n_cells - 1.0))
+            place = p * n_cells
+            cell = (int(place) if place > 0.0 else 0) if place < n_cells else n_cells - 1
             cells[i, j] = cell - (cell > 0 and p <= cell / n_cells)

@@ -41,7 +41,7 @@ class Waves:
     def between(cls, factor: float, *points: FloatArray) -> Self:
         """Waves for the interval of some points."""
         low, high = min(float(one.min()) for one in points), max(float(one.max()) for one in points)
-        return cls(factor, low / 2.0 + high / 2.0, 2.0 * pi / (factor * (high - low) + PERIOD_BEYOND))
+        return cls(factor, low / 2.0 + high / 2.0, max(2.0 * pi / (factor * (high - low) + PERIOD_BEYOND), 1e-300))
 
     @property
     def size(self) -> int:

@@ -1,0 +1,130 @@
+"""Compiled loops with parameters that are as extreme as floating point numbers get, in processes that may die."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from caltest._loops import blocks, densities, members, pairs, radial, selection, sweeps, tiles, transport, trees
+
+TESTS = Path(__file__).parents[1]
+EXTREMES = [5e-324, 1e-310, 1e-100, 1e100, 1e308]
+QUADRATURE = """
+import numpy as np, caltest as ct
+extremes = {extremes}
+kernels = [ct.GaussianKernel(bandwidth=1.0), ct.LaplacianKernel(1e-150), ct.MaternKernel(bandwidth=1e150)]
+kernels += [ct.RationalQuadraticKernel(bandwidth=1e300)]
+for value in extremes:
+    for law in {laws}:
+        power = [ct.ExponentialKernel(ct.Euclidean(), 1.0, exponent=0.02)] if law.family == "Gamma" else []
+        for kernel in kernels + power:
+            try:
+                means = law.expected_kernel(kernel, np.array([0.5]))
+                both = law.expected_kernel2(kernel, law)
+            except ct.ClosedFormMissing as error:
+                assert "to_ensemble" in str(error)
+                continue
+            assert (abs(means - 0.5) <= 0.5 + 1e-9).all(), (law.parameters, kernel, means)
+            assert (abs(both - 0.5) <= 0.5 + 1e-9).all(), (law.parameters, kernel, both)
+"""
+LAWS = {
+    "StudentT": "[ct.StudentT(3.0, 0.0, [1.0, value]), ct.StudentT([value], 0.0, 1.0), ct.StudentT(3.0, [value], 1.0)]",
+    "Normal": "[ct.Normal([0.0, min(value, 1e100)], 1.0), ct.Normal([0.0, 0.0], [1.0, value])]",
+    "Laplace": "[ct.Laplace([0.0, min(value, 1e100)], 1.0), ct.Laplace([0.0, 0.0], [1.0, value])]",
+    "LogNormal": "[ct.LogNormal([0.0], value), ct.LogNormal([value], 1.0), ct.LogNormal([-value], 1.0)]",
+    "Gamma": "[ct.Gamma([value], 1.0), ct.Gamma(2.0, [value]), ct.Gamma([value], 1e10), ct.Gamma(0.01, [value])]",
+    "Beta": "[ct.Beta([value], 2.0), ct.Beta([value], value), ct.Beta(0.01, [value])]",
+}
+
+
+def run(code):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
+    process = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert process.returncode == 0, process.stderr[-2000:]
+
+
+@pytest.mark.parametrize("laws", LAWS.values(), ids=LAWS)
+def test_quadrature(laws):
+    run(QUADRATURE.format(extremes=EXTREMES, laws=laws))
+
+
+def test_stack_of_panels_that_never_end():
+    """A size that is no number is never small enough."""
+    code = """
+import numpy as np
+from caltest._loops import trees
+from caltest._loops.densities import GAMMA
+panels = np.full(9999, np.nan), np.full(9999, np.nan), np.zeros(9999, np.int64), np.zeros((9999, 16))
+law = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+assert trees.grow_density(GAMMA, law, False, 1.0, 0.0, 1.0, 1.0, panels, 0) == trees.FULL
+lows, widths = np.empty(4), np.empty(4)
+assert [trees.halve(False, 0.0, 1.0, lows, widths, waiting) for waiting in (1, 2, 3, 4)] == [3, 4, -1, -1]
+"""
+    run(code)
+
+
+def settings(kind=tiles.CITYBLOCK, power=1):
+    return kind, 1.0, False, power, 1.0
+
+
+ONE, LINE, TILE = np.ones(1), np.ones((1, 1)), np.ones((1, 1, 1))
+OWNERS = np.zeros((1, 1), np.intp)
+UNKNOWN = {
+    "density": lambda: densities.density(99, np.ones(6), 1.0, 1.0, False),
+    "radial": lambda: radial.radial_values((99, 1.0, 1.0, 1.0, 1.0), np.ones(3), 3),
+    "tiles": lambda: tiles.sum_over_coordinates(99, LINE, LINE),
+    "members": lambda: members.redrawn_sums(99, 1.0, ONE, TILE, TILE, TILE, False),
+    "blocks": lambda: blocks.block_sums(np.ones((2, 1)), np.ones((2, 1)), np.ones((2, 1)), settings(99), 2),
+    "power": lambda: pairs.finite_sums(LINE, LINE, LINE, (0, 1), 1, settings(power=3)),
+    "pairs": lambda: pairs.finite_tile(LINE, LINE, LINE, (0, 1), (0, 1), settings(99), np.ones((1, 1))),
+    "degree": lambda: sweeps.add_from_the_left(3, 1.0, LINE, OWNERS, LINE, TILE),
+    "room": lambda: trees.on_leaf(
+        0.0,
+        1.0,
+        np.ones(16),
+        ((radial.POWER, 1.0, 0.0, 0.0, 0.0), 1.0, 1.0, 1.0),
+        np.linspace(0.0, 1.0, 9),
+        np.ones(9),
+        np.ones(8),
+    ),
+    "transport": lambda: transport.transport_costs(
+        np.full((1, 2), 0.5), np.full((1, 2), 0.5), np.full((1, 1, 2, 2), np.inf)
+    ),
+}
+
+
+@pytest.mark.parametrize("call", UNKNOWN.values(), ids=UNKNOWN)
+def test_what_loops_do_not_know_is_an_error(call):
+    with pytest.raises(ValueError, match=r"unknown|more nodes|no coupling"):
+        call()
+
+
+@pytest.mark.parametrize("step", [5e-324, 1e-320, 1e-300, 1.0, 1e307])
+def test_cells_of_an_interval_of_any_size(step):
+    values, counts = step * np.arange(9.0), np.zeros(4, np.intp)
+    assert selection.count_cells(values, 0.0, 8.0 * step, counts) == 0
+    assert counts.tolist() == [2, 2, 2, 3]
+
+
+def test_cells_of_what_is_no_number():
+    counts = np.zeros(4, np.intp)
+    assert selection.count_cells(np.array([np.inf, np.nan, 0.0]), 0.0, np.inf, counts) == 0
+    assert counts.sum() == 2
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_steps_at_places_that_are_no_numbers_do_not_lead_beyond_the_end(value):
+    code = f"""
+import numpy as np
+from caltest._loops.steps import squared_gaps
+value = float("{value}")
+for x, y in (([value] * 9, [value]), ([value], [value] * 9), ([0.0] * 9, [value]), ([value], [0.0] * 9)):
+    rows, columns = (np.array([[one + [np.inf]]]) for one in (x, y))
+    squared_gaps(np.repeat(rows, 999, axis=1), np.repeat(columns, 999, axis=1), np.empty((1, 999, 999)))
+"""
+    run(code)
