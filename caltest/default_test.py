@@ -11,7 +11,7 @@ from caltest.estimators import SKCE
 from caltest.estimators.base import median_notes
 from caltest.kernels import PairKernel, ProductKernel, RadialKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
-from caltest.predictions import Predictions, ZeroBandwidth, as_sample
+from caltest.predictions import Missing, Predictions, ZeroBandwidth, as_sample
 from caltest.results.result import CalibrationTestResult
 
 
@@ -22,6 +22,7 @@ def calibration_test(
     kernel: PairKernel | None = None,
     n_resamples: int = 999,
     classes: Sequence[Any] | None = None,
+    missing: Missing = "refuse",
     rng: Any = None,
     progress: bool = False,
 ) -> CalibrationTestResult:
@@ -38,7 +39,9 @@ def calibration_test(
         probabilities of class 1, a distribution of scipy.stats or torch.distributions with parameters (n,), e.g.
         ``scipy.stats.norm(mean, scale)``, or a list of n of them.
     targets
-        Outcomes: (n,) labels 0..k-1, 0/1 or booleans, counts or real numbers; (n, d) for predictions of vectors.
+        Outcomes: (n,) or (n, 1) labels 0..k-1, names, 0/1 or booleans, counts or real numbers; (n, d) for predictions
+        of vectors. They are matched by position, or by the index where predictions and targets are pandas objects with
+        the same labels in another order; the result says so.
     kernel
         Test with the unbiased squared kernel calibration error of this kernel alone (``MonteCarloTest(SKCE(kernel))``).
         By default kernels are that of the family, with the median bandwidth, and others: ``exp(-TV / median)`` times
@@ -49,7 +52,12 @@ def calibration_test(
         Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1), or 0 if an outcome occurred that its
         prediction excludes.
     classes
-        Names of the classes in the order of the columns, if the targets are names.
+        Names of the classes in the order of the columns, if the targets are names that the columns of a data frame do
+        not have.
+    missing
+        What becomes of missing targets (NaN, None, pandas.NA, NaT or masked): ``"refuse"`` them, or ``"drop"`` them
+        with their predictions. The result says how many, and that this assumes that whether an outcome is missing does
+        not depend on it, given the prediction.
     rng
         Seed or ``numpy.random.Generator``.
     progress
@@ -81,7 +89,7 @@ def calibration_test(
     >>> result.pvalue, result.finding
     (0.001, 'predictions are underconfident: outcomes follow them at temperature 0.33')
     """
-    sample = as_sample(predictions, targets, classes)
+    sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")
     if kernel is not None:
         return MonteCarloTest(SKCE(kernel), n_resamples).on(sample, rng=rng, progress=progress)

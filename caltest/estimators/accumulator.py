@@ -1,6 +1,7 @@
 """Estimates from data that come in chunks: from disk, or from several machines."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Generic, Self, TypeVar
 
 from caltest._numerics import check_finite
@@ -44,13 +45,14 @@ class Accumulator(ABC, Generic[R]):
         self._impossible: list[int] = []
         self._n_impossible = 0
 
-    def update(self, predictions: ArrayLike, targets: ArrayLike) -> Self:
+    def update(self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None) -> Self:
         """Take the next observations, in their order; returns the accumulator itself.
 
         Observations that do not fill a block wait for those of the next chunk. Raises what a call of the estimator
-        raises for bad data.
+        raises for bad data. ``classes`` are the names of the classes in the order of the columns, if the targets are
+        names.
         """
-        sample = as_sample(predictions, targets, copy=True)
+        sample = as_sample(predictions, targets, classes, copy=True)
         if self._kind is not None:
             self._kind.check_compatible(sample.predictions, "predictions")
         self._notice(sample.predictions, sample.impossible.tolist(), sample.impossible.size)

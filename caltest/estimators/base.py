@@ -1,6 +1,7 @@
 """Estimators of a calibration error, and the protocols by which they say what a null can build on."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from math import sqrt
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -38,23 +39,31 @@ class Estimator(ABC):
     is_clustered: ClassVar[bool] = False
     """Whether outcomes may depend on each other within clusters."""
 
-    def __call__(self, predictions: ArrayLike, targets: ArrayLike, *, progress: bool = False) -> float:
+    def __call__(
+        self,
+        predictions: ArrayLike,
+        targets: ArrayLike,
+        *,
+        classes: Sequence[Any] | None = None,
+        progress: bool = False,
+    ) -> float:
         """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here.
 
-        Dask arrays are taken chunk by chunk by ``BlockSKCE`` and ``LowRankSKCE``. ``progress`` shows a progress bar on
+        ``classes`` are the names of the classes in the order of the columns, if the targets are names. Dask arrays are
+        taken chunk by chunk by ``BlockSKCE`` and ``LowRankSKCE``. ``progress`` shows a progress bar on
         standard error for what takes more than a second, except for dask arrays, whose progress dask shows.
         """
         shown = switch("progress", progress)
         if are_chunks(predictions) or are_chunks(targets):
-            return self.on_chunks(predictions, targets)
-        sample = as_sample(predictions, targets)
+            return self.on_chunks(predictions, targets, classes)
+        sample = as_sample(predictions, targets, classes)
         self.check(sample.predictions)
         with progress_bars(shown):
             estimate = self.resolve(sample.predictions).estimate(sample)
         check_finite(estimate)
         return estimate
 
-    def on_chunks(self, predictions: Any, targets: Any) -> float:
+    def on_chunks(self, predictions: Any, targets: Any, classes: Sequence[Any] | None) -> float:
         """Estimate from dask arrays; ``TypeError`` for estimators that need all observations at once."""
         raise TypeError(
             f"estimator: got {type(self).__name__}, which needs all observations at once, for dask arrays; wanted "
@@ -140,12 +149,14 @@ class SummableEstimator(Estimator):
         """How many consecutive observations belong together."""
         return 1
 
-    def on_chunks(self, predictions: Any, targets: Any) -> float:
+    def on_chunks(self, predictions: Any, targets: Any, classes: Sequence[Any] | None) -> float:
         """Estimate from dask arrays: sums of every chunk where it is, with settings from some of the rows."""
         resolved = self.resolve(some_predictions(predictions))
-        total = accumulate(
-            lambda n_chunks: [resolved.accumulator() for _ in range(n_chunks)], predictions, targets, self.granularity
-        )
+
+        def accumulators(n_chunks: int) -> list[Any]:
+            return [resolved.accumulator() for _ in range(n_chunks)]
+
+        total = accumulate(accumulators, predictions, targets, self.granularity, classes)
         return float(total.result())
 
     @abstractmethod

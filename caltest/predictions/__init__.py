@@ -5,7 +5,7 @@ from caltest.predictions.base import ClosedFormMissing, Predictions, Sample
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.beta import Beta
 from caltest.predictions.categorical import Categorical
-from caltest.predictions.convert import as_predictions, as_sample, median_bandwidth
+from caltest.predictions.convert import Missing, as_predictions, as_sample, median_bandwidth
 from caltest.predictions.counts import CountPredictions, NegativeBinomial, Poisson
 from caltest.predictions.ensemble import Ensemble
 from caltest.predictions.finite import FinitePredictions
@@ -34,6 +34,7 @@ __all__ = [
     "Gamma",
     "Laplace",
     "LogNormal",
+    "Missing",
     "Mixture",
     "MvNormal",
     "NegativeBinomial",

@@ -56,6 +56,10 @@ class Predictions(ABC):
     def __repr__(self) -> str:
         return f"<{self.describe()}>"
 
+    def with_classes(self, classes: Sequence[Any]) -> "Predictions":
+        """The same predictions with names of their classes; ``TypeError`` for other outcomes than classes."""
+        raise TypeError(f"classes: got {list(classes)!r} for {self.family} predictions, which are not of classes")
+
     @abstractmethod
     def take(self, index: Any) -> Self:
         """The predictions at an index of the last dimension: a slice or an integer array of any shape."""
@@ -276,6 +280,8 @@ class Sample:
 
     predictions: Predictions
     targets: Array = field(repr=False)
+    remarks: tuple[str, ...] = ()
+    """What was done to the rows when they were matched."""
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -289,7 +295,8 @@ class Sample:
     def notes(self) -> tuple[str, ...]:
         """What readers of a result should know about the outcomes."""
         rows = self.impossible
-        return impossible_note(rows.size, len(self), rows[:6].tolist()) if rows.size else ()
+        impossible = impossible_note(rows.size, len(self), rows[:6].tolist()) if rows.size else ()
+        return (*self.remarks, *impossible)
 
     def followed_by(self, other: "Sample") -> "Sample":
         """These pairs and others of the same kind, in this order."""
