@@ -68,7 +68,7 @@ def prepared(name: str, sample: Sample) -> Sample:
     if not TESTS[name].top_label or not isinstance(sample.predictions, ct.Categorical):
         return sample
     confidence, top = reduce_to_top_label(sample.predictions)
-    return Sample(confidence, (top == sample.targets).astype(int))
+    return Sample(confidence, (top == sample.targets).astype(int), sample.remarks)
 
 
 def kernel_of(name: str, bandwidth: float | None, sample: Sample) -> tuple[ct.ProductKernel, tuple[str, ...]]:

@@ -1,7 +1,6 @@
 """``caltest power PREDICTIONS --deviation NAME --strength S``."""
 
 import argparse
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from caltest import generators
 from caltest._tables import read_predictions
 from caltest.calibration_test import CalibrationTest
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared
-from caltest.cli.options import add_shared, command, predictions_help, show, whole
+from caltest.cli.options import add_shared, command, in_terminal, predictions_help, show, whole
 from caltest.comparisons.formats import Table
 from caltest.generators import Distortion
 from caltest.predictions import Sample, as_sample
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         n_simulations=options.simulations,
         alpha=options.alpha,
         rng=options.seed,
-        progress=sys.stderr.isatty(),
+        progress=in_terminal(),
     )
     show(options.format, lambda: str(result), result.to_dict(), table(result))
     return 0
