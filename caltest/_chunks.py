@@ -20,7 +20,13 @@ def evenly_spaced_rows(data: Any, n: int) -> Any:
     return rows.compute() if are_chunks(rows) else rows
 
 
-def accumulate(make: Callable[[int], Sequence[Any]], predictions: Any, targets: Any, granularity: int) -> Any:
+def accumulate(
+    make: Callable[[int], Sequence[Any]],
+    predictions: Any,
+    targets: Any,
+    granularity: int,
+    classes: Sequence[Any] | None,
+) -> Any:
     """The merged accumulator of all chunks: each is updated where its chunk is, then they are merged in pairs.
 
     ``make`` gives so many accumulators. Chunks are cut at multiples of ``granularity`` rows.
@@ -30,16 +36,18 @@ def accumulate(make: Callable[[int], Sequence[Any]], predictions: Any, targets: 
     predictions, targets, starts = _aligned(predictions, targets, granularity)
     blocks = zip(predictions.to_delayed().ravel(), targets.to_delayed().ravel(), strict=True)
     accumulators = make(len(starts))
-    parts = [delayed(_updated)(*one) for one in zip(accumulators, *zip(*blocks, strict=True), starts, strict=True)]
+    parts = [
+        delayed(_updated)(*one, classes) for one in zip(accumulators, *zip(*blocks, strict=True), starts, strict=True)
+    ]
     while len(parts) > 1:
         merged = [delayed(_merged)(left, right) for left, right in zip(parts[::2], parts[1::2], strict=False)]
         parts = merged + parts[len(merged) * 2 :]
     return parts[0].compute()
 
 
-def _updated(accumulator: Any, predictions: Any, targets: Any, start: int) -> Any:
+def _updated(accumulator: Any, predictions: Any, targets: Any, start: int, classes: Sequence[Any] | None) -> Any:
     try:
-        return accumulator.update(predictions, targets)
+        return accumulator.update(predictions, targets, classes=classes)
     except ValueError as error:
         raise ValueError(f"in the chunk that begins at row {start}: {error}") from error
 

@@ -1,12 +1,12 @@
 """Groups of observations: names, and who belongs to which."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from caltest._arrays import to_array
+from caltest._arrays import Table, column, to_array
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 
 SHOWN = 5
@@ -47,27 +47,50 @@ class Groups:
         return self.members.astype(np.float64)
 
 
-def as_groups(groups: ArrayLike) -> Groups:
-    """Groups from labels (n,), masks (n, G), or a mapping from names to masks (n,), each of two members or more."""
+def as_texts(names: Iterable[Any]) -> tuple[str, ...]:
+    """Names as text, those that are no text as they are written in code where another one reads the same."""
+    given = list(names)
+    texts = [str(name) for name in given]
+    if len(set(texts)) < len(texts):
+        texts = [repr(name) for name in given]
+    return tuple(texts)
+
+
+def as_groups(groups: ArrayLike, targets: ArrayLike = None) -> Groups:
+    """Groups from labels (n,), masks (n, G), or a mapping from names to masks (n,), each of two members or more.
+
+    Columns of a data frame of masks name the groups. Rows are those of targets, if some are given: by the index, where
+    both have the same labels, else by position.
+    """
     if isinstance(groups, Groups):
         return groups
-    if isinstance(groups, Mapping):
-        found = _from_masks(groups)
-    else:
-        array = to_array(groups, "groups")
-        if array.size == 0:
-            raise ValueError(f"groups: got no values (shape {array.shape}), wanted one label per observation")
-        if array.ndim == 2:
-            found = Groups(tuple(map(str, range(array.shape[1]))), _mask(array, "groups"))
-        else:
-            found = _from_labels(array)
+    found = (
+        _from_masks(groups, targets) if isinstance(groups, Mapping) else _from_table(rows_of(groups, "groups", targets))
+    )
     _check_sizes(found)
     return found
 
 
+def rows_of(data: ArrayLike, name: str, targets: ArrayLike) -> Table:
+    """A table with its rows in the order of targets, if some are given and both have an index with the same labels."""
+    table = Table.of(data, name)
+    if targets is None:
+        return table
+    return table.in_order_of(Table.of(targets, "targets"), name, "targets")[0]
+
+
+def _from_table(table: Table) -> Groups:
+    array = table.array("groups")
+    if array.size == 0:
+        raise ValueError(f"groups: got no values (shape {array.shape}), wanted one label per observation")
+    if array.ndim == 2 and (array.shape[1] > 1 or array.dtype.kind == "b"):
+        return Groups(as_texts(table.names or range(array.shape[1])), _mask(array, "groups"))
+    return _from_labels(column(array))
+
+
 def labels_of(data: ArrayLike, name: str) -> tuple[Array, IntArray]:
     """Distinct labels (G,) of an (n,) array-like without missing values, and which of them each observation has."""
-    array = to_array(data, name)
+    array = column(to_array(data, name))
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name}: got shape {array.shape}, wanted one label per observation, (n,)")
     missing = array != array
@@ -83,18 +106,21 @@ def labels_of(data: ArrayLike, name: str) -> tuple[Array, IntArray]:
 
 def _from_labels(array: Array) -> Groups:
     labels, codes = labels_of(array, "groups")
-    return Groups(tuple(map(str, labels.tolist())), np.arange(len(labels)) == codes[:, None])
+    return Groups(as_texts(labels.tolist()), np.arange(len(labels)) == codes[:, None])
 
 
-def _from_masks(groups: Mapping[Any, ArrayLike]) -> Groups:
+def _from_masks(groups: Mapping[Any, ArrayLike], targets: ArrayLike) -> Groups:
     if not groups:
         raise ValueError("groups: got an empty mapping, wanted names and masks of groups")
-    masks = {str(name): to_array(mask, f"groups[{name!r}]") for name, mask in groups.items()}
-    n = max(mask.size for mask in masks.values())
-    for name, mask in masks.items():
+    names = [f"groups[{name!r}]" for name in groups]
+    tables = [rows_of(mask, name, targets) for name, mask in zip(names, groups.values(), strict=True)]
+    masks = [column(table.array(name)) for name, table in zip(names, tables, strict=True)]
+    n = max(mask.size for mask in masks)
+    for name, mask in zip(names, masks, strict=True):
         if mask.shape != (n,):
-            raise ValueError(f"groups[{name!r}]: got shape {mask.shape}, wanted ({n},), one boolean per observation")
-    return Groups(tuple(masks), np.stack([_mask(mask, f"groups[{name!r}]") for name, mask in masks.items()], axis=1))
+            raise ValueError(f"{name}: got shape {mask.shape}, wanted ({n},), one boolean per observation")
+    columns = [_mask(mask, name) for name, mask in zip(names, masks, strict=True)]
+    return Groups(as_texts(groups), np.stack(columns, axis=1))
 
 
 def _mask(array: Array, name: str) -> BoolArray:
@@ -103,7 +129,7 @@ def _mask(array: Array, name: str) -> BoolArray:
             f"{name}: got values of type {array.dtype}, wanted booleans that say who belongs to the group; pass "
             "array.astype(bool), or (n,) labels"
         )
-    return array
+    return array.copy()
 
 
 def _check_sizes(groups: Groups) -> None:

@@ -1,35 +1,87 @@
-"""Predictions and outcomes in files: CSV with or without a header, compressed or not, and numpy arrays."""
+"""Predictions and outcomes in files, matched with each other and checked."""
 
+import csv
 import gzip
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 
 import numpy as np
 
+from caltest._arrays import Table
+from caltest._files import Cells, Rows, decimals, is_number, is_stdin, name_of, number, read_rows
 from caltest._types import Array
-from caltest.predictions import Bernoulli, Categorical, Normal, Predictions, Sample, as_predictions, as_sample
+from caltest.predictions import (
+    Bernoulli,
+    Categorical,
+    Missing,
+    Normal,
+    Predictions,
+    Sample,
+    as_predictions,
+    as_sample,
+)
+
+MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"}
+"""How files write missing outcomes, in small letters, unless a class has the name."""
+
+OUTPUTS = (".csv", ".csv.gz", ".npy")
 
 
-def read_sample(predictions: Path, outcomes: Path, normal: bool = False) -> Sample:
-    """Predictions and outcomes from files."""
-    columns, table = _read_numbers(predictions)
-    targets = _read_outcomes(outcomes, columns, table.shape[0])
-    if table.shape[0] != targets.shape[0]:
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Outcomes as they are written in a file, to be matched with several predictions."""
+
+    rows: Rows
+
+
+def read_outcomes(path: Path) -> Outcomes:
+    """Outcomes from a file."""
+    rows = read_rows(path, lambda _, cells, __: np.array(cells, dtype=object))
+    width = len(rows.head) if rows.head is not None else rows.values.shape[1]
+    if width != 1:
         raise ValueError(
-            f"{outcomes}: got {targets.shape[0]} outcomes, wanted {table.shape[0]}, one per row of {predictions}; "
-            "a header must not be a number"
+            f"{rows.path}: got {width} columns, wanted 1: the outcome (save without the index; numbers with decimal "
+            "commas need a header)"
         )
-    names = columns if targets.dtype.kind == "U" else None
-    if normal:
-        return as_sample(_normal(predictions, table), targets)
-    return as_sample(table[:, 0] if table.shape[1] == 1 else table, targets, names)
+    return Outcomes(rows)
+
+
+def read_sample(
+    predictions: Path, outcomes: Path | Outcomes, normal: bool = False, missing: Missing = "refuse"
+) -> Sample:
+    """Predictions and outcomes from files; errors name the file, and the line where there is one."""
+    if isinstance(outcomes, Path):
+        _check_different(outcomes, predictions)
+    given = read_rows(predictions, _numbers)
+    observed = (read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes).rows
+    is_header, outcome_is_header = _headers(given, observed, normal)
+    table = _with_head(given, is_header, _numbers)
+    labels = _with_head(observed, outcome_is_header, lambda _, cells, __: np.array(cells, dtype=object))
+    targets = _targets(labels, table)
+    try:
+        if normal:
+            return as_sample(_normal(table), targets, missing=missing)
+        _check_no_index(table)
+        return as_sample(Table(table.values, _names(table)), targets, missing=missing)
+    except ValueError as error:
+        raise ValueError(_located(str(error), table, labels)) from None
 
 
 def read_predictions(path: Path, normal: bool = False) -> tuple[Predictions, list[str] | None]:
     """Predictions from a file, without outcomes, and the names of its columns, if it has some."""
-    names, table = _read_numbers(path)
-    if normal:
-        return _normal(path, table), names
-    return as_predictions(table[:, 0] if table.shape[1] == 1 else table), names
+    given = read_rows(path, _numbers)
+    table = _with_head(given, _is_header(given, normal), _numbers)
+    try:
+        if normal:
+            return _normal(table), table.names
+        _check_no_index(table)
+        return as_predictions(table.values), table.names
+    except ValueError as error:
+        raise ValueError(_located(str(error), table, None)) from None
 
 
 def write_predictions(path: Path, predictions: Predictions, names: list[str] | None) -> None:
@@ -43,92 +95,242 @@ def write_predictions(path: Path, predictions: Predictions, names: list[str] | N
         table = predictions.probabilities
     if path.suffix == ".npy":
         np.save(path, table)
-    else:
-        np.savetxt(path, table, fmt="%.17g", delimiter=",", header=",".join(names or []), comments="")
+        return
+    with path.open("wb") as raw, gzip.open(raw, "wb") if path.suffix == ".gz" else raw as file:
+        text = TextIOWrapper(file, encoding="utf-8", newline="")
+        if names is not None:
+            csv.writer(text, lineterminator="\n").writerow(names)
+        np.savetxt(text, table, fmt="%.17g", delimiter=",")
+        text.flush()
 
 
-def _normal(path: Path, table: Array) -> Normal:
-    if table.shape[1] != 2:
-        raise ValueError(f"{path}: got {table.shape[1]} columns, wanted 2: mean and standard deviation")
-    return Normal(table[:, 0], table[:, 1])
+def check_outputs(outputs: dict[str, Path | None], inputs: Iterable[Path], overwrite: bool) -> None:
+    """Raise ``ValueError`` if what is to be written would replace an input, each other or, if not told to, a file.
+
+    ``outputs`` are by the name of their option; links are followed.
+    """
+    written: list[Path] = []
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        if any(_same(path, other) for other in inputs):
+            raise ValueError(f"{option}: got {path}, which is a file that is read, wanted another name")
+        if any(_same(path, other) for other in written):
+            raise ValueError(f"{option}: got {path}, which another option names too, wanted different files")
+        if path.is_dir() or not path.parent.is_dir():
+            raise ValueError(f"{option}: got {path}, wanted a file in a folder that exists")
+        if path.exists() and not overwrite:
+            raise ValueError(f"{option}: got {path}, which exists; wanted a new name, or --overwrite")
+        if option == "--output" and not path.name.endswith(OUTPUTS):
+            raise ValueError(f"{option}: got {path}, wanted a name that ends in one of {', '.join(OUTPUTS)}")
+        written.append(path)
 
 
-def _read_numbers(path: Path) -> tuple[list[str] | None, Array]:
-    """Column names, if there are any, and the table of numbers."""
-    if path.suffix == ".npy":
-        array = np.load(path, allow_pickle=False)
-        return None, array[:, None] if array.ndim == 1 else array
-    lines, delimiter = _lines(path)
-    first = _cells(lines[0], delimiter)
-    header = not all(_is_number(cell) for cell in first) or _counts_up(first, lines[1:])
-    if header and first[0] == "":
-        raise ValueError(f"{path}: the first column has no name and looks like row numbers; save without the index")
-    body = lines[1:] if header else lines
-    if not body:
-        raise ValueError(f"{path}: got no rows after the header, wanted one per observation")
+def check_different(paths: list[Path]) -> None:
+    """Raise ``ValueError`` if a file is named twice, under whatever name."""
+    for i, path in enumerate(paths):
+        _check_different(path, *paths[:i])
+
+
+def _check_different(path: Path, *others: Path) -> None:
+    if any(_same(path, other) for other in others):
+        raise ValueError(f"{name_of(path)}: got this file 2 times, wanted different files")
+
+
+def _same(path: Path, other: Path) -> bool:
+    if is_stdin(path) or is_stdin(other):
+        return is_stdin(path) and is_stdin(other)
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def _numbers(name: str, cells: Cells, lines: list[int]) -> Array:
+    """Cells as numbers; ``ValueError`` names the first that is none."""
     try:
-        return first if header else None, np.loadtxt(body, delimiter=delimiter, ndmin=2, quotechar='"', comments=None)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error} (rows are counted without the header)") from None
-
-
-def _read_outcomes(path: Path, columns: list[str] | None, n: int) -> Array:
-    """Outcomes as numbers, or as text where they are names; ``n`` are wanted."""
-    if path.suffix == ".npy":
-        array = np.asarray(np.load(path, allow_pickle=False))
-        return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-    lines, _ = _lines(path)
-    rows = [_cells(line, max(",;\t", key=lines[0].count)) for line in lines]
-    if any(len(row) != 1 for row in rows):
-        raise ValueError(f"{path}: got {len(rows[0])} columns, wanted 1: the outcome (save without the index)")
-    values = [row[0] for row in rows]
-    named = (
-        not _is_number(values[0]) and values[0] not in (columns or []) and values[0].lower() not in ("true", "false")
-    )
-    # A column without a name is saved under the header 0.
-    if named or (values[0] == "0" and len(values) == n + 1):
-        values = values[1:]
-    if not values:
-        raise ValueError(f"{path}: got no outcomes")
-    if all(_is_number(value) for value in values):
-        return np.array(values, dtype=float)
-    if all(value.lower() in ("true", "false") for value in values):
-        return np.array([value.lower() == "true" for value in values])
-    if columns is None:
-        raise ValueError(
-            f"{path}: got names such as {values[-1]!r}, wanted labels 0..k-1, or a header with the names in the "
-            "file of predictions"
-        )
-    return np.array(values)
-
-
-def _lines(path: Path) -> tuple[list[str], str | None]:
-    """Lines that are not empty, and the delimiter of their cells: comma, semicolon, tab, or None for blanks."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8-sig") as file:
-            lines = [line.strip() for line in file if line.strip()]
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: got bytes that are not UTF-8 text, wanted a CSV file in UTF-8, or .npy") from None
-    if not lines:
-        raise ValueError(f"{path}: got an empty file")
-    delimiter = max(",;\t", key=lines[0].count)
-    return lines, delimiter if delimiter in lines[0] else None
-
-
-def _cells(line: str, delimiter: str | None) -> list[str]:
-    return [cell.strip().strip('"') for cell in line.split(delimiter)]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
+        return np.array([[number(cell) for cell in row] for row in cells])
     except ValueError:
-        return False
-    return True
+        pass
+    values = np.empty((len(cells), len(cells[0])))
+    for i, row in enumerate(decimals(name, cells, lines)):
+        for j, cell in enumerate(row):
+            try:
+                values[i, j] = number(cell)
+            except ValueError:
+                got = f"{cell!r}" if cell else "an empty cell"
+                raise ValueError(f"{name}, line {lines[i]}: got {got} in column {j + 1}, wanted a number") from None
+    return values
 
 
-def _counts_up(cells: list[str], others: list[str]) -> bool:
-    """Whether a row is 0, 1, 2, ..., the header of columns without names, among rows with decimals."""
-    counts = cells == [str(i) for i in range(len(cells))]
-    return counts and (len(cells) > 2 or any("." in line for line in others))
+def _headers(given: Rows, observed: Rows, normal: bool) -> tuple[bool, bool]:
+    """Whether the first lines of predictions and of outcomes are headers: where they can be both, numbers of rows say.
+
+    Those of both files are where pandas writes 0, 1, ... over columns without names.
+    """
+    first, second = _can_be_header(given, normal), _outcomes_can_be_header(observed, given, normal)
+    n, m = len(given.values), len(observed.values)
+    fitting = [(a, b) for a in first for b in second if n + _is_row(given, a) == m + _is_row(observed, b)]
+    for rows, readings in ((given, first), (observed, second)):
+        if readings[0] and not fitting and not len(rows.values):
+            raise ValueError(f"{rows.path}: got no rows after the header, wanted one per observation")
+    if not fitting:
+        got, wanted = m + _is_row(observed, second[0]), n + _is_row(given, first[0])
+        raise ValueError(
+            f"{observed.path}: got {got} outcomes, wanted {wanted}, one per row of {given.path}; lines without text at "
+            "the end do not count, and a header must not be a number"
+        )
+    if len(fitting) == 1:
+        return fitting[0]
+    header = _is_header(given, normal) or not is_number((observed.head or ["0"])[0])
+    if not header and not normal and _is_excluded(given, observed):
+        raise ValueError(
+            f"{given.path}, line {given.head_line}: got {','.join(given.head or [])!r}, which can be a header or a "
+            "certain prediction, of what did not occur; write names over the columns, or 1.0 for 1"
+        )
+    return header, header
+
+
+def _is_row(rows: Rows, is_header: bool) -> int:
+    return int(rows.head is not None and not is_header)
+
+
+def _can_be_header(rows: Rows, normal: bool) -> list[bool]:
+    """The readings of the first line of predictions: as a header, as a row."""
+    if rows.head is None or any(is_number(cell) and not cell.isdecimal() for cell in rows.head):
+        return [False]
+    if not all(map(is_number, rows.head)):
+        return [True]
+    if len(set(rows.head)) < len(rows.head):
+        return [False]
+    return [True, False] if normal or _can_be_certain(rows.head) else [True]
+
+
+def _can_be_certain(cells: list[str]) -> bool:
+    """Whether whole numbers can be a prediction that is certain."""
+    numbers = [int(cell) for cell in cells]
+    return numbers in ([0], [1]) or (len(numbers) > 1 and sum(numbers) == max(numbers) == 1)
+
+
+def _outcomes_can_be_header(rows: Rows, given: Rows, normal: bool) -> list[bool]:
+    if rows.head is None:
+        return [False]
+    (cell,) = rows.head
+    if cell != "0" and cell in (given.names or given.head or []):
+        return [False]
+    if cell.lower() in MISSING or cell.lower() in ("true", "false"):
+        return [False]
+    if not is_number(cell) or cell == "0":
+        return [True, False]
+    return [cell.isdecimal() and not normal and int(cell) > max(2, given.values.shape[1])]
+
+
+def _is_header(rows: Rows, normal: bool) -> bool:
+    """Whether the first line of predictions is a header, as far as they say: 0, 1, ... over fractions is one."""
+    is_header, *others = _can_be_header(rows, normal)
+    if not others:
+        return is_header
+    counts = rows.head == [str(j) for j in range(len(rows.head or []))]
+    return counts and bool((rows.values % 1.0 != 0.0).any())
+
+
+def _is_excluded(given: Rows, observed: Rows) -> bool:
+    """Whether the first outcome has probability 0 by the first line of predictions, if both are observations."""
+    numbers, outcome = [int(cell) for cell in given.head or []], (observed.head or [""])[0]
+    certain = numbers[0] if len(numbers) == 1 else numbers.index(1)
+    return outcome.isdecimal() and int(outcome) != certain
+
+
+def _with_head(rows: Rows, is_header: bool, convert: Callable[[str, Cells, list[int]], Array]) -> Rows:
+    """The rows with the first line where it belongs: among the names or among the values."""
+    if rows.head is None:
+        return rows
+    if is_header:
+        if rows.head[0] == "" and len(rows.head) > 1:
+            raise ValueError(
+                f"{rows.path}: the first column has no name and looks like row numbers; save without the index"
+            )
+        if not len(rows.values):
+            raise ValueError(f"{rows.path}: got no rows after the header, wanted one per observation")
+        return Rows(rows.path, None, rows.head, rows.values, rows.lines)
+    first = convert(rows.path, [rows.head], [rows.head_line])
+    values = np.concatenate([first, rows.values]) if len(rows.values) else first
+    return Rows(rows.path, None, rows.names, values, np.concatenate([[rows.head_line], rows.lines]))
+
+
+def _names(table: Rows) -> tuple[str, ...] | None:
+    """Names of the columns, unless they only count."""
+    names = table.names
+    return None if names is None or names == [str(j) for j in range(len(names))] else tuple(names)
+
+
+def _targets(rows: Rows, predictions: Rows) -> Array:
+    """Outcomes as numbers, booleans or names; missing ones are None, or NaN among numbers."""
+    values = rows.values[:, 0]
+    if values.dtype != object:
+        return values
+    names = set(predictions.names or ())
+    present = np.array([value in names or value.lower() not in MISSING for value in values], dtype=bool)
+    cells = [[value] for value in values[present]]
+    targets = np.full(len(values), None, dtype=object)
+    if all(is_number(cell) for (cell,) in cells):
+        lines = rows.lines[present].tolist()
+        targets = np.full(len(values), np.nan)
+        targets[present] = [number(cell) for (cell,) in decimals(rows.path, cells, lines)]
+    elif all(cell.lower() in ("true", "false") for (cell,) in cells):
+        targets[present] = [cell.lower() == "true" for (cell,) in cells]
+    else:
+        targets[present] = values[present]
+        _check_names(rows, values, present, predictions)
+    return targets
+
+
+def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -> None:
+    """Raise ``ValueError`` for outcomes that no column of the predictions is named after."""
+    names = predictions.names
+    if names is None:
+        i = next(i for i in np.flatnonzero(present).tolist() if not is_number(values[i]))
+        raise ValueError(
+            f"{rows.path}, {rows.where(i)}: got names such as {values[i]!r}, wanted labels 0..k-1, or a header with "
+            f"the names in {predictions.path}"
+        )
+    unknown = next((i for i in np.flatnonzero(present).tolist() if values[i] not in names), None)
+    if unknown is not None and predictions.values.shape[1] > 1:
+        raise ValueError(
+            f"{rows.path}: got {values[unknown]!r} at row {unknown} ({rows.where(unknown)}), wanted one of the "
+            f"names in the header of {predictions.path}: {', '.join(names)}"
+        )
+
+
+def _normal(table: Rows) -> Normal:
+    if table.values.shape[1] != 2:
+        raise ValueError(f"{table.path}: got {table.values.shape[1]} columns, wanted 2: mean and standard deviation")
+    return Normal(table.values[:, 0], table.values[:, 1])
+
+
+def _check_no_index(table: Rows) -> None:
+    """Raise ``ValueError`` if the first of several columns counts the rows."""
+    values = table.values
+    if values.dtype.kind in "iuf" and values.shape[1] > 1 and len(values) > 2:
+        first = values[:, 0]
+        if first[0] in (0, 1) and (np.diff(first) == 1.0).all():
+            raise ValueError(
+                f"{table.path}: the first column counts rows and is no probability; save without the index"
+            )
+
+
+def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
+    """An error about arrays as one about files, with lines beside rows."""
+    name, _, rest = message.partition(": ")
+    rows = outcomes if name == "targets" and outcomes is not None else predictions
+    if name not in ("targets", "predictions", "probabilities", "mean", "scale"):
+        return message
+    if rows.lines.size:
+        rest = re.sub(r"\b(?:row|position) (\d+)", lambda found: _beside(found, rows), rest)
+    if name in ("mean", "scale"):
+        rest = f"{name}: {rest}"
+    return f"{rows.path}: {rest}".replace('pass missing="drop"', "pass --missing drop")
+
+
+def _beside(found: re.Match[str], rows: Rows) -> str:
+    row = int(found[1])
+    return f"{found[0]} ({rows.where(row)})" if row < len(rows.lines) else found[0]

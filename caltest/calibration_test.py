@@ -1,5 +1,6 @@
 """Calibration tests: pairs of an estimator of a calibration error and a null that turns it into a p-value."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,7 +89,13 @@ class CalibrationTest(OwnErrstate):
         return tuple(sorted({*self.estimator.citations, *self.null.citations}))
 
     def __call__(
-        self, predictions: ArrayLike, targets: ArrayLike, *, rng: Any = None, progress: bool = False
+        self,
+        predictions: ArrayLike,
+        targets: ArrayLike,
+        *,
+        classes: Sequence[Any] | None = None,
+        rng: Any = None,
+        progress: bool = False,
     ) -> CalibrationTestResult:
         """Test predictions against observed targets.
 
@@ -101,6 +108,8 @@ class CalibrationTest(OwnErrstate):
             ``accumulator``.
         targets
             (n,) array-like of outcomes.
+        classes
+            Names of the classes in the order of the columns, if the targets are names.
         rng
             Seed or ``numpy.random.Generator``; the result keeps the seed that reproduces it.
         progress
@@ -121,8 +130,8 @@ class CalibrationTest(OwnErrstate):
         """
         shown = switch("progress", progress)
         if are_chunks(predictions) or are_chunks(targets):
-            return self._on_chunks(predictions, targets, rng)
-        return self.on(as_sample(predictions, targets), rng=rng, progress=shown)
+            return self._on_chunks(predictions, targets, classes, rng)
+        return self.on(as_sample(predictions, targets, classes), rng=rng, progress=shown)
 
     def on(self, sample: Sample, *, rng: Any = None, progress: bool = False) -> CalibrationTestResult:
         """Test a sample that is already checked; raises what a call raises for too few observations."""
@@ -144,7 +153,9 @@ class CalibrationTest(OwnErrstate):
         """
         return CalibrationTestAccumulator(self, rng=rng, part=part)
 
-    def _on_chunks(self, predictions: Any, targets: Any, rng: Any) -> CalibrationTestResult:
+    def _on_chunks(
+        self, predictions: Any, targets: Any, classes: Sequence[Any] | None, rng: Any
+    ) -> CalibrationTestResult:
         seed = seed_of(rng)
         resolved = CalibrationTest(self.estimator.resolve(some_predictions(predictions), seed), self.null)
         granularity = resolved.accumulator().estimator.granularity
@@ -152,7 +163,7 @@ class CalibrationTest(OwnErrstate):
         def accumulators(n_chunks: int) -> list[CalibrationTestAccumulator]:
             return [resolved.accumulator(rng=seed, part=part) for part in range(n_chunks)]
 
-        total = accumulate(accumulators, predictions, targets, granularity)
+        total = accumulate(accumulators, predictions, targets, granularity, classes)
         result: CalibrationTestResult = total.result()
         notes = (*result.notes, *self.estimator.notes(result.n))
         return replace(result, test=type(self).__name__, notes=notes)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from caltest._arrays import Table
+from caltest._groups import rows_of
 from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike, FloatArray
@@ -14,7 +16,7 @@ from caltest.estimators import SKCE, WeightedSKCE
 from caltest.estimators.base import median_notes
 from caltest.kernels import PairKernel, ProductKernel, RadialKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
-from caltest.predictions import Predictions, Sample, ZeroBandwidth, as_sample
+from caltest.predictions import Missing, Predictions, Sample, ZeroBandwidth, as_sample
 from caltest.results.result import CalibrationTestResult
 
 
@@ -27,6 +29,7 @@ def calibration_test(
     n_resamples: int = 999,
     weights: ArrayLike = None,
     classes: Sequence[Any] | None = None,
+    missing: Missing = "refuse",
     rng: Any = None,
     progress: bool = False,
 ) -> CalibrationTestResult:
@@ -43,7 +46,9 @@ def calibration_test(
         probabilities of class 1, a distribution of scipy.stats or torch.distributions with parameters (n,), e.g.
         ``scipy.stats.norm(mean, scale)``, or a list of n of them.
     targets
-        Outcomes: (n,) labels 0..k-1, 0/1 or booleans, counts or real numbers; (n, d) for predictions of vectors.
+        Outcomes: (n,) or (n, 1) labels 0..k-1, names, 0/1 or booleans, counts or real numbers; (n, d) for predictions
+        of vectors. They are matched by position, or by the index where predictions and targets are pandas objects with
+        the same labels in another order; the result says so.
     kernel
         Test with the unbiased squared kernel calibration error of this kernel alone (``MonteCarloTest(SKCE(kernel))``).
         By default kernels are that of the family, with the median bandwidth, and others: ``exp(-TV / median)`` times
@@ -57,7 +62,12 @@ def calibration_test(
         (n,) numbers of at least 0 that do not depend on the outcomes: of a survey, or ratios of densities of the
         population that is meant and the one that was observed. Rows of weight 0 are left out.
     classes
-        Names of the classes in the order of the columns, if the targets are names.
+        Names of the classes in the order of the columns, if the targets are names that the columns of a data frame do
+        not have.
+    missing
+        What becomes of missing targets (NaN, None, pandas.NA, NaT or masked): ``"refuse"`` them, or ``"drop"`` them
+        with their predictions. The result says how many, and that this assumes that whether an outcome is missing does
+        not depend on it, given the prediction.
     rng
         Seed or ``numpy.random.Generator``.
     progress
@@ -95,9 +105,9 @@ def calibration_test(
     >>> result.pvalue, result.finding
     (0.001, 'predictions are underconfident: outcomes follow them at temperature 0.33')
     """
-    sample = as_sample(predictions, targets, classes)
+    sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")
-    sample, weights, left_out = weighted(sample, weights)
+    sample, weights, left_out = weighted(sample, weights, targets)
     if kernel is not None:
         estimator = SKCE(kernel) if weights is None else WeightedSKCE(kernel, weights)
         result = MonteCarloTest(estimator, n_resamples).on(sample, rng=rng, progress=progress)
@@ -108,12 +118,20 @@ def calibration_test(
     return replace(result, notes=(*result.notes, *left_out, *notes))
 
 
-def weighted(sample: Sample, weights: ArrayLike) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:
-    """The rows of positive weight, their weights unless all are equal, and a note on the others."""
+def weighted(
+    sample: Sample, weights: ArrayLike, targets: ArrayLike
+) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:
+    """The rows of positive weight, their weights unless all are equal, and a note on the others.
+
+    Weights are those of all targets, also of missing ones that the sample does not have.
+    """
     if weights is None:
         return sample, None, ()
-    checked = observation_weights(weights)
-    same_length(len(sample), len(checked), "weights")
+    checked = observation_weights(rows_of(weights, "weights", targets).array("weights"))
+    same_length(
+        len(sample) if sample.rows is None else len(Table.of(targets, "targets").values), len(checked), "weights"
+    )
+    checked = checked if sample.rows is None else checked[sample.rows]
     left_out = checked == 0.0
     at_least(int(np.count_nonzero(checked)), 2, "the unbiased SKCE with weights above 0")
     kept, some = (sample.without(left_out), checked[~left_out]) if left_out.any() else (sample, checked)

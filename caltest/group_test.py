@@ -81,7 +81,14 @@ class GroupCalibrationTest(OwnErrstate):
         return ConditionalMonteCarlo(self.n_resamples)
 
     def __call__(
-        self, predictions: ArrayLike, targets: ArrayLike, groups: ArrayLike, *, rng: Any = None, progress: bool = False
+        self,
+        predictions: ArrayLike,
+        targets: ArrayLike,
+        groups: ArrayLike,
+        *,
+        classes: Sequence[Any] | None = None,
+        rng: Any = None,
+        progress: bool = False,
     ) -> GroupCalibrationTestResult:
         """Test predictions against observed targets in groups.
 
@@ -89,9 +96,11 @@ class GroupCalibrationTest(OwnErrstate):
         ----------
         predictions, targets
             What ``calibration_test`` takes.
+        classes
+            Names of the classes in the order of the columns, if the targets are names.
         groups
-            (n,) labels; or booleans (n, G) that say who belongs to which group, or a mapping from names to booleans
-            (n,), for groups that may overlap.
+            (n,) labels; or booleans (n, G) that say who belongs to which group, such as a data frame with their names,
+            or a mapping from names to booleans (n,), for groups that may overlap.
         rng
             Seed or ``numpy.random.Generator``; the result keeps the seed that reproduces it.
         progress
@@ -102,7 +111,7 @@ class GroupCalibrationTest(OwnErrstate):
         GroupCalibrationTestResult
             ``print`` it for a table.
         """
-        return self.on(as_sample(predictions, targets), groups, rng=rng, progress=progress)
+        return self.on(as_sample(predictions, targets, classes), as_groups(groups, targets), rng=rng, progress=progress)
 
     def on(
         self, sample: Sample, groups: ArrayLike, *, rng: Any = None, progress: bool = False
@@ -202,8 +211,8 @@ def calibration_by_group(
     predictions, targets, classes, n_resamples, rng, progress
         As in ``calibration_test``.
     groups
-        (n,) labels; or booleans (n, G) that say who belongs to which group, or a mapping from names to booleans (n,),
-        for groups that may overlap.
+        (n,) labels; or booleans (n, G) that say who belongs to which group, such as a data frame with their names, or a
+        mapping from names to booleans (n,), for groups that may overlap.
     kernel
         Test each group with the unbiased squared kernel calibration error of this kernel alone. By default with the
         omnibus of kernels, scores and likelihood ratios of ``calibration_test``.
@@ -233,5 +242,5 @@ def calibration_by_group(
     >>> result.verdict()
     'reject calibration at the 5 % level in 2 of 2 groups: not sure, sure'
     """
-    sample = as_sample(predictions, targets, classes)
-    return GroupCalibrationTest(kernel, n_resamples).on(sample, groups, rng=rng, progress=progress)
+    test = GroupCalibrationTest(kernel, n_resamples)
+    return test(predictions, targets, groups, classes=classes, rng=rng, progress=progress)

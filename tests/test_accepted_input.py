@@ -164,13 +164,6 @@ LABELS = {
 }
 
 
-def test_frames_are_matched_by_position():
-    frame, labels = as_frame(P), pd.Series(Y, index=SHUFFLED[::-1])
-    assert not frame.index.equals(labels.index)
-    assert outcome(frame, labels) == outcome(P, Y)
-    assert outcome(frame.sort_index(), labels) != outcome(P, Y)
-
-
 @table("form", LABELS)
 def test_whole_number_labels(form):
     assert outcome(P, form(Y)) == outcome(P, Y)

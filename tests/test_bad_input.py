@@ -84,7 +84,7 @@ BAD_MATRICES = {
     "log-probabilities": (np.log(P), "got log-probabilities ... pass np.exp of them"),
     "log of 0": (np.where(EYE[Y] > 0, 0.0, -np.inf), "got log-probabilities such as -inf ... pass np.exp of them"),
     "counts": (np.round(9 * P) + 1, "wanted rows that sum to 1"),
-    "one column": (P1[:, None], "got shape (40, 1), wanted one column per class ... as a 1-D array"),
+    "one column": (P1[:, None], "got label 2 at row 2, wanted labels 0..1"),
     "no column": (np.empty((N, 0)), "got no values (shape (40, 0)), wanted at least one observation"),
     "transposed": (P.T, "got shape (3, 40) with columns that sum to 1 ... pass the transpose"),
     "3-D": (P[None], "got shape (1, 40, 3), wanted (n, k) probabilities of k classes"),
@@ -157,8 +157,7 @@ BAD_LABELS = {
     "nullable": (pd.Series(Y).astype("Int64").where(Y > 0), "got ... row 0 ... wanted"),
     "one-hot": (EYE[Y], "got one-hot rows of shape (40, 3) ... pass targets.argmax(axis=1)"),
     "one-hot integers": (EYE[Y].astype(int).tolist(), "got one-hot rows ... pass targets.argmax(axis=1)"),
-    "column": (Y[:, None], "got shape (40, 1), wanted one label per observation, 1-D; pass targets.ravel()"),
-    "row": (Y[None], "got shape (1, 40), wanted one label per observation, 1-D; pass targets.ravel()"),
+    "row": (Y[None], "got shape (1, 40), wanted one label per observation, 1-D; pass numpy.ravel(targets)"),
     "a number": (1, "got shape (), wanted one label per observation, 1-D"),
     "probabilities again": (P, "got shape (40, 3), wanted one label per observation, 1-D"),
     "booleans": (Y == 1, "got booleans for 3 classes, wanted labels 0..2; ... pass predictions.max(axis=1)"),
@@ -193,7 +192,6 @@ BAD_OUTCOMES = {
     "nan": (put(Y1, np.nan), "got nan at row 4 (1 in all), wanted finite numbers"),
     "None": (put(Y1, None), "got a missing value at position 4 ... drop those rows"),
     "one-hot": (np.eye(2)[Y1], "got one-hot rows of shape (40, 2) ... pass targets.argmax(axis=1)"),
-    "column": (Y1[:, None], "got shape (40, 1), wanted one label per observation, 1-D; pass targets.ravel()"),
     "names": (np.array(["no", "yes"])[Y1], "got text such as 'no', wanted labels 0..1; pass classes=[...]"),
     "too few": (Y1[:-5], "got 35 values, wanted 40, one per prediction"),
 }
@@ -260,13 +258,15 @@ def test_bad_classes(classes, message):
 def test_labels_are_looked_up_among_classes_only():
     with pytest.raises(ValueError, match=pattern("got 0 at row 0, which is not one of classes=['cat', ")):
         run(classes=NAMES)
-    with pytest.raises(ValueError, match="got nan at row 4, which is not one of classes"):
+    with pytest.raises(ValueError, match="got nan at row 4"):
         run(y=put(Y, np.nan), classes=[0, 1, 2])
 
 
 def test_classes_of_ready_predictions():
-    with pytest.raises(TypeError, match=pattern("pass them to Categorical(...), these predictions are already made")):
-        run(ct.Categorical(P), NAMES[Y], classes=NAMES)
+    with pytest.raises(ValueError, match=pattern("classes: got classes ('eel', ... wanted ('cat', ")):
+        run(ct.Categorical(P, classes=NAMES), NAMES[Y], classes=NAMES[::-1])
+    with pytest.raises(TypeError, match=pattern("classes: got ... for Normal predictions, which are not of classes")):
+        run(NORMAL, TARGETS, classes=NAMES)
 
 
 CONSTRUCTORS = {
@@ -299,7 +299,7 @@ def test_bad_arguments_of_predictions(call, message):
 BAD_REAL_TARGETS = {
     "nan": (put(TARGETS, np.nan), "targets: got nan at row 4 ... wanted finite numbers"),
     "None": (put(TARGETS, None), "targets: got a missing value at position 4"),
-    "column": (TARGETS[:, None], "targets: got shape (40, 1), wanted 1 dimension"),
+    "row": (TARGETS[None], "targets: got shape (1, 40), wanted 1 dimension"),
     "too few": (TARGETS[:-1], "targets: got 39 values, wanted 40, one per prediction"),
     "text": (["a"] * N, "targets: got values of type ... wanted real numbers"),
     "complex": (TARGETS + 0j, "targets: got values of type complex128, wanted real numbers"),

@@ -187,8 +187,8 @@ def test_normal_predictions(files, capsys):
     [
         (ROWS, ["1", "0", "0"], [], "wanted 4, one per row of"),
         (ROWS, ["1", "2", "2", "1"], [], "subtract 1"),
-        (["0.2,x", "0.5,0.5"], ["1", "0"], [], "got no rows|one per row"),
-        (["a,b", "0.2,x", "0.5,0.5"], ["1", "0"], [], "could not convert string 'x'"),
+        (["0.2,x", "0.5,0.5"], ["1", "0"], [], "line 1: got 'x' in column 2, wanted a number"),
+        (["a,b", "0.2,x", "0.5,0.5"], ["1", "0"], [], "line 2: got 'x' in column 2, wanted a number"),
         ([",a,b", "0,0.2,0.8"], ["1"], [], "save without the index"),
         (ROWS, ["0,1", "1,0", "2,0", "3,1"], [], "got 2 columns, wanted 1"),
         (ROWS, ["dog", "cat", "cat", "dog"], [], "a header with the names"),
@@ -477,7 +477,7 @@ class TestRecalibrate:
         p = rng.random(100)
         np.savetxt(tmp_path / "p.csv", p**2)
         np.savetxt(tmp_path / "y.csv", rng.random(100) < p, fmt="%d")
-        arguments = "--apply", str(tmp_path / "p.csv"), "--output", str(tmp_path / "q.npy")
+        arguments = "--apply", str(tmp_path / "p.csv"), "--output", str(tmp_path / "q.npy"), "--overwrite"
         for method in ("platt", "gp"):
             given = *self.files(tmp_path), "--method", method, *arguments
             assert command(capsys, "recalibrate", *given, "--seed", "1")[0] == 0

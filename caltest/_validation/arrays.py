@@ -2,13 +2,15 @@
 
 import numpy as np
 
-from caltest._arrays import read_only, to_array
+from caltest._arrays import column, read_only, to_array
 from caltest._types import Array, ArrayLike, FloatArray
 
 
 def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
-    """A finite, non-empty float64 array with ``ndim`` dimensions."""
+    """A finite, non-empty float64 array with ``ndim`` dimensions; for one, a column (n, 1) is taken too."""
     array = to_array(data, name)
+    if ndim == 1:
+        array = column(array)
     if array.dtype.kind not in "buif":
         raise ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers")
     if array.size == 0:

@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from caltest._arrays import to_array
+from caltest._arrays import column, to_array
 from caltest._types import Array, ArrayLike, IntArray
-from caltest._validation.arrays import real_array
+from caltest._validation.arrays import all_whole, real_array
+
+SHOWN = 10
+"""Names of classes that an error lists."""
 
 LARGEST_COUNT = 2.0**53
 """From here on not every whole number is a floating point number."""
@@ -15,20 +18,22 @@ LARGEST_COUNT = 2.0**53
 
 def class_labels(data: ArrayLike, k: int, classes: Sequence[Any] | None, name: str = "targets") -> IntArray:
     """Labels 0..k-1 as an (n,) integer array, which can be the data; with ``classes`` they are looked up there."""
-    array = to_array(data, name)
+    array = column(to_array(data, name))
     if array.size == 0:
         raise ValueError(f"{name}: got no values (shape {array.shape}), wanted at least one observation")
     if array.ndim == 2 and array.shape[1] == k and array.dtype.kind in "buif" and set(np.unique(array)) <= {0, 1}:
         raise ValueError(f"{name}: got one-hot rows of shape {array.shape}, wanted labels; pass targets.argmax(axis=1)")
     if array.ndim != 1:
-        advice = "; pass targets.ravel()" if array.ndim == 2 and 1 in array.shape else ""
+        advice = f"; pass numpy.ravel({name})" if array.ndim == 2 and 1 in array.shape else ""
+        if array.dtype.kind == "f" and not all_whole(array):
+            advice = "; if outcomes are vectors of real numbers, wrap predictions in ct.MvNormal or ct.Ensemble"
         raise ValueError(f"{name}: got shape {array.shape}, wanted one label per observation, 1-D{advice}")
     if classes is not None:
         return _labels_from_classes(array, list(classes), name)
     if array.dtype.kind in "US":
         raise ValueError(
             f"{name}: got text such as {str(array[0])!r}, wanted labels 0..{k - 1}; "
-            "pass classes=[...], the class names in the order of the columns"
+            f"pass classes=[...], the class names in the order of the columns{_sorted_names(array, k)}"
         )
     if array.dtype.kind == "b" and k > 2:
         raise ValueError(
@@ -45,7 +50,10 @@ def _whole_labels(array: Array, k: int, name: str) -> IntArray:
     fractional = values != np.floor(values)
     if fractional.any():
         i = int(np.argmax(fractional))
-        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted whole-number labels 0..{k - 1}")
+        raise ValueError(
+            f"{name}: got {values[i]:.6g} at row {i}, wanted whole-number labels 0..{k - 1}; if outcomes are real "
+            "numbers, wrap predictions in ct.Normal or ct.Ensemble"
+        )
     if values.min() >= 1 and values.max() == k:
         raise ValueError(
             f"{name}: got labels {values.min():g}..{k}, wanted labels 0..{k - 1}; these look 1-based, subtract 1"
@@ -57,6 +65,12 @@ def _whole_labels(array: Array, k: int, name: str) -> IntArray:
         i = int(np.argmax(outside))
         raise ValueError(f"{name}: got label {values[i]:.6g} at row {i}, wanted labels 0..{k - 1}")
     return values.astype(np.intp)
+
+
+def _sorted_names(array: Array, k: int) -> str:
+    """An example, if the names that occur are as many as there are classes."""
+    names = np.unique(array).tolist()
+    return f": classes={names!r} if these are sorted" if len(names) == k <= SHOWN else ""
 
 
 def whole_counts(data: ArrayLike, name: str = "targets") -> IntArray:

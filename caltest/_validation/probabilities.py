@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from caltest._arrays import read_only, to_array
+from caltest._arrays import column, read_only, to_array
 from caltest._loops.rows import are_distributions
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation.arrays import all_whole, floats, in_unit, real_array
@@ -104,7 +104,7 @@ def probability_vector(data: ArrayLike, name: str = "probabilities", *, copy: bo
 
     Without ``copy`` it can be a view of the data.
     """
-    array = to_array(data, name)
+    array = column(to_array(data, name))
     if array.ndim == 1 and array.size > 0 and array.dtype.kind in "buif":
         vector = floats(array, copy)
         if vector.min() >= 0.0 and vector.max() <= 1.0:
@@ -148,3 +148,40 @@ def not_swapped(predictions: Array, targets: Array) -> None:
             f"predictions: got labels (shape {predictions.shape}) and targets: got probabilities (shape "
             f"{targets.shape}); the arguments are swapped, pass the predictions first"
         )
+
+
+def not_numbers(predictions: Array, targets: Array, name: str = "targets") -> None:
+    """Raise ``ValueError`` if targets are numbers that are no labels, and plain arrays of predictions are numbers too.
+
+    Arrays hold probabilities of classes; predicted numbers say which family they belong to.
+    """
+    p, y = column(predictions), column(targets)
+    if any(array.dtype.kind not in "iuf" or array.ndim not in (1, 2) or not array.size for array in (p, y)):
+        return
+    if not (np.isfinite(p).all() and np.isfinite(y).all()) or _nearly_probabilities(p):
+        return
+    if y.ndim == 2 and not all_whole(y):
+        raise ValueError(
+            f"{name}: got vectors of real numbers, wanted labels for a plain array of predictions, which holds "
+            "probabilities of classes; wrap predicted vectors in ct.MvNormal(mean, covariance) or ct.Ensemble(members)"
+        )
+    if y.ndim == 2:
+        return
+    places = np.arange(-1 if p.ndim == 1 else 0, (1 if p.ndim == 1 else p.shape[1]) + 1)
+    if np.isin(y, places).all():
+        return
+    i = int(np.argmax(~np.isin(y, places)))
+    got = f"predictions: got numbers such as {p.flat[0]:.6g}, and {name}: got {y[i]:.6g} at row {i}"
+    wrap = "ct.Normal(mean, scale), or ct.Poisson(rate) for counts" if p.ndim == 1 else "ct.Ensemble(members)"
+    raise ValueError(
+        f"{got}, wanted probabilities and labels of classes in plain arrays; predicted numbers need their family: wrap "
+        f"them in {wrap}"
+    )
+
+
+def _nearly_probabilities(p: Array) -> bool:
+    """Whether numbers are meant as probabilities, or as percentages."""
+    if p.ndim == 1:
+        return bool(p.min() >= 0 and p.max() <= 1.5)
+    sums = p.sum(axis=1)
+    return bool(p.min() >= 0 and any(np.abs(sums / whole - 1.0).max() <= 0.1 for whole in (1.0, 100.0)))

@@ -5,8 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from caltest._progress import in_terminal
-from caltest._tables import read_sample
-from caltest.cli.options import add_fail, add_shared, command, outcomes_help, predictions_help, show, whole
+from caltest._tables import check_different, read_outcomes, read_sample
+from caltest.cli.options import (
+    add_fail,
+    add_missing,
+    add_shared,
+    command,
+    outcomes_help,
+    predictions_help,
+    show,
+    whole,
+)
 from caltest.comparisons.models import compare_samples
 from caltest.comparisons.pairs import pairs_of_samples
 from caltest.predictions import Sample
@@ -24,6 +33,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("outcomes", type=Path, help=outcomes_help())
     parser.add_argument("--draws", type=whole, default=999, metavar="B", help="redraws of the outcomes (default: 999)")
     parser.add_argument("--pairs", action="store_true", help="test which models differ from each other instead")
+    add_missing(parser)
     add_shared(parser)
     add_fail(parser)
     parser.set_defaults(run=run)
@@ -32,8 +42,10 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare, print, and return 1 if calibration of some model is rejected and that is asked for, else 0."""
     names = model_names(options.predictions)
+    check_different([*options.predictions, options.outcomes])
     paths = zip(names, options.predictions, strict=True)
-    samples = {name: read_sample(path, options.outcomes, normal=options.normal) for name, path in paths}
+    outcomes = read_outcomes(options.outcomes)
+    samples = {name: read_sample(path, outcomes, options.normal, options.missing) for name, path in paths}
     if options.pairs:
         return run_pairs(options, samples)
     comparison = compare_samples(samples, options.draws, options.seed, in_terminal())

@@ -3,30 +3,64 @@
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any, cast
 
 from caltest.cli import compare, demo, power, recalibrate, test
 
-STATUSES = "exit status: 0 done, 1 rejected (--fail-on-reject), 2 bad input"
+STATUSES = "exit status: 0 done, 1 rejected (--fail-on-reject), 2 bad input, 130 interrupted"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit status: 0 if all went well, 2 for bad input.
+    """Run the command line; return the exit status: 0 if all went well, 2 for bad input, 130 if interrupted.
 
     With ``--fail-on-reject`` it is 1 if calibration is rejected.
     """
-    options = _parser().parse_args(arguments)
     try:
-        status = int(options.run(options))
-        sys.stdout.flush()
-        return status
+        with warnings.catch_warnings():
+            warnings.showwarning = cast("Any", _show_warning)
+            return _run(arguments)
     except BrokenPipeError:
-        # The reader of the output has gone; the interpreter must not try to write what is left.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of the output has gone.
+        _write_no_more()
         return 0
+    except KeyboardInterrupt:
+        return _failed("interrupted", 130)
     except (OSError, ValueError, TypeError, MemoryError) as error:
-        print(f"caltest: error: {error}", file=sys.stderr)
-        return 2
+        return _failed(f"error: {error or 'out of memory'}", 2)
+    except Exception as error:
+        return _failed(f"error: {type(error).__name__}: {error} (a fault of caltest: please report the command)", 2)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        options = _parser().parse_args(arguments)
+        return int(options.run(options))
+    finally:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+
+
+def _failed(message: str, status: int) -> int:
+    if sys.stderr is not None:
+        print(f"caltest: {message}", file=sys.stderr)
+    _write_no_more()
+    return status
+
+
+def _write_no_more() -> None:
+    """Keep the interpreter from writing what is left, where that fails."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    if sys.stderr is not None:
+        print(f"caltest: warning: {message}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,6 +1,7 @@
 """The tests of the command line by name."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import caltest as ct
@@ -68,7 +69,7 @@ def prepared(name: str, sample: Sample) -> Sample:
     if not TESTS[name].top_label or not isinstance(sample.predictions, ct.Categorical):
         return sample
     confidence, top = reduce_to_top_label(sample.predictions)
-    return Sample(confidence, (top == sample.targets).astype(int))
+    return replace(sample, predictions=confidence, targets=(top == sample.targets).astype(int))
 
 
 def kernel_of(name: str, bandwidth: float | None, sample: Sample) -> tuple[ct.ProductKernel, tuple[str, ...]]:

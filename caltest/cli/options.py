@@ -3,21 +3,22 @@
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from caltest.comparisons.formats import Table, latex, markdown
+from caltest.predictions import Missing
 
 FORMATS = ("table", "json", "markdown", "latex")
 
 
 def predictions_help() -> str:
     """What a file of predictions holds."""
-    return "CSV (.gz) or .npy: a column per class, or one, the probability of class 1"
+    return "CSV (.gz) or .npy, - for stdin: a column per class, or one, the probability of class 1"
 
 
 def outcomes_help() -> str:
     """What a file of outcomes holds."""
-    return "CSV (.gz) or .npy, one column: labels 0..k-1, or names as in the header"
+    return "CSV (.gz) or .npy, - for stdin, one column: labels 0..k-1, or names as in the header"
 
 
 def level(text: str) -> float:
@@ -64,6 +65,12 @@ def add_shared(parser: argparse.ArgumentParser) -> None:
 def add_normal(parser: argparse.ArgumentParser) -> None:
     """The option for normal predictions."""
     parser.add_argument("--normal", action="store_true", help="the two columns are mean and standard deviation")
+
+
+def add_missing(parser: argparse.ArgumentParser) -> None:
+    """The option for missing outcomes."""
+    text = "refuse (default) | drop missing outcomes, if they are like the others"
+    parser.add_argument("--missing", choices=get_args(Missing), default="refuse", metavar="M", help=text)
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:

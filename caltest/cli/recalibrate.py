@@ -6,8 +6,17 @@ from typing import Any
 
 from caltest import recalibration as maps
 from caltest._progress import in_terminal
-from caltest._tables import read_predictions, read_sample, write_predictions
-from caltest.cli.options import FORMATS, add_normal, add_seed, command, outcomes_help, predictions_help, show
+from caltest._tables import check_outputs, read_predictions, read_sample, write_predictions
+from caltest.cli.options import (
+    FORMATS,
+    add_missing,
+    add_normal,
+    add_seed,
+    command,
+    outcomes_help,
+    predictions_help,
+    show,
+)
 from caltest.predictions import Bernoulli, FinitePredictions, Predictions
 from caltest.recalibration import Calibrator
 from caltest.recalibration.report import targets_as_given
@@ -55,6 +64,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--apply", type=Path, metavar="NEW", help="other predictions, to be recalibrated")
     parser.add_argument("--output", type=Path, metavar="FILE", help="CSV or .npy for the recalibrated NEW")
     parser.add_argument("--save", type=Path, metavar="MAP", help="the map, .npz, for CalibrationMap.load")
+    parser.add_argument("--overwrite", action="store_true", help="replace FILE and MAP if they exist")
+    add_missing(parser)
     add_normal(parser)
     parser.add_argument("--format", choices=FORMATS, default="table", metavar="F", help=" | ".join(FORMATS))
     add_seed(parser)
@@ -65,7 +76,9 @@ def run(options: argparse.Namespace) -> int:
     """Show what recalibration changes; save the map, and apply it, if that is asked for."""
     if (options.apply is None) != (options.output is None):
         raise ValueError("--apply, --output: got one of them, wanted both: what is recalibrated, and where it goes")
-    sample = read_sample(options.predictions, options.outcomes, normal=options.normal)
+    inputs = [path for path in (options.predictions, options.outcomes, options.apply) if path is not None]
+    check_outputs({"--output": options.output, "--save": options.save}, inputs, options.overwrite)
+    sample = read_sample(options.predictions, options.outcomes, options.normal, options.missing)
     method, targets = method_for(options.method, sample.predictions), targets_as_given(sample)
     others = None if options.apply is None else read_predictions(options.apply, options.normal)
     report = maps.report(method, sample.predictions, targets, rng=options.seed, progress=in_terminal())

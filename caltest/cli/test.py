@@ -8,7 +8,15 @@ from typing import Any
 from caltest._progress import in_terminal
 from caltest._tables import read_sample
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared
-from caltest.cli.options import add_fail, add_shared, command, outcomes_help, predictions_help, show
+from caltest.cli.options import (
+    add_fail,
+    add_missing,
+    add_shared,
+    command,
+    outcomes_help,
+    predictions_help,
+    show,
+)
 from caltest.comparisons.formats import Table
 from caltest.results.pvalues import EXCLUDED, format_pvalue, in_brackets
 from caltest.results.result import CalibrationTestResult
@@ -27,6 +35,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("outcomes", type=Path, help=outcomes_help())
     parser.add_argument("--test", choices=TESTS, default="omnibus", metavar="NAME", help="one of those below")
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
+    add_missing(parser)
     add_shared(parser)
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     add_fail(parser)
@@ -35,7 +44,8 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Test, print, and return 1 if calibration is rejected and that is asked for, else 0."""
-    sample = prepared(options.test, read_sample(options.predictions, options.outcomes, normal=options.normal))
+    sample = read_sample(options.predictions, options.outcomes, options.normal, options.missing)
+    sample = prepared(options.test, sample)
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
     result = TESTS[options.test].of(kernel).on(sample, rng=options.seed, progress=in_terminal())
     result = replace(result, notes=(*result.notes, *notes))

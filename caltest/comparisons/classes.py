@@ -1,9 +1,11 @@
 """Comparison of the classes of one model."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from caltest._groups import as_texts
 from caltest._numerics import own_errstate
 from caltest._types import ArrayLike
 from caltest.calibration_test import CalibrationTest
@@ -11,7 +13,8 @@ from caltest.comparisons.result import ModelComparison
 from caltest.comparisons.rows import Settings, compared
 from caltest.estimators import Estimator
 from caltest.kernels import PairKernel
-from caltest.predictions import as_sample, classwise
+from caltest.predictions import Sample
+from caltest.predictions.reductions import categorical_sample, one_against_rest
 
 
 @own_errstate
@@ -19,6 +22,7 @@ def compare_classes(
     predictions: ArrayLike,
     labels: ArrayLike,
     *,
+    classes: Sequence[Any] | None = None,
     kernel: PairKernel | None = None,
     estimator: Estimator | None = None,
     test: CalibrationTest | None = None,
@@ -37,6 +41,8 @@ def compare_classes(
         ``Categorical`` predictions or an (n, k) array-like.
     labels
         (n,) labels 0..k-1, or names.
+    classes
+        Names of the classes in the order of the columns, if the labels are names.
     kernel, estimator, test, n_resamples, confidence_level, rng, progress
         As in ``compare_models``, for binary predictions.
 
@@ -60,9 +66,10 @@ def compare_classes(
     >>> comparison["0"].pvalue_holm
     0.03
     """
-    pairs = classwise(predictions, labels)
-    names = getattr(predictions, "classes", None) or range(len(pairs))
-    samples = {str(name): as_sample(*pair) for name, pair in zip(names, pairs, strict=True)}
+    categorical, y = categorical_sample(predictions, labels, classes)
+    pairs = one_against_rest(categorical, y)
+    names = as_texts(categorical.classes or range(len(pairs)))
+    samples = {name: Sample(*pair) for name, pair in zip(names, pairs, strict=True)}
     settings = Settings.of(list(samples.values()), kernel, estimator, test, n_resamples, confidence_level)
     scores = [float(np.mean(sample.targets)) for sample in samples.values()]
     return compared(samples, scores, settings, "class", "frequency", rng, progress)

@@ -1,6 +1,6 @@
 """Comparisons of several models for the same outcomes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any
 
@@ -22,6 +22,7 @@ def compare_models(
     models: Mapping[str, ArrayLike],
     targets: ArrayLike,
     *,
+    classes: Sequence[Any] | None = None,
     kernel: PairKernel | None = None,
     estimator: Estimator | None = None,
     test: CalibrationTest | None = None,
@@ -41,6 +42,8 @@ def compare_models(
         Predictions of each model by its name: ``Predictions``, or what becomes some, all of one family.
     targets
         (n,) outcomes, the same for all models.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     kernel
         Of the unbiased SKCE that is estimated; by default that of the family. A ``"median"`` bandwidth is that of the
         predictions of all models together, so that errors are comparable.
@@ -89,7 +92,7 @@ def compare_models(
     >>> [(row.name, row.pvalue, row.pvalue_holm) for row in comparison.rows]
     [('random forest', 0.01, 0.02), ('neural network', 0.02, 0.02)]
     """
-    samples = samples_of(models, targets)
+    samples = samples_of(models, targets, classes)
     settings = Settings.of(list(samples.values()), kernel, estimator, test, n_resamples, confidence_level)
     return _compared_models(samples, settings, rng, progress)
 
@@ -107,7 +110,7 @@ def _compared_models(samples: dict[str, Sample], settings: "Settings", rng: Any,
     return compared(samples, scores, settings, "model", score_name, rng, progress)
 
 
-def samples_of(models: Mapping[str, ArrayLike], targets: ArrayLike) -> dict[str, Sample]:
+def samples_of(models: Mapping[str, ArrayLike], targets: ArrayLike, classes: Sequence[Any] | None) -> dict[str, Sample]:
     """Checked samples by name, all of one family."""
     if not isinstance(models, Mapping):
         raise TypeError(f'models: got {type(models).__name__}, wanted a dictionary {{"name": predictions, ...}}')
@@ -118,7 +121,7 @@ def samples_of(models: Mapping[str, ArrayLike], targets: ArrayLike) -> dict[str,
         if not isinstance(name, str):
             raise TypeError(f"models: got the name {name!r}, wanted names that are strings")
         try:
-            samples[name] = as_sample(predictions, targets)
+            samples[name] = as_sample(predictions, targets, classes)
         except (ValueError, TypeError) as error:
             raise type(error)(f"models[{name!r}]: {error}") from None
     check_same_kind(samples)

@@ -1,7 +1,9 @@
 """Test of the difference of the calibration errors of two models for the same outcomes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 from numpy.linalg import norm
 
@@ -106,7 +108,12 @@ class PairedSKCETest(OwnErrstate):
             check_pair_kernel(self.kernel)
 
     def __call__(
-        self, predictions: ArrayLike, other_predictions: ArrayLike, targets: ArrayLike
+        self,
+        predictions: ArrayLike,
+        other_predictions: ArrayLike,
+        targets: ArrayLike,
+        *,
+        classes: Sequence[Any] | None = None,
     ) -> CalibrationTestResult:
         """Test two models.
 
@@ -116,13 +123,15 @@ class PairedSKCETest(OwnErrstate):
             Of the models A and B: ``Predictions``, or what becomes some, of the same family and length.
         targets
             (n,) outcomes, the same for both; n >= 3.
+        classes
+            Names of the classes in the order of the columns, if the targets are names.
 
         Returns
         -------
         CalibrationTestResult
             Its estimate is ``U_A - U_B``, negative where A is better calibrated; its interval is two-sided.
         """
-        sample, other = as_sample(predictions, targets), as_sample(other_predictions, targets)
+        sample, other = as_sample(predictions, targets, classes), as_sample(other_predictions, targets, classes)
         sample.predictions.check_compatible(other.predictions, "other_predictions")
         kernel = shared_kernel(self.kernel, [sample.predictions, other.predictions])
         sums, other_sums = row_sums(kernel, sample), row_sums(kernel, other)
@@ -147,5 +156,7 @@ class PairedSKCETest(OwnErrstate):
             standard_error=found.standard_error,
             citations=self.citations,
             effect_size=EffectSize(roots[0] - roots[1], "difference of the KCE as a share of its largest value"),
-            notes=tuple(dict.fromkeys((*sample.predictions.notes, *other.predictions.notes, *kernel.notes))),
+            notes=tuple(
+                dict.fromkeys((*sample.remarks, *sample.predictions.notes, *other.predictions.notes, *kernel.notes))
+            ),
         )

@@ -1,6 +1,6 @@
 """Which of several models differ: a table of all pairs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
@@ -145,6 +145,7 @@ def compare_pairs(
     models: Mapping[str, ArrayLike],
     targets: ArrayLike,
     *,
+    classes: Sequence[Any] | None = None,
     kernel: PairKernel | None = None,
     confidence_level: float = 0.95,
 ) -> PairComparison:
@@ -158,6 +159,8 @@ def compare_pairs(
         Predictions of at least two models by name: ``Predictions``, or what becomes some, all of one family.
     targets
         (n,) outcomes, the same for all models; n >= 3.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     kernel
         By default that of the family. A ``"median"`` bandwidth is that of the predictions of all models together.
     confidence_level
@@ -188,7 +191,7 @@ def compare_pairs(
     >>> [(row.better, row.pvalue_holm < 0.05) for row in ct.compare_pairs(models, labels).rows]
     [('random forest', True), ('neural network', True), ('neural network', True)]
     """
-    samples = samples_of(models, targets)
+    samples = samples_of(models, targets, classes)
     return pairs_of_samples(samples, kernel, fraction("confidence_level", confidence_level))
 
 

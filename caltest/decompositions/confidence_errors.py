@@ -1,6 +1,6 @@
 """What confidence misses."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
@@ -65,6 +65,7 @@ def confidence_errors(
     predictions: ArrayLike,
     targets: ArrayLike,
     *,
+    classes: Sequence[Any] | None = None,
     confidence_level: float | None = None,
     n_resamples: int = 999,
     rng: Any = None,
@@ -81,6 +82,8 @@ def confidence_errors(
         (n, k) probabilities or ``Categorical``; binary predictions count as two classes.
     targets
         (n,) array-like of labels.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     confidence_level
         Between 0 and 1, for intervals and means under calibration; None for neither.
     n_resamples
@@ -132,7 +135,7 @@ def confidence_errors(
     """
     level = None if confidence_level is None else fraction("confidence_level", confidence_level)
     number = whole_number("n_resamples", n_resamples, 1)
-    sample = as_sample(predictions, targets)
+    sample = as_sample(predictions, targets, classes)
     law = finite_predictions(sample.predictions)
     confidence, top = reduce_to_top_label(Categorical(law.probabilities))
     c, right = confidence.probability, np.asarray(top == sample.targets)

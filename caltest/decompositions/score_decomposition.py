@@ -1,6 +1,6 @@
 """Proper scores as miscalibration - discrimination + uncertainty."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
@@ -78,6 +78,7 @@ def score_decomposition(
     predictions: ArrayLike,
     targets: ArrayLike,
     *,
+    classes: Sequence[Any] | None = None,
     score: Score = "brier",
     binning: Binning | None = None,
     confidence_level: float | None = None,
@@ -99,6 +100,8 @@ def score_decomposition(
         Probabilities of class 1, (n,) or ``Bernoulli``; of k classes, (n, k) or ``Categorical``, with a ``binning``.
     targets
         (n,) array-like of outcomes.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     score
         ``"brier"``: ``|e_y - p|**2``, which is ``(y - p)**2`` for binary predictions; ``"log"``: ``-log p_y``.
     binning
@@ -172,7 +175,7 @@ def score_decomposition(
         raise ValueError(f'score: got {score!r}, wanted "brier" or "log"')
     level = None if confidence_level is None else fraction("confidence_level", confidence_level)
     number = whole_number("n_resamples", n_resamples, 1)
-    sample = as_sample(predictions, targets)
+    sample = as_sample(predictions, targets, classes)
     law, labels = finite_predictions(sample.predictions), np.asarray(sample.targets)
     if score == "log" and sample.impossible.size:
         raise ValueError(

@@ -1,7 +1,7 @@
 """Estimates from data that come in chunks: from disk, or from several machines."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 from uuid import uuid4
@@ -49,14 +49,14 @@ class Accumulator(OwnErrstate, ABC, Generic[R]):
         """Number of observations so far."""
         return self._state.n
 
-    def update(self, predictions: ArrayLike, targets: ArrayLike) -> Self:
+    def update(self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None) -> Self:
         """Take the next observations, in their order; returns the accumulator itself.
 
         Observations that do not fill a block wait for those of the next chunk. Raises what a call of the estimator
-        raises for bad data. Whatever is raised, an interruption too, the chunk is taken wholly or not at all: ``n``
-        says which.
+        raises for bad data. ``classes`` are the names of the classes in the order of the columns, if the targets are
+        names. Whatever is raised, an interruption too, the chunk is taken wholly or not at all: ``n`` says which.
         """
-        sample, state = as_sample(predictions, targets, copy=True), self._state
+        sample, state = as_sample(predictions, targets, classes, copy=True), self._state
         if state.kind is not None:
             state.kind.check_compatible(sample.predictions, "predictions")
         rows, notes = sample.impossible, sample.predictions.notes

@@ -1,6 +1,7 @@
 """Estimators of a calibration error, and the protocols by which they say what a null can build on."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from math import sqrt
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -38,10 +39,19 @@ class Estimator(OwnErrstate, ABC):
     is_clustered: ClassVar[bool] = False
     """Whether outcomes may depend on each other within clusters."""
 
-    def __call__(self, predictions: ArrayLike, targets: ArrayLike, *, rng: Any = None, progress: bool = False) -> float:
+    def __call__(
+        self,
+        predictions: ArrayLike,
+        targets: ArrayLike,
+        *,
+        classes: Sequence[Any] | None = None,
+        rng: Any = None,
+        progress: bool = False,
+    ) -> float:
         """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here.
 
-        Dask arrays are taken chunk by chunk by ``BlockSKCE`` and ``LowRankSKCE``. ``rng`` is a seed or
+        ``classes`` are the names of the classes in the order of the columns, if the targets are names. Dask arrays are
+        taken chunk by chunk by ``BlockSKCE`` and ``LowRankSKCE``. ``rng`` is a seed or
         ``numpy.random.Generator`` for what an estimator draws: landmarks of real targets in ``LowRankSKCE``, ties of
         counts in ``PIT``. They draw anew at each call without it; all others draw nothing. With the seed of the result
         of a test it is the estimate of that test. ``progress`` shows a progress bar on standard error for what takes
@@ -49,15 +59,15 @@ class Estimator(OwnErrstate, ABC):
         """
         shown, seed = switch("progress", progress), seed_of(rng)
         if are_chunks(predictions) or are_chunks(targets):
-            return self.on_chunks(predictions, targets, seed)
-        sample = as_sample(predictions, targets)
+            return self.on_chunks(predictions, targets, classes, seed)
+        sample = as_sample(predictions, targets, classes)
         self.check(sample.predictions)
         with progress_bars(shown):
             estimate = self.resolve(sample.predictions, seed).estimate(sample)
         check_finite(estimate)
         return estimate
 
-    def on_chunks(self, predictions: Any, targets: Any, rng: Any = None) -> float:
+    def on_chunks(self, predictions: Any, targets: Any, classes: Sequence[Any] | None, rng: Any = None) -> float:
         """Estimate from dask arrays; ``TypeError`` for estimators that need all observations at once."""
         raise TypeError(
             f"estimator: got {type(self).__name__}, which needs all observations at once, for dask arrays; wanted "
@@ -154,12 +164,14 @@ class SummableEstimator(Estimator):
         """How many consecutive observations belong together."""
         return 1
 
-    def on_chunks(self, predictions: Any, targets: Any, rng: Any = None) -> float:
+    def on_chunks(self, predictions: Any, targets: Any, classes: Sequence[Any] | None, rng: Any = None) -> float:
         """Estimate from dask arrays: sums of every chunk where it is, with settings from some of the rows."""
         resolved = self.resolve(some_predictions(predictions), rng)
-        total = accumulate(
-            lambda n_chunks: [resolved.accumulator() for _ in range(n_chunks)], predictions, targets, self.granularity
-        )
+
+        def accumulators(n_chunks: int) -> list[Any]:
+            return [resolved.accumulator() for _ in range(n_chunks)]
+
+        total = accumulate(accumulators, predictions, targets, self.granularity, classes)
         return float(total.result())
 
     @abstractmethod

@@ -75,6 +75,7 @@ class GroupSKCE(RedrawnEstimator):
             if len(gram) != len(groups):
                 raise ValueError(f"group_kernel: got shape {gram.shape}, wanted ({len(groups)}, {len(groups)})")
             factors = factors @ root_of(gram).T
+            object.__setattr__(self, "group_kernel", gram)
         object.__setattr__(self, "_factors", factors)
 
     def check(self, predictions: Predictions) -> None:

@@ -1,9 +1,11 @@
 """One observation of each cluster, after which every test applies."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from caltest._groups import rows_of
 from caltest._numerics import generator_apart, own_errstate
 from caltest._types import Array, ArrayLike
 from caltest._validation import same_length
@@ -13,7 +15,12 @@ from caltest.predictions import Predictions, as_sample
 
 @own_errstate
 def one_per_cluster(
-    predictions: ArrayLike, targets: ArrayLike, clusters: ArrayLike, *, rng: Any = None
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    classes: Sequence[Any] | None = None,
+    rng: Any = None,
 ) -> tuple[Predictions, Array]:
     """Keep one observation of each cluster, chosen at random: with independent clusters they are independent.
 
@@ -23,6 +30,8 @@ def one_per_cluster(
     ----------
     predictions, targets
         What ``calibration_test`` takes.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     clusters
         (n,) array-like of labels.
     rng
@@ -45,7 +54,8 @@ def one_per_cluster(
     >>> p.probability, y
     (array([0.1, 0.8]), array([0, 0]))
     """
-    sample, found = as_sample(predictions, targets, copy=True, pooled=False), as_clusters(clusters)
+    sample = as_sample(predictions, targets, classes, copy=True, pooled=False)
+    found = as_clusters(rows_of(clusters, "clusters", targets))
     same_length(len(sample), len(found), "clusters")
     order = generator_apart(rng).permutation(len(sample))
     _, first = np.unique(found.codes[order], return_index=True)

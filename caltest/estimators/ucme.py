@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from caltest._arrays import to_array
 from caltest._numerics import check_memory
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least
@@ -63,6 +64,8 @@ class UCME(Estimator):
         check_pair_kernel(self.kernel)
         locations = as_sample(self.test_predictions, self.test_targets, prefix="test_", copy=True, pooled=False)
         object.__setattr__(self, "locations", locations)
+        object.__setattr__(self, "test_predictions", locations.predictions)
+        object.__setattr__(self, "test_targets", to_array(self.test_targets, "test_targets").copy())
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless the test locations are predictions of the same kind."""

@@ -1,7 +1,8 @@
 """Interval for the squared binned calibration error."""
 
+from collections.abc import Sequence
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ def binned_error_interval(
     targets: ArrayLike,
     binning: Binning | None = None,
     *,
+    classes: Sequence[Any] | None = None,
     confidence_level: float = 0.95,
     side: Side = "two-sided",
 ) -> ConfidenceInterval:
@@ -40,6 +42,8 @@ def binned_error_interval(
         Of classes. Which error it is depends on them, as for ``ECE``: ``top_label(p, y)``, ``classwise(p, y)``, ...
     targets
         (n,) array-like of outcomes.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     binning
         Default: ``QuantileBinning(15)``.
     confidence_level
@@ -86,7 +90,7 @@ def binned_error_interval(
     level, side = fraction("confidence_level", confidence_level), checked_side(side)
     binning = QuantileBinning() if binning is None else binning
     checked_binning(binning)
-    sample = as_sample(predictions, targets)
+    sample = as_sample(predictions, targets, classes)
     law = finite_predictions(sample.predictions)
     at_least(len(sample), 2, "the binned error")
     sizes, deviations, frequencies = _deviations(law, np.asarray(sample.targets), binning)

@@ -1,6 +1,8 @@
 """Intervals for the SKCE that hold for every sample size and every distribution."""
 
+from collections.abc import Sequence
 from math import log, sqrt
+from typing import Any
 
 from caltest._numerics import own_errstate
 from caltest._types import ArrayLike
@@ -18,6 +20,7 @@ def distribution_free_interval(
     predictions: ArrayLike,
     targets: ArrayLike,
     *,
+    classes: Sequence[Any] | None = None,
     confidence_level: float = 0.95,
     side: Side = "two-sided",
 ) -> ConfidenceInterval:
@@ -43,6 +46,8 @@ def distribution_free_interval(
         One of the three above.
     predictions, targets
         As in ``calibration_test``.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     confidence_level
         Between 0 and 1.
     side
@@ -85,7 +90,7 @@ def distribution_free_interval(
             f"estimator: got {estimator!r}, wanted SKCE(kernel), SKCE(kernel, unbiased=False) or unbiased "
             "BlockSKCE(kernel, block_size)"
         )
-    sample = as_sample(predictions, targets)
+    sample = as_sample(predictions, targets, classes)
     estimator.check(sample.predictions)
     estimator = estimator.resolve(sample.predictions)
     estimate, bound, n = estimator.estimate(sample), h_bound(estimator.kernel, sample.predictions), len(sample)

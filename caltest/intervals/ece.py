@@ -1,6 +1,6 @@
 """Interval for binned calibration errors of any order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ def ece_interval(
     predictions: ArrayLike,
     targets: ArrayLike,
     *,
+    classes: Sequence[Any] | None = None,
     confidence_level: float = 0.95,
     side: Side = "two-sided",
     n_resamples: int = 999,
@@ -56,6 +57,8 @@ def ece_interval(
         ``classwise(p, y)``.
     targets
         (n,) array-like of outcomes.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     confidence_level
         Between 0 and 1.
     side
@@ -109,7 +112,7 @@ def ece_interval(
     ):
         raise TypeError(f"estimator: got {estimator!r}, wanted ECE, MCE or ClasswiseECE with a distance that is a norm")
     number = whole_number("n_resamples", n_resamples, 1)
-    sample = as_sample(predictions, targets)
+    sample = as_sample(predictions, targets, classes)
     estimator.check(sample.predictions)
     law, estimate = finite_predictions(sample.predictions), estimator.estimate(sample)
     labels, generator = np.asarray(sample.targets), generator_apart(rng)

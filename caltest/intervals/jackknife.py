@@ -1,5 +1,8 @@
 """Interval for the SKCE from its normal limit with the jackknife variance."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from caltest._numerics import own_errstate
 from caltest._types import ArrayLike
 from caltest._validation import fraction
@@ -19,6 +22,7 @@ def skce_interval(
     targets: ArrayLike,
     kernel: PairKernel | None = None,
     *,
+    classes: Sequence[Any] | None = None,
     confidence_level: float = 0.95,
     side: Side = "two-sided",
 ) -> ConfidenceInterval:
@@ -34,6 +38,8 @@ def skce_interval(
         ``Predictions``, or what becomes some, as in ``calibration_test``.
     targets
         (n,) outcomes, or (n, d) vectors; n >= 3.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     kernel
         Of predictions and targets; by default that of ``calibration_test``. Intervals for several models compare the
         same quantity only if the kernel is the same.
@@ -85,7 +91,7 @@ def skce_interval(
     [0.001745, 0.002114] (95 %, jackknife, normal limit)
     """
     level, side = fraction("confidence_level", confidence_level), checked_side(side)
-    sample = as_sample(predictions, targets)
+    sample = as_sample(predictions, targets, classes)
     if kernel is None:
         kernel = default_kernel(sample.predictions)[0]
     check_pair_kernel(kernel)

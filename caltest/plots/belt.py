@@ -25,6 +25,7 @@ def calibration_belt(
     predictions: ArrayLike,
     targets: ArrayLike,
     *,
+    classes: Sequence[Any] | None = None,
     confidence_levels: Sequence[float] = (0.8, 0.95),
     max_degree: int = 4,
     n_resamples: int = 999,
@@ -44,6 +45,8 @@ def calibration_belt(
         reduced to the confidence of the top label. ``ct.classwise`` makes the ``Bernoulli`` of one class.
     targets
         (n,) array-like of outcomes, not yet reduced if the predictions are not.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     confidence_levels
         Of the bands, between 0 and 1.
     max_degree
@@ -94,7 +97,7 @@ def calibration_belt(
     p = 0.01 (degree 1)
     Bernoulli (top label), n = 899
     """
-    probabilities, outcomes = binary_of(as_sample(predictions, targets))
+    probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
     levels = np.sort([fraction("confidence_levels", level) for level in confidence_levels])[::-1]
     estimator = CalibrationBelt(max_degree)
     result = MonteCarloTest(estimator, n_resamples).on(Sample(probabilities, outcomes), rng=rng, progress=progress)

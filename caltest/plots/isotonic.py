@@ -1,5 +1,6 @@
 """Reliability curves from isotonic regression, without bins."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -28,6 +29,7 @@ def reliability_curve(
     predictions: ArrayLike,
     targets: ArrayLike,
     *,
+    classes: Sequence[Any] | None = None,
     band: Band = "consistency",
     n_resamples: int = 999,
     confidence_level: float = 0.95,
@@ -48,6 +50,8 @@ def reliability_curve(
         reduced to the confidence of the top label.
     targets
         (n,) array-like of outcomes, not yet reduced if the predictions are not.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     band
         ``"consistency"``: around the diagonal, where curves of calibrated predictions are; parts of the curve outside
         are vermillion. ``"confidence"``: around the curve, where curves of outcomes drawn from it are.
@@ -98,7 +102,7 @@ def reliability_curve(
     """
     if band not in get_args(Band):
         raise ValueError(f'band: got {band!r}, wanted "consistency" or "confidence"')
-    probabilities, outcomes = binary_of(as_sample(predictions, targets))
+    probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
     rank = rank_of_ends(n_resamples, confidence_level)
     title = "" if result is None else title_of(result, len(probabilities))
     groups = IsotonicGroups.of(probabilities.probability)

@@ -1,5 +1,6 @@
 """Reliability diagrams."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ def reliability_diagram(
     predictions: ArrayLike,
     targets: ArrayLike,
     *,
+    classes: Sequence[Any] | None = None,
     binning: Binning | None = None,
     n_resamples: int = 999,
     confidence_level: float = 0.95,
@@ -51,6 +53,8 @@ def reliability_diagram(
         reduced to the confidence of the top label. ``ct.classwise`` makes the ``Bernoulli`` of one class.
     targets
         (n,) array-like of outcomes, not yet reduced if the predictions are not.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     binning
         Default: ``UniformBinning(15)``, as in ``ECE``.
     n_resamples
@@ -103,7 +107,7 @@ def reliability_diagram(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('confidence of the top label', 'accuracy')
     """
-    probabilities, outcomes = binary_of(as_sample(predictions, targets))
+    probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
     binning = _checked_binning(binning)
     rank = rank_of_ends(n_resamples, confidence_level)
     title = "" if result is None else title_of(result, len(probabilities))

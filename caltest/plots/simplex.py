@@ -1,5 +1,6 @@
 """Maps of calibration over the predictions of three classes."""
 
+from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,6 +34,7 @@ def simplex_map(
     predictions: ArrayLike,
     targets: ArrayLike,
     *,
+    classes: Sequence[Any] | None = None,
     binning: Binning | None = None,
     min_size: int = 5,
     n_resamples: int = 999,
@@ -53,6 +55,8 @@ def simplex_map(
         (n, 3) probabilities or ``Categorical``.
     targets
         (n,) array-like of outcomes.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     binning
         Default: ``UniformBinning(5)``.
     min_size
@@ -101,7 +105,7 @@ def simplex_map(
     >>> [text.get_text() for text in ax.texts]
     ['class 0', 'class 1', 'class 2']
     """
-    sample = as_sample(predictions, targets)
+    sample = as_sample(predictions, targets, classes)
     law = sample.predictions.law
     if not isinstance(law, FinitePredictions):
         raise TypeError(f"predictions: got {law.family} predictions, wanted probabilities of three classes")

@@ -5,7 +5,7 @@ from caltest.predictions.base import ClosedFormMissing, Predictions, Sample, ass
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.beta import Beta
 from caltest.predictions.categorical import Categorical
-from caltest.predictions.convert import as_predictions, as_sample, median_bandwidth
+from caltest.predictions.convert import Missing, as_predictions, as_sample, median_bandwidth
 from caltest.predictions.counts import CountPredictions, NegativeBinomial, Poisson
 from caltest.predictions.ensemble import DrawnEnsemble, Ensemble
 from caltest.predictions.finite import FinitePredictions
@@ -38,6 +38,7 @@ __all__ = [
     "Laplace",
     "LogNormal",
     "Members",
+    "Missing",
     "Mixture",
     "MvNormal",
     "NegativeBinomial",

@@ -85,6 +85,10 @@ class Predictions(OwnErrstate, ABC):
     def __repr__(self) -> str:
         return f"<{self.describe()}>"
 
+    def with_classes(self, classes: Sequence[Any]) -> "Predictions":
+        """The same predictions with names of their classes; ``TypeError`` for other outcomes than classes."""
+        raise TypeError(f"classes: got {list(classes)!r} for {self.family} predictions, which are not of classes")
+
     @abstractmethod
     def take(self, index: Any) -> Self:
         """The predictions at an index of the last dimension: a slice or an integer array of any shape."""
@@ -316,11 +320,13 @@ def weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatA
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Predictions and the targets observed for them, both checked; rows as the user counts them, if some are left out."""
+    """Predictions and the targets observed for them, both checked; rows as the user counts them if some are left out."""
 
     predictions: Predictions
     targets: Array = field(repr=False)
     rows: IntArray | None = field(default=None, repr=False)
+    remarks: tuple[str, ...] = ()
+    """What was done to the rows when they were matched."""
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -351,7 +357,8 @@ class Sample:
     def notes(self) -> tuple[str, ...]:
         """What readers of a result should know about the outcomes."""
         places = self.impossible
-        return impossible_note(places.size, len(self), self.rows_at(places[:6])) if places.size else ()
+        impossible = impossible_note(places.size, len(self), self.rows_at(places[:6])) if places.size else ()
+        return (*self.remarks, *impossible)
 
     def followed_by(self, other: "Sample") -> "Sample":
         """These pairs and others of the same kind, in this order."""
@@ -359,9 +366,8 @@ class Sample:
 
     def take(self, index: Any) -> "Sample":
         """The pairs at a slice or an integer array of any shape."""
-        return Sample(
-            self.predictions.take(index), self.targets[index], None if self.rows is None else self.rows[index]
-        )
+        rows = None if self.rows is None else self.rows[index]
+        return Sample(self.predictions.take(index), self.targets[index], rows, self.remarks)
 
     def without(self, left_out: BoolArray) -> "Sample":
         """The others, with their rows."""

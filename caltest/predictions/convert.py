@@ -1,13 +1,15 @@
 """The boundary: user data become checked samples here, once."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeAlias, get_args
 
-from caltest._arrays import to_array
+import numpy as np
+
+from caltest._arrays import Table, column, to_array
 from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
-from caltest._types import ArrayLike
-from caltest._validation import not_swapped, switch
+from caltest._types import Array, ArrayLike, IntArray
+from caltest._validation import not_numbers, not_swapped, switch
 from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions, Sample
@@ -15,29 +17,30 @@ from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.categorical import Categorical
 from caltest.predictions.foreign.families import from_foreign, is_foreign
 
+Missing: TypeAlias = Literal["refuse", "drop"]
+"""What becomes of observations without an outcome."""
+
 
 def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, copy: bool = True) -> Predictions:
-    """``Predictions`` as they are, an (n, k) array-like as ``Categorical``, an (n,) array-like as ``Bernoulli``.
+    """``Predictions`` as they are, an (n, k) array-like as ``Categorical``, (n,) or (n, 1) as ``Bernoulli``.
 
     Distributions of scipy.stats and torch.distributions become the family of that name, with one prediction for each
-    of their parameters (n,), or for each distribution in a list.
+    of their parameters (n,), or for each distribution in a list. Predictions of classes without names take those given.
 
     Without ``copy`` they can read the caller's array, and then last no longer than the call.
     """
     if isinstance(data, Predictions):
-        if classes is not None:
-            raise TypeError(f"classes: pass them to {data.family}(...), these predictions are already made")
-        return data
+        return data if classes is None else data.with_classes(classes)
     if is_foreign(data):
         return from_foreign(data, classes)
-    array = to_array(data, "predictions")
+    array = column(to_array(data, "predictions"))
     if array.ndim == 2:
         return Categorical(array, classes=classes) if copy else Categorical.borrowed(array, classes)
     if array.ndim == 1:
         return Bernoulli(array, classes=classes) if copy else Bernoulli.borrowed(array, classes)
     raise ValueError(
         f"predictions: got shape {array.shape}, wanted (n, k) probabilities of k classes "
-        "or (n,) probabilities of class 1"
+        "or (n,) probabilities of class 1; for members of ensembles wrap them in ct.Ensemble"
     )
 
 
@@ -48,23 +51,123 @@ def as_sample(
     *,
     prefix: str = "",
     copy: bool = False,
+    missing: Missing | None = None,
     pooled: bool = True,
 ) -> Sample:
-    """Predictions and targets, checked and matched by position; ``prefix`` is that of the names in errors.
+    """Predictions and targets, checked and matched; ``prefix`` is that of the names in errors.
+
+    Rows are matched by position, or by the index where both are pandas objects with the same labels; then the order is
+    that of the targets. Names of columns are those of the classes if the targets are such names. ``missing`` says what
+    becomes of missing targets; None refuses them where the caller has no choice.
 
     Ensembles are pooled with their targets, as tests take them, unless the pairs are for something else. Without
     ``copy`` the sample can read the caller's arrays, and then lasts no longer than the call.
     """
     if isinstance(targets, Predictions) or is_foreign(targets):
         raise TypeError("targets: got predictions; the arguments are swapped, pass the predictions first")
-    if not isinstance(predictions, Predictions) and not is_foreign(predictions):
-        predictions = to_array(predictions, f"{prefix}predictions")
-        targets = to_array(targets, f"{prefix}targets")
-        not_swapped(predictions, targets)
+    if missing not in (None, *get_args(Missing)):
+        raise ValueError(f'missing: got {missing!r}, wanted "refuse" or "drop"')
+    names = f"{prefix}predictions", f"{prefix}targets"
+    remarks: tuple[str, ...] = ()
+    if isinstance(predictions, Predictions) or is_foreign(predictions):
+        kept, outcomes = _complete(Table.of(targets, names[1]), names[1], missing)
+    else:
+        table, observed = (Table.of(data, name) for data, name in zip((predictions, targets), names, strict=True))
+        table, remarks = table.in_order_of(observed, *names)
+        predictions = table.array(names[0])
+        kept, outcomes = _complete(observed, names[1], missing)
+        not_swapped(predictions, outcomes)
+        classes = classes_of(table.names, outcomes, classes)
+        if classes is None:
+            not_numbers(predictions, outcomes, names[1])
     converted = as_predictions(predictions, classes, copy=copy)
-    checked = converted.check_targets(targets, f"{prefix}targets")
-    checked = checked.copy() if copy else checked
-    return Sample(converted.pooled(checked) if pooled else converted, checked)
+    checked = converted.check_targets(outcomes, names[1])
+    if kept is not None:
+        remarks = (*remarks, dropped_note(len(checked) - kept.size, len(checked)))
+        converted, checked = converted.take(kept), checked[kept]
+    elif copy:
+        checked = checked.copy()
+    return Sample(converted.pooled(checked) if pooled else converted, checked, kept, remarks)
+
+
+def _complete(observed: Table, name: str, missing: Missing | None) -> tuple[IntArray | None, Array]:
+    """Rows of the targets that are not missing, None if none is, and targets with others in the place of the missing.
+
+    These stay as long as the predictions, so that errors name rows of the data.
+    """
+    if missing is None:
+        return None, observed.array(name)
+    lacking = observed.missing() if observed.values.ndim and observed.values.size else np.zeros(1, dtype=bool)
+    if not lacking.any():
+        return None, observed.array(name)
+    count, row = int(lacking.sum()), int(lacking.argmax())
+    if missing == "refuse":
+        advice = 'or pass missing="drop" if those that are missing are like the others with the same predictions'
+        try:
+            observed.array(name)
+        except ValueError as error:
+            raise ValueError(f"{error}, {advice}") from None
+        got = "NaT" if observed.values.dtype.kind in "mM" else "nan"
+        raise ValueError(
+            f"{name}: got {got} at row {row} ({count} in all), wanted finite numbers; drop those rows of predictions "
+            f"and targets, {advice}"
+        )
+    kept = np.flatnonzero(~lacking)
+    if kept.size == 0:
+        raise ValueError(f"{name}: got only missing values ({count}), wanted at least one that is observed")
+    places = kept[np.maximum(np.searchsorted(kept, np.arange(lacking.size), side="right") - 1, 0)]
+    return kept, observed.take(places).array(name)
+
+
+def dropped_note(count: int, n: int) -> str:
+    """What to say about rows without an outcome."""
+    return (
+        f"{count} of {n} outcomes {'was' if count == 1 else 'were'} missing and left out, with their predictions; this "
+        "assumes that whether an outcome is missing does not depend on it, given the prediction"
+    )
+
+
+def classes_of(names: tuple[Any, ...] | None, targets: Array, classes: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Names of classes: those given, or those of the columns if the targets are such names.
+
+    Columns named by numbers are those of classes if the targets cannot be labels 0..k-1; ``ValueError`` if they can be
+    both and that makes a difference, or if given names have another order than the columns.
+    """
+    if names is None or len(names) < 2:
+        return classes
+    text = [str(name) for name in names]
+    if classes is not None:
+        given = [str(name) for name in classes] if isinstance(classes, Iterable) else []
+        if given != text and sorted(given) == sorted(text):
+            raise ValueError(
+                f"classes: got {given!r}, wanted them in the order of the columns of the predictions, which are named "
+                f"{text!r}; leave classes out, and the names of the columns are used"
+            )
+        return classes
+    if targets.dtype.kind == "U":
+        return text if np.isin(targets, text).any() else None
+    if targets.dtype.kind == "b" and sorted(text) == ["False", "True"]:
+        return [name == "True" for name in text]
+    numbers = _numbers(text)
+    if targets.dtype.kind not in "biuf" or numbers is None or targets.ndim != 1:
+        return None
+    by_name = bool(np.isin(targets, numbers).all())
+    by_place = bool(((targets >= 0) & (targets < len(numbers)) & (targets == np.floor(targets))).all())
+    if by_name and by_place and (np.array(numbers)[targets.astype(np.intp)] != targets).any():
+        raise ValueError(
+            f"targets: got labels that are names of the columns of the predictions ({', '.join(text)}) as well as "
+            f"their places 0..{len(numbers) - 1}; name the columns by words, or pass classes=[{', '.join(text)}] if "
+            f"labels are names, classes=range({len(numbers)}) and predictions.to_numpy() if they are places"
+        )
+    return numbers if by_name and not by_place else None
+
+
+def _numbers(names: list[str]) -> list[float] | None:
+    try:
+        numbers = [float(name) for name in names]
+    except ValueError:
+        return None
+    return [int(number) if number.is_integer() else number for number in numbers]
 
 
 @own_errstate

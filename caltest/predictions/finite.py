@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +13,10 @@ from caltest._loops.tiles import PRODUCT, sum_over_coordinates
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, BoolArray, FloatArray, IntArray
+from caltest._validation import class_names
 from caltest.kernels import DeltaKernel, MatrixKernel, TargetKernel
 from caltest.kernels.matrix import squared_diameter
-from caltest.predictions.base import Predictions, median_standard_deviation, weighted_sum
+from caltest.predictions.base import Predictions, median_standard_deviation, require_same_classes, weighted_sum
 
 UNIFORMS_AT_ONCE = 2**18
 """Random numbers drawn together by each thread; the draws do not depend on it."""
@@ -27,6 +29,9 @@ class FinitePredictions(Predictions):
     bilinear form ``delta' A delta'``, which is how it is computed.
     """
 
+    classes: tuple[Any, ...] | None = None
+    """Names of the outcomes."""
+
     @property
     @abstractmethod
     def probabilities(self) -> FloatArray:
@@ -36,6 +41,14 @@ class FinitePredictions(Predictions):
     @abstractmethod
     def n_classes(self) -> int:
         """Number k of outcomes."""
+
+    def with_classes(self, classes: Sequence[Any]) -> Self:
+        """The same predictions with names of their classes; ``ValueError`` if they have other ones."""
+        names = class_names(classes, self.n_classes)
+        require_same_classes(names, self.classes, "classes")
+        named = copy(self)
+        named.classes = names
+        return named
 
     def width(self, kernel: TargetKernel) -> int:
         """The probabilities of the outcomes."""
@@ -53,8 +66,7 @@ class FinitePredictions(Predictions):
 
     def occurrence(self, c: int) -> str:
         """In words, that outcome c occurs."""
-        names = getattr(self, "classes", None)
-        return f"class {c if names is None else names[c]} occurs"
+        return f"class {c if self.classes is None else self.classes[c]} occurs"
 
     def outcome_in_words(self, outcome: Any) -> str:
         """The class by its name, or number."""

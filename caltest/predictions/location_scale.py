@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from caltest._arrays import to_array
+from caltest._arrays import in_one_order
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import real_array, same_length
 from caltest.kernels import TargetKernel
@@ -21,8 +21,8 @@ class LocationScale(Univariate):
     """Standard deviation of E."""
 
     def __init__(self, mean: ArrayLike, scale: ArrayLike) -> None:
-        mean = real_array(mean, "mean", ndim=1)
-        scale = to_array(scale, "scale")
+        means, scales = in_one_order((mean, scale), ("mean", "scale"))
+        mean, scale = real_array(means, "mean", ndim=1), scales.array("scale")
         scale = real_array(np.full(mean.shape, scale) if scale.ndim == 0 else scale, "scale", ndim=1)
         same_length(mean.shape[0], scale.shape[0], "scale")
         if (scale < 0.0).any():

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._arrays import to_array
+from caltest._arrays import in_one_order
 from caltest._loops import normals
 from caltest._loops.normal_sums import redrawn_expectation_sums
 from caltest._loops.stacks import redraws_last
@@ -73,8 +73,9 @@ class MvNormal(Predictions):
     family = "MvNormal"
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
-        self._mean = real_array(mean, "mean", ndim=2)
-        self._covariance = checked_covariance(to_array(covariance, "covariance"), *self._mean.shape)
+        means, covariances = in_one_order((mean, covariance), ("mean", "covariance"))
+        self._mean = real_array(means, "mean", ndim=2)
+        self._covariance = checked_covariance(covariances.array("covariance"), *self._mean.shape)
         self._kind = self._covariance.ndim - 1
         self._root = roots_of(self._covariance) if self._kind == FULL else np.sqrt(self._covariance)
         self._commute = self._kind != FULL or do_commute(self._covariance)

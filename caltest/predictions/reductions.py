@@ -1,5 +1,8 @@
 """Binary problems inside a k-class problem: the top label, and every class against the rest."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from caltest._arrays import read_only
@@ -12,7 +15,9 @@ from caltest.predictions.convert import as_sample
 
 
 @own_errstate
-def top_label(predictions: ArrayLike, labels: ArrayLike) -> tuple[Bernoulli, Array]:
+def top_label(
+    predictions: ArrayLike, labels: ArrayLike, *, classes: Sequence[Any] | None = None
+) -> tuple[Bernoulli, Array]:
     """Reduce to the question "is the most probable class right as often as its probability says?".
 
     The confidence is ``max_j p_j``; the outcome is 1 if the label is the most probable class, the first one
@@ -24,6 +29,8 @@ def top_label(predictions: ArrayLike, labels: ArrayLike) -> tuple[Bernoulli, Arr
         ``Categorical`` predictions or an (n, k) array-like.
     labels
         (n,) labels 0..k-1.
+    classes
+        Names of the classes in the order of the columns, if the labels are names.
 
     Returns
     -------
@@ -44,13 +51,15 @@ def top_label(predictions: ArrayLike, labels: ArrayLike) -> tuple[Bernoulli, Arr
     >>> confidence.probability.tolist(), correct.tolist()
     ([0.8, 0.7], [1, 0])
     """
-    categorical, y = _categorical_sample(predictions, labels)
+    categorical, y = categorical_sample(predictions, labels, classes)
     confidence, top = reduce_to_top_label(categorical)
     return confidence, np.equal(top, y, out=top)
 
 
 @own_errstate
-def classwise(predictions: ArrayLike, labels: ArrayLike) -> list[tuple[Bernoulli, Array]]:
+def classwise(
+    predictions: ArrayLike, labels: ArrayLike, *, classes: Sequence[Any] | None = None
+) -> list[tuple[Bernoulli, Array]]:
     """Reduce to the k questions "does class c occur as often as its probability says?".
 
     Parameters
@@ -59,6 +68,8 @@ def classwise(predictions: ArrayLike, labels: ArrayLike) -> list[tuple[Bernoulli
         ``Categorical`` predictions or an (n, k) array-like.
     labels
         (n,) labels 0..k-1.
+    classes
+        Names of the classes in the order of the columns, if the labels are names.
 
     Returns
     -------
@@ -78,7 +89,12 @@ def classwise(predictions: ArrayLike, labels: ArrayLike) -> list[tuple[Bernoulli
     >>> [(p.probability.tolist(), y.tolist()) for p, y in ct.classwise([[0.2, 0.8], [0.7, 0.3]], [1, 1])]
     [([0.2, 0.7], [0, 0]), ([0.8, 0.3], [1, 1])]
     """
-    categorical, y = _categorical_sample(predictions, labels)
+    categorical, y = categorical_sample(predictions, labels, classes)
+    return one_against_rest(categorical, y)
+
+
+def one_against_rest(categorical: Categorical, y: Array) -> list[tuple[Bernoulli, Array]]:
+    """Predictions and outcomes of each class."""
     names = categorical.classes or range(categorical.n_classes)
     # Copies, since what is returned must not read the caller's array.
     columns = [column.copy() for column in categorical.probabilities.T]
@@ -98,8 +114,11 @@ def reduce_to_top_label(categorical: Categorical) -> tuple[Bernoulli, IntArray]:
     return Bernoulli.reduced(confidence, "top label", categorical.notes), top
 
 
-def _categorical_sample(predictions: ArrayLike, labels: ArrayLike) -> tuple[Categorical, Array]:
-    sample = as_sample(predictions, labels)
+def categorical_sample(
+    predictions: ArrayLike, labels: ArrayLike, classes: Sequence[Any] | None
+) -> tuple[Categorical, Array]:
+    """Predictions of several classes and their labels; ``TypeError`` for other predictions."""
+    sample = as_sample(predictions, labels, classes)
     if not isinstance(sample.predictions, Categorical):
         raise TypeError(
             f"predictions: got {sample.predictions.family} predictions, wanted Categorical ones or an (n, k) array; "

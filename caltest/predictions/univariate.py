@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from caltest._arrays import to_array
+from caltest._arrays import in_one_order
 from caltest._loops.quadrature import Settings
 from caltest._numerics import ranges
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
@@ -287,7 +287,8 @@ class Univariate(Predictions):
 
 def _broadcast(parameters: tuple[ArrayLike, ...], names: tuple[str, ...]) -> list[FloatArray]:
     """Parameters as arrays (n,), some of which can be given as one number for all."""
-    arrays = [to_array(values, name) for values, name in zip(parameters, names, strict=True)]
+    tables = in_one_order(parameters, names)
+    arrays = [table.array(name) for table, name in zip(tables, names, strict=True)]
     lengths = {name: array.shape[0] for name, array in zip(names, arrays, strict=True) if array.ndim > 0 and array.size}
     n = next(iter(lengths.values()), 1)
     for name, length in lengths.items():

@@ -33,6 +33,7 @@ def estimate_calibration_error(
     labels: ArrayLike,
     notion: str = "canonical",
     *,
+    classes: Sequence[Any] | None = None,
     estimators: Sequence[ErrorFunction] | None = None,
     over_classes: str = "sum",
     n_folds: int = 5,
@@ -53,6 +54,8 @@ def estimate_calibration_error(
         with the notion ``"canonical"``: ``E (p - P(Y = 1 | p))**2``.
     labels
         (n,) labels 0..k-1, or outcomes 0/1.
+    classes
+        Names of the classes in the order of the columns, if the labels are names.
     notion
         ``"canonical"``: ``E |p - P(Y | p)|**2``. ``"top_label"``: ``E (c - P(Y is the top label | c))**2`` for the
         confidence c. ``"classwise"``: ``E (p_k - P(Y = k | p_k))**2`` of all classes, each with its own choice.
@@ -132,7 +135,7 @@ def estimate_calibration_error(
     Error          0.1892
     Reproduce      rng=1
     """
-    sample = as_sample(predictions, labels)
+    sample = as_sample(predictions, labels, classes)
     _one_of("notion", notion, NOTIONS)
     _one_of("over_classes", over_classes, AGGREGATES)
     points_of(sample.predictions.take(slice(1)))

@@ -1,9 +1,9 @@
 """Logistic recalibration of Cox: intercept and slope."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -141,7 +141,7 @@ class CoxCalibrationResult:
 
 @own_errstate
 def cox_calibration(
-    predictions: ArrayLike, targets: ArrayLike, *, confidence_level: float = 0.95
+    predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None, confidence_level: float = 0.95
 ) -> CoxCalibrationResult:
     """Intercept and slope of the regression of outcomes on the log-odds of predictions, with their intervals.
 
@@ -153,6 +153,8 @@ def cox_calibration(
         Binary predictions: probabilities of class 1, (n,) or ``Bernoulli``, or those of two classes.
     targets
         (n,) array-like of outcomes.
+    classes
+        Names of the classes in the order of the columns, if the targets are names.
     confidence_level
         Of each of the intervals.
 
@@ -189,7 +191,7 @@ def cox_calibration(
     from statsmodels.api import GLM, families
 
     level = fraction("confidence_level", confidence_level)
-    sample = as_sample(predictions, targets)
+    sample = as_sample(predictions, targets, classes)
     p = probability_of_one(sample.predictions, "cox_calibration")
     kept = (p > 0.0) & (p < 1.0)
     x, y = np.log(p[kept]) - np.log1p(-p[kept]), sample.targets[kept]
