@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from caltest._types import FloatArray, IntArray
-from caltest._validation import whole_number
+from caltest._validation import switch, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator
 from caltest.recalibration.gaussian_process.fit import best_of_scales, inputs_of
 from caltest.recalibration.gaussian_process.map import GPMap
@@ -31,6 +31,9 @@ class GPCalibrator(ProbabilityCalibrator):
         ``"diagonal"``: the variances of g at the k inputs of a row; ``"full"``: their covariances too.
     max_iterations
         Of each search.
+    keep_class
+        Whether the most probable class of every prediction stays, and so does the accuracy. False: the paper's fit,
+        whose likelihood does not see which class is largest.
 
     Raises
     ------
@@ -46,8 +49,10 @@ class GPCalibrator(ProbabilityCalibrator):
     repeated from the other start, and if it ends there again, the map is the identity. Where temperature scaling is far
     better than what is found, searches from shorter length scales follow.
 
-    The map is not forced to be increasing, so that the accuracy can change; the expansion of the likelihood makes the
-    bound approximate. Classes without labels in the calibration data get the same g as all others. If the predictions
+    The most probable class stays since ``g(p) > g(q)`` wherever q < p can lie beside a largest probability p, thus for
+    q <= 1 - p; of logits g increases. A fit that breaks this is searched for again with a penalty, which takes about as
+    long again, and its deviation from the prior is shortened by what is missing then, 2 % at most in most cases. The
+    average of ``GPMap.marginal`` can change the class. The expansion of the likelihood makes the bound approximate. Classes without labels in the calibration data get the same g as all others. If the predictions
     are constant over the classes and rows, the map returns them; if the most probable class is always right (separated
     labels), it makes the predictions sharper, by a finite amount since parameters are bounded. Probability 0 counts as
     2.2e-308.
@@ -73,17 +78,19 @@ class GPCalibrator(ProbabilityCalibrator):
     n_inducing: int = 10
     covariance: str = "diagonal"
     max_iterations: int = 1000
+    keep_class: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         whole_number("n_inducing", self.n_inducing, 1)
         whole_number("max_iterations", self.max_iterations, 1)
+        object.__setattr__(self, "keep_class", switch("keep_class", self.keep_class))
         if self.covariance not in COVARIANCES:
             raise ValueError(f"covariance: got {self.covariance!r}, wanted 'diagonal' or 'full'")
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> GPMap:
         scales = ("logit",) if self.input == "logits" else ("probability", "log")
-        settings = self.n_inducing, self.covariance, self.max_iterations
+        settings = self.n_inducing, self.covariance, self.max_iterations, self.keep_class
         best = best_of_scales(scores, labels, scales, *settings)
         inputs, process = inputs_of(scores, best.scale), best.process
         return GPMap(

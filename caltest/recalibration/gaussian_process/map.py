@@ -109,5 +109,7 @@ class GPMap(ProbabilityMap):
         means, process = np.array(prior_of(scores, self.scale)), self.process
         for rows in ranges(scores.shape[0], max(1, PART // scores.shape[1])):
             inputs = inputs_of(scores[rows], self.scale)
-            means[rows] += (process.kernel(inputs.ravel()) @ process.weights).reshape(inputs.shape)
+            # Unlike those of a matrix product, sums for equal inputs are equal to the last bit, and ties stay ties.
+            sums = np.einsum("gm,m->g", process.kernel(inputs.ravel()), process.weights)
+            means[rows] += sums.reshape(inputs.shape)
         return np.asarray(softmax(means, axis=1))
