@@ -51,17 +51,17 @@ class GPCalibrator(ProbabilityCalibrator):
 
     The most probable class stays since ``g(p) > g(q)`` wherever q < p can lie beside a largest probability p, thus for
     q <= 1 - p; of logits g increases. A fit that breaks this is searched for again with a penalty, which takes about as
-    long again, and its deviation from the prior is shortened by what is missing then, 2 % at most in most cases. The
-    average of ``GPMap.marginal`` can change the class. The expansion of the likelihood makes the bound approximate. Classes without labels in the calibration data get the same g as all others. If the predictions
-    are constant over the classes and rows, the map returns them; if the most probable class is always right (separated
-    labels), it makes the predictions sharper, by a finite amount since parameters are bounded. Probability 0 counts as
-    2.2e-308.
+    long again, and its deviation from the prior is shortened by the few percent that are missing then. Averages of
+    ``GPMap.marginal`` can change the class. The expansion of the likelihood makes the bound approximate. Classes
+    without labels in the calibration data get the same g as all others. If the predictions are constant over the
+    classes and rows, the map returns them; if the most probable class is always right (separated labels), it makes the
+    predictions sharper, by a finite amount since parameters are bounded. Probability 0 counts as 2.2e-308.
 
     Time of a step of the search O(n k + M^2 min(n k, 2000) + M^3): beyond 4000 inputs g is tabulated and interpolated
     by cubic polynomials, on finer grids where that would change the bound by more than 0.01. With the full covariance
     O(n k (k + M^2)). Source: Wenger, Kjellstrom and Triebel 2020, section 3; the kernel and its start are those of
     supplement S3. Differs from the paper in the choice between p and ln p, in
-    the start on ln p and logits, and in drawing the inducing variables jointly for all classes in ``GPMap.marginal``;
+    the start on ln p and logits, in keeping the class, and in drawing the inducing variables jointly for all classes in ``GPMap.marginal``;
     the map itself is the paper's mean approximation.
 
     Examples
