@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._jobs import Stream
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
-from caltest._validation import levels, whole_number
+from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, median_distance, median_positive_distance
 
@@ -315,10 +315,13 @@ def require_family(predictions: Predictions, family: type, name: str) -> None:
         raise TypeError(f"{name}: got {predictions.family} predictions, wanted {family.__name__} predictions")
 
 
-def require_same_classes(classes: object, wanted: object, name: str) -> None:
-    """Raise ``ValueError`` if two families name their classes differently."""
-    if classes is not None and wanted is not None and classes != wanted:
-        raise ValueError(f"{name}: got classes {classes!r}, wanted {wanted!r} as in the predictions, in that order")
+def require_same_classes(classes: Sequence[Any] | None, wanted: Sequence[Any] | None, name: str) -> None:
+    """Raise ``ValueError`` if two families name their classes differently, or order them differently."""
+    if class_order(classes, wanted, name) is not None:
+        raise ValueError(
+            f"{name}: got classes {classes!r}, wanted {wanted!r} as in the predictions, in that order; bring the "
+            "columns into the same order"
+        )
 
 
 def median_standard_deviation(standard_deviations: FloatArray) -> float:

@@ -6,9 +6,7 @@ from caltest._types import FloatArray, IntArray
 from caltest._validation import switch, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator
 from caltest.recalibration.gaussian_process.fit import best_of_scales, inputs_of
-from caltest.recalibration.gaussian_process.map import GPMap
-
-COVARIANCES = ("diagonal", "full")
+from caltest.recalibration.gaussian_process.map import COVARIANCES, GPMap
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +58,9 @@ class GPCalibrator(ProbabilityCalibrator):
     Time of a step of the search O(n k + M^2 min(n k, 2000) + M^3): beyond 4000 inputs g is tabulated and interpolated
     by cubic polynomials, on finer grids where that would change the bound by more than 0.01. With the full covariance
     O(n k (k + M^2)). Source: Wenger, Kjellstrom and Triebel 2020, section 3; the kernel and its start are those of
-    supplement S3. Differs from the paper in the choice between p and ln p, in
-    the start on ln p and logits, in keeping the class, and in drawing the inducing variables jointly for all classes in ``GPMap.marginal``;
-    the map itself is the paper's mean approximation.
+    supplement S3. Differs from the paper in the choice between p and ln p, in the start on ln p and logits, in keeping
+    the class, and in drawing the inducing variables jointly for all classes in ``GPMap.marginal``; the map itself is
+    the paper's mean approximation.
 
     Examples
     --------
