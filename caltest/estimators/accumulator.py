@@ -7,7 +7,7 @@ from caltest._numerics import check_finite
 from caltest._types import ArrayLike
 from caltest.estimators.base import Estimator, SummableEstimator
 from caltest.predictions import Predictions, Sample, as_sample
-from caltest.predictions.base import impossible_note
+from caltest.predictions.base import impossible_note, named_one
 
 R = TypeVar("R")
 
@@ -105,7 +105,7 @@ class Accumulator(ABC, Generic[R]):
 
     def _notice(self, predictions: Predictions, rows: list[int], count: int) -> None:
         """Keep what the report says of the predictions; rows count from the first observation of all."""
-        self._kind = predictions.take(slice(0, 1))
+        self._kind = named_one(self._kind, predictions)
         self._notes = tuple(dict.fromkeys((*self._notes, *predictions.notes)))
         self._impossible = (self._impossible + [self.n + row for row in rows])[:6]
         self._n_impossible += count

@@ -255,9 +255,9 @@ class ProbabilityMap(CalibrationMap):
         """
         return self._mapped(predictions, classes, self._apply)
 
-    def share_seen(self, predictions: ArrayLike) -> float:
-        """Share of the predictions that are among those of the fit, whatever their order."""
-        return share_seen(self.fitted_rows, self._read(predictions, None)[1].rows)
+    def share_seen(self, predictions: ArrayLike, *, classes: Sequence[Any] | None = None) -> float:
+        """Share of the predictions that are among those of the fit, whatever their order and that of the classes."""
+        return share_seen(self.fitted_rows, self._read(predictions, classes)[1].rows)
 
     def _read(self, predictions: ArrayLike, classes: Sequence[Any] | None) -> tuple[Scores, Scores, IntArray | None]:
         """Scores as they are given and in the order of the classes of the fit, and that order."""
@@ -278,7 +278,7 @@ class ProbabilityMap(CalibrationMap):
         if not np.isfinite(probabilities).all():
             raise ValueError(
                 f"predictions: got numbers up to {np.abs(given.values).max():.3g}, for which the recalibrated "
-                "probabilities are beyond double precision, wanted smaller ones; rescale them, or subtract the largest logit of each row"
+                "probabilities are beyond double precision, wanted smaller ones; rescale them"
             )
         if order is not None:
             probabilities = 1.0 - probabilities if probabilities.ndim == 1 else probabilities[:, np.argsort(order)]

@@ -11,7 +11,6 @@ from caltest.recalibration._storage import require
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.steps import StepMap
 
-
 LARGEST = np.finfo(np.float64).max
 """Log-odds beyond this are taken as this."""
 

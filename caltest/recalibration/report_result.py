@@ -69,6 +69,8 @@ class RecalibrationReport(TabularResult):
         The fitted map.
     samples
         Held-out data before and after.
+    notes
+        What a reader should know: that the accuracy falls, or that the data are those of the fit.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class RecalibrationReport(TabularResult):
     seed: int
     map: CalibrationMap = field(repr=False)
     samples: tuple[Sample, Sample] = field(repr=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def rows(self) -> tuple[RecalibrationRow, RecalibrationRow]:
@@ -107,7 +110,7 @@ class RecalibrationReport(TabularResult):
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON."""
         settings = {name: getattr(self, name) for name in ("method", "n", "n_fit", "confidence_level", "seed")}
-        return {**settings, "rows": self.row_entries()}
+        return {**settings, "rows": self.row_entries(), "notes": list(self.notes)}
 
     def __repr__(self) -> str:
         return f"<report on recalibration by {self.method}, n = {self.n}>"
@@ -118,7 +121,8 @@ class RecalibrationReport(TabularResult):
         lines = [title, "-" * len(title), f"{'n':<15}{self.n} held out{fit}", "", aligned(self.table()), ""]
         lines.append("if calibrated: mean of the ECE if the predictions are calibrated")
         lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue <= 0.05]
-        return "\n".join([*lines, f"{'Reproduce':<15}rng={self.seed}"])
+        lines.append(f"{'Reproduce':<15}rng={self.seed}")
+        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
 
 def _cells(row: RecalibrationRow) -> list[str]:

@@ -13,7 +13,7 @@ from caltest.alternatives import alternatives_for
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample, as_sample
-from caltest.predictions.base import impossible_note
+from caltest.predictions.base import impossible_note, named_one
 from caltest.sequential.bets import Bets, log_capital
 from caltest.sequential.kernel import KernelBets
 from caltest.sequential.likelihood import LikelihoodBets
@@ -221,7 +221,7 @@ class SequentialCalibrationTest:
 
     def _keep(self, sample: Sample, times: Array | None) -> None:
         """What the report says of the data."""
-        self._kind = sample.predictions.take(slice(0, 1))
+        self._kind = named_one(self._kind, sample.predictions)
         self._notes = tuple(dict.fromkeys((*self._notes, *sample.predictions.notes)))
         self._impossible += (self.n + sample.impossible).tolist()
         if times is not None:

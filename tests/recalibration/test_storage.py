@@ -1,6 +1,7 @@
 """Files of maps: what is damaged, foreign or out of range is refused with what was got and wanted."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -85,9 +86,7 @@ def check_load(path, given):
     try:
         fitted = CalibrationMap.load(path)
     except ValueError as error:
-        assert "got" in str(error)
-        assert "wanted" in str(error)
-        return None
+        return None if re.search("got.*wanted", str(error), re.DOTALL) else pytest.fail(str(error))
     answer = answer_of(fitted, given)
     assert answer.dtype == np.float64
     assert np.isfinite(answer).all()
