@@ -166,7 +166,7 @@ def recalibrated(p, labels, new, rng=1):
     for name, method in {**PAPER, **OTHERS}.items():
         found[name] = two_columns(method.fit(p[:, 1], labels)(new[:, 1]))
     found["Temperature"] = temperature_of_probabilities(p, labels, new)
-    fitted = GPCalibrator().fit(p, labels)
+    fitted = GPCalibrator(keep_class=False).fit(p, labels)
     found["GPcalib"] = independent_draws(fitted, new, rng)
     found["GPcalib, joint draws"] = fitted.marginal(new, rng=rng)
     return {**found, "GPcalib, mean": fitted(new)}
@@ -179,7 +179,7 @@ def recalibrated_classes(p, labels, new):
         found[type(method).__name__] = OneVsRest(method).fit(p, labels)(new)
     found["Temperature, ln p"] = TemperatureScaling().fit(p, labels)(new)
     found["Temperature, p"] = temperature_of_probabilities(p, labels, new)
-    return {**found, "GPcalib, mean": GPCalibrator().fit(p, labels)(new)}
+    return {**found, "GPcalib, mean": GPCalibrator(keep_class=False).fit(p, labels)(new)}
 
 
 def two_columns(p):

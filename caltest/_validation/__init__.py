@@ -8,7 +8,7 @@ from caltest._validation.arrays import (
     same_length,
     vector_targets,
 )
-from caltest._validation.labels import LARGEST_COUNT, class_labels, class_names, whole_counts
+from caltest._validation.labels import LARGEST_COUNT, class_labels, class_names, class_order, whole_counts
 from caltest._validation.probabilities import (
     RENORMALISED_TOLERANCE,
     SUM_TOLERANCE,
@@ -27,6 +27,7 @@ __all__ = [
     "at_least",
     "class_labels",
     "class_names",
+    "class_order",
     "finite_array",
     "fraction",
     "levels",

@@ -110,3 +110,27 @@ def class_names(classes: Sequence[Any] | None, k: int) -> tuple[Any, ...] | None
     if len(set(names)) != len(names):
         raise ValueError(f"classes: got {list(names)!r}, wanted names that are all different")
     return names
+
+
+def class_order(classes: Sequence[Any] | None, wanted: Sequence[Any] | None, name: str) -> IntArray | None:
+    """Places of the wanted classes among others; None if they are in the same order, or one side has no names.
+
+    Where names on one side are the numbers 0..k-1 in another order, the other side without names has these in order.
+    ``ValueError`` unless both have the same names.
+    """
+    given, asked = _numbered(classes, wanted), _numbered(wanted, classes)
+    if given is None or asked is None or given == asked:
+        return None
+    other = next((value for value in given if value not in asked), None)
+    if other is not None or len(given) != len(asked):
+        raise ValueError(f"{name}: got classes {list(given)!r}, wanted the names {list(asked)!r}")
+    return np.array([given.index(value) for value in asked], dtype=np.intp)
+
+
+def _numbered(classes: Sequence[Any] | None, other: Sequence[Any] | None) -> tuple[Any, ...] | None:
+    """Names of classes; of those that have none 0..k-1, if the others are called so."""
+    if classes is not None:
+        return tuple(classes)
+    if other is None or set(other) != set(range(len(other))):
+        return None
+    return tuple(range(len(other)))

@@ -15,6 +15,7 @@ from caltest.comparisons.rows import Settings, compared
 from caltest.estimators import Estimator
 from caltest.kernels import PairKernel
 from caltest.predictions import FinitePredictions, Sample, as_sample
+from caltest.predictions.base import named_one
 
 
 @own_errstate
@@ -131,10 +132,12 @@ def samples_of(models: Mapping[str, ArrayLike], targets: ArrayLike, classes: Seq
 def check_same_kind(samples: dict[str, Sample]) -> None:
     """Raise unless all models are of the same family and length as the first one."""
     first = next(iter(samples.values()))
+    known = first.predictions
     for name, sample in samples.items():
         try:
             same_length(len(first), len(sample), "predictions")
-            first.predictions.check_compatible(sample.predictions, "predictions")
+            known.check_compatible(sample.predictions, "predictions")
+            known = named_one(known, sample.predictions)
         except (ValueError, TypeError) as error:
             raise type(error)(f"models[{name!r}]: {error}") from None
 

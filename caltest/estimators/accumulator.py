@@ -10,7 +10,7 @@ from caltest._numerics import OwnErrstate, check_finite
 from caltest._types import ArrayLike
 from caltest.estimators.base import Estimator, SummableEstimator
 from caltest.predictions import Predictions, Sample, as_sample
-from caltest.predictions.base import impossible_note
+from caltest.predictions.base import impossible_note, named_one
 
 R = TypeVar("R")
 
@@ -154,7 +154,7 @@ class Seen:
         return replace(
             self,
             n=self.n + n,
-            kind=predictions.take(slice(0, 1)),
+            kind=named_one(self.kind, predictions),
             notes=tuple(dict.fromkeys((*self.notes, *notes))),
             impossible=(*self.impossible, *(self.n + row for row in rows))[:NAMED],
             n_impossible=self.n_impossible + count,

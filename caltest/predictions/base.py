@@ -10,7 +10,7 @@ import numpy as np
 from caltest._jobs import Stream
 from caltest._numerics import OwnErrstate, check_memory
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
-from caltest._validation import levels, whole_number
+from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, median_distance, median_positive_distance
 from caltest.results.pvalues import EXCLUDED
@@ -404,10 +404,19 @@ def require_family(predictions: Predictions, family: type, name: str) -> None:
         raise TypeError(f"{name}: got {predictions.family} predictions, wanted {family.__name__} predictions")
 
 
-def require_same_classes(classes: object, wanted: object, name: str) -> None:
-    """Raise ``ValueError`` if two families name their classes differently."""
-    if classes is not None and wanted is not None and classes != wanted:
-        raise ValueError(f"{name}: got classes {classes!r}, wanted {wanted!r} as in the predictions, in that order")
+def require_same_classes(classes: Sequence[Any] | None, wanted: Sequence[Any] | None, name: str) -> None:
+    """Raise ``ValueError`` if two families name their classes differently, or order them differently."""
+    if class_order(classes, wanted, name) is not None:
+        given, asked = ("0, 1, ... without names" if names is None else f"{names!r}" for names in (classes, wanted))
+        raise ValueError(
+            f"{name}: got classes {given}, wanted {asked} as in the predictions, in that order; bring the columns into "
+            "the same order"
+        )
+
+
+def named_one(known: Predictions | None, new: Predictions) -> Predictions:
+    """One of the new predictions, to check others against, or the known one if it has names of its classes."""
+    return new.take(slice(0, 1)) if known is None or getattr(known, "classes", None) is None else known
 
 
 def median_standard_deviation(standard_deviations: FloatArray) -> float:

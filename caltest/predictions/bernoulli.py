@@ -179,5 +179,6 @@ class Bernoulli(FinitePredictions):
         """These predictions and others of the same kind, in this order."""
         self.check_compatible(other, "predictions")
         joined = self._like(np.concatenate([self._p, other._p]))
+        joined.classes = other.classes if self.classes is None else self.classes
         joined.notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
         return joined

@@ -146,5 +146,6 @@ class Categorical(FinitePredictions):
         """These predictions and others with the same classes, in this order."""
         self.check_compatible(other, "predictions")
         joined = self._like(np.concatenate([self._probabilities, other._probabilities]))
+        joined.classes = other.classes if self.classes is None else self.classes
         joined.notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
         return joined

@@ -28,12 +28,12 @@ def fit_labels(columns: FloatArray, labels: IntArray) -> tuple[FloatArray, float
 
     The coefficients of separated labels grow until the log-likelihood is within about 1e-11 of its supremum.
     """
-    basis, triangle = _orthonormal(columns)
+    largest, basis, triangle = _orthonormal(columns)
     if triangle is None:
         return None
     coefficients = np.zeros(columns.shape[1])
     _, value = maximise(basis, np.ascontiguousarray(labels, dtype=np.intp), coefficients, coefficients.size)
-    return np.asarray(np.linalg.solve(triangle, coefficients), dtype=np.float64), float(value)
+    return np.asarray(np.linalg.solve(triangle, coefficients) / largest, dtype=np.float64), float(value)
 
 
 def fit_fractions(columns: FloatArray, fractions: FloatArray) -> FloatArray | None:
@@ -42,7 +42,7 @@ def fit_fractions(columns: FloatArray, fractions: FloatArray) -> FloatArray | No
     from statsmodels.genmod.generalized_linear_model import GLM
     from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
-    basis, triangle = _orthonormal(columns)
+    largest, basis, triangle = _orthonormal(columns)
     if columns.shape[1] == 1 or np.ptp(fractions) == 0.0:
         return np.append(logit(fractions.mean()), np.zeros(columns.shape[1] - 1))
     if triangle is None:
@@ -51,14 +51,19 @@ def fit_fractions(columns: FloatArray, fractions: FloatArray) -> FloatArray | No
         # The fit can be exact, and fractions separate nothing.
         warnings.simplefilter("ignore", PerfectSeparationWarning)
         fitted = GLM(fractions, basis, family=Binomial()).fit(tol=1e-13, maxiter=200)
-    return np.asarray(np.linalg.solve(triangle, fitted.params))
+    return np.asarray(np.linalg.solve(triangle, fitted.params) / largest)
 
 
-def _orthonormal(columns: FloatArray) -> tuple[FloatArray, Array | None]:
-    """A basis of the columns with mean squares 1, and the triangle that takes coefficients from one to the other."""
+def _orthonormal(columns: FloatArray) -> tuple[FloatArray, FloatArray, Array | None]:
+    """Units of the columns, a basis with mean squares 1, and the triangle that takes coefficients of one to the other.
+
+    Squares of numbers in units of the largest one neither overflow nor vanish.
+    """
     root = np.sqrt(columns.shape[0])
-    basis, triangle = np.linalg.qr(columns)
-    lengths = np.sqrt(np.square(columns).sum(axis=0))
+    largest = np.abs(columns).max(axis=0)
+    scaled = columns / np.where(largest > 0.0, largest, 1.0)
+    basis, triangle = np.linalg.qr(scaled)
+    lengths = np.sqrt(np.square(scaled).sum(axis=0))
     if columns.shape[0] < columns.shape[1] or (np.abs(np.diag(triangle)) <= RANK * lengths).any():
-        return basis, None
-    return np.ascontiguousarray(basis * root), triangle / root
+        return largest, basis, None
+    return largest, np.ascontiguousarray(basis * root), triangle / root

@@ -21,6 +21,7 @@ from caltest.predictions import (
 )
 from caltest.recalibration._densities import log_densities
 from caltest.recalibration._scores import labels_of, read_scores
+from caltest.recalibration._seen import seen_note
 from caltest.recalibration.base import CalibrationMap, Calibrator
 
 
@@ -31,6 +32,8 @@ class Observed:
     inputs: Predictions | FloatArray
     targets: Array
     checked: Array
+    classes: tuple[Any, ...] | None = None
+    """Names of the classes of logits; predictions have their own."""
 
     @classmethod
     def of(cls, predictions: ArrayLike, targets: ArrayLike, scale: str, classes: Sequence[Any] | None = None) -> Self:
@@ -40,7 +43,8 @@ class Observed:
             return cls(sample.predictions, to_array(targets, "targets"), sample.targets)
         scores = read_scores(predictions, scale, classes, fitting=True)
         labels = labels_of(scores, targets, classes)
-        return cls(scores.values, labels, labels)
+        names = scores.classes
+        return cls(scores.values, labels if names is None else np.array(names, dtype=object)[labels], labels, names)
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -48,11 +52,11 @@ class Observed:
     def take(self, index: IntArray) -> "Observed":
         """The observations at some places."""
         inputs = self.inputs.take(index) if isinstance(self.inputs, Predictions) else self.inputs[index]
-        return Observed(inputs, self.targets[index], self.checked[index])
+        return Observed(inputs, self.targets[index], self.checked[index], self.classes)
 
     def fit(self, calibrator: Calibrator) -> CalibrationMap:
         """The map of a method fitted to these."""
-        return calibrator.fit(self.inputs, self.targets)
+        return calibrator.fit(self.inputs, self.targets, classes=self.classes)
 
     def before(self) -> Sample:
         """The predictions as they are."""
@@ -64,7 +68,15 @@ class Observed:
 
     def after(self, fitted: CalibrationMap) -> Sample:
         """The recalibrated predictions."""
-        return Sample(as_predictions(fitted(self.inputs)), self.checked)
+        return Sample(as_predictions(fitted(self.inputs, **self._names)), self.checked)
+
+    def notes(self, fitted: CalibrationMap) -> tuple[str, ...]:
+        """Whether the map was fitted to these."""
+        return seen_note(fitted.share_seen(self.inputs, **self._names))
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        return {} if self.classes is None else {"classes": self.classes}
 
 
 def scale_of(method: Calibrator | CalibrationMap) -> str:

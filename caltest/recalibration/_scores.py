@@ -1,14 +1,21 @@
 """The boundary of recalibration: what is given becomes checked probabilities or logits, and answers the same kind."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from caltest._arrays import to_array
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
-from caltest._validation import RENORMALISED_TOLERANCE, class_labels, finite_array, not_swapped, same_length
+from caltest._validation import (
+    RENORMALISED_TOLERANCE,
+    class_labels,
+    class_names,
+    finite_array,
+    not_swapped,
+    same_length,
+)
 from caltest.predictions import Bernoulli, Categorical, Predictions, as_predictions
 
 SCALES = ("probabilities", "logits")
@@ -22,11 +29,12 @@ SMALLEST = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Probabilities or logits (n,) or (n, k) in float64, and the predictions that they came from, if any did."""
+    """Probabilities or logits (n,) or (n, k) in float64, their classes, and the predictions they came from."""
 
     values: FloatArray
     scale: str
     source: Predictions | None
+    classes: tuple[Any, ...] | None
 
     @property
     def n_columns(self) -> int:
@@ -49,6 +57,19 @@ class Scores:
         other = 1.0 - self.values if self.scale == "probabilities" else np.zeros_like(self.values)
         return np.stack([other, self.values], axis=1)
 
+    @property
+    def rows(self) -> FloatArray:
+        """The numbers as (n, c)."""
+        return self.values.reshape(self.values.shape[0], -1)
+
+    def reordered(self, order: IntArray | None) -> Self:
+        """The same numbers with the classes in another order."""
+        if order is None:
+            return self
+        if self.values.ndim == 2:
+            return replace(self, values=np.ascontiguousarray(self.values[:, order]))
+        return replace(self, values=1.0 - self.values if self.scale == "probabilities" else -self.values)
+
     def answer(self, probabilities: FloatArray) -> Any:
         """Probabilities in the form of what was given."""
         if self.values.ndim == 1 and probabilities.ndim == 2:
@@ -61,13 +82,14 @@ class Scores:
 def read_scores(data: ArrayLike, scale: str, classes: Sequence[Any] | None = None, *, fitting: bool = False) -> Scores:
     """Checked numbers on a scale; ``ValueError`` for logits in the place of probabilities and the reverse."""
     if scale == "logits":
-        return Scores(_logits(data, fitting), scale, None)
+        values = _logits(data, fitting)
+        return Scores(values, scale, None, class_names(classes, values.shape[1] if values.ndim == 2 else 2))
     predictions = as_predictions(data, classes)
     given = predictions if isinstance(data, Predictions) else None
     if isinstance(predictions, Bernoulli):
-        return Scores(np.asarray(predictions.probability, dtype=np.float64), scale, given)
+        return Scores(np.asarray(predictions.probability, dtype=np.float64), scale, given, predictions.classes)
     if isinstance(predictions, Categorical):
-        return Scores(renormalised(predictions.probabilities), scale, given)
+        return Scores(renormalised(predictions.probabilities), scale, given, predictions.classes)
     raise TypeError(f"predictions: got {predictions.family} predictions, wanted probabilities of classes")
 
 

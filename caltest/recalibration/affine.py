@@ -8,6 +8,7 @@ from scipy.special import softmax
 
 from caltest._types import FloatArray, IntArray
 from caltest.recalibration._scores import log_probabilities
+from caltest.recalibration._storage import LARGEST, require, require_range
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 
 CLIP = 1e-12
@@ -26,6 +27,14 @@ class AffineMap(ProbabilityMap):
 
     weights: FloatArray
     intercept: FloatArray
+
+    def _check(self) -> None:
+        super()._check()
+        k = self.n_classes
+        require(self.weights.shape in ((k,), (k, k)), "weights", self.weights.shape, f"shape ({k},) or ({k}, {k})")
+        require(self.intercept.shape == (k,), "intercept", self.intercept.shape, f"shape ({k},)")
+        require_range("weights", self.weights, -LARGEST, LARGEST)
+        require_range("intercept", self.intercept, -LARGEST, LARGEST)
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         return np.asarray(softmax(_affine(_logits(scores, self.input), self.weights, self.intercept), axis=1))

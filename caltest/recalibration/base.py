@@ -1,8 +1,8 @@
 """What recalibration maps share: settings that are fitted to data, and maps of predictions to predictions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,8 +10,19 @@ import numpy as np
 
 from caltest._numerics import OwnErrstate
 from caltest._types import ArrayLike, FloatArray, IntArray
+from caltest._validation import class_order
 from caltest.recalibration._scores import SCALES, Scores, labels_of, read_scores
-from caltest.recalibration._storage import nested, plain, read_npz, restored, write_npz
+from caltest.recalibration._seen import digest, seen_note, share_seen
+from caltest.recalibration._storage import (
+    as_kind,
+    nested,
+    plain,
+    read_npz,
+    require,
+    require_increasing,
+    restored,
+    write_npz,
+)
 
 SHOWN = 4
 """Entries of arrays and tuples up to which maps show them."""
@@ -47,7 +58,20 @@ class Calibrator(OwnErrstate, ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationMap(OwnErrstate, ABC):
-    """A fitted map of predictions to predictions of the same kind: arrays to arrays, ``Categorical`` to the same."""
+    """A fitted map of predictions to predictions of the same kind: arrays to arrays, ``Categorical`` to the same.
+
+    Attributes
+    ----------
+    fitted_rows
+        Numbers by which the map recognises predictions of its fit, none if these were rounded.
+
+    Raises
+    ------
+    ValueError
+        For settings that are not finite numbers in their range, or do not fit together.
+    """
+
+    fitted_rows: FloatArray = field(default_factory=lambda: np.empty(0), kw_only=True)
 
     _known: ClassVar[dict[str, type["CalibrationMap"]]] = {}
 
@@ -55,30 +79,62 @@ class CalibrationMap(OwnErrstate, ABC):
         super().__init_subclass__(**options)
         CalibrationMap._known[cls.__name__] = cls
 
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            object.__setattr__(self, item.name, as_kind(item.name, getattr(self, item.name), item.type))
+        require_increasing("fitted_rows", self.fitted_rows, 0.0, 1.0)
+        self._check()
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Raise ``ValueError`` unless settings, which have their types, are in their ranges and fit together."""
+
     @abstractmethod
     def __call__(self, predictions: ArrayLike) -> Any:
         """Recalibrated predictions, of the kind that is given."""
 
+    @abstractmethod
+    def share_seen(self, predictions: ArrayLike) -> float:
+        """Share of the predictions that are among those of the fit, whatever their order.
+
+        0 where equal predictions can be others: less than about five, or those of a fit to rounded ones.
+        """
+
     def __repr__(self) -> str:
-        settings = [f"{item.name}={_short(getattr(self, item.name))}" for item in fields(self)]
+        shown = [item for item in fields(self) if item.default is MISSING and item.default_factory is MISSING]
+        settings = [f"{item.name}={_short(getattr(self, item.name))}" for item in shown]
         return f"{type(self).__name__}({', '.join(settings)})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Name of the map, settings and arrays; maps inside maps are dictionaries too."""
-        return {"map": type(self).__name__, **{item.name: plain(getattr(self, item.name)) for item in fields(self)}}
+        """Name of the map, settings and arrays, as lists; maps inside maps are dictionaries too.
+
+        Without names of classes, and numbers that recognise predictions, if there are none.
+        """
+        entries = {item.name: plain(getattr(self, item.name)) for item in fields(self)}
+        return {
+            "map": type(self).__name__,
+            **{name: value for name, value in entries.items() if name not in ("classes", "fitted_rows") or value},
+        }
 
     @staticmethod
     def from_dict(entries: dict[str, Any]) -> "CalibrationMap":
         """The map that ``to_dict`` describes; ``ValueError`` if it describes none."""
+        require(isinstance(entries, dict), "entries", entries, "a dictionary such as to_dict() gives")
         name = str(entries.get("map"))
-        if name not in CalibrationMap._known:
-            raise ValueError(f"entries: got the map {name!r}, wanted one of {', '.join(sorted(CalibrationMap._known))}")
+        if name not in CalibrationMap._known or CalibrationMap._known[name].__abstractmethods__:
+            known = sorted(name for name, kind in CalibrationMap._known.items() if not kind.__abstractmethods__)
+            raise ValueError(f"entries: got the map {name[:200]!r}, wanted one of {', '.join(known)}")
         kind = CalibrationMap._known[name]
-        names = [item.name for item in fields(kind)]
-        missing = [field for field in names if field not in entries]
-        if missing:
-            raise ValueError(f"entries: got a {name} without {', '.join(missing)}, wanted what to_dict() gives")
-        return kind(**{field: restored(entries[field], CalibrationMap.from_dict) for field in names})
+        items = {item.name: item for item in fields(kind)}
+        optional = {name for name, item in items.items() if item.default is None or item.default_factory is not MISSING}
+        missing, unknown = items.keys() - entries.keys() - optional, entries.keys() - items.keys() - {"map"}
+        for names, what in ((missing, "without"), (unknown, "with")):
+            if names:
+                shown = ", ".join(sorted(map(str, names)))[:200]
+                raise ValueError(f"entries: got a {name} {what} {shown}, wanted what to_dict() gives")
+        return kind(
+            **{key: restored(value, CalibrationMap.from_dict) for key, value in entries.items() if key != "map"}
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the map to a file, in the format .npz of numpy, without pickled objects."""
@@ -86,8 +142,15 @@ class CalibrationMap(OwnErrstate, ABC):
 
     @staticmethod
     def load(path: str | Path) -> "CalibrationMap":
-        """The map that ``save`` wrote to a file. Nothing in the file is executed."""
-        return CalibrationMap.from_dict(nested(read_npz(path)))
+        """The map that ``save`` wrote to a file. Nothing in the file is executed.
+
+        ``ValueError`` for a file that is damaged, or holds settings that no map has.
+        """
+        entries = read_npz(path)
+        try:
+            return CalibrationMap.from_dict(nested(entries))
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
 
 
 def _short(value: Any) -> str:
@@ -126,7 +189,16 @@ class ProbabilityCalibrator(Calibrator):
         scores = read_scores(predictions, self.input, classes, fitting=True)
         self._check(scores)
         labels = labels_of(scores, targets, classes)
-        return self._fit(scores.column() if self.binary else scores.matrix(), labels)
+        try:
+            with np.errstate(all="ignore"):
+                fitted = self._fit(scores.column() if self.binary else scores.matrix(), labels)
+        except ValueError as error:
+            raise ValueError(
+                f"predictions: got numbers from {scores.values.min():.3g} to {scores.values.max():.3g}, for which "
+                f"{type(self).__name__} finds no map ({error}), wanted numbers that double precision tells apart; "
+                "rescale them"
+            ) from error
+        return replace(fitted, classes=scores.classes, fitted_rows=digest(scores.rows))
 
     def _check(self, scores: Scores) -> None:
         if self.binary and scores.n_columns > 1:
@@ -153,24 +225,68 @@ class ProbabilityMap(CalibrationMap):
         ``"probabilities"`` or ``"logits"``.
     n_classes
         Number k of classes that it was fitted for.
+    classes
+        Names of the classes in the order of the columns, if the fit had some.
     """
 
     input: str
     n_classes: int
+    classes: tuple[Any, ...] | None = field(default=None, kw_only=True)
 
     binary: ClassVar[bool] = False
     """As that of the method."""
 
-    def __call__(self, predictions: ArrayLike) -> Any:
+    def _check(self) -> None:
+        require(self.input in SCALES, "input", self.input, "'probabilities' or 'logits'")
+        least = "2" if self.binary else "at least 2"
+        require(self.n_classes >= 2 and not (self.binary and self.n_classes > 2), "n_classes", self.n_classes, least)
+        if self.classes is not None:
+            names = self.classes.tolist() if isinstance(self.classes, np.ndarray) else self.classes
+            listed = isinstance(names, (list, tuple)) and all(isinstance(one, Hashable) and one == one for one in names)
+            wanted = f"{self.n_classes} names that are all different"
+            require(listed and len(names) == len(set(names)) == self.n_classes, "classes", names, wanted)
+            object.__setattr__(self, "classes", tuple(names))
+
+    def __call__(self, predictions: ArrayLike, *, classes: Sequence[Any] | None = None) -> Any:
         """Recalibrated probabilities: of ``Predictions`` the same family, of arrays an array of the same shape.
 
-        ``ValueError`` for another number of classes than that of the fit, or the wrong scale.
+        Classes with names, of the predictions or ``classes`` in the order of the columns of an array, are matched to
+        those of the fit by name, in any order. ``ValueError`` for other names or another number of classes than in the
+        fit, the wrong scale, and logits beyond double precision.
         """
-        scores = read_scores(predictions, self.input)
+        return self._mapped(predictions, classes, self._apply)
+
+    def share_seen(self, predictions: ArrayLike, *, classes: Sequence[Any] | None = None) -> float:
+        """Share of the predictions that are among those of the fit, whatever their order and that of the classes."""
+        return share_seen(self.fitted_rows, self._read(predictions, classes)[1].rows)
+
+    def _read(self, predictions: ArrayLike, classes: Sequence[Any] | None) -> tuple[Scores, Scores, IntArray | None]:
+        """Scores as they are given and in the order of the classes of the fit, and that order."""
+        scores = read_scores(predictions, self.input, classes)
         if scores.n_classes != self.n_classes or (self.binary and scores.n_columns > 1):
             wanted = "(n,) numbers of class 1" if self.binary else f"{self.n_classes}"
             raise ValueError(f"predictions: got {scores.n_classes} classes, wanted {wanted} as in the fit")
-        return scores.answer(self._apply(scores.column() if self.binary else scores.matrix()))
+        order = class_order(scores.classes, self.classes, "predictions")
+        return scores, scores.reordered(order), order
+
+    def _mapped(
+        self, predictions: ArrayLike, classes: Sequence[Any] | None, function: Callable[[FloatArray], FloatArray]
+    ) -> Any:
+        """Probabilities that a function makes of numbers in the order of the fit, in the order and form given."""
+        given, scores, order = self._read(predictions, classes)
+        with np.errstate(all="ignore"):
+            probabilities = function(scores.column() if self.binary else scores.matrix())
+        if not np.isfinite(probabilities).all():
+            raise ValueError(
+                f"predictions: got numbers up to {np.abs(given.values).max():.3g}, for which the recalibrated "
+                "probabilities are beyond double precision, wanted smaller ones; rescale them"
+            )
+        if order is not None:
+            probabilities = 1.0 - probabilities if probabilities.ndim == 1 else probabilities[:, np.argsort(order)]
+        answer = given.answer(probabilities)
+        if given.source is not None:
+            answer.notes = (*answer.notes, *seen_note(share_seen(self.fitted_rows, scores.rows)))
+        return answer
 
     @abstractmethod
     def _apply(self, scores: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ from scipy.special import expit, log_expit
 
 from caltest._types import FloatArray, IntArray
 from caltest.recalibration._logistic import fit_labels, log_odds
+from caltest.recalibration._storage import LARGEST, require_range
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 
 ACTIVE_SETS = ((0, 1, 2), (0, 1), (0, 2), (0,))
@@ -23,6 +24,12 @@ class BetaMap(ProbabilityMap):
     c: float
 
     binary: ClassVar[bool] = True
+
+    def _check(self) -> None:
+        super()._check()
+        require_range("a", self.a, 0.0, LARGEST)
+        require_range("b", self.b, 0.0, LARGEST)
+        require_range("c", self.c, -LARGEST, LARGEST)
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         return np.asarray(expit(_columns(scores, self.input) @ np.array([self.c, self.a, self.b])))

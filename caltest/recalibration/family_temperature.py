@@ -9,10 +9,15 @@ import numpy as np
 from caltest._types import Array, ArrayLike
 from caltest.predictions import Predictions, as_predictions, as_sample
 from caltest.recalibration._densities import log_densities
+from caltest.recalibration._seen import digest, rows_of, seen_note, share_seen
+from caltest.recalibration._storage import require_range
 from caltest.recalibration.base import CalibrationMap, Calibrator
 
 SMALLEST, LARGEST = 1e-3, 1e3
 """Range of the temperature."""
+
+ROUNDING = 1e-12
+"""Of the exponentials of the ends of this range."""
 
 WORST = 1e200
 """Loss of temperatures at which the family has no finite density."""
@@ -25,12 +30,21 @@ class FamilyTemperatureMap(CalibrationMap):
     family: str
     temperature: float
 
+    def _check(self) -> None:
+        require_range("temperature", self.temperature, SMALLEST * (1.0 - ROUNDING), LARGEST * (1.0 + ROUNDING))
+
+    def share_seen(self, predictions: ArrayLike) -> float:
+        """Share of the predictions that are among those of the fit, whatever their order."""
+        return share_seen(self.fitted_rows, rows_of(as_predictions(predictions)))
+
     def __call__(self, predictions: ArrayLike) -> Predictions:
         """Recalibrated predictions of the same family; ``ValueError`` for another one than that of the fit."""
         given = as_predictions(predictions)
         if given.family != self.family:
             raise ValueError(f"predictions: got {given.family} predictions, wanted {self.family} ones as in the fit")
-        return given.at_temperature(self.temperature)
+        answer = given.at_temperature(self.temperature)
+        answer.notes = (*answer.notes, *seen_note(self.share_seen(given)))
+        return answer
 
 
 @dataclass(frozen=True)
@@ -73,7 +87,8 @@ class FamilyTemperatureScaling(Calibrator):
             raise ValueError(
                 f"targets: got one of density 0 or infinity at row {row}, wanted positive finite densities"
             )
-        return FamilyTemperatureMap(given.family, _best_temperature(given, sample.targets))
+        temperature = _best_temperature(given, sample.targets)
+        return FamilyTemperatureMap(given.family, temperature, fitted_rows=digest(rows_of(given)))
 
 
 def _best_temperature(predictions: Predictions, targets: Array) -> float:

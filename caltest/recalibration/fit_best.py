@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from caltest._numerics import own_errstate, seed_of
-from caltest._types import ArrayLike, FloatArray, IntArray
+from caltest._types import ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import at_least, whole_number
 from caltest.comparisons.formats import aligned
+from caltest.predictions import FinitePredictions, Predictions
 from caltest.recalibration._observed import Observed, log_scores_of, scale_of
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.one_vs_rest import OneVsRest
@@ -28,6 +29,9 @@ class BestFit:
     scores, standard_errors
         Mean log score of each method on observations that it was not fitted to, and its standard error, by name.
         Infinite if an outcome had probability 0.
+    accuracies
+        Share of those observations whose most probable class occurred, by name, where there are classes: a method can
+        have the best log score and lose accuracy.
     n, n_folds
         Observations, and parts of the cross-validation.
     seed
@@ -46,6 +50,7 @@ class BestFit:
     name: str
     scores: dict[str, float]
     standard_errors: dict[str, float]
+    accuracies: dict[str, float]
     n: int
     n_folds: int
     seed: int
@@ -53,7 +58,10 @@ class BestFit:
     def __str__(self) -> str:
         names = sorted(self.scores, key=lambda name: self.scores[name])
         rows = [[name, f"{self.scores[name]:.4f}", f"{self.standard_errors[name]:.4f}"] for name in names]
-        table = aligned([["method", "log score", "standard error"], *rows])
+        header = ["method", "log score", "standard error"]
+        if self.accuracies:
+            header, rows = [*header, "accuracy"], [[*row, f"{self.accuracies[row[0]]:.4f}"] for row in rows]
+        table = aligned([header, *rows])
         return f"{table}\nn = {self.n}, {self.n_folds} folds; best: {self.name}"
 
 
@@ -118,7 +126,8 @@ def fit_best(
         raise ValueError(f"n_folds: got {number}, wanted at most {len(observed)}, the number of observations")
     seed = seed_of(rng)
     folds = _folds(observed, number, np.random.default_rng(seed))
-    losses = {name: _losses(method, observed, folds) for name, method in methods.items()}
+    found = {name: _held_out(method, observed, folds) for name, method in methods.items()}
+    losses = {name: values for name, (values, _) in found.items()}
     scores = {name: float(values.mean()) for name, values in losses.items()}
     best = min(scores, key=lambda name: scores[name])
     return BestFit(
@@ -126,6 +135,7 @@ def fit_best(
         name=best,
         scores=scores,
         standard_errors={name: _standard_error(values) for name, values in losses.items()},
+        accuracies={name: float(right.mean()) for name, (_, right) in found.items() if right is not None},
         n=len(observed),
         n_folds=number,
         seed=seed,
@@ -169,13 +179,18 @@ def _folds(observed: Observed, n_folds: int, rng: np.random.Generator) -> IntArr
     return folds
 
 
-def _losses(method: Calibrator, observed: Observed, folds: IntArray) -> FloatArray:
-    losses = np.empty(folds.size)
+def _held_out(method: Calibrator, observed: Observed, folds: IntArray) -> tuple[FloatArray, BoolArray | None]:
+    """Log scores of observations that the method was not fitted to, and whose most probable class occurred, (n,)."""
+    losses, right = np.empty(folds.size), np.zeros(folds.size, dtype=bool)
+    law: Predictions | None = None
     for fold in range(folds.max() + 1):
         inside, outside = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         fitted = observed.take(outside).fit(method)
-        losses[inside] = log_scores_of(observed.take(inside).after(fitted))
-    return losses
+        sample = observed.take(inside).after(fitted)
+        losses[inside], law = log_scores_of(sample), sample.predictions.law
+        if isinstance(law, FinitePredictions):
+            right[inside] = law.probabilities.argmax(axis=1) == sample.targets
+    return losses, right if isinstance(law, FinitePredictions) else None
 
 
 def _standard_error(losses: FloatArray) -> float:

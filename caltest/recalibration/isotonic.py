@@ -8,6 +8,7 @@ import numpy as np
 from caltest._types import FloatArray, IntArray
 from caltest._validation import switch
 from caltest.estimators.classical.isotonic import IsotonicGroups
+from caltest.recalibration._storage import require, require_increasing, require_range
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.steps import StepMap, between
 
@@ -20,6 +21,13 @@ class InterpolatedMap(ProbabilityMap):
     values: FloatArray
 
     binary: ClassVar[bool] = True
+
+    def _check(self) -> None:
+        super()._check()
+        require_increasing("points", self.points, -np.inf, np.inf)
+        same = self.points.size > 0 and self.values.shape == self.points.shape
+        require(same, "values", self.values.shape, f"one for each of at least one of points, {self.points.shape}")
+        require_range("values", self.values, 0.0, 1.0)
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         return np.interp(scores, self.points, self.values)

@@ -7,8 +7,12 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from caltest._types import FloatArray, IntArray
+from caltest.recalibration._storage import require
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.steps import StepMap
+
+LARGEST = np.finfo(np.float64).max
+"""Log-odds beyond this are taken as this."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -16,6 +20,13 @@ class OneVsRestMap(ProbabilityMap):
     """A binary map for each class, renormalised; rows that become 0 stay as they were."""
 
     maps: tuple[ProbabilityMap, ...]
+
+    def _check(self) -> None:
+        super()._check()
+        maps = self.maps if isinstance(self.maps, tuple) else ()
+        binary = all(isinstance(one, ProbabilityMap) and one.binary and one.input == self.input for one in maps)
+        wanted = f"{self.n_classes} binary maps of {self.input}"
+        require(binary and len(maps) == self.n_classes, "maps", self.maps, wanted)
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         columns = one_against_rest(scores, self.input)
@@ -84,4 +95,5 @@ def one_against_rest(scores: FloatArray, scale: str) -> list[FloatArray]:
     if scale == "probabilities":
         return [np.ascontiguousarray(column) for column in scores.T]
     others = [np.delete(scores, c, axis=1) for c in range(scores.shape[1])]
-    return [scores[:, c] - logsumexp(rest, axis=1) for c, rest in enumerate(others)]
+    odds = (scores[:, c] - logsumexp(rest, axis=1) for c, rest in enumerate(others))
+    return [np.clip(column, -LARGEST, LARGEST) for column in odds]

@@ -9,6 +9,7 @@ from scipy.special import expit
 from caltest._types import FloatArray, IntArray
 from caltest._validation import switch
 from caltest.recalibration._logistic import fit_fractions, fit_labels, log_odds
+from caltest.recalibration._storage import require
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 
 ON = ("log-odds", "scores")
@@ -23,6 +24,10 @@ class PlattMap(ProbabilityMap):
     on: str
 
     binary: ClassVar[bool] = True
+
+    def _check(self) -> None:
+        super()._check()
+        require(self.on in ON, "on", self.on, "'log-odds' or 'scores'")
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         values = log_odds(scores, self.input) if self.on == "log-odds" else scores

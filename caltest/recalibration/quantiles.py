@@ -9,6 +9,8 @@ import numpy as np
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import levels
 from caltest.predictions import Predictions, QuantileForecast, as_predictions, as_sample
+from caltest.recalibration._seen import digest, rows_of, seen_note, share_seen
+from caltest.recalibration._storage import require, require_increasing
 from caltest.recalibration.base import CalibrationMap, Calibrator
 
 NEAREST = 1e-15
@@ -23,12 +25,24 @@ class QuantileMap(CalibrationMap):
     levels: FloatArray
     corrected: FloatArray
 
+    def _check(self) -> None:
+        for name in ("levels", "corrected"):
+            require_increasing(name, getattr(self, name), NEAREST, 1.0 - NEAREST)
+        same = 0 < self.levels.size == self.corrected.size
+        require(same, "corrected", self.corrected.shape, f"one for each of at least one of levels, {self.levels.shape}")
+
+    def share_seen(self, predictions: ArrayLike) -> float:
+        """Share of the predictions that are among those of the fit, whatever their order."""
+        return share_seen(self.fitted_rows, rows_of(as_predictions(predictions)))
+
     def __call__(self, predictions: ArrayLike) -> QuantileForecast:
         """Quantile forecasts; ``ValueError`` for another family than that of the fit."""
         given = as_predictions(predictions)
         if given.family != self.family:
             raise ValueError(f"predictions: got {given.family} predictions, wanted {self.family} ones as in the fit")
-        return QuantileForecast(self.levels, given.quantile(self.corrected[:, None]).T)
+        answer = QuantileForecast(self.levels, given.quantile(self.corrected[:, None]).T)
+        answer.notes = (*answer.notes, *seen_note(self.share_seen(given)))
+        return answer
 
 
 @dataclass(frozen=True)
@@ -93,4 +107,4 @@ class QuantileRecalibration(Calibrator):
             raise ValueError(
                 "targets: got equal PIT values F(Y) at several levels, wanted fewer levels or more targets"
             )
-        return QuantileMap(given.family, wanted, corrected)
+        return QuantileMap(given.family, wanted, corrected, fitted_rows=digest(rows_of(given)))

@@ -43,7 +43,7 @@ def report(
     ----------
     method
         A method, which is fitted to a random part of the data and judged on the rest; or a fitted map, which is judged
-        on all of the data: they must not be those of its fit.
+        on all of the data: they must not be those of its fit, and a note says so if they are.
     predictions
         Predictions, or logits if the ``input`` of the method says so.
     targets
@@ -117,6 +117,23 @@ def report(
         n_resamples=number,
         map=fitted,
         samples=samples,
+        notes=(*_accuracy_note(*samples), *rest.notes(fitted)),
+    )
+
+
+def _accuracy_note(before: Sample, after: Sample) -> tuple[str, ...]:
+    """How many rows get another most probable class, and what that costs, if it costs something."""
+    laws = before.predictions.law, after.predictions.law
+    if not (isinstance(laws[0], FinitePredictions) and isinstance(laws[1], FinitePredictions)):
+        return ()
+    tops = [law.probabilities.argmax(axis=1) for law in laws if isinstance(law, FinitePredictions)]
+    lost, won = (int(np.sum((one == before.targets) & (tops[0] != tops[1]))) for one in tops)
+    if lost <= won:
+        return ()
+    return (
+        f"recalibration makes another class the most probable one in {int(np.sum(tops[0] != tops[1]))} of "
+        f"{len(before)} rows, of which {lost} were right before and {won} are right after; the most probable class "
+        "stays with TemperatureScaling() or GPCalibrator()",
     )
 
 

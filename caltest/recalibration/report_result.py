@@ -74,6 +74,8 @@ class RecalibrationReport(TabularResult, Stored):
         The fitted map, which has a ``save`` of its own; None in reports that ``from_dict`` read.
     samples
         Held-out data before and after; None in the same.
+    notes
+        What a reader should know: that the accuracy falls, or that the data are those of the fit.
 
     Examples
     --------
@@ -94,6 +96,7 @@ class RecalibrationReport(TabularResult, Stored):
     n_resamples: int
     map: CalibrationMap | None = field(repr=False)
     samples: tuple[Sample, Sample] | None = field(repr=False)
+    notes: tuple[str, ...] = ()
 
     not_stored = ("map", "samples")
 
@@ -130,7 +133,8 @@ class RecalibrationReport(TabularResult, Stored):
         lines = [title, "-" * len(title), f"{'n':<15}{self.n} held out{fit}", "", aligned(self.table()), ""]
         lines += ["if calibrated: mean of the ECE if the predictions are calibrated", *self.remarks()]
         lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue <= level]
-        return "\n".join([*lines, f"{'Reproduce':<15}rng={self.seed}"])
+        lines.append(f"{'Reproduce':<15}rng={self.seed}")
+        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
 
 def _cells(row: RecalibrationRow) -> list[str]:

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from caltest._types import FloatArray, IntArray
+from caltest.recalibration._storage import require, require_increasing, require_range
 from caltest.recalibration.base import ProbabilityMap
 
 
@@ -22,6 +23,14 @@ class StepMap(ProbabilityMap):
     values: FloatArray
 
     binary: ClassVar[bool] = True
+
+    def _check(self) -> None:
+        super()._check()
+        require(self.on in ("input", "probabilities"), "on", self.on, "'input' or 'probabilities'")
+        require_increasing("edges", self.edges, -np.inf, np.inf)
+        shape = (self.edges.size + 1,)
+        require(self.values.shape == shape, "values", self.values.shape, f"shape {shape}, one more than edges")
+        require_range("values", self.values, 0.0, 1.0)
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         points = probabilities_of(scores, self.input) if self.on == "probabilities" else scores

@@ -8,6 +8,7 @@ from scipy.special import softmax
 from caltest._types import FloatArray, IntArray
 from caltest._validation import positive_number
 from caltest.recalibration._scores import log_probabilities
+from caltest.recalibration._storage import require_range
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 
 SMALLEST, LARGEST = 1e-3, 1e3
@@ -27,8 +28,14 @@ class TemperatureMap(ProbabilityMap):
     temperature: float
     clip: float
 
+    def _check(self) -> None:
+        super()._check()
+        require_range("temperature", self.temperature, 1.0 / LARGEST, 1.0 / SMALLEST)
+        require_range("clip", self.clip, SMALLEST_CLIP, LARGEST_CLIP)
+
     def _apply(self, scores: FloatArray) -> FloatArray:
-        return np.asarray(softmax(log_probabilities(scores, self.input, self.clip) / self.temperature, axis=1))
+        logits = log_probabilities(scores, self.input, self.clip)
+        return np.asarray(softmax((logits - logits.max(axis=1, keepdims=True)) / self.temperature, axis=1))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from caltest.alternatives import alternatives_for
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample, as_sample, assumed
-from caltest.predictions.base import excluded_in_words, impossible_note
+from caltest.predictions.base import excluded_in_words, impossible_note, named_one
 from caltest.sequential.bets import Bets, log_capital
 from caltest.sequential.kernel import KernelBets
 from caltest.sequential.likelihood import LikelihoodBets
@@ -147,7 +147,7 @@ class SequentialCalibrationTest(OwnErrstate):
             n=state.n + len(sample),
             n_batches=state.n_batches + 1,
             n_impossible=state.n_impossible + sample.impossible.size,
-            kind=sample.predictions.take(slice(0, 1)),
+            kind=named_one(state.kind, sample.predictions),
             notes=tuple(dict.fromkeys((*state.notes, *assumed(sample.predictions)))),
         )
         # Those of an update that was not finished are none.

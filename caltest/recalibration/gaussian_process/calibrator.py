@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 from caltest._types import FloatArray, IntArray
-from caltest._validation import whole_number
+from caltest._validation import switch, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator
 from caltest.recalibration.gaussian_process.fit import best_of_scales, inputs_of
-from caltest.recalibration.gaussian_process.map import GPMap
-
-COVARIANCES = ("diagonal", "full")
+from caltest.recalibration.gaussian_process.map import COVARIANCES, GPMap
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +29,9 @@ class GPCalibrator(ProbabilityCalibrator):
         ``"diagonal"``: the variances of g at the k inputs of a row; ``"full"``: their covariances too.
     max_iterations
         Of each search.
+    keep_class
+        Whether the most probable class of every prediction stays, and so does the accuracy. False: the paper's fit,
+        whose likelihood does not see which class is largest.
 
     Raises
     ------
@@ -46,18 +47,20 @@ class GPCalibrator(ProbabilityCalibrator):
     repeated from the other start, and if it ends there again, the map is the identity. Where temperature scaling is far
     better than what is found, searches from shorter length scales follow.
 
-    The map is not forced to be increasing, so that the accuracy can change; the expansion of the likelihood makes the
-    bound approximate. Classes without labels in the calibration data get the same g as all others. If the predictions
-    are constant over the classes and rows, the map returns them; if the most probable class is always right (separated
-    labels), it makes the predictions sharper, by a finite amount since parameters are bounded. Probability 0 counts as
-    2.2e-308.
+    The most probable class stays since ``g(p) > g(q)`` wherever q < p can lie beside a largest probability p, thus for
+    q <= 1 - p; of logits g increases. A fit that breaks this is searched for again with a penalty, which takes about as
+    long again, and its deviation from the prior is shortened by the few percent that are missing then. Averages of
+    ``GPMap.marginal`` can change the class. The expansion of the likelihood makes the bound approximate. Classes
+    without labels in the calibration data get the same g as all others. If the predictions are constant over the
+    classes and rows, the map returns them; if the most probable class is always right (separated labels), it makes the
+    predictions sharper, by a finite amount since parameters are bounded. Probability 0 counts as 2.2e-308.
 
     Time of a step of the search O(n k + M^2 min(n k, 2000) + M^3): beyond 4000 inputs g is tabulated and interpolated
     by cubic polynomials, on finer grids where that would change the bound by more than 0.01. With the full covariance
     O(n k (k + M^2)). Source: Wenger, Kjellstrom and Triebel 2020, section 3; the kernel and its start are those of
-    supplement S3. Differs from the paper in the choice between p and ln p, in
-    the start on ln p and logits, and in drawing the inducing variables jointly for all classes in ``GPMap.marginal``;
-    the map itself is the paper's mean approximation.
+    supplement S3. Differs from the paper in the choice between p and ln p, in the start on ln p and logits, in keeping
+    the class, and in drawing the inducing variables jointly for all classes in ``GPMap.marginal``; the map itself is
+    the paper's mean approximation.
 
     Examples
     --------
@@ -73,17 +76,19 @@ class GPCalibrator(ProbabilityCalibrator):
     n_inducing: int = 10
     covariance: str = "diagonal"
     max_iterations: int = 1000
+    keep_class: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         whole_number("n_inducing", self.n_inducing, 1)
         whole_number("max_iterations", self.max_iterations, 1)
+        object.__setattr__(self, "keep_class", switch("keep_class", self.keep_class))
         if self.covariance not in COVARIANCES:
             raise ValueError(f"covariance: got {self.covariance!r}, wanted 'diagonal' or 'full'")
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> GPMap:
         scales = ("logit",) if self.input == "logits" else ("probability", "log")
-        settings = self.n_inducing, self.covariance, self.max_iterations
+        settings = self.n_inducing, self.covariance, self.max_iterations, self.keep_class
         best = best_of_scales(scores, labels, scales, *settings)
         inputs, process = inputs_of(scores, best.scale), best.process
         return GPMap(

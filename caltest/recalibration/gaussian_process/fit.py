@@ -14,6 +14,7 @@ from caltest._types import FloatArray, IntArray
 from caltest.recalibration._scores import log_probabilities
 from caltest.recalibration.gaussian_process.inducing import centres
 from caltest.recalibration.gaussian_process.objective import evidence_bound, full_evidence_bound
+from caltest.recalibration.gaussian_process.order import COARSE, FINE, Order
 from caltest.recalibration.gaussian_process.parameters import LatentProcess, inverse_softplus
 from caltest.recalibration.gaussian_process.rows import AllInputs, OnGrid, Rows
 from caltest.recalibration.temperature import best_inverse_temperature
@@ -89,22 +90,49 @@ def best_of_scales(
     n_inducing: int,
     covariance: str,
     max_iterations: int,
+    keep_class: bool,
 ) -> LatentFit:
     """The process with the largest bound on any scale; from shorter length scales too if temperature scaling is better.
 
     The process can be close to temperature scaling, and pays a few nats for it.
     """
-    settings = n_inducing, covariance, max_iterations
-    best = max((best_fit(scores, labels, scale, *settings) for scale in scales), key=lambda fit: fit.bound)
-    if best.bound >= tempered_likelihood(prior_of(scores, scales[-1]), labels) - POOR * labels.size:
-        return best
-    others = [best]
+    found = [best_fit(scores, labels, scale, n_inducing, covariance, max_iterations) for scale in scales]
+    highest = max(fit.bound for fit in found)
     with one_blas_thread():
-        for scale in scales:
-            inputs, prior = inputs_of(scores, scale), prior_of(scores, scale)
-            start = first_process(inputs, n_inducing, SHORTER * SCALES[scale].lengthscale)
-            others.append(_search(start, inputs, prior, labels, scale, covariance, max_iterations))
-    return max(others, key=lambda fit: fit.bound)
+        if highest < tempered_likelihood(prior_of(scores, scales[-1]), labels) - POOR * labels.size:
+            for scale in scales:
+                inputs, prior = inputs_of(scores, scale), prior_of(scores, scale)
+                start = first_process(inputs, n_inducing, SHORTER * SCALES[scale].lengthscale)
+                found.append(_search(start, inputs, prior, labels, scale, covariance, max_iterations))
+        best, *others = sorted(found, key=lambda fit: -fit.bound)
+        if keep_class:
+            best = with_class_kept(best, scores, labels, covariance, max_iterations)
+            for fit in others:
+                if fit.bound > best.bound:
+                    kept = with_class_kept(fit, scores, labels, covariance, max_iterations)
+                    best = max(best, kept, key=lambda fit: fit.bound)
+    return best
+
+
+def with_class_kept(
+    fit: LatentFit, scores: FloatArray, labels: IntArray, covariance: str, max_iterations: int
+) -> LatentFit:
+    """The fit itself if the most probable class of every row stays; else one nearby for which it does.
+
+    A search with a penalty comes close to it; what is left is the share of the deviation from the prior that is kept.
+    """
+    inputs, prior = inputs_of(scores, fit.scale), prior_of(scores, fit.scale)
+    if Order.of(fit.scale, inputs, FINE, fit.process.lengthscale).share(fit.process) == 1.0:
+        return fit
+    order = Order.of(fit.scale, inputs, COARSE)
+    fit = _search(fit.process, inputs, prior, labels, fit.scale, covariance, max_iterations, order)
+    share = Order.of(fit.scale, inputs, FINE, fit.process.lengthscale).share(fit.process)
+    process = replace(fit.process, mean=share * fit.process.mean)
+    if covariance == "full":
+        bound = full_evidence_bound(process.to_vector(), AllInputs(inputs, prior, labels))[0]
+    else:
+        bound = bound_at(process, inputs, prior, labels)
+    return replace(fit, process=process, bound=bound)
 
 
 def tempered_likelihood(prior: FloatArray, labels: IntArray) -> float:
@@ -165,6 +193,7 @@ def _search(
     scale: str,
     covariance: str,
     max_iterations: int,
+    order: Order | None = None,
 ) -> LatentFit:
     vector, left = start.to_vector(), max_iterations
     objective: Objective = full_evidence_bound if covariance == "full" else evidence_bound
@@ -174,7 +203,7 @@ def _search(
         found = minimize(
             _negative_mean,
             np.clip(vector, bounds[:, 0], bounds[:, 1]),
-            args=(objective, rows),
+            args=(objective, rows, order),
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
@@ -182,7 +211,7 @@ def _search(
         )
         vector, left = found.x, left - found.nit
         process = LatentProcess.from_vector(vector)
-        bound = -float(found.fun) * labels.size
+        bound = -float(found.fun) * labels.size + (0.0 if order is None else order.penalty(vector)[0])
         if isinstance(rows, AllInputs):
             break
         exact = bound_at(process, inputs, prior, labels)
@@ -211,8 +240,13 @@ def bound_at(process: LatentProcess, inputs: FloatArray, prior: FloatArray, labe
     return total
 
 
-def _negative_mean(vector: FloatArray, objective: Objective, rows: Any) -> tuple[float, FloatArray]:
+def _negative_mean(
+    vector: FloatArray, objective: Objective, rows: Any, order: Order | None
+) -> tuple[float, FloatArray]:
     value, gradient = objective(vector, rows)
+    if order is not None:
+        penalty, slopes = order.penalty(vector)
+        value, gradient = value - penalty, gradient - slopes
     return -value / rows.labels.size, -gradient / rows.labels.size
 
 

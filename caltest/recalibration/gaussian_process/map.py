@@ -9,11 +9,13 @@ from scipy.special import softmax
 from caltest._numerics import ranges
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import real_array, whole_number
-from caltest.recalibration._scores import read_scores
+from caltest.recalibration._storage import LARGEST, require, require_range
 from caltest.recalibration.base import ProbabilityMap
 from caltest.recalibration.gaussian_process.draws import marginal_probabilities
 from caltest.recalibration.gaussian_process.fit import PART, inputs_of, prior_of
-from caltest.recalibration.gaussian_process.parameters import LatentProcess
+from caltest.recalibration.gaussian_process.parameters import FLOOR, LatentProcess
+
+COVARIANCES = ("diagonal", "full")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +62,21 @@ class GPMap(ProbabilityMap):
     lowest: float
     highest: float
 
+    def _check(self) -> None:
+        super()._check()
+        scales = ("logit",) if self.input == "logits" else ("probability", "log")
+        require(self.scale in scales, "scale", self.scale, " or ".join(map(repr, scales)))
+        require(self.covariance in COVARIANCES, "covariance", self.covariance, "'diagonal' or 'full'")
+        m = (self.inducing.size,)
+        require(self.inducing.shape == m and m != (0,), "inducing", self.inducing.shape, "shape (M,), M at least 1")
+        for name in ("mean", "scales"):
+            require(getattr(self, name).shape == m, name, getattr(self, name).shape, f"shape {m} as inducing")
+        require_range("mean", self.mean, -LARGEST, LARGEST)
+        # No wider than what the search allows, so that the covariance of the inducing variables has a factor.
+        for name, most in (("scales", 1e3), ("lengthscale", 1e4), ("variance", 1e4), ("noise", 1e2)):
+            require_range(name, getattr(self, name), FLOOR / 2.0, most * (1.0 + 1e-6))
+        require(self.lowest <= self.highest, "lowest, highest", (self.lowest, self.highest), "an increasing pair")
+
     def marginal(self, predictions: ArrayLike, *, n_draws: int = 100, rng: Any = None) -> Any:
         """Mean of the recalibrated probabilities over draws of the latent function, of the kind that is given.
 
@@ -83,13 +100,13 @@ class GPMap(ProbabilityMap):
         classes if ``covariance`` is ``"diagonal"``. Time O(Q n k M), with the full covariance O(n k^2 (k + Q)); memory
         does not grow with n beyond the result.
         """
-        scores = read_scores(predictions, self.input)
-        if scores.n_classes != self.n_classes:
-            raise ValueError(f"predictions: got {scores.n_classes} classes, wanted {self.n_classes} as in the fit")
-        matrix, draws = scores.matrix(), whole_number("n_draws", n_draws, 1)
-        inputs, prior = inputs_of(matrix, self.scale), prior_of(matrix, self.scale)
-        generator = np.random.default_rng(rng)
-        return scores.answer(marginal_probabilities(self.process, inputs, prior, self.covariance, draws, generator))
+        draws, generator = whole_number("n_draws", n_draws, 1), np.random.default_rng(rng)
+
+        def averaged(matrix: FloatArray) -> FloatArray:
+            inputs, prior = inputs_of(matrix, self.scale), prior_of(matrix, self.scale)
+            return marginal_probabilities(self.process, inputs, prior, self.covariance, draws, generator)
+
+        return self._mapped(predictions, None, averaged)
 
     def latent_function(self, inputs: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Mean of the prior, mean and standard deviation of the function at probabilities or logits (g,)."""
@@ -109,5 +126,7 @@ class GPMap(ProbabilityMap):
         means, process = np.array(prior_of(scores, self.scale)), self.process
         for rows in ranges(scores.shape[0], max(1, PART // scores.shape[1])):
             inputs = inputs_of(scores[rows], self.scale)
-            means[rows] += (process.kernel(inputs.ravel()) @ process.weights).reshape(inputs.shape)
+            # Unlike those of a matrix product, sums for equal inputs are equal to the last bit, and ties stay ties.
+            sums = np.einsum("gm,m->g", process.kernel(inputs.ravel()), process.weights)
+            means[rows] += sums.reshape(inputs.shape)
         return np.asarray(softmax(means, axis=1))

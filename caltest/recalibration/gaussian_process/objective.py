@@ -26,7 +26,7 @@ def evidence_bound(vector: FloatArray, rows: Rows) -> tuple[float, FloatArray]:
         process,
         kernel.T @ d_mean,
         -(kernel.T * d_variance) @ kernel,
-        _by_kernel(process, nodes, d_values * kernel, float(d_variance.sum())),
+        by_kernel(process, nodes, d_values * kernel, float(d_variance.sum())),
     )
     return value - process.divergence, gradient * slope_of_softplus(vector)
 
@@ -55,7 +55,7 @@ def full_evidence_bound(vector: FloatArray, rows: AllInputs) -> tuple[float, Flo
     d_values -= shares[..., None] * reduced_averages[:, None]
     flat = kernel.reshape(-1, kernel.shape[2])
     d_reduction = (flat.T @ (flat * (shares**2).reshape(-1, 1)) - averages.T @ averages) / 2.0
-    d_kernel = _by_kernel(process, rows.nodes, (d_values * kernel).reshape(flat.shape), 0.0)
+    d_kernel = by_kernel(process, rows.nodes, (d_values * kernel).reshape(flat.shape), 0.0)
     d_kernel = KernelDerivatives(
         d_kernel.inducing, d_kernel.lengthscale + slope / 2.0, d_kernel.variance + pairs / 2.0 / process.variance, 0.0
     )
@@ -63,7 +63,7 @@ def full_evidence_bound(vector: FloatArray, rows: AllInputs) -> tuple[float, Flo
     return value + off_diagonal, gradient + more * slope_of_softplus(vector)
 
 
-def _by_kernel(
+def by_kernel(
     process: LatentProcess, nodes: FloatArray, products: FloatArray, by_variances: float
 ) -> KernelDerivatives:
     """From ``products[g, m]``, the kernel times the derivative by it, and the derivative by all variances at once."""

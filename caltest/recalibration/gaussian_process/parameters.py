@@ -22,8 +22,8 @@ def softplus(values: FloatArray) -> FloatArray:
 
 
 def inverse_softplus(values: FloatArray) -> FloatArray:
-    """X of ``softplus(x)``, for values above the floor."""
-    above = values - FLOOR
+    """X of ``softplus(x)``, at least about -50, where it is the floor up to rounding."""
+    above = np.maximum(values - FLOOR, 1e-22)
     return above + np.log(-np.expm1(-above))
 
 

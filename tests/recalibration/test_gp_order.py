@@ -1,0 +1,95 @@
+"""GPcalib keeps the most probable class."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from caltest.recalibration import GPCalibrator, GPMap, TemperatureScaling
+from caltest.recalibration.gaussian_process.fit import SCALES, first_process, inputs_of
+from caltest.recalibration.gaussian_process.order import PENALTY, SLOPE, Order
+
+
+def dipping(n=800, k=5, seed=0):
+    """Logits and labels with probabilities from a function of them that falls in places."""
+    rng = np.random.default_rng(seed)
+    z = 2.0 * rng.normal(size=(n, k))
+    chances = softmax(z - 3.0 * np.exp(-2.0 * (z - 1.0) ** 2), axis=1)
+    return z, np.array([rng.choice(k, p=row) for row in chances])
+
+
+def process_on(scale, scores, seed):
+    rng = np.random.default_rng(seed)
+    process = first_process(inputs_of(scores, scale), 5, SCALES[scale].lengthscale / 10.0 ** (scale != "probability"))
+    return replace(process, mean=5.0 * rng.normal(size=5), variance=3.0)
+
+
+def loss(probabilities, labels):
+    return -np.log(probabilities[np.arange(labels.size), labels]).mean()
+
+
+@pytest.mark.parametrize("scale", ["probability", "log", "logit"])
+def test_shortfalls_are_those_of_all_pairs(scale):
+    scores = dipping(50)[0] if scale == "logit" else softmax(dipping(50)[0], axis=1)
+    order = Order.of(scale, inputs_of(scores, scale), 40)
+    deviation = np.random.default_rng(1).normal(size=order.nodes.size)
+    left = (1.0 - SLOPE) * order.prior + deviation
+    p = order.nodes if scale == "probability" else np.exp(order.nodes)
+    for i, found in enumerate(order.shortfalls(deviation)[0]):
+        beside = order.nodes < order.nodes[i]
+        if scale != "logit":
+            beside &= (p <= 1.0 - p[i] + 1e-9) & (p[i] >= 0.2 - 1e-9)
+        assert found == pytest.approx(max([0.0, *(left[beside] - left[i])]))
+
+
+@pytest.mark.parametrize("scale", ["probability", "log", "logit"])
+def test_the_gradient_is_that_of_the_penalty(scale):
+    scores = dipping(50)[0] if scale == "logit" else softmax(dipping(50)[0], axis=1)
+    order = Order.of(scale, inputs_of(scores, scale), 40)
+    vector = process_on(scale, scores, 2).to_vector()
+    value, gradient = order.penalty(vector)
+    assert value > PENALTY / 100.0
+    steps = 1e-6 * np.eye(vector.size)
+    slopes = [(order.penalty(vector + step)[0] - order.penalty(vector - step)[0]) / 2e-6 for step in steps]
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-4, atol=1e-5 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("scale", ["probability", "log", "logit"])
+def test_the_share_that_keeps_the_class_is_the_largest(scale):
+    scores = dipping(50)[0] if scale == "logit" else softmax(dipping(50)[0], axis=1)
+    order, process = Order.of(scale, inputs_of(scores, scale), 2000), process_on(scale, scores, 2)
+    share = order.share(process)
+    assert 0.0 < share < 1.0
+    assert order.share(replace(process, mean=share * process.mean)) > 1.0 - 1e-9
+    assert order.share(replace(process, mean=1.01 * share * process.mean)) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("scale", "covariance", "n"),
+    [("probabilities", "diagonal", 400), ("logits", "diagonal", 300), ("logits", "full", 100)],
+)
+def test_the_most_probable_class_stays(scale, covariance, n):
+    z, y = dipping()
+    others = 2.5 * np.random.default_rng(1).normal(size=(20_000, 5))
+    if scale == "probabilities":
+        z, others = softmax(z, axis=1), softmax(others, axis=1)
+    settings = {"input": scale, "covariance": covariance, "n_inducing": 8}
+    kept, free = (GPCalibrator(keep_class=keep, **settings).fit(z[:n], y[:n]) for keep in (True, False))
+    assert (free(others).argmax(axis=1) != others.argmax(axis=1)).any()
+    np.testing.assert_array_equal(kept(others).argmax(axis=1), others.argmax(axis=1))
+    temperature = TemperatureScaling(input=scale).fit(z[:n], y[:n])
+    losses = [loss(fitted(z[400:]), y[400:]) for fitted in (kept, free, temperature)]
+    assert losses[0] < losses[1] + 0.06
+    assert losses[0] < losses[2] - 0.01
+
+
+def test_ties_stay_ties():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        p, inducing = rng.multinomial(5, np.ones(3) / 3.0, 37 + seed) / 5.0, np.linspace(0.0, 1.0, 10)
+        settings = 0.3, 1.0, 0.01, 0.0, True, 0.0, 1.0
+        mean = 20.0 * rng.normal(size=10)
+        fitted = GPMap("probabilities", 3, "probability", "diagonal", inducing, mean, np.ones(10), *settings)
+        answer, equal = fitted(p), p[:, :-1] == p[:, 1:]
+        np.testing.assert_array_equal(answer[:, :-1][equal], answer[:, 1:][equal])

@@ -1,0 +1,188 @@
+"""Files of maps: what is damaged, foreign or out of range is refused with what was got and wanted."""
+
+import io
+import re
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest.recalibration import (
+    BBQ,
+    BetaCalibration,
+    CalibrationMap,
+    DirichletCalibration,
+    FamilyTemperatureScaling,
+    GPCalibrator,
+    Identity,
+    Isotonic,
+    OneVsRest,
+    Platt,
+    QuantileRecalibration,
+    TemperatureScaling,
+    VectorScaling,
+)
+
+NAMES = ("a", "b", "c")
+RNG = np.random.default_rng(1)
+P = RNG.dirichlet(np.ones(3), 80)
+Y = np.array([RNG.choice(3, p=row) for row in P])
+NORMAL = ct.Normal(RNG.normal(size=80), 1.0)
+
+
+def of_classes(method):
+    return method.fit(ct.Categorical(P, classes=NAMES), np.array(NAMES)[Y]), P
+
+
+def of_one(method):
+    return method.fit(P[:, 1], Y == 1), P[:, 1]
+
+
+MAPS = {
+    "identity": of_classes(Identity()),
+    "temperature": of_classes(TemperatureScaling()),
+    "vector": of_classes(VectorScaling()),
+    "dirichlet": of_classes(DirichletCalibration()),
+    "gp": of_classes(GPCalibrator(n_inducing=3)),
+    "gp of logits": (GPCalibrator(input="logits", n_inducing=3).fit(np.log(P), Y), np.log(P)),
+    "one against rest": of_classes(OneVsRest(Isotonic(interpolate=True))),
+    "platt": of_one(Platt()),
+    "beta": of_one(BetaCalibration()),
+    "isotonic": of_one(Isotonic()),
+    "interpolated": of_one(Isotonic(interpolate=True)),
+    "bbq": of_one(BBQ()),
+    "family": (FamilyTemperatureScaling().fit(NORMAL, RNG.normal(size=80)), NORMAL),
+    "quantiles": (QuantileRecalibration([0.1, 0.5, 0.9]).fit(NORMAL, RNG.normal(size=80)), NORMAL),
+}
+
+RUINS = (
+    lambda array: np.where(np.ones_like(array, dtype=bool), np.nan, 0.0),
+    lambda array: np.full(array.shape, np.inf),
+    lambda array: np.full(array.shape, -1e200),
+    lambda array: array.astype(complex) + 1j,
+    lambda array: array.astype(str),
+    lambda array: array[None],
+    lambda array: array[..., :1] if array.ndim else np.array([array, array]),
+    lambda array: -1.0 - array,
+    lambda array: np.zeros(0),
+)
+
+
+def answer_of(fitted, given):
+    answer = fitted(given)
+    if isinstance(answer, ct.Normal):
+        return np.stack([answer.mean, answer.scale])
+    return answer.values if isinstance(answer, ct.QuantileForecast) else answer
+
+
+def arrays_of(fitted, path):
+    fitted.save(path)
+    with np.load(path, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+def check_load(path, given):
+    """The answer of a map that can be loaded, None where it is refused in words of ours."""
+    try:
+        fitted = CalibrationMap.load(path)
+    except ValueError as error:
+        return None if re.search("got.*wanted", str(error), re.DOTALL) else pytest.fail(str(error))
+    answer = answer_of(fitted, given)
+    assert answer.dtype == np.float64
+    assert np.isfinite(answer).all()
+    return answer
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_a_map_is_read_as_it_was_saved(name, tmp_path):
+    fitted, given = MAPS[name]
+    fitted.save(tmp_path / "map.npz")
+    loaded = CalibrationMap.load(tmp_path / "map.npz")
+    assert loaded.to_dict() == fitted.to_dict()
+    assert getattr(loaded, "classes", None) == getattr(fitted, "classes", None)
+    np.testing.assert_array_equal(answer_of(loaded, given), answer_of(fitted, given))
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_changed_arrays_are_refused_or_harmless(name, tmp_path):
+    fitted, given = MAPS[name]
+    arrays, path = arrays_of(fitted, tmp_path / "map.npz"), tmp_path / "changed.npz"
+    for key, array in arrays.items():
+        for i, ruin in enumerate(RUINS):
+            try:
+                changed = ruin(array)
+            except (TypeError, ValueError, np.exceptions.DTypePromotionError):
+                continue
+            np.savez(path, **{**arrays, key: changed})
+            # Numbers that no map has: NaN, infinite, complex, text.
+            refused = check_load(path, given) is None
+            assert refused or i not in (0, 1, 3, 4) or array.dtype.kind == "U" or array.size == 0, (key, i)
+        np.savez(path, **{other: value for other, value in arrays.items() if other != key})
+        if key not in ("fitted_rows", "classes"):
+            assert check_load(path, given) is None, key
+    for extra in ("weight", "map/a", "input/b", "a/b/c/d/e"):
+        np.savez(path, **{**arrays, extra: np.zeros(2)})
+        assert check_load(path, given) is None
+
+
+@pytest.mark.parametrize("name", ["gp", "one against rest", "quantiles"])
+def test_changed_bytes_are_refused_or_harmless(name, tmp_path):
+    fitted, given = MAPS[name]
+    fitted.save(tmp_path / "map.npz")
+    content, wanted, rng = (tmp_path / "map.npz").read_bytes(), answer_of(fitted, given), np.random.default_rng(2)
+    path = tmp_path / "changed.npz"
+    for _ in range(150):
+        changed = bytearray(content)
+        for place in rng.integers(0, len(content), rng.integers(1, 4)):
+            changed[place] = rng.integers(0, 256)
+        path.write_bytes(changed)
+        answer = check_load(path, given)
+        if answer is not None:
+            np.testing.assert_array_equal(answer, wanted)
+    for length in (0, 1, 30, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:length])
+        assert check_load(path, given) is None
+
+
+def test_foreign_files_are_refused_and_nothing_is_executed(tmp_path):
+    path = tmp_path / "other.npz"
+    buffer = io.BytesIO()
+    np.save(buffer, P)
+    objects = np.array([print], dtype=object)
+    for write in (
+        lambda: path.write_bytes(buffer.getvalue()),
+        lambda: path.write_text("p,y\n0.5,1"),
+        lambda: np.savez(path, p=P, y=Y),
+        lambda: np.savez(path, map="TemperatureMap", input=objects, n_classes=3, temperature=1.0, clip=1e-12),
+        lambda: np.savez(path, map="ProbabilityMap", input="logits", n_classes=3),
+    ):
+        write()
+        with pytest.raises(ValueError, match=r"other.npz.*got.*wanted|got.*other.npz.*wanted"):
+            CalibrationMap.load(path)
+    with pytest.raises(ValueError, match="wanted a dictionary"):
+        CalibrationMap.from_dict([1, 2])
+    days = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]")
+    named = TemperatureScaling().fit(ct.Bernoulli(P[:, 0], classes=days), days[Y % 2])
+    with pytest.raises(TypeError, match="which no file of arrays holds"):
+        named.save(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"temperature": float("nan")}, "temperature: got nan, wanted a finite number"),
+        ({"temperature": 0.0}, "temperature: got 0.0, wanted numbers from 0.001 to 1000"),
+        ({"temperature": "1"}, "temperature: got '1', wanted a number"),
+        ({"temperature": True}, "temperature: got True, wanted a number"),
+        ({"n_classes": 3.5}, "n_classes: got 3.5, wanted a number"),
+        ({"n_classes": 1}, "n_classes: got 1, wanted at least 2"),
+        ({"input": "logit"}, "input: got 'logit', wanted 'probabilities' or 'logits'"),
+        ({"classes": ["a", "b"]}, "classes: got \\['a', 'b'\\], wanted 3 names"),
+        ({"fitted_rows": [0.5, 0.2]}, "fitted_rows: got .* in increasing order"),
+        ({"slope": 1.0}, "got a TemperatureMap with slope"),
+    ],
+)
+def test_entries_are_checked(change, message):
+    entries = MAPS["temperature"][0].to_dict()
+    with pytest.raises(ValueError, match=message):
+        CalibrationMap.from_dict({**entries, **change})
