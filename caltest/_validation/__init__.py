@@ -17,7 +17,15 @@ from caltest._validation.probabilities import (
     probability_matrix,
     probability_vector,
 )
-from caltest._validation.settings import at_least, fraction, levels, positive_number, switch, whole_number
+from caltest._validation.settings import (
+    at_least,
+    finite_number,
+    fraction,
+    levels,
+    positive_number,
+    switch,
+    whole_number,
+)
 
 __all__ = [
     "LARGEST_COUNT",
@@ -27,6 +35,7 @@ __all__ = [
     "class_labels",
     "class_names",
     "finite_array",
+    "finite_number",
     "fraction",
     "levels",
     "mixture_weights",
