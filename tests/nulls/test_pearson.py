@@ -21,7 +21,7 @@ def test_tails_against_scipy(skewness):
 
 
 def exponent(z, skewness):
-    """``-log Q(a, x)`` by the continued fraction ``x**a exp(-x) / Gamma(a) / (x + 1 - a - 1 (1 - a) / (x + 3 - ...))``."""
+    """``-log Q(a, x)``, a continued fraction: ``x**a exp(-x) / Gamma(a) / (x + 1 - a - 1 (1 - a) / (x + 3 - ...))``."""
     a = 4.0 / skewness**2
     x, fraction = a + z * np.sqrt(a), 0.0
     for j in range(4000, 0, -1):

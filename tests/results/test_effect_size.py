@@ -108,7 +108,8 @@ class TestStatisticsThatGrowWithN:
 
     def binary(self):
         """Two predictions, 0.3 and 0.8, with events of frequency 0.4 and 0.6."""
-        return np.tile([0.3, 0.8], 200), np.stack([np.arange(200) < 80, np.arange(200) < 120], axis=1).ravel().astype(int)
+        events = np.stack([np.arange(200) < 80, np.arange(200) < 120], axis=1)
+        return np.tile([0.3, 0.8], 200), events.ravel().astype(int)
 
     def numbers(self):
         """Normal predictions whose outcomes have the mean 0.2 too much: quantiles at equal steps."""
