@@ -74,7 +74,7 @@ def test_median_variance_bins_split_the_coordinate_that_varies_most():
 
 
 def test_median_variance_bins_split_the_bin_with_the_larger_unbiased_variance():
-    """Two values below the median 0.5 and three from it on, with variances 0.00500 and 0.00483; over n 0.0025, 0.0032."""
+    """Two values below the median 0.5 and three from it on: variances .0050 and .0048, over n .0025 and .0032."""
     points = column(0.1, 0.2, 0.5, 0.6, 0.635)
     below, above = points[:2], points[2:]
     assert below.var(ddof=1) > above.var(ddof=1)
