@@ -34,6 +34,8 @@ def residual_means(
 
     Scores (B, n) or (B, n, d) that are standard normal given the predictions. Time O(n r (B s + r)).
     """
+    if scores.ndim == 3 and scores.shape[2] == 1:
+        scores = scores[:, :, 0]
     psi = _prediction_features(prediction_kernel, predictions)
     lengths = np.einsum("is,is->i", psi, psi)
     n, d = scores.shape[1], 1 if scores.ndim == 2 else scores.shape[2]

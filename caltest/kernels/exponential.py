@@ -108,3 +108,7 @@ class LaplacianKernel(ExponentialKernel):
 
     def __init__(self, bandwidth: Bandwidth = "median") -> None:
         super().__init__(Euclidean(), bandwidth)
+
+    def __repr__(self) -> str:
+        """As it is made."""
+        return f"LaplacianKernel({self.bandwidth!r})"
