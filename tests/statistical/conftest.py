@@ -1,7 +1,7 @@
 """At full replication what has passed is skipped the next time, so that a run that was stopped goes on where it was.
 
-What has passed, and how long it took, is kept in pytest's cache together with a digest of the package and of these tests;
-when one of them changes, or with ``--cache-clear``, everything is run again.
+What has passed, and how long it took, is kept in pytest's cache together with a digest of the package and of these
+tests; when one of them changes, or with ``--cache-clear``, everything is run again.
 """
 
 import time
@@ -51,8 +51,8 @@ class Progress:
         durations = self.state["passed"]
         seconds = timedelta(seconds=round(sum(durations.values()))), timedelta(seconds=round(self.state["elapsed"]))
         terminalreporter.write_line(
-            f"full replication: {len(durations)} tests have passed at {self.state['digest']} ({len(self.before)} of them "
-            f"before this run), {seconds[0]} of tests in {seconds[1]} in all"
+            f"full replication: {len(durations)} tests have passed at {self.state['digest']} ({len(self.before)} of "
+            f"them before this run), {seconds[0]} of tests in {seconds[1]} in all"
         )
 
 
