@@ -56,15 +56,16 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
     """
 
     def __init__(self, test: "CalibrationTest", *, rng: Any = None, part: int = 0) -> None:
-        if not isinstance(test.null, SummableNull):
+        null = getattr(test, "null", test)
+        if not isinstance(null, SummableNull):
             raise TypeError(
-                f"null: got {type(test.null).__name__}, which needs all observations at once; wanted NormalNull with "
+                f"null: got {type(null).__name__}, which needs all observations at once; wanted NormalNull with "
                 "BlockSKCE, or ConditionalMonteCarlo with LowRankSKCE"
             )
         super().__init__(test.estimator)
-        test.null.check_summable(test.estimator)
+        null.check_summable(test.estimator)
         self.test = test
-        self.null = test.null
+        self.null = null
         seed = seed_of(rng)
         self._start = seed_from(seed, np.array([whole_number("part", part, 0)]))
         self._state = replace(self._state, seeds=frozenset([seed]))

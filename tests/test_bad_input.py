@@ -767,3 +767,23 @@ def test_numbers_that_would_never_end_are_refused(call):
 def test_members_that_memory_cannot_hold_are_refused():
     with pytest.raises(MemoryError, match=r"members would take .* GB of .*; take fewer"):
         ct.Normal(np.zeros(10**6), 1.0).to_ensemble(10**7)
+
+
+BAD_SETTINGS = {
+    "terms": (lambda: ct.SumOfProducts(None), "terms: got None, wanted a sequence of product kernels"),
+    "intercept": (lambda: ct.generators.LeastSquares(None, 1.0, 1.0), "intercept: got None, wanted a finite number"),
+    "slope": (lambda: ct.generators.LeastSquares(0.0, np.inf, 1.0), "slope: got inf, wanted a finite number"),
+    "problem": (lambda: ct.generators.LeastSquares(0.0, 1.0, 1.0, 2), "problem: got 2, wanted a RegressionProblem"),
+    "fixed": (
+        lambda: ct.generators.Resampled(P, ct.generators.Outliers(0.1, ct.MvNormal([[0.0, 0.0]], 1.0))).sample(3),
+        "fixed: got ... wanted",
+    ),
+    "calibrators": (lambda: ct.recalibration.fit_best(None, P, Y), "calibrators: got None, wanted a list"),
+    "test": (lambda: ct.CalibrationTestAccumulator(None), "null: got NoneType ... wanted NormalNull with BlockSKCE"),
+}
+
+
+@table(("make", "message"), BAD_SETTINGS)
+def test_bad_settings_of_things_that_are_made(make, message):
+    with pytest.raises((ValueError, TypeError), match=pattern(message)):
+        make()

@@ -73,6 +73,15 @@ def test_median_variance_bins_split_the_coordinate_that_varies_most():
     assert ct.MedianVarianceBinning(2).assign(p).tolist() == [0, 0, 1, 1]
 
 
+def test_median_variance_bins_split_the_bin_with_the_larger_unbiased_variance():
+    """Two values below the median 0.5 and three from it on: variances .0050 and .0048, over n .0025 and .0032."""
+    points = column(0.1, 0.2, 0.5, 0.6, 0.635)
+    below, above = points[:2], points[2:]
+    assert below.var(ddof=1) > above.var(ddof=1)
+    assert below.var() < above.var()
+    assert ct.MedianVarianceBinning(1, max_bins=3).assign(points).tolist() == [0, 1, 2, 2, 2]
+
+
 def test_median_variance_bins_stop_at_ties():
     """All values equal the median, so nothing lies below it."""
     assert np.unique(ct.MedianVarianceBinning(2).assign(np.full((20, 2), 0.5))).size == 1

@@ -9,6 +9,7 @@ from slow import pooled
 
 import caltest as ct
 from caltest import plots
+from caltest.estimators.classical import belt
 from caltest.plots import _axes, calibration_belt, isotonic, reliability, reliability_diagram, simplex
 from caltest.predictions import as_sample
 
@@ -361,6 +362,12 @@ def test_calibration_belt(binary):
         ends = [np.sort(band[np.isclose(band[:, 0], place[0], atol=1e-12), 1])[[0, -1]] for band in (wide, narrow)]
         assert ends[0][0] < ends[1][0] < place[1] < ends[1][1] < ends[0][1]
     assert ax.get_xlabel() == "predicted probability of class 1"
+    # The smallest of the 99 redraws that at least 95 % and 80 % of them do not exceed.
+    redraws = np.sort(result.null_distribution)
+    expected = belt(ct.CalibrationBelt(), p, y, redraws[[94, 79]])
+    for band, low, high in zip((wide, narrow), expected.low, expected.high, strict=True):
+        outline = np.concatenate([low, high])
+        assert np.sort(np.unique(band[:, 1])) == pytest.approx(np.unique(outline), rel=1e-9)
 
 
 def test_calibration_belt_of_classes_is_that_of_the_top_label():

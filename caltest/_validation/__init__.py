@@ -18,7 +18,15 @@ from caltest._validation.probabilities import (
     probability_matrix,
     probability_vector,
 )
-from caltest._validation.settings import at_least, fraction, levels, positive_number, switch, whole_number
+from caltest._validation.settings import (
+    at_least,
+    finite_number,
+    fraction,
+    levels,
+    positive_number,
+    switch,
+    whole_number,
+)
 
 __all__ = [
     "LARGEST_COUNT",
@@ -29,6 +37,7 @@ __all__ = [
     "class_names",
     "class_order",
     "finite_array",
+    "finite_number",
     "fraction",
     "levels",
     "mixture_weights",

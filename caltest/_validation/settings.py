@@ -1,6 +1,7 @@
 """Single numbers and switches."""
 
 import operator
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,30 @@ from caltest._types import ArrayLike, FloatArray
 
 def positive_number(name: str, value: Any, also: str = "") -> float:
     """A finite number above 0."""
-    try:
-        number = float(value) if np.ndim(value) == 0 else float("nan")
-    except (TypeError, ValueError):
-        number = float("nan")
-    if isinstance(value, (bool, np.bool_, str)) or not (0.0 < number < float("inf")):
+    number = _number(value)
+    if not 0.0 < number < inf:
         raise ValueError(f"{name}: got {value!r}, wanted a positive number{' ' + also if also else ''}")
     return number
 
 
 MOST = 10_000_000
 """Resamples, simulations, bins and the like; more would take hours and many GB without a sign of it."""
+
+
+def finite_number(name: str, value: Any) -> float:
+    """A finite number."""
+    number = _number(value)
+    if not -inf < number < inf:
+        raise ValueError(f"{name}: got {value!r}, wanted a finite number")
+    return number
+
+
+def _number(value: Any) -> float:
+    """NaN for what is no number."""
+    try:
+        return float(value) if np.ndim(value) == 0 and not isinstance(value, (bool, np.bool_, str, bytes)) else nan
+    except (TypeError, ValueError, OverflowError):
+        return nan
 
 
 def whole_number(name: str, value: Any, minimum: int, maximum: float = MOST) -> int:

@@ -106,6 +106,10 @@ class Outliers(Distortion):
         n = len(predictions)
         own = predictions.sample(generator)
         others = self.fixed.take(np.zeros(n, dtype=np.intp)).sample(generator)
+        if others.shape != own.shape:
+            raise ValueError(
+                f"fixed: got {self.fixed!r} for {predictions!r}, wanted a distribution of targets of the same shape"
+            )
         chosen = generator.random(n) < self.strength
         return np.where(chosen.reshape(n, *[1] * (own.ndim - 1)), others, own)
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._types import ArrayLike, FloatArray
-from caltest._validation import positive_number, real_array, same_length, whole_number
+from caltest._validation import finite_number, positive_number, real_array, same_length, whole_number
 from caltest.generators.base import Generator
 from caltest.predictions import Normal
 
@@ -174,7 +174,7 @@ class LeastSquares(Generator):
     Raises
     ------
     ValueError
-        Unless the scale is positive.
+        Unless intercept and slope are finite and the scale is positive.
 
     Notes
     -----
@@ -196,7 +196,11 @@ class LeastSquares(Generator):
     problem: RegressionProblem = HeteroscedasticSine()
 
     def __post_init__(self) -> None:
+        for name in ("intercept", "slope"):
+            object.__setattr__(self, name, finite_number(name, getattr(self, name)))
         object.__setattr__(self, "scale", positive_number("scale", self.scale))
+        if not isinstance(self.problem, RegressionProblem):
+            raise TypeError(f"problem: got {self.problem!r}, wanted a RegressionProblem such as Friedman1()")
 
     @classmethod
     def fitted(cls, x: ArrayLike, y: ArrayLike, problem: RegressionProblem = HeteroscedasticSine()) -> Self:

@@ -39,6 +39,8 @@ def residual_means(
     Scores (B, n) or (B, n, d) that are standard normal given the predictions; weights of the observations. Time
     O(n r (B s + r)).
     """
+    if scores.ndim == 3 and scores.shape[2] == 1:
+        scores = scores[:, :, 0]
     psi = _prediction_features(prediction_kernel, predictions)
     if weights is not None:
         psi *= weights[:, None]

@@ -1,6 +1,7 @@
 """Kernels of pairs of a prediction and a target: a product of two kernels, or a sum of such products."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -165,6 +166,8 @@ class SumOfProducts(PairKernel):
     terms: tuple[ProductKernel, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.terms, Iterable):
+            raise TypeError(f"terms: got {self.terms!r}, wanted a sequence of product kernels")
         object.__setattr__(self, "terms", tuple(self.terms))
         if not self.terms:
             raise ValueError("terms: got none, wanted product kernels")

@@ -1,6 +1,6 @@
 """The method with the smallest log score in cross-validation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,6 +149,8 @@ def _named(calibrators: Sequence[Calibrator] | Mapping[str, Calibrator]) -> dict
     if isinstance(calibrators, Mapping):
         methods = dict(calibrators)
     else:
+        if not isinstance(calibrators, Iterable):
+            raise TypeError(f"calibrators: got {calibrators!r}, wanted a list of several or a dictionary")
         given = list(calibrators)
         kinds = [_kind(method) for method in given]
         names = [kind if kinds.count(kind) == 1 else repr(method) for kind, method in zip(kinds, given, strict=True)]

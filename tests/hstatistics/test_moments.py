@@ -91,3 +91,12 @@ def test_families_without_closed_forms():
     kernel = ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.7))
     assert hmoments.standard_deviation(kernel, ct.Laplace([0.0, 1.0], 1.0)) is None
     assert hmoments.third_moment(kernel, ct.Laplace([0.0, 1.0], 1.0), np.random.default_rng(1)) is None
+
+
+def test_traces_by_probes_where_most_of_the_trace_is_left_to_them():
+    """Eigenvalues of which none is large: the probes have to find what is outside of the subspace."""
+    values = np.linspace(0.5, 1.5, 300)
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(300, 300)))[0]
+    matrix = (turn * values) @ turn.T
+    traces = [hmoments._trace(lambda v: matrix @ v, 300, np.random.default_rng(seed)) for seed in range(4)]
+    assert traces == pytest.approx([300.0] * 4, rel=0.02)

@@ -154,6 +154,16 @@ def test_duplicate_locations_are_of_no_effect():
     assert other.df == one.df == (3.0,)
 
 
+@pytest.mark.parametrize(("distance", "rank"), [(1e-2, 2.0), (1.5e-4, 2.0), (7e-5, 1.0)])
+def test_locations_that_are_nearly_the_same(distance, rank):
+    """The ratio of the eigenvalues of the correlations, which are 1 -+ c, is about the square of their distance."""
+    locations = ct.Normal([0.3, 0.3], 0.5), np.array([0.2, 0.2 + distance])
+    v = covariance(W2, NORMAL, Sample(*locations))
+    correlation = v[0, 1] / np.sqrt(v[0, 0] * v[1, 1])
+    assert (1.0 - correlation) / (1.0 + correlation) == pytest.approx(distance**2, rel=0.05)
+    assert ct.CalibrationTest(ct.UCME(W2, *locations), ct.KnownCovarianceNull())(NORMAL, TARGETS).df == (rank,)
+
+
 @pytest.mark.parametrize("null", [ct.KnownCovarianceNull(), ct.KnownCovarianceMonteCarlo(9)])
 def test_deviations_that_do_not_vary(null):
     for kernel, p, y in ((TV, ct.Categorical(np.eye(3)[Y]), Y), (W2, ct.Normal(NORMAL.mean, 0.0), NORMAL.mean)):

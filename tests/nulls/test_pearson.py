@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 import caltest as ct
-from caltest._laws.pearson import pearson3_tail
+from caltest._laws.pearson import pearson3_exponents, pearson3_tail
 from caltest.kernels import ProductKernel
 from caltest.nulls.pearson import probability_of
 from caltest.predictions import Sample
@@ -18,6 +18,25 @@ def test_tails_against_scipy(skewness):
     for z in (-1.0, 0.0, 0.7, 3.0, 12.0):
         expected = stats.pearson3(skewness).sf(z)
         assert pearson3_tail(z, skewness) == pytest.approx(expected, rel=1e-7, abs=1e-300)
+
+
+def exponent(z, skewness):
+    """``-log Q(a, x)``, a continued fraction: ``x**a exp(-x) / Gamma(a) / (x + 1 - a - 1 (1 - a) / (x + 3 - ...))``."""
+    a = 4.0 / skewness**2
+    x, fraction = a + z * np.sqrt(a), 0.0
+    for j in range(4000, 0, -1):
+        fraction = j * (j - a) / (x + 2 * j + 1 - a - fraction)
+    return x + special.gammaln(a) - a * np.log(x) + np.log(x + 1.0 - a - fraction)
+
+
+@pytest.mark.parametrize("skewness", [0.05, 0.3, 1.0, 2.0, 5.0])
+def test_exponents_far_out(skewness):
+    """On both sides of the place where tails are too small for numbers."""
+    z = np.array([2.0, 10.0, 60.0, 300.0, 1e3, 1e5, 1e8])
+    expected = [exponent(one, skewness) for one in z]
+    assert expected[0] == pytest.approx(-np.log(stats.pearson3(skewness).sf(2.0)), rel=1e-9)
+    assert max(expected) > 600.0
+    assert pearson3_exponents(z, np.full(7, skewness)) == pytest.approx(expected, rel=1e-5)
 
 
 def test_tails_for_almost_no_skewness_are_continuous():

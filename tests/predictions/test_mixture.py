@@ -92,8 +92,8 @@ def test_moments_of_vectors():
     mixture = ct.Mixture(components, WEIGHTS)
     mean, variance = mixture.moments()
     draws = mixture.sample(6, 3000)
-    assert draws.mean(axis=0) == pytest.approx(mean, abs=0.2)
-    assert draws.var(axis=0).sum(axis=-1) == pytest.approx(variance, rel=0.2)
+    assert draws.mean(axis=0) == pytest.approx(mean, abs=0.1)
+    assert draws.var(axis=0).sum(axis=-1) == pytest.approx(variance, rel=0.1)
 
 
 def test_transport_against_linear_programming():

@@ -171,3 +171,14 @@ def test_bad_targets_and_kernels():
     ucme = ct.UCME(kernel, ct.MvNormal(MEAN[:, :2], 1.0), Y[:, :2])
     with pytest.raises(ValueError, match="test_predictions: got vectors of length 2, wanted 3"):
         ucme(predictions, Y)
+
+
+def test_vectors_of_one_number_are_numbers():
+    """Also for the default test, whose components look at residuals."""
+    mean, scale, y = RNG.normal(size=12), RNG.uniform(0.5, 1.5, 12), RNG.normal(size=12)
+    vectors = ct.calibration_test(ct.MvNormal(mean[:, None], scale[:, None] ** 2), y[:, None], n_resamples=19, rng=1)
+    numbers = ct.calibration_test(ct.Normal(mean, scale), y, n_resamples=19, rng=1)
+    found = {one.name: one.statistic for one in vectors.components}
+    assert len(found) == 5
+    for one in numbers.components:
+        assert found[one.name] == pytest.approx(one.statistic, rel=1e-9), one.name

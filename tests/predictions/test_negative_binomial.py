@@ -153,3 +153,14 @@ def test_large_draws_do_not_overflow():
     predictions = ct.NegativeBinomial.from_mean([8e15, 4.0], [1.0, 1e15])
     draws = predictions.sample(1, 2000)
     assert draws.min() >= 0
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 1.0])
+def test_certain_zeros(size):
+    predictions = ct.NegativeBinomial([size, size], 1.0)
+    assert predictions.window[0] == 0
+    assert np.array_equal(predictions.sample(1), [0, 0])
+    assert (
+        ct.SKCE(ct.ProductKernel(ct.ExponentialKernel(ct.Euclidean(), 1.0), ct.DeltaKernel()))(predictions, [0, 0])
+        == 0.0
+    )

@@ -68,8 +68,10 @@ def test_binary_methods_logits_and_fitted_models():
     X, y = problem(k=2)
     names = np.array(["no", "yes"])[y]
     binary = ct.recalibration.CalibratedModel(GaussianNB(), Platt()).fit(X, names)
-    assert binary.predict_proba(X).shape == (300, 2)
-    assert set(binary.predict(X)) == {"no", "yes"}
+    rows = binary.predict_proba(X)
+    assert rows.sum(axis=1) == pytest.approx(np.ones(300), rel=1e-12)
+    assert rows[names == "yes", 1].mean() > rows[names == "no", 1].mean() + 0.3
+    assert np.array_equal(binary.predict(X), np.array(["no", "yes"])[rows.argmax(axis=1)])
     machine = ct.recalibration.CalibratedModel(LinearSVC(), Platt(input="logits")).fit(X, names)
     assert machine.score(X, names) > 0.8
     X, y = problem(k=3)

@@ -102,90 +102,105 @@ def test_statistics_of_textbooks():
 
 
 class TestStatisticsThatGrowWithN:
-    """Of many calibrated or equally wrong outcomes, effect sizes are what they are for the distribution itself."""
+    """Outcomes of exact frequencies: what a statistic measures is known to rounding, and so is its mean by chance."""
 
-    N = 40_000
+    N = 400
 
     def binary(self):
-        """Two predictions, 0.3 and 0.8, with events of probability 0.4 and 0.6."""
-        p = np.tile([0.3, 0.8], self.N // 2)
-        return p, (np.random.default_rng(5).random(self.N) < np.tile([0.4, 0.6], self.N // 2)).astype(int)
+        """Two predictions, 0.3 and 0.8, with events of frequency 0.4 and 0.6."""
+        events = np.stack([np.arange(200) < 80, np.arange(200) < 120], axis=1)
+        return np.tile([0.3, 0.8], 200), events.ravel().astype(int)
 
     def numbers(self):
-        """Normal predictions whose outcomes have the mean 0.2 too much."""
-        return ct.Normal(np.zeros(self.N), 1.0), np.random.default_rng(5).normal(0.2, 1.0, self.N)
+        """Normal predictions whose outcomes have the mean 0.2 too much: quantiles at equal steps."""
+        return ct.Normal(np.zeros(self.N), 1.0), ndtri((np.arange(self.N) + 0.5) / self.N) + 0.2
 
-    @pytest.mark.parametrize("redrawn", [True, False])
-    def test_hosmer_lemeshow(self, redrawn):
-        test = ct.MonteCarloTest(ct.HosmerLemeshow(2), 99) if redrawn else ct.HosmerLemeshowTest(2)
-        truth = np.sqrt((0.01 / 0.21 + 0.04 / 0.16) / 2.0)
-        assert test(*self.binary(), rng=1).effect_size.value == pytest.approx(truth, rel=0.05)
+    def both(self, estimator, textbook, sample):
+        """Values of the effect size with the mean of a law, and with that of redraws, and both means."""
+        drawn, known = ct.MonteCarloTest(estimator, 99)(*sample, rng=1), textbook(*sample)
+        return (known.effect_size.value, drawn.effect_size.value), drawn.null_distribution.mean()
 
-    @pytest.mark.parametrize("estimator", [ct.CoxCalibration(), ct.CalibrationBelt()])
-    def test_likelihood_ratios(self, estimator):
+    def test_hosmer_lemeshow(self):
+        (known, drawn), mean = self.both(ct.HosmerLemeshow(2), ct.HosmerLemeshowTest(2), self.binary())
+        square = (0.01 / 0.21 + 0.04 / 0.16) / 2.0
+        assert known == pytest.approx(np.sqrt(square - 2.0 / self.N), rel=1e-10)
+        assert drawn == pytest.approx(np.sqrt(square - mean / self.N), rel=1e-10)
+
+    def test_likelihood_ratios(self):
         truth = np.mean([q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p)) for p, q in ((0.3, 0.4), (0.8, 0.6))])
-        sample = self.binary()
-        assert ct.MonteCarloTest(estimator, 99)(*sample, rng=1).effect_size.value == pytest.approx(truth, rel=0.1)
-        assert ct.CoxTest()(*sample).effect_size.value == pytest.approx(truth, rel=0.1)
+        for estimator in (ct.CoxCalibration(), ct.CalibrationBelt()):
+            (known, drawn), mean = self.both(estimator, ct.CoxTest(), self.binary())
+            assert known == pytest.approx(truth - 2.0 / (2 * self.N), rel=1e-8)
+            assert drawn == pytest.approx(truth - mean / (2 * self.N), rel=1e-8)
 
-    def test_cumulative_differences(self):
+    @pytest.mark.parametrize(("kind", "truth", "mean"), [("MAD", 0.05, np.pi / 2), ("R", 0.1, 8 / np.pi)])
+    def test_cumulative_differences(self, kind, truth, mean):
         """The events are 0.05 per observation too many at first, then 0.1 too few."""
-        for kind, truth in (("MAD", 0.05), ("R", 0.1)):
-            for test in (ct.MonteCarloTest(ct.ECCE(kind), 99), ct.ECCETest(kind)):
-                # By chance both are about 0.003 with as many observations.
-                assert test(*self.binary(), rng=1).effect_size.value == pytest.approx(truth, abs=0.01)
+        (known, drawn), redrawn = self.both(ct.ECCE(kind), ct.ECCETest(kind), self.binary())
+        unit = np.sqrt(200 * (0.21 + 0.16)) / self.N
+        assert known == pytest.approx(truth - np.sqrt(mean) * unit, rel=1e-10)
+        assert drawn == pytest.approx(truth - redrawn * unit, rel=1e-10)
 
     @pytest.mark.parametrize("n_bins", [None, 4])
     def test_cells(self, n_bins):
-        result = ct.MonteCarloTest(ct.TCal(n_bins), 19)(*self.binary(), rng=1)
-        assert result.effect_size.value == pytest.approx(np.sqrt((0.01 + 0.04) / 2.0), rel=0.05)
+        """``(sum r)**2 - sum r**2`` of the residuals r of each cell, over its size."""
         p, y = self.binary()
-        wide = ct.MonteCarloTest(ct.TCal(n_bins), 19)(np.stack([1.0 - p, p], axis=1), y, rng=1)
-        assert wide.effect_size.value == pytest.approx(np.sqrt((0.01 + 0.04) / 2.0), rel=0.05)
+        squared = (20.0**2 - 50.0 + 40.0**2 - 56.0) / 200
+        for predictions in (p, np.stack([1.0 - p, p], axis=1)):
+            result = ct.MonteCarloTest(ct.TCal(n_bins), 19)(predictions, y, rng=1)
+            assert result.effect_size.value == pytest.approx(np.sqrt(squared / self.N), rel=1e-10)
 
     def test_cells_without_uncertain_predictions(self):
         assert ct.MonteCarloTest(ct.TCal(), 19)([0.0, 1.0], [0, 1], rng=1).effect_size.value == 0.0
 
-    @pytest.mark.parametrize("redrawn", [True, False])
-    @pytest.mark.parametrize("kind", ["KS", "CvM", "AD"])
-    def test_transforms(self, kind, redrawn):
+    @pytest.mark.parametrize(("kind", "by_chance"), [("CvM", 1 / 6), ("AD", 1.0)])
+    def test_squares_of_transforms(self, kind, by_chance):
         u = (np.arange(20_000) + 0.5) / 20_000
         below = ndtr(ndtri(u) - 0.2)
-        truth = {
-            "KS": np.abs(below - u).max(),
-            "CvM": np.sqrt(np.mean((below - u) ** 2)),
-            "AD": np.sqrt(np.mean((below - u) ** 2 / (u * (1.0 - u)))),
-        }
-        test = ct.MonteCarloTest(ct.PIT(kind), 19) if redrawn else ct.PITTest(kind)
-        assert test(*self.numbers(), rng=1).effect_size.value == pytest.approx(truth[kind], rel=0.1)
+        square = np.mean((below - u) ** 2 / (u * (1.0 - u) if kind == "AD" else 1.0))
+        (known, drawn), mean = self.both(ct.PIT(kind), ct.PITTest(kind), self.numbers())
+        assert known == pytest.approx(np.sqrt(square - by_chance / self.N), rel=2e-3)
+        assert drawn == pytest.approx(np.sqrt(square - mean / self.N), rel=2e-3)
 
-    @pytest.mark.parametrize("redrawn", [True, False])
-    def test_quantiles(self, redrawn):
-        test = ct.QuantileCalibration([0.1, 0.5])
-        test = ct.MonteCarloTest(test, 19) if redrawn else ct.QuantileCalibrationTest([0.1, 0.5])
+    def test_largest_difference_of_transforms(self):
+        """Of the steps of the observed distribution function, at most half a step above that of the distribution."""
+        (known, drawn), mean = self.both(ct.PIT("KS"), ct.PITTest("KS"), self.numbers())
+        truth = 1.0 - 2.0 * ndtr(-0.1)
+        assert 0.0 <= drawn + mean - truth <= 0.5 / self.N
+        assert known == pytest.approx(drawn, abs=0.1 * mean)
+
+    def test_quantiles(self):
+        estimator, textbook = ct.QuantileCalibration([0.1, 0.5]), ct.QuantileCalibrationTest([0.1, 0.5])
+        predictions, y = self.numbers()
         expected = np.array([0.1, 0.4, 0.5])
-        shares = np.diff(np.concatenate([[0.0], ndtr(ndtri([0.1, 0.5]) - 0.2), [1.0]]))
-        truth = np.sqrt(((shares - expected) ** 2 / expected).sum())
-        assert test(*self.numbers(), rng=1).effect_size.value == pytest.approx(truth, rel=0.1)
+        shares = np.histogram(y, [-np.inf, ndtri(0.1), 0.0, np.inf])[0] / self.N
+        square = ((shares - expected) ** 2 / expected).sum()
+        (known, drawn), mean = self.both(estimator, textbook, (predictions, y))
+        assert known == pytest.approx(np.sqrt(square - 2.0 / self.N), rel=1e-10)
+        assert drawn == pytest.approx(np.sqrt(square - mean / self.N), rel=1e-10)
 
     def test_means_of_textbooks_are_those_of_redraws(self):
-        rng = np.random.default_rng(2)
-        p = rng.uniform(0.2, 0.8, 400)
-        y = (rng.random(400) < p).astype(int)
-        normal = ct.Normal(np.zeros(400), 1.0), rng.normal(size=400)
-        pairs = [
-            (ct.CoxCalibration(), ct.CoxTest(), (p, y)),
-            (ct.ECCE("MAD"), ct.ECCETest("MAD"), (p, y)),
-            (ct.ECCE("R"), ct.ECCETest("R"), (p, y)),
-            (ct.PIT("KS"), ct.PITTest("KS"), normal),
+        """Up to the error of 4000 redraws, and of 2 % of the mean where it is that of a limit law."""
+        p = np.random.default_rng(2).uniform(0.2, 0.8, 400)
+        binary, normal = ct.Bernoulli(p), ct.Normal(np.zeros(400), 1.0)
+        cases = [
+            (ct.HosmerLemeshow(5), binary, 0.0),
+            (ct.CoxCalibration(), binary, 0.02),
+            (ct.ECCE("MAD"), binary, 0.05),
+            (ct.ECCE("R"), binary, 0.05),
+            (ct.PIT("KS"), normal, 0.02),
+            (ct.PIT("CvM"), normal, 0.0),
+            (ct.PIT("AD"), normal, 0.0),
+            (ct.QuantileCalibration([0.1, 0.5]), normal, 0.0),
         ]
-        for estimator, textbook, sample in pairs:
-            drawn = ct.MonteCarloTest(estimator, 1999)(*sample, rng=1)
-            gap = drawn.effect_size.value - textbook(*sample).effect_size.value
-            # The mean is that of a limit law or of draws; both are small parts of the spread of an estimate.
-            units = {"CoxCalibration": 800.0, "ECCE": 400.0 / np.sqrt((p * (1 - p)).sum()), "PIT": 1.0}
-            scale = units[type(estimator).__name__]
-            assert abs(gap) * scale < 0.15 * drawn.null_distribution.std()
+        for estimator, predictions, error in cases:
+            draws = estimator.estimates(predictions, predictions.sample(3, 4000))
+            mean, radius = draws.mean(), 4.0 * draws.std() / np.sqrt(4000)
+            low, high = mean * (1.0 - error) - radius, mean * (1.0 + error) + radius
+            far = 10.0 * mean
+            value = estimator.effect_size(far, predictions, None).value
+            ends = [estimator.effect_size(far, predictions, end).value for end in (high, low)]
+            assert ends[0] <= value <= ends[1], estimator
 
 
 def test_errors_without_a_largest_value():

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import special
 from scipy.stats import dirichlet
 
 import caltest as ct
@@ -62,6 +63,22 @@ def test_finite_for_exact_predictions(n_classes, bandwidth):
             value = ct.DirichletErrorFunction(bandwidth, leave_one_out).plug_in(*data)
             assert np.isfinite(value)
             assert 0.0 <= value <= 2.0
+
+
+def test_probabilities_below_the_floor_count_as_1e_30():
+    """Weights in closed form: with h = 1 that of (1 - c, c) at (1 - p, p) is p**c (1 - p)**(1 - c) but for a factor."""
+    centres, y = np.array([0.0, 0.1]), np.array([0, 1])
+
+    def frequency(p):
+        densities = p**centres * (1.0 - p) ** (1.0 - centres) / special.beta(centres + 1.0, 2.0 - centres)
+        return densities[1] / densities.sum()
+
+    fitted = ct.DirichletErrorFunction(1.0).fit(centres, y)
+    wide = ct.DirichletErrorFunction(1.0).fit(np.stack([1.0 - centres, centres], axis=1), y)
+    for p, counts_as in ((1e-3, 1e-3), (1e-20, 1e-20), (1e-29, 1e-29), (1e-35, 1e-30), (0.0, 1e-30)):
+        assert fitted.values(np.array([p])) == pytest.approx([(p - frequency(counts_as)) ** 2], rel=1e-9)
+        both = wide.values(np.array([[1.0 - p, p]]))
+        assert both == pytest.approx([2.0 * (p - frequency(counts_as)) ** 2], rel=1e-9)
 
 
 def test_small_bandwidths_follow_the_data_and_large_ones_average():

@@ -158,7 +158,8 @@ class CountLaw(Predictions):
         flat = self._with(tuple(parameter.ravel() for parameter in self._parameters))
 
         def is_far(counts: FloatArray) -> BoolArray:
-            return np.asarray(flat._tail_exponent(counts[:, None])[:, 0] >= TAIL)
+            # No number for a mean of 0, or one next to it, to which no count above 0 is near.
+            return np.asarray(~(flat._tail_exponent(counts[:, None])[:, 0] < TAIL))
 
         above = mean + 8.0 * spread + TAIL
         while not (far := is_far(above)).all():

@@ -179,7 +179,8 @@ class NegativeBinomial(CountPredictions):
         sizes, places = np.unique(self.size, return_inverse=True)
         size = sizes[:, None]
         factor = stirling_error(counts + size) - stirling_error(size) - stirling_error(counts)
-        factor += 0.5 * np.log(size / (size + counts))
+        with np.errstate(divide="ignore"):
+            factor += 0.5 * np.log(size / (size + counts))
         factor -= 0.5 * np.log(counts) + HALF_LOG_2_PI
         return np.asarray(factor[places.reshape(self.size.shape)])
 

@@ -50,6 +50,16 @@ def test_mean_0_and_variance_1_by_enumeration(name):
 
 
 @scores
+def test_kurtosis_by_enumeration(name):
+    """That of the sum over all labels, which decides on the note."""
+    estimator = SCORES[name][0]
+    fourth = sum(
+        np.prod(P[np.arange(4), labels]) * estimator(P, np.array(labels)) ** 4 for labels in product(range(3), repeat=4)
+    )
+    assert estimator._kurtosis(ct.Categorical(P)) == pytest.approx(fourth - 3.0, rel=1e-10)
+
+
+@scores
 def test_both_signs_are_found(name):
     estimator, test, _ = SCORES[name]
     p = RNG.dirichlet(np.full(3, 0.8), 400)

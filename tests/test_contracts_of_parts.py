@@ -1,0 +1,553 @@
+"""What holds for every kernel, metric, null, named test, binning, recalibration map, generator and command.
+
+Each public class of a kind is found by itself; a table says how one is made, and what it is by definition or how often
+it rejects. Families and estimators are in ``test_contracts.py``.
+"""
+
+import inspect
+import pickle
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest import generators, recalibration
+from caltest.cli.main import _parser, main
+from caltest.kernels import Metric, PairKernel, PredictionKernel, TargetKernel
+from caltest.results.citations import ENTRIES
+
+N = 24
+RNG = np.random.default_rng(1)
+P = RNG.dirichlet(np.ones(3), N)
+Y = np.arange(N) % 3
+CLASSES = ct.Categorical(P)
+NORMAL = ct.Normal(RNG.normal(size=N), RNG.uniform(0.5, 1.5, N))
+TARGETS = RNG.normal(size=N)
+BINARY = ct.Bernoulli(P[:, 1]), (Y == 1).astype(int)
+TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
+
+
+def public(base, *places):
+    """Names of public classes that can be made."""
+    found = ((name, getattr(place, name)) for place in places or (ct,) for name in place.__all__)
+    kinds = {name: one for name, one in found if inspect.isclass(one) and issubclass(one, base)}
+    return {name for name, one in kinds.items() if not inspect.isabstract(one)}
+
+
+def each(table):
+    return pytest.mark.parametrize("name", table)
+
+
+def answer_or_words(call):
+    """What a call returns, and what its error says."""
+    try:
+        return call(), ""
+    except ValueError as error:
+        return None, str(error)
+
+
+def again(thing):
+    return pickle.loads(pickle.dumps(thing))
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+
+NUMBERS = np.array([-1.0, 0.0, 0.3, 2.0, 2.0])
+LABELS = np.array([0, 1, 2, 2, 1])
+MATRIX = np.array([[1.0, 0.5, 0.0], [0.5, 2.0, 0.3], [0.0, 0.3, 1.0]])
+
+TARGET_KERNELS = {
+    "DeltaKernel": (ct.DeltaKernel, LABELS, lambda a, b: float(a == b)),
+    "MatrixKernel": (lambda: ct.MatrixKernel(MATRIX), LABELS, lambda a, b: MATRIX[a, b]),
+    "LaplacianKernel": (lambda: ct.LaplacianKernel(0.7), NUMBERS, lambda a, b: np.exp(-abs(a - b) / 0.7)),
+    "GaussianKernel": (
+        lambda: ct.GaussianKernel(bandwidth=0.7),
+        NUMBERS,
+        lambda a, b: np.exp(-((a - b) ** 2) / (2 * 0.49)),
+    ),
+    "ExponentialKernel": (
+        lambda: ct.ExponentialKernel(bandwidth=0.7, exponent=1.5),
+        NUMBERS,
+        lambda a, b: np.exp(-((abs(a - b) / 0.7) ** 1.5)),
+    ),
+    "MaternKernel": (
+        lambda: ct.MaternKernel(bandwidth=0.7, order=1.5),
+        NUMBERS,
+        lambda a, b: (1 + np.sqrt(3) * abs(a - b) / 0.7) * np.exp(-np.sqrt(3) * abs(a - b) / 0.7),
+    ),
+    "RationalQuadraticKernel": (
+        lambda: ct.RationalQuadraticKernel(bandwidth=0.7, shape=2.0),
+        NUMBERS,
+        lambda a, b: (1 + (a - b) ** 2 / (2 * 2.0 * 0.49)) ** -2.0,
+    ),
+    "SumKernel": (
+        lambda: ct.DeltaKernel() + 0.5 * ct.GaussianKernel(bandwidth=1.0),
+        LABELS,
+        lambda a, b: float(a == b) + 0.5 * np.exp(-((a - b) ** 2) / 2),
+    ),
+}
+PAIR_KERNELS = {
+    "ProductKernel": (lambda: TV, lambda tv: np.exp(-tv / 0.4)),
+    "SumOfProducts": (
+        lambda: TV + ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), 2.0 * ct.DeltaKernel()),
+        lambda tv: np.exp(-tv / 0.4) + 2.0 * np.exp(-tv),
+    ),
+}
+
+
+def test_every_kernel_has_its_definition():
+    assert set(TARGET_KERNELS) == public(TargetKernel)
+    assert public(PredictionKernel) <= set(TARGET_KERNELS)
+    assert set(PAIR_KERNELS) == public(PairKernel)
+
+
+@each(TARGET_KERNELS)
+def test_kernels_of_targets(name):
+    make, points, formula = TARGET_KERNELS[name]
+    kernel = make()
+    expected = [[formula(a, b) for b in points] for a in points]
+    for one in (kernel, again(kernel), eval(repr(kernel).replace("array", "np.array"), vars(ct) | {"np": np})):
+        assert one == kernel
+        assert one.target_tile(points, points) == pytest.approx(np.array(expected), rel=1e-13)
+    assert kernel.bound == pytest.approx(np.max(expected), rel=1e-12)
+    assert kernel.target_tile(points[:0], points).shape == (0, 5)
+
+
+@each(sorted(public(PredictionKernel)))
+@pytest.mark.filterwarnings("ignore::caltest.KernelWarning")
+def test_kernels_of_predictions_are_functions_of_a_distance(name):
+    make, _, formula = TARGET_KERNELS[name]
+    if name == "LaplacianKernel":
+        return
+    settings = make()
+    kernel = type(settings)(ct.TotalVariation(), *(getattr(settings, f) for f in list(vars(settings))[1:]))
+    distances = np.abs(P[:, None] - P).sum(axis=2) / 2
+    assert again(kernel).tile(CLASSES, CLASSES) == pytest.approx(formula(distances, 0.0), rel=1e-12)
+    assert np.diag(kernel.tile(CLASSES, CLASSES)) == pytest.approx(np.full(N, kernel.bound), rel=1e-12)
+
+
+@each(PAIR_KERNELS)
+def test_kernels_of_pairs(name):
+    make, formula = PAIR_KERNELS[name]
+    kernel, residuals = make(), np.eye(3)[Y] - P
+    h = formula(np.abs(P[:, None] - P).sum(axis=2) / 2) * (residuals @ residuals.T)
+    for one in (kernel, again(kernel)):
+        assert one == kernel
+        assert ct.SKCE(one)(P, Y) == pytest.approx(h[np.triu_indices(N, 1)].mean(), rel=1e-11)
+    assert ct.SKCE(kernel)(np.eye(3)[Y], Y) == 0.0
+
+
+# --- metrics ---------------------------------------------------------------------------------------------------------
+
+
+def wasserstein(one, other):
+    """Of normal distributions (mean, scale), of order 2."""
+    return np.hypot(one[0] - other[0], one[1] - other[1])
+
+
+def squared_energy(one, other):
+    """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` of finitely many values."""
+    first, second = np.asarray(one), np.asarray(other)
+    between, left, right = (
+        np.abs(a[:, None] - b).mean() for a, b in ((first, second), (first, first), (second, second))
+    )
+    return 2.0 * between - left - right
+
+
+def squared_mmd(one, other):
+    def mean(a, b):
+        variance = 1.0 + a[1] ** 2 + b[1] ** 2
+        return np.exp(-((a[0] - b[0]) ** 2) / (2 * variance)) / np.sqrt(variance)
+
+    return mean(one, one) + mean(other, other) - 2.0 * mean(one, other)
+
+
+MEMBERS = RNG.normal(size=(4, 5))
+ORDINAL = ct.Ordinal(P[:4], positions=[0.0, 1.0, 5.0])
+PARAMETERS = list(zip(NORMAL.mean[:4], NORMAL.scale[:4], strict=True))
+VECTORS = [P[i] for i in range(4)]
+MIXTURE = ct.Mixture([ct.Normal(NORMAL.mean[:4], NORMAL.scale[:4])])
+METRICS = {
+    "TotalVariation": (ct.TotalVariation, ct.Categorical(P[:4]), VECTORS, lambda a, b: np.abs(a - b).sum() / 2),
+    "Cityblock": (ct.Cityblock, ct.Categorical(P[:4]), VECTORS, lambda a, b: np.abs(a - b).sum()),
+    "Euclidean": (ct.Euclidean, ct.Categorical(P[:4]), VECTORS, lambda a, b: np.sqrt(((a - b) ** 2).sum())),
+    "SquaredEuclidean": (ct.SquaredEuclidean, ct.Categorical(P[:4]), VECTORS, lambda a, b: ((a - b) ** 2).sum()),
+    "Wasserstein": (ct.Wasserstein, NORMAL.take(slice(0, 4)), PARAMETERS, wasserstein),
+    "Wasserstein1": (
+        ct.Wasserstein1,
+        ORDINAL,
+        VECTORS,
+        lambda a, b: np.abs(np.cumsum(a - b)[:-1]) @ [1.0, 4.0],
+    ),
+    "EnergyDistance": (ct.EnergyDistance, ct.Ensemble(MEMBERS), MEMBERS, lambda a, b: np.sqrt(squared_energy(a, b))),
+    "MMD": (
+        lambda: ct.MMD(ct.GaussianKernel(bandwidth=1.0)),
+        NORMAL.take(slice(0, 4)),
+        PARAMETERS,
+        lambda a, b: np.sqrt(max(0.0, squared_mmd(a, b))),
+    ),
+    "MixtureWasserstein": (ct.MixtureWasserstein, MIXTURE, PARAMETERS, wasserstein),
+}
+
+
+def test_every_metric_has_its_definition():
+    assert set(METRICS) == public(Metric)
+
+
+@each(METRICS)
+@pytest.mark.filterwarnings("ignore::caltest.KernelWarning")
+def test_metrics(name):
+    make, predictions, parts, formula = METRICS[name]
+    metric = make()
+    expected = np.array([[formula(a, b) for b in parts] for a in parts])
+    for one in (metric, again(metric)):
+        assert one == metric
+        found = predictions.distance(one.resolve(predictions), predictions)
+        assert found == pytest.approx(expected, rel=1e-6, abs=2e-8)
+        assert np.all(np.diag(found) == 0.0)
+        assert found == pytest.approx(found.T, rel=1e-12)
+
+
+# --- binnings --------------------------------------------------------------------------------------------------------
+
+
+def intervals(edges):
+    return lambda x: np.searchsorted(edges[1:-1], x, side="left")
+
+
+BINNINGS = {
+    "UniformBinning": (lambda: ct.UniformBinning(4), lambda x: intervals(np.arange(5) / 4)(x)),
+    "QuantileBinning": (lambda: ct.QuantileBinning(4), lambda x: intervals(np.sort(x)[[0, 5, 11, 17, 23]])(x)),
+    "EdgeBinning": (lambda: ct.EdgeBinning([0.0, 0.2, 0.5, 1.0]), lambda x: intervals(np.array([0, 0.2, 0.5, 1]))(x)),
+    "MedianVarianceBinning": (
+        lambda: ct.MedianVarianceBinning(2, max_bins=2),
+        lambda x: (x >= np.sort(x)[12]).astype(int),
+    ),
+}
+
+
+def test_every_binning_has_its_definition():
+    assert set(BINNINGS) == public(ct.Binning)
+
+
+@each(BINNINGS)
+def test_binnings(name):
+    make, formula = BINNINGS[name]
+    binning, points = make(), P[:, :1]
+
+    def partition(numbers):
+        return {frozenset(np.flatnonzero(numbers == j)) for j in np.unique(numbers)}
+
+    for one in (binning, again(binning)):
+        assert one == binning
+        numbers = one.assign(points)
+        assert partition(numbers) == partition(formula(points[:, 0]))
+        assert set(numbers) == set(range(numbers.max() + 1))
+    order = np.random.default_rng(2).permutation(N)
+    assert partition(binning.assign(points[order])) == {
+        frozenset(np.flatnonzero(np.isin(order, list(bin_)))) for bin_ in partition(binning.assign(points))
+    }
+    assert np.unique(binning.assign(np.full((8, 2), 0.5))).size == 1
+    assert ct.ECE(binning)([0.5] * 8, [0, 1] * 4) == pytest.approx(0.0, abs=1e-15)
+
+
+# --- tests and nulls -------------------------------------------------------------------------------------------------
+
+GROUPS = np.arange(N) // 3
+UCME = ct.UCME(TV, P[:2], Y[:2])
+B = 19
+CLASSES_OF = {"classes": (CLASSES, Y), "binary": BINARY, "numbers": (NORMAL, TARGETS)}
+
+# How the test is made, of which predictions, and the largest share of calibrated ones that it may reject at 10 %.
+TESTS = {
+    "AsymptoticBlockSKCETest": (lambda: ct.AsymptoticBlockSKCETest(TV), "classes", 0.16),
+    "AsymptoticCMETest": (lambda: ct.AsymptoticCMETest(UCME), "classes", 0.25),
+    "AsymptoticSKCETest": (lambda: ct.AsymptoticSKCETest(TV, B), "classes", 0.1),
+    "BinnedEquivalenceTest": (lambda: ct.BinnedEquivalenceTest(0.5, 3), "binary", 1.0),
+    "CertifiedCrossSKCETest": (lambda: ct.CertifiedCrossSKCETest(TV), "classes", 0.1),
+    "ClusterLikelihoodRatioTest": (lambda: ct.ClusterLikelihoodRatioTest(GROUPS), "classes", 0.1),
+    "ClusterSKCETest": (lambda: ct.ClusterSKCETest(TV, GROUPS, B), "classes", 0.25),
+    "ConditionalSpectralSKCETest": (lambda: ct.ConditionalSpectralSKCETest(TV), "classes", 0.14),
+    "ConsistencyTest": (lambda: ct.ConsistencyTest(ct.SKCE(TV), B), "classes", 0.16),
+    "CoxTest": (ct.CoxTest, "binary", 0.2),
+    "CrossSKCETest": (lambda: ct.CrossSKCETest(TV), "classes", 0.14),
+    "DistributionFreeSKCETest": (lambda: ct.DistributionFreeSKCETest(ct.SKCE(TV)), "classes", 0.1),
+    "ECCETest": (ct.ECCETest, "binary", 0.1),
+    "EquivalenceTest": (lambda: ct.EquivalenceTest(TV, 0.5), "classes", 1.0),
+    "GammaSKCETest": (lambda: ct.GammaSKCETest(TV), "classes", 0.2),
+    "HosmerLemeshowTest": (lambda: ct.HosmerLemeshowTest(3), "binary", 0.15),
+    "LikelihoodRatioTest": (lambda: ct.LikelihoodRatioTest(B), "classes", 0.1),
+    "LogScoreTest": (ct.LogScoreTest, "binary", 0.14),
+    "MonteCarloTest": (lambda: ct.MonteCarloTest(ct.SKCE(TV), B), "classes", 0.1),
+    "MultiplierSKCETest": (lambda: ct.MultiplierSKCETest(TV, B), "classes", 0.2),
+    "OmnibusTest": (lambda: ct.OmnibusTest(TV, B), "classes", 0.1),
+    "PITTest": (ct.PITTest, "numbers", 0.1),
+    "PearsonSKCETest": (lambda: ct.PearsonSKCETest(TV), "classes", 0.14),
+    "QuantileCalibrationTest": (lambda: ct.QuantileCalibrationTest([0.5]), "numbers", 0.16),
+    "ScoreCMETest": (lambda: ct.ScoreCMETest(UCME, B), "classes", 0.1),
+    "SpectralSKCETest": (lambda: ct.SpectralSKCETest(TV), "classes", 0.2),
+    "SpiegelhalterTest": (ct.SpiegelhalterTest, "binary", 0.14),
+    "StudentisedCrossSKCETest": (lambda: ct.StudentisedCrossSKCETest(TV), "classes", 0.2),
+    "ToleranceTest": (lambda: ct.ToleranceTest(TV, 0.1), "classes", 0.1),
+}
+NULLS = {
+    "ClusterBootstrap": (lambda: ct.ClusterBootstrap(B), ct.ClusterSKCE(TV, GROUPS)),
+    "CrossNormalNull": (ct.CrossNormalNull, ct.CrossSKCE(TV)),
+    "HotellingNull": (ct.HotellingNull, UCME),
+    "KnownCovarianceNull": (ct.KnownCovarianceNull, UCME),
+    "NormalNull": (ct.NormalNull, ct.BlockSKCE(TV)),
+}
+"""Nulls that are in no named test of the table, or beside them; with an estimator."""
+
+
+def made(name):
+    """A test of the table, or of a null."""
+    if name in TESTS:
+        make, kind, _ = TESTS[name]
+        return make(), CLASSES_OF[kind]
+    null, estimator = NULLS[name]
+    return ct.CalibrationTest(estimator, null()), CLASSES_OF["classes"]
+
+
+def numbers_of(result):
+    return {key: value for key, value in result.to_dict().items() if key != "version"}
+
+
+def test_every_test_and_null_is_covered():
+    assert set(TESTS) == public(ct.CalibrationTest) - {"CalibrationTest"}
+    covered = {type(make().null).__name__ for make, *_ in TESTS.values()} | set(NULLS)
+    assert covered == public(ct.Null)
+
+
+@each([*TESTS, *NULLS])
+def test_the_same_seed_gives_the_same_numbers(name):
+    test, sample = made(name)
+    first = test(*sample, rng=3)
+    for one in (test, again(test), made(name)[0]):
+        other = one(*sample, rng=3)
+        assert numbers_of(other) == numbers_of(first)
+        assert first.null_distribution is None or np.array_equal(other.null_distribution, first.null_distribution)
+    assert numbers_of(again(first)) == numbers_of(first)
+    assert 0.0 <= first.pvalue <= 1.0
+    assert set(first.citations) <= set(ENTRIES)
+    assert set(test.citations) == set(first.citations)
+
+
+@pytest.mark.statistical
+@each(TESTS)
+def test_sizes(name, replications):
+    """At the 10 % level, at most the 99.9 % quantile of a binomial count, of the share that is in the table."""
+    test, (predictions, _) = made(name)
+    largest, m = TESTS[name][2], replications(120, 2000)
+    if largest == 1.0:
+        return
+    draws = predictions.sample(np.random.default_rng(7), m)
+    rejected = sum(test(predictions, y, rng=i).pvalue <= 0.1 for i, y in enumerate(draws))
+    assert rejected <= stats.binom.ppf(0.999, m, largest)
+
+
+CERTAIN = {
+    "classes": (np.eye(3)[Y], Y),
+    "binary": (np.array([0.0, 1.0] * 12), np.array([0, 1] * 12)),
+    "numbers": (ct.Normal(TARGETS, 0.0), TARGETS),
+}
+NOTHING_VARIES = r"vary|varies|certain|chance|variance|singular|positive|identical|no scale"
+
+
+@each([*TESTS, *NULLS])
+def test_certain_predictions_that_come_true(name):
+    """Nothing speaks against calibration, or nothing can: p is large, or the error says that nothing varies."""
+    test, _ = made(name)
+    kind = TESTS[name][1] if name in TESTS else "classes"
+    result, words = answer_or_words(lambda: test(*CERTAIN[kind], rng=1))
+    if words:
+        assert re.search(NOTHING_VARIES, words), words
+        return
+    equivalence = name in ("EquivalenceTest", "BinnedEquivalenceTest")
+    assert (result.pvalue < 0.5) if equivalence and result.estimate == 0.0 else (result.pvalue >= 0.05)
+    assert result.estimate < 1e-12
+
+
+# --- recalibration ---------------------------------------------------------------------------------------------------
+
+MAPS = {
+    "BBQ": (recalibration.BBQ, "binary"),
+    "BetaCalibration": (recalibration.BetaCalibration, "binary"),
+    "DirichletCalibration": (recalibration.DirichletCalibration, "classes"),
+    "FamilyTemperatureScaling": (recalibration.FamilyTemperatureScaling, "numbers"),
+    "GPCalibrator": (lambda: recalibration.GPCalibrator(max_iterations=30), "classes"),
+    "HistogramBinning": (lambda: recalibration.HistogramBinning(3), "binary"),
+    "Identity": (recalibration.Identity, "classes"),
+    "Isotonic": (recalibration.Isotonic, "binary"),
+    "MatrixScaling": (recalibration.MatrixScaling, "classes"),
+    "OneVsRest": (lambda: recalibration.OneVsRest(recalibration.Platt()), "classes"),
+    "Platt": (recalibration.Platt, "binary"),
+    "QuantileRecalibration": (recalibration.QuantileRecalibration, "numbers"),
+    "TemperatureScaling": (recalibration.TemperatureScaling, "classes"),
+    "VectorScaling": (recalibration.VectorScaling, "classes"),
+}
+
+
+def test_every_method_is_covered():
+    assert set(MAPS) == public(recalibration.Calibrator, recalibration)
+
+
+def values_of(predictions):
+    """All numbers of predictions."""
+    law = predictions if isinstance(predictions, np.ndarray) else predictions.law
+    parts = [law] if law is predictions and isinstance(law, np.ndarray) else vars(law).values()
+    return np.concatenate([np.ravel(part) for part in parts if isinstance(part, np.ndarray)] or [np.empty(0)])
+
+
+@each(MAPS)
+def test_maps(name, tmp_path):
+    make, kind = MAPS[name]
+    predictions, targets = CLASSES_OF[kind]
+    fitted = make().fit(predictions, targets)
+    answer = fitted(predictions)
+    fitted.save(tmp_path / "map.npz")
+    others = [make().fit(predictions, targets), again(make()).fit(predictions, targets), again(fitted)]
+    others.append(recalibration.CalibrationMap.load(tmp_path / "map.npz"))
+    for one in others:
+        assert np.array_equal(values_of(one(predictions)), values_of(answer))
+    if kind != "numbers":
+        rows = answer.probability if kind == "binary" else answer.probabilities
+        assert rows.min() >= 0.0
+        assert rows.max() <= 1.0
+        assert kind == "binary" or rows.sum(axis=1) == pytest.approx(np.ones(N), rel=1e-9)
+    assert np.isfinite(values_of(answer)).all()
+
+
+@each(MAPS)
+def test_maps_of_certain_predictions_and_of_one_outcome(name):
+    make, kind = MAPS[name]
+    data = [CERTAIN[kind]]
+    if kind != "numbers":
+        data.append((CLASSES_OF[kind][0], np.zeros(N, dtype=int)))
+    if kind == "binary":
+        data.append((np.full(N, 0.3), BINARY[1]))
+    for predictions, targets in data:
+        answer, words = answer_or_words(lambda p=predictions, y=targets: make().fit(p, y)(p))
+        assert "got" in words if words else np.isfinite(values_of(answer)).all(), words
+
+
+@each([name for name, (_, kind) in MAPS.items() if kind != "numbers"])
+def test_maps_do_not_make_the_data_they_are_fitted_to_less_likely(name):
+    """Of overconfident predictions, in the Brier score; the identity leaves it as it is."""
+    make, kind = MAPS[name]
+    rng = np.random.default_rng(5)
+    p = rng.dirichlet(np.ones(3 if kind == "classes" else 2), 300)
+    y = ct.Categorical(p).sample(rng)
+    sharp = p**2.5 / (p**2.5).sum(axis=1, keepdims=True)
+    given = sharp if kind == "classes" else sharp[:, 1]
+    answer = make().fit(given, y)(given)
+    rows = answer if kind == "classes" else np.stack([1.0 - answer, answer], axis=1)
+    before, after = (np.square(q - np.eye(p.shape[1])[y]).sum(axis=1).mean() for q in (sharp, rows))
+    assert after == before if name == "Identity" else after < before - 0.01
+
+
+# --- generators ------------------------------------------------------------------------------------------------------
+
+GENERATORS = {
+    "DirichletModel": lambda: generators.DirichletModel(3, 1.0),
+    "Distorted": lambda: generators.Distorted(generators.DirichletModel(3, 1.0), generators.LabelNoise(0.6)),
+    "Friedman1": generators.Friedman1,
+    "GaussianModel": lambda: generators.GaussianModel(1),
+    "HeteroscedasticSine": generators.HeteroscedasticSine,
+    "LeastSquares": lambda: generators.LeastSquares(0.0, 0.5, 1.5),
+    "Resampled": lambda: generators.Resampled(P),
+}
+DISTORTIONS = {
+    "Bias": (lambda s: generators.Bias(s), NORMAL),
+    "Contamination": (lambda s: generators.Contamination(s, (1.0, 0.0, 0.0)), CLASSES),
+    "LabelNoise": (generators.LabelNoise, CLASSES),
+    "Outliers": (lambda s: generators.Outliers(s, ct.Normal([9.0], 1.0)), NORMAL),
+    "Rotation": (generators.Rotation, CLASSES),
+    "Scaling": (generators.Scaling, NORMAL),
+    "Tempering": (generators.Tempering, CLASSES),
+    "Wave": (generators.Wave, BINARY[0]),
+}
+
+
+def test_every_generator_is_covered():
+    assert set(GENERATORS) == public(generators.Generator, generators)
+    assert set(DISTORTIONS) == public(generators.Distortion, generators)
+
+
+def rejected(generator, n, rng):
+    """Whether a kernel error of n of its observations is found at the 5 % level."""
+    predictions, targets = generator.sample(n, rng=rng)
+    test = ct.MonteCarloTest(ct.SKCE(predictions.default_kernel()), 19)
+    return test(predictions, targets, rng=rng).pvalue <= 0.05
+
+
+@each([*GENERATORS, *DISTORTIONS])
+def test_generators_say_whether_they_are_calibrated(name, replications):
+    """At 5 % at most the 99.9 % quantile of a binomial count is rejected if they are, most larger data sets if not."""
+    if name in GENERATORS:
+        models = [GENERATORS[name]()]
+    else:
+        make, predictions = DISTORTIONS[name]
+        models = [
+            generators.Resampled(predictions, make(strength)) for strength in (0.0, 0.49 if name == "Wave" else 0.9)
+        ]
+        assert [model.is_calibrated for model in models] == [True, False]
+    m = replications(30, 500)
+    for model in models:
+        first, other = (one.sample(11, rng=4) for one in (model, again(model)))
+        assert np.array_equal(first[1], other[1])
+        assert len(first[0]) == len(first[1]) == 11
+        assert len(model.sample(1, rng=1)[1]) == 1
+        assert not np.array_equal(model.sample(11, rng=5)[1], first[1]) or first[1].dtype.kind == "i"
+        if model.is_calibrated:
+            assert sum(rejected(model, 20, i) for i in range(m)) <= stats.binom.ppf(0.999, m, 0.05)
+        else:
+            assert sum(rejected(model, 300, i) for i in range(5)) >= 4, model
+
+
+# --- commands --------------------------------------------------------------------------------------------------------
+
+COMMANDS = {
+    "test": ["test", "P", "Y"],
+    "compare": ["compare", "P", "Q", "Y", "--draws", "9"],
+    "power": ["power", "P", "--strength", "0.5", "--n", "12", "--simulations", "2", "--draws", "9"],
+    "recalibrate": ["recalibrate", "P", "Y", "--method", "temperature"],
+    "demo": ["demo"],
+}
+
+
+def commands():
+    """Names of the commands of the parser."""
+    return next(action for action in _parser()._actions if action.choices and action.dest == "command").choices
+
+
+def test_every_command_is_covered():
+    assert set(COMMANDS) == set(commands())
+
+
+@each(COMMANDS)
+def test_commands(name, tmp_path, capsys):
+    """The same seed gives the same text; certain predictions have an answer or one line of error; help is there."""
+    tables = {"P": P, "Q": P[::-1], "certain": np.eye(3)[Y]}
+    for table, values in tables.items():
+        np.savetxt(tmp_path / table, values, delimiter=",")
+    np.savetxt(tmp_path / "Y", Y, fmt="%d")
+
+    def run(words):
+        status = main([str(tmp_path / word) if word in (*tables, "Y") else word for word in words])
+        return status, *capsys.readouterr()
+
+    seeded = COMMANDS[name] + ([] if name == "demo" else ["--seed", "3"])
+    first = run(seeded)
+    assert first[0] == 0
+    assert first[1]
+    if name != "demo":
+        assert run(seeded) == first
+        status, out, err = run(["certain" if word == "P" else word for word in seeded])
+        assert (status, err) == (0, "") or (status == 2 and out == "" and err.count("\n") == 1)
+    with pytest.raises(SystemExit) as stop:
+        main([name, "--help"])
+    assert stop.value.code == 0
+    assert "usage: caltest" in capsys.readouterr().out
