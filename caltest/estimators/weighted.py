@@ -15,7 +15,6 @@ from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions
 from caltest.results.effect_size import EffectSize
 
-
 ASSUMED = "weights w are functions of the predictions, or calibration given both is meant"
 """What tests with weights assume."""
 

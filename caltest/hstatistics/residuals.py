@@ -36,7 +36,8 @@ def residual_means(
 ) -> FloatArray:
     """Means of h over the pairs for several bandwidths of a Gaussian kernel of residuals, (L, B).
 
-    Scores (B, n) or (B, n, d) that are standard normal given the predictions; weights of the observations. Time O(n r (B s + r)).
+    Scores (B, n) or (B, n, d) that are standard normal given the predictions; weights of the observations. Time
+    O(n r (B s + r)).
     """
     psi = _prediction_features(prediction_kernel, predictions)
     if weights is not None:

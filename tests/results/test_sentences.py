@@ -17,7 +17,8 @@ def test_sentence_of_an_exact_test():
     assert result.sentence() == (
         "The hypothesis that the predictions are calibrated (P(Y | P_X) = P_X) was tested with MonteCarloTest on "
         f"n = 40 observations ({result.estimator}): estimate = {result.estimate:.3g}, statistic = "
-        f"{result.statistic:.3g} (the estimate), p = 0.01 (the smallest possible with 99 redraws; exact Monte Carlo p-value)."
+        f"{result.statistic:.3g} (the estimate), p = 0.01 (the smallest possible with 99 redraws; exact Monte Carlo "
+        "p-value)."
     )
 
 
