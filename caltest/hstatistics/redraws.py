@@ -39,7 +39,7 @@ def redrawn_means(
 ) -> FloatArray:
     """``mean_of_pairs`` for each of the kernels and each of the targets (B, n): (L, B).
 
-    With weights w of the observations, for unbiased means, ``sum_{i<j} w_i w_j h_ij / sum_{i<j} w_i w_j``. Products
+    With weights w of the observations, for unbiased means: ``sum_{i<j} w_i w_j h_ij / sum_{i<j} w_i w_j``. Products
     with the same target kernel are summed together. Time O(n**2) for the kernels and, with classes, O(n**2) for the
     pairs of redrawn labels that differ from the most probable class and, for the Delta kernel, agree with each other;
     O(n B) for binary predictions with an exponential kernel. Memory O(n B) labels of one byte.

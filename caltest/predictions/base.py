@@ -320,7 +320,7 @@ def weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatA
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Predictions and the targets observed for them, both checked; rows as users count them if some are left out."""
+    """Predictions and the targets observed for them, both checked, and their rows in the data, if some are left out."""
 
     predictions: Predictions
     targets: Array = field(repr=False)
