@@ -38,5 +38,5 @@ def bias_finding(sample: Sample) -> str:
         return "errors depend on the predictions and cancel overall"
     where = "" if z.ndim == 1 else f" in coordinate {t}"
     side = "above" if means[t] > 0.0 else "below"
-    size = f"{abs(means[t]):.2g} predicted standard deviations on average"
-    return f"outcomes are {side} what was predicted{where}, by {size}"
+    size = "1e+100 or more" if abs(means[t]) > 1e100 else f"{abs(means[t]):.2g}"
+    return f"outcomes are {side} what was predicted{where}, by {size} predicted standard deviations on average"

@@ -12,7 +12,10 @@ from caltest._numerics import OwnErrstate
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
-from caltest.predictions.bandwidth import MEDIAN_OF, median_distance, median_positive_distance
+from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
+
+LARGEST_SCORE = 1e140
+"""Differences beyond this, in units of a scale, are taken as this: sums of squares of many of them are finite."""
 
 
 class Unbounded(TypeError):
@@ -216,6 +219,10 @@ class Predictions(OwnErrstate, ABC):
         """
         raise TypeError(f"predictions: got {self.family} predictions, which have no distribution function")
 
+    def survival(self, targets: Array) -> FloatArray:
+        """``P(Z > y)`` for the target y of each prediction, (..., n): with all digits where families know it."""
+        return 1.0 - self.cdf(targets)
+
     def check_continuous(self) -> None:
         """Raise ``TypeError`` unless the family is continuous, ``ValueError`` if a prediction has no spread."""
         raise TypeError(
@@ -310,6 +317,12 @@ def impossible_note(count: int, n: int, rows: Sequence[int]) -> tuple[str]:
     )
 
 
+def in_units(differences: FloatArray, scales: FloatArray) -> FloatArray:
+    """Differences in units of scales, finite however large they are; 0 where the scale is."""
+    ratios = np.divide(differences, scales, out=np.zeros(np.shape(differences)), where=scales > 0.0)
+    return np.clip(ratios, -LARGEST_SCORE, LARGEST_SCORE, out=ratios)
+
+
 def require_family(predictions: Predictions, family: type, name: str) -> None:
     """Raise ``TypeError`` unless predictions belong to a family."""
     if not isinstance(predictions, family):
@@ -326,7 +339,7 @@ def median_standard_deviation(standard_deviations: FloatArray) -> float:
     """Median over predictions, refused where it is 0."""
     scale = float(np.median(standard_deviations))
     if scale == 0.0:
-        raise ValueError(
+        raise ZeroBandwidth(
             'bandwidth: got "median" for targets of which more than half are predicted with certainty '
             "(median standard deviation 0); give the bandwidth as a number in units of the targets"
         )
