@@ -9,10 +9,10 @@ from caltest._progress import progress_bars
 from caltest._types import ArrayLike
 from caltest._validation import at_least, switch
 from caltest.estimators import SKCE
-from caltest.estimators.base import median_notes
-from caltest.kernels import PairKernel, ProductKernel, RadialKernel
+from caltest.estimators.default_kernel import default_kernel
+from caltest.kernels import PairKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
-from caltest.predictions import Predictions, ZeroBandwidth, as_sample
+from caltest.predictions import as_sample
 from caltest.results.result import CalibrationTestResult
 
 
@@ -46,7 +46,7 @@ def calibration_test(
         By default kernels are that of the family, with the median bandwidth, and others: ``exp(-TV / median)`` times
         ``[y = y']`` for classes, ``exp(-W2 / median)`` times a Gaussian kernel of the targets for normal distributions;
         ``default_kernel()`` of the predictions returns it. Where most predictions are identical the median of the
-        positive distances is used, and the result says so.
+        positive distances is used, where all are any bandwidth, and the result says so.
     n_resamples
         Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1), or 0 if an outcome occurred that its
         prediction excludes.
@@ -91,17 +91,3 @@ def calibration_test(
         chosen, notes = default_kernel(sample.predictions)
     result = OmnibusTest(chosen, n_resamples).on(sample, rng=rng, progress=progress)
     return replace(result, notes=(*result.notes, *notes))
-
-
-def default_kernel(predictions: Predictions) -> tuple[ProductKernel, tuple[str, ...]]:
-    """The kernel of the family, and a note where most predictions are identical so that the median distance is 0."""
-    kernel = predictions.default_kernel()
-    try:
-        return kernel.resolve(predictions), median_notes(kernel, len(predictions))
-    except ZeroBandwidth:
-        metric_kernel = kernel.prediction_kernel
-    assert isinstance(metric_kernel, RadialKernel)
-    metric_kernel = metric_kernel.resolve_metric(predictions)
-    bandwidth = predictions.median_positive_distance(metric_kernel.metric)
-    note = "more than half of the pairs of predictions are identical; the bandwidth is the median of the others"
-    return ProductKernel(metric_kernel.with_bandwidth(bandwidth), kernel.target_kernel), (note,)

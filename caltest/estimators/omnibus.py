@@ -10,6 +10,7 @@ from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import kernel_notes, share_of_bound
 from caltest.estimators.components import Component, KernelComponent, components_for
+from caltest.estimators.default_kernel import default_kernel
 from caltest.estimators.joint import JointEstimator, standardised, tail_exponents
 from caltest.hstatistics.lines import on_a_line
 from caltest.hstatistics.pairs import mean_of_pairs
@@ -83,7 +84,7 @@ class Omnibus(JointEstimator):
         """Choose the components for the family, with the median bandwidth of the predictions."""
         if self._components:
             return self
-        kernel = (predictions.default_kernel() if self.kernel is None else self.kernel).resolve(predictions)
+        kernel = default_kernel(predictions)[0] if self.kernel is None else self.kernel.resolve(predictions)
         resolved = replace(self, kernel=kernel)
         object.__setattr__(resolved, "_components", components_for(kernel, predictions))
         return resolved
