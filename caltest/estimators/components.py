@@ -138,22 +138,31 @@ class BiasComponent(Component):
 class LikelihoodRatioComponent(Component):
     """The log likelihood ratio of a mixture of alternatives."""
 
+    predictions: Predictions
     alternatives: Alternatives
     name: str = "likelihood ratio"
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
         """``log E``."""
-        return log_ratios_of(self.alternatives, targets)[None]
+        return log_ratios_of(self._alternatives_for(predictions), targets)[None]
 
     def finding(self, sample: Sample, values: FloatArray) -> str:
         """The alternative with the largest share."""
-        return self.alternatives.most_likely(sample.targets)
+        return self._alternatives_for(sample.predictions).most_likely(sample.targets)
+
+    def _alternatives_for(self, predictions: Predictions) -> Alternatives:
+        """Those of all predictions, or of a group of them."""
+        if predictions is self.predictions:
+            return self.alternatives
+        alternatives = alternatives_for(predictions)
+        assert alternatives is not None
+        return alternatives
 
 
 def components_for(kernel: ProductKernel, predictions: Predictions) -> tuple[Component, ...]:
     """The components for a family, with a resolved kernel."""
     alternatives = alternatives_for(predictions)
-    ratios = () if alternatives is None else (LikelihoodRatioComponent(alternatives),)
+    ratios = () if alternatives is None else (LikelihoodRatioComponent(predictions, alternatives),)
     if not has_scores(predictions):
         return (_kernels(kernel, predictions, FACTORS), *SCORES, *ratios)
     residuals = (ResidualComponent(kernel.prediction_kernel),) if are_normal(predictions) else ()
