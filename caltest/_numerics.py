@@ -52,7 +52,9 @@ def ranks(observed: float, draws: FloatArray) -> tuple[int, int]:
 
 
 def _tie_tolerance(observed: float, draws: FloatArray) -> float:
-    return TIE_TOLERANCE * max(abs(observed), float(np.mean(np.abs(draws))))
+    size = float(np.mean(np.abs(draws)))
+    check_finite(observed, size)
+    return TIE_TOLERANCE * max(abs(observed), size)
 
 
 def effective_number(weights: FloatArray) -> float:

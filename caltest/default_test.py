@@ -13,10 +13,10 @@ from caltest._progress import progress_bars
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import at_least, observation_weights, same_length, switch
 from caltest.estimators import SKCE, WeightedSKCE
-from caltest.estimators.base import median_notes
-from caltest.kernels import PairKernel, ProductKernel, RadialKernel
+from caltest.estimators.default_kernel import default_kernel
+from caltest.kernels import PairKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
-from caltest.predictions import Missing, Predictions, Sample, ZeroBandwidth, as_sample
+from caltest.predictions import Missing, Sample, as_sample
 from caltest.results.result import CalibrationTestResult
 
 
@@ -54,7 +54,7 @@ def calibration_test(
         By default kernels are that of the family, with the median bandwidth, and others: ``exp(-TV / median)`` times
         ``[y = y']`` for classes, ``exp(-W2 / median)`` times a Gaussian kernel of the targets for normal distributions;
         ``default_kernel()`` of the predictions returns it. Where most predictions are identical the median of the
-        positive distances is used, and the result says so.
+        positive distances is used, where all are any bandwidth, and the result says so.
     n_resamples
         Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1), or 0 if an outcome occurred that its
         prediction excludes.
@@ -128,26 +128,10 @@ def weighted(
     if weights is None:
         return sample, None, ()
     checked = observation_weights(rows_of(weights, "weights", targets).array("weights"))
-    same_length(
-        len(sample) if sample.rows is None else len(Table.of(targets, "targets").values), len(checked), "weights"
-    )
+    same_length(len(Table.of(targets, "targets").values), len(checked), "weights")
     checked = checked if sample.rows is None else checked[sample.rows]
     left_out = checked == 0.0
     at_least(int(np.count_nonzero(checked)), 2, "the unbiased SKCE with weights above 0")
     kept, some = (sample.without(left_out), checked[~left_out]) if left_out.any() else (sample, checked)
     note = (f"{int(left_out.sum())} of {len(sample)} rows have weight 0 and are left out",) if left_out.any() else ()
     return kept, None if some.min() == some.max() else some, note
-
-
-def default_kernel(predictions: Predictions) -> tuple[ProductKernel, tuple[str, ...]]:
-    """The kernel of the family, and a note where most predictions are identical so that the median distance is 0."""
-    kernel = predictions.default_kernel()
-    try:
-        return kernel.resolve(predictions), median_notes(kernel, len(predictions))
-    except ZeroBandwidth:
-        metric_kernel = kernel.prediction_kernel
-    assert isinstance(metric_kernel, RadialKernel)
-    metric_kernel = metric_kernel.resolve_metric(predictions)
-    bandwidth = predictions.median_positive_distance(metric_kernel.metric)
-    note = "more than half of the pairs of predictions are identical; the bandwidth is the median of the others"
-    return ProductKernel(metric_kernel.with_bandwidth(bandwidth), kernel.target_kernel), (note,)

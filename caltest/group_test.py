@@ -12,8 +12,8 @@ from caltest._progress import progress_bars
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import switch
 from caltest.alternatives import alternatives_for
-from caltest.default_test import default_kernel
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus
+from caltest.estimators.default_kernel import default_kernel
 from caltest.estimators.findings import marginal_finding
 from caltest.kernels import PairKernel
 from caltest.nulls import ConditionalMonteCarlo

@@ -117,6 +117,9 @@ def tail_probability(law: ChiSquaredSum, x: float, tail: Tail = "exact") -> floa
     """
     if law.weights.size == 0:
         return float(x <= 0.0)
+    # In units of the largest weight, the square of which is neither 0 nor infinite.
+    unit = float(np.abs(law.weights).max())
+    law, x = ChiSquaredSum(law.weights / unit, law.freedom), x / unit
     if x >= law.supremum:
         return 0.0
     if x <= law.infimum:

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import caltest as ct
-from caltest.default_test import default_kernel
 from caltest.estimators import Estimator
+from caltest.estimators.default_kernel import default_kernel
 from caltest.kernels import RadialKernel
 from caltest.predictions import Sample, reduce_to_top_label
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import reduce
 
-from caltest.default_test import default_kernel
+from caltest.estimators.default_kernel import default_kernel
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions

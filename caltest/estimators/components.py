@@ -149,26 +149,34 @@ class BiasComponent(Component):
 class LikelihoodRatioComponent(Component):
     """The log likelihood ratio of a mixture of alternatives, in which each observation has the power of its weight."""
 
+    predictions: Predictions
+    weights: FloatArray | None
+    alternatives: Alternatives
     name: str = "likelihood ratio"
 
     def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """``log E``."""
-        return log_ratios_of(_alternatives(predictions, weights), targets)[None]
+        return log_ratios_of(self._alternatives_for(predictions, weights), targets)[None]
 
     def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
         """The alternative with the largest share."""
-        return _alternatives(sample.predictions, weights).most_likely(sample.targets)
+        return self._alternatives_for(sample.predictions, weights).most_likely(sample.targets)
+
+    def _alternatives_for(self, predictions: Predictions, weights: FloatArray | None) -> Alternatives:
+        """Those of all predictions, or of a group of them."""
+        if predictions is self.predictions and weights is self.weights:
+            return self.alternatives
+        alternatives = alternatives_for(predictions, weights)
+        assert alternatives is not None
+        return alternatives
 
 
-def _alternatives(predictions: Predictions, weights: FloatArray | None) -> Alternatives:
-    alternatives = alternatives_for(predictions, weights)
-    assert alternatives is not None
-    return alternatives
-
-
-def components_for(kernel: ProductKernel, predictions: Predictions, rng: Any) -> tuple[Component, ...]:
+def components_for(
+    kernel: ProductKernel, predictions: Predictions, weights: FloatArray | None, rng: Any
+) -> tuple[Component, ...]:
     """The components for a family, with a resolved kernel."""
-    ratios = () if alternatives_for(predictions) is None else (LikelihoodRatioComponent(),)
+    alternatives = alternatives_for(predictions, weights)
+    ratios = () if alternatives is None else (LikelihoodRatioComponent(predictions, weights, alternatives),)
     if not has_scores(predictions):
         return (_kernels(kernel, predictions, FACTORS, rng), *SCORES, *ratios)
     residuals = (ResidualComponent(kernel.prediction_kernel),) if are_normal(predictions) else ()

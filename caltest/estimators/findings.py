@@ -43,5 +43,6 @@ def bias_finding(sample: Sample, weights: FloatArray | None = None) -> str:
         return "errors depend on the predictions and cancel overall"
     where = "" if z.ndim == 1 else f" in coordinate {t}"
     side = "above" if means[t] > 0.0 else "below"
-    size = f"{abs(means[t]) * in_predicted_units(sample):.2g} predicted standard deviations on average"
-    return f"outcomes are {side} what was predicted{where}, by {size}"
+    mean = abs(means[t]) * in_predicted_units(sample)
+    size = "1e+100 or more" if mean > 1e100 else f"{mean:.2g}"
+    return f"outcomes are {side} what was predicted{where}, by {size} predicted standard deviations on average"

@@ -11,6 +11,7 @@ from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.base import kernel_notes, share_of_bound
 from caltest.estimators.components import Component, KernelComponent, components_for
+from caltest.estimators.default_kernel import default_kernel
 from caltest.estimators.joint import JointEstimator, standardised, tail_exponents
 from caltest.estimators.weighted import ASSUMED, WeightedSKCE, given
 from caltest.hstatistics.lines import on_a_line
@@ -107,9 +108,9 @@ class Omnibus(JointEstimator):
         """Choose the components for the family, with the median bandwidth of the predictions."""
         if self._components:
             return self
-        kernel = (predictions.default_kernel() if self.kernel is None else self.kernel).resolve(predictions)
+        kernel = default_kernel(predictions)[0] if self.kernel is None else self.kernel.resolve(predictions)
         resolved = replace(self, kernel=kernel)
-        object.__setattr__(resolved, "_components", components_for(kernel, predictions, rng))
+        object.__setattr__(resolved, "_components", components_for(kernel, predictions, resolved.weights, rng))
         return resolved
 
     @property

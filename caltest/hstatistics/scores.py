@@ -6,9 +6,16 @@ import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest.predictions import FinitePredictions, MvNormal, Normal, Pool, Predictions, Sample, Scenarios
+from caltest.predictions.base import LARGEST_SCORE, in_units
 
 FARTHEST = 1.2e-16
-"""Levels this close to 0 or 1 are taken as this: beyond it 1 - u has no digits left."""
+"""Levels this close to 0 or 1 are taken as this where only levels are known: beyond it 1 - u has no digits left."""
+
+UPPER = 1e-3
+"""Upper tail probabilities that are computed as such."""
+
+SMALLEST = 5e-324
+"""Tail probabilities of 0 are taken as this, the score of which is 38."""
 
 
 def scores_of(predictions: Predictions, targets: Array) -> FloatArray:
@@ -20,17 +27,15 @@ def scores_of(predictions: Predictions, targets: Array) -> FloatArray:
     """
     law = predictions.law
     if isinstance(law, Normal):
-        return _ratio(targets - law.mean, law.scale)
+        return in_units(targets - law.mean, law.scale)
     if isinstance(law, MvNormal) and not law.is_singular:
-        return law.standardised(targets)[1]
+        return np.clip(law.standardised(targets)[1], -LARGEST_SCORE, LARGEST_SCORE)
     if is_continuous(law):
-        from scipy.special import ndtri
-
-        return np.asarray(ndtri(np.clip(law.cdf(targets), FARTHEST, 1.0 - FARTHEST)))
+        return _normal_scores(law, targets)
     mean, variance = law.moments()
     if targets.ndim == 3:
-        return _ratio(targets - mean, np.sqrt(variance / mean.shape[-1])[:, None])
-    return _ratio(targets - mean, np.sqrt(variance))
+        return in_units(targets - mean, np.sqrt(variance / mean.shape[-1])[:, None])
+    return in_units(targets - mean, np.sqrt(variance))
 
 
 def mean_square(scores: FloatArray, weights: FloatArray | None = None) -> FloatArray:
@@ -87,5 +92,12 @@ def is_continuous(law: Predictions) -> bool:
     return True
 
 
-def _ratio(differences: FloatArray, scale: FloatArray) -> FloatArray:
-    return np.divide(differences, scale, out=np.zeros(np.shape(differences)), where=scale > 0.0)
+def _normal_scores(law: Predictions, targets: Array) -> FloatArray:
+    """Normal quantiles of ``F(y)``, in the upper tail from ``1 - F(y)``, which has digits there."""
+    from scipy.special import ndtri
+
+    levels = law.cdf(targets)
+    z = np.asarray(ndtri(np.maximum(levels, SMALLEST)))
+    far = np.nonzero(levels > 1.0 - UPPER)
+    z[far] = -ndtri(np.maximum(law.take(far[-1]).survival(targets[far]), SMALLEST))
+    return z

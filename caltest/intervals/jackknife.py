@@ -6,7 +6,7 @@ from typing import Any
 from caltest._numerics import own_errstate
 from caltest._types import ArrayLike
 from caltest._validation import fraction
-from caltest.default_test import default_kernel
+from caltest.estimators.default_kernel import default_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.jackknife import jackknife, row_sums
 from caltest.intervals.sides import Side, checked_side, ends, within

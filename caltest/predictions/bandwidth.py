@@ -34,7 +34,7 @@ class Distances(Protocol):
 
 
 class ZeroBandwidth(ValueError):
-    """More than half of the pairs of predictions are identical, so the median distance is 0."""
+    """A median that is to be a bandwidth is 0: most pairs of predictions are identical, or most targets certain."""
 
 
 def median_distance(predictions: Distances, metric: Metric, include_diagonal: bool = False) -> float:
@@ -87,7 +87,8 @@ def _order_statistics(predictions: Distances, metric: Metric, rank: int, next_ra
     low, high = 0.0, np.inf
     if pairs > KEPT:
         # No distance exceeds the sum of two distances to the first prediction, nor a squared one twice that sum.
-        high = 4.0 * float(predictions.take(slice(0, 1)).distance(metric, predictions).max())
+        largest = float(predictions.take(slice(0, 1)).distance(metric, predictions).max())
+        high = min(4.0 * largest, np.finfo(float).max)
     inside = pairs
     while inside > KEPT and high > np.nextafter(low, np.inf):
         below, counts = _count(predictions, metric, low, high)
@@ -150,6 +151,11 @@ def _of_all_pairs(predictions: Distances, metric: Metric, function: Callable[[Fl
     def of_tile(place: tuple[slice, slice]) -> R:
         rows, columns = place
         tile = predictions.take(rows).distance(metric, predictions.take(columns))
+        if not np.isfinite(tile).all():
+            raise ValueError(
+                f"predictions: got some whose {metric.label} distance is not a finite number, wanted finite ones for "
+                "their median as a bandwidth; rescale targets and predictions"
+            )
         return function(tile.ravel() if rows != columns else tile[np.triu_indices(tile.shape[0], k=1)])
 
     places = ((rows, columns) for rows in ranges(n, TILE) for columns in ranges(n, TILE) if columns.start >= rows.start)

@@ -12,8 +12,11 @@ from caltest._numerics import OwnErrstate, check_memory
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
-from caltest.predictions.bandwidth import MEDIAN_OF, median_distance, median_positive_distance
+from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
 from caltest.results.pvalues import EXCLUDED
+
+LARGEST_SCORE = 1e140
+"""Differences beyond this, in units of a scale, are taken as this: sums of squares of many of them are finite."""
 
 
 class Unbounded(TypeError):
@@ -263,6 +266,10 @@ class Predictions(OwnErrstate, ABC):
         """``P(Z < y)``, where it can differ from ``P(Z <= y)``."""
         return self.cdf(targets)
 
+    def survival(self, targets: Array) -> FloatArray:
+        """``P(Z > y)`` for the target y of each prediction, (..., n): with all digits where families know it."""
+        return 1.0 - self.cdf(targets)
+
     def check_continuous(self) -> None:
         """Raise ``TypeError`` unless the family is continuous, ``ValueError`` if a prediction has no spread."""
         raise TypeError(
@@ -398,6 +405,12 @@ def excluded_in_words(count: int, outcomes: Sequence[str]) -> str:
     return f"{count} outcomes occurred to which probability 0 was given ({which})"
 
 
+def in_units(differences: FloatArray, scales: FloatArray) -> FloatArray:
+    """Differences in units of scales, finite however large they are; 0 where the scale is."""
+    ratios = np.divide(differences, scales, out=np.zeros(np.shape(differences)), where=scales > 0.0)
+    return np.clip(ratios, -LARGEST_SCORE, LARGEST_SCORE, out=ratios)
+
+
 def require_family(predictions: Predictions, family: type, name: str) -> None:
     """Raise ``TypeError`` unless predictions belong to a family."""
     if not isinstance(predictions, family):
@@ -423,7 +436,7 @@ def median_standard_deviation(standard_deviations: FloatArray) -> float:
     """Median over predictions, refused where it is 0."""
     scale = float(np.median(standard_deviations))
     if scale == 0.0:
-        raise ValueError(
+        raise ZeroBandwidth(
             'bandwidth: got "median" for targets of which more than half are predicted with certainty '
             "(median standard deviation 0); give the bandwidth as a number in units of the targets"
         )

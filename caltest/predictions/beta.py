@@ -81,6 +81,10 @@ class Beta(Univariate):
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.betainc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
 
+    def survival(self, targets: Array) -> FloatArray:
+        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
+        return np.asarray(scipy.special.betaincc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
+
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(scipy.special.betaincinv(self.a, self.b, level))
 
@@ -104,4 +108,4 @@ class Beta(Univariate):
     def at_temperature(self, temperature: float) -> Self:
         """(a / T, b / T), which keep the mean (with respect to the measure dz / (z (1 - z)))."""
         t = positive_number("temperature", temperature)
-        return self._like(self.a / t, self.b / t)
+        return self._tempered(t, self.a / t, self.b / t)

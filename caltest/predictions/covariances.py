@@ -6,7 +6,7 @@ from caltest._types import Array, FloatArray
 from caltest._validation import finite_array
 
 ROUNDING = 1e-10
-"""Eigenvalues down to minus this, in units of the largest one, are zeros with rounding."""
+"""Eigenvalues of correlation matrices between minus this and this, in units of the largest one, count as zeros."""
 
 
 def checked_covariance(array: Array, n: int, d: int) -> FloatArray:
@@ -32,18 +32,34 @@ def checked_covariance(array: Array, n: int, d: int) -> FloatArray:
     return np.asarray((values + values.swapaxes(1, 2)) / 2.0)
 
 
+def in_standard_deviations(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Standard deviations (..., d), 1 in place of 0, and the correlation matrices (..., d, d) that are left.
+
+    Rank is judged by the latter: it does not depend on the units of the coordinates.
+    """
+    variances = np.diagonal(matrices, axis1=-2, axis2=-1)
+    scales = np.sqrt(np.where(variances > 0.0, variances, 1.0))
+    return scales, matrices / scales[..., :, None] / scales[..., None, :]
+
+
 def roots_of(matrices: FloatArray) -> FloatArray:
-    """Symmetric positive semi-definite square roots (n, d, d)."""
-    values, vectors = np.linalg.eigh(matrices)
+    """Square roots R (n, d, d), ``S = R R'``: the symmetric positive semi-definite ones, to rounding of large entries.
+
+    ``R = F Q'`` with the root F of the correlation matrix, in units of the standard deviations, and the orthogonal
+    factor Q of its polar decomposition: R R' has all digits of S, however much the standard deviations differ.
+    """
+    scales, correlations = in_standard_deviations(matrices)
+    values, vectors = np.linalg.eigh(correlations)
     low = values[:, 0] < -ROUNDING * np.abs(values).max(axis=1)
     if low.any():
         i = int(np.argmax(low))
         raise ValueError(
-            f"covariance: got a matrix at row {i} with the eigenvalue {values[i, 0]:.3g}, wanted positive "
-            "semi-definite matrices"
+            f"covariance: got a matrix at row {i} with the eigenvalue {np.linalg.eigvalsh(matrices[i])[0]:.3g}, wanted "
+            "positive semi-definite matrices"
         )
-    roots = np.sqrt(np.maximum(values, 0.0))
-    return np.asarray((vectors * roots[:, None, :]) @ vectors.swapaxes(1, 2))
+    factors = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :] @ vectors.swapaxes(1, 2) * scales[..., None]
+    left, _, right = np.linalg.svd(factors)
+    return np.asarray(factors @ (left @ right).swapaxes(1, 2))
 
 
 def do_commute(matrices: FloatArray) -> bool:

@@ -83,6 +83,10 @@ class Gamma(Univariate):
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.gammainc(self.shape_parameter, np.maximum(targets, 0.0) / self.scale))
 
+    def survival(self, targets: Array) -> FloatArray:
+        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
+        return np.asarray(scipy.special.gammaincc(self.shape_parameter, np.maximum(targets, 0.0) / self.scale))
+
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(self.scale * scipy.special.gammaincinv(self.shape_parameter, level))
 
@@ -108,4 +112,4 @@ class Gamma(Univariate):
     def at_temperature(self, temperature: float) -> Self:
         """Shape / T and scale T, which keep the mean (with respect to the measure dz / z)."""
         t = positive_number("temperature", temperature)
-        return self._like(self.shape_parameter / t, self.scale * t)
+        return self._tempered(t, self.shape_parameter / t, self.scale * t)

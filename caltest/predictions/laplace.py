@@ -63,7 +63,8 @@ class Laplace(LocationScale):
 
     def at_temperature(self, temperature: float) -> Self:
         """The same means and T times the scales (with respect to the Lebesgue measure)."""
-        return self._like(self.mean, positive_number("temperature", temperature) * self.scale)
+        t = positive_number("temperature", temperature)
+        return self._tempered(t, self.mean, t * self.scale)
 
     @staticmethod
     def laws(*parameters: FloatArray) -> Laws:

@@ -9,7 +9,7 @@ from caltest._arrays import in_one_order
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import real_array, same_length
 from caltest.kernels import TargetKernel
-from caltest.predictions.base import Predictions
+from caltest.predictions.base import Predictions, median_standard_deviation
 from caltest.predictions.univariate import Univariate
 
 
@@ -61,6 +61,12 @@ class LocationScale(Univariate):
         z = (targets - self.mean) / np.where(certain, 1.0, self.scale)
         return np.where(certain, z >= 0.0, self._noise_cdf(z))
 
+    def survival(self, targets: Array) -> FloatArray:
+        """``P(Z > y)`` for the target y of each prediction, (..., n), as E is symmetric."""
+        certain = self.scale == 0.0
+        z = (targets - self.mean) / np.where(certain, 1.0, self.scale)
+        return np.where(certain, z < 0.0, self._noise_cdf(-z))
+
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(self.mean + self.scale * self._noise_quantile(level))
 
@@ -95,6 +101,10 @@ class LocationScale(Univariate):
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means and variances (..., n)."""
         return self.mean, np.square(self.deviation * self.scale)
+
+    def target_scale(self) -> float:
+        """Median of the standard deviations, without squares that overflow."""
+        return median_standard_deviation(self.deviation * self.scale)
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """By quadrature, but for predictions of points."""

@@ -84,8 +84,11 @@ class LogNormal(Univariate):
 
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(scipy.special.ndtr((np.log(np.maximum(targets, 0.0)) - self.log_mean) / self.log_scale))
+        return np.asarray(scipy.special.ndtr((np.log(np.maximum(targets, 0.0)) - self.log_mean) / self.log_scale))
+
+    def survival(self, targets: Array) -> FloatArray:
+        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
+        return np.asarray(scipy.special.ndtr((self.log_mean - np.log(np.maximum(targets, 0.0))) / self.log_scale))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(np.exp(self.log_mean + self.log_scale * scipy.special.ndtri(level)))
@@ -109,4 +112,5 @@ class LogNormal(Univariate):
 
     def at_temperature(self, temperature: float) -> Self:
         """The same ``log_mean`` and sqrt(T) times the ``log_scale`` (with respect to the measure dz / z)."""
-        return self._like(self.log_mean, self.log_scale * np.sqrt(positive_number("temperature", temperature)))
+        t = positive_number("temperature", temperature)
+        return self._tempered(t, self.log_mean, self.log_scale * np.sqrt(t))

@@ -216,6 +216,11 @@ class Mixture(Predictions):
         parts = np.stack([one.cdf(targets) for one in self._components], axis=-1)
         return np.asarray((self._weights * parts).sum(axis=-1))
 
+    def survival(self, targets: Array) -> FloatArray:
+        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
+        parts = np.stack([one.survival(targets) for one in self._components], axis=-1)
+        return np.asarray((self._weights * parts).sum(axis=-1))
+
     def check_continuous(self) -> None:
         """Raise unless the components are continuous."""
         for component in self._components:

@@ -22,8 +22,8 @@ from caltest.kernels import (
     TargetKernel,
     Wasserstein,
 )
-from caltest.predictions.base import Predictions, median_standard_deviation, require_family, weighted_sum
-from caltest.predictions.covariances import ROUNDING, checked_covariance, do_commute, roots_of
+from caltest.predictions.base import Predictions, in_units, median_standard_deviation, require_family, weighted_sum
+from caltest.predictions.covariances import ROUNDING, checked_covariance, do_commute, in_standard_deviations, roots_of
 
 NUMBER, DIAGONAL, FULL = 0, 1, 2
 """Dimensions of a covariance: v I, diag(v), or a matrix."""
@@ -143,10 +143,10 @@ class MvNormal(Predictions):
             roots = self._as_kind(DIAGONAL)._root
             self._refuse_singular(roots.min(axis=-1) > 0.0)
             return law, difference / roots
-        values, vectors = np.linalg.eigh(self._covariance)
-        self._refuse_singular(values[:, 0] > ROUNDING * values[:, -1])
-        rotated = vectors.swapaxes(-1, -2) @ difference[..., None] / np.sqrt(values)[..., None]
-        return law, np.asarray((vectors @ rotated)[..., 0])
+        scales, correlations = in_standard_deviations(self._covariance)
+        self._refuse_singular(_are_regular(correlations))
+        inverse = np.linalg.inv(self._root / scales[..., None])
+        return law, np.asarray((inverse @ in_units(difference, scales)[..., None])[..., 0])
 
     def of_standardised(self, residuals: Array) -> FloatArray:
         """Targets ``m + S**1/2 z`` for residuals z (..., n, d), with the symmetric root."""
@@ -156,8 +156,7 @@ class MvNormal(Predictions):
     def is_singular(self) -> bool:
         """Whether some of the covariance matrices are singular."""
         if self._kind == FULL:
-            values = np.linalg.eigvalsh(self._covariance)
-            return bool((values[..., 0] <= ROUNDING * values[..., -1]).any())
+            return not _are_regular(in_standard_deviations(self._covariance)[1]).all()
         return bool((self._covariance <= 0.0).any())
 
     def _refuse_singular(self, regular: BoolArray) -> None:
@@ -168,15 +167,20 @@ class MvNormal(Predictions):
             )
 
     def impossible(self, targets: Array) -> BoolArray:
-        """Which of the targets lie outside of the subspace of a singular covariance matrix by more than rounding."""
-        difference = targets - self._mean
-        size = 1e-9 * np.maximum(np.abs(targets).max(axis=-1), np.abs(self._mean).max(axis=-1))
+        """Which of the targets lie outside of the subspace of a singular covariance matrix by more than rounding.
+
+        That is nine times the largest standard deviation that counts as 0, or 1e-9 of the numbers themselves.
+        """
+        difference, size = targets - self._mean, 1e-9 * np.maximum(np.abs(targets), np.abs(self._mean))
         if self._kind != FULL:
             spread = self._root[:, None] if self._kind == NUMBER else self._root
-            return np.asarray(((spread == 0.0) & (np.abs(difference) > size[:, None])).any(axis=-1))
-        values, vectors = np.linalg.eigh(self._covariance)
-        components = np.abs(vectors.swapaxes(-1, -2) @ difference[..., None])[..., 0]
-        return np.asarray(((values <= ROUNDING * values[:, -1:]) & (components > size[:, None])).any(axis=-1))
+            return np.asarray(((spread == 0.0) & (np.abs(difference) > size.max(axis=-1)[:, None])).any(axis=-1))
+        scales, correlations = in_standard_deviations(self._covariance)
+        values, vectors = np.linalg.eigh(correlations)
+        directions, smallest = vectors.swapaxes(-1, -2), ROUNDING * values[:, -1:]
+        components = np.abs(directions @ in_units(difference, scales)[..., None])[..., 0]
+        rounding = (np.abs(directions) @ in_units(size, scales)[..., None])[..., 0] + 9.0 * np.sqrt(smallest)
+        return np.asarray(((values <= smallest) & (components > rounding)).any(axis=-1))
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         """Raise unless ``other`` is normal with as many dimensions."""
@@ -300,6 +304,8 @@ class MvNormal(Predictions):
     def at_temperature(self, temperature: float) -> Self:
         """The same means and T times the covariance matrices (with respect to the Lebesgue measure)."""
         t = positive_number("temperature", temperature)
+        if not np.isfinite(t * self._covariance).all():
+            raise ValueError(f"temperature: got {t:.6g}, with which a covariance is infinite, wanted a smaller one")
         return self._like(self._mean, t * self._covariance, np.sqrt(t) * self._root, self._kind, self._commute)
 
     def default_kernel(self) -> ProductKernel:
@@ -320,3 +326,9 @@ class MvNormal(Predictions):
         commute = left._kind != FULL or do_commute(covariance)
         mean, root = np.concatenate([left._mean, right._mean]), np.concatenate([left._root, right._root])
         return self._like(mean, covariance, root, left._kind, commute)
+
+
+def _are_regular(correlations: FloatArray) -> BoolArray:
+    """Which correlation matrices have full rank."""
+    values = np.linalg.eigvalsh(correlations)
+    return np.asarray(values[..., 0] > ROUNDING * values[..., -1])

@@ -78,7 +78,8 @@ class Normal(LocationScale):
 
     def at_temperature(self, temperature: float) -> Self:
         """The same means and sqrt(T) times the scales (with respect to the Lebesgue measure)."""
-        return self._like(self.mean, np.sqrt(positive_number("temperature", temperature)) * self.scale)
+        t = positive_number("temperature", temperature)
+        return self._tempered(t, self.mean, np.sqrt(t) * self.scale)
 
     @staticmethod
     def laws(*parameters: FloatArray) -> Laws:

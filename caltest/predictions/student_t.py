@@ -95,6 +95,10 @@ class StudentT(Univariate):
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.stdtr(self.df, (targets - self.location) / self.scale))
 
+    def survival(self, targets: Array) -> FloatArray:
+        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
+        return np.asarray(scipy.special.stdtr(self.df, (self.location - targets) / self.scale))
+
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(self.location + self.scale * scipy.special.stdtrit(self.df, level))
 
@@ -149,7 +153,7 @@ class StudentT(Univariate):
                 f"temperature: got {temperature:.6g}, wanted less than df + 1 = {self.df.reshape(-1)[i] + 1.0:.6g} at "
                 f"row {i}: the density to the power 1 / {temperature:.6g} has no finite integral"
             )
-        return self._like(df, self.location, self.scale * np.sqrt(self.df / df))
+        return self._tempered(temperature, df, self.location, self.scale * np.sqrt(self.df / df))
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-d / median) x Gaussian`` with the 2-Wasserstein distance d, the Euclidean one if some df <= 2."""

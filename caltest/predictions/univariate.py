@@ -98,6 +98,17 @@ class Univariate(Predictions):
         new._start(*parameters)
         return new
 
+    def _tempered(self, temperature: float, *parameters: FloatArray) -> Self:
+        """The same with parameters at a temperature; ``ValueError`` if they are too large or too small for floats."""
+        for name, before, after in zip(self.parameter_names, self._parameters, parameters, strict=True):
+            wrong = ~np.isfinite(after) | ((after == 0.0) & (before != 0.0))
+            if wrong.any():
+                raise ValueError(
+                    f"temperature: got {temperature:.6g}, with which {name} is {after[wrong][0]:g} in place of "
+                    f"{before[wrong][0]:.6g}, wanted one that keeps it finite and positive"
+                )
+        return self._like(*parameters)
+
     @property
     def parameters(self) -> tuple[FloatArray, ...]:
         """The parameters (..., n)."""
@@ -315,5 +326,8 @@ def quantile_levels() -> tuple[FloatArray, FloatArray]:
 
 
 def with_length(vectors: FloatArray, lengths: FloatArray) -> FloatArray:
-    """Vectors (n, d) scaled to some lengths (n,)."""
-    return np.asarray(vectors * (lengths / np.sqrt(np.square(vectors).sum(axis=-1)))[:, None])
+    """Vectors (n, d) scaled to some lengths (n,); those that are 0 get it in their last coordinate."""
+    sizes = np.abs(vectors).max(axis=-1, keepdims=True)
+    last = np.arange(vectors.shape[-1]) == vectors.shape[-1] - 1
+    directions = np.where(sizes > 0.0, vectors / np.where(sizes > 0.0, sizes, 1.0), last)
+    return np.asarray(directions * (lengths / np.sqrt(np.square(directions).sum(axis=-1)))[:, None])

@@ -17,11 +17,11 @@ from caltest.hstatistics.jackknife import jackknife, row_sums
 from caltest.intervals.jackknife import jackknife_interval
 from caltest.kernels import PairKernel
 from caltest.noise_floor import noise_floor
-from caltest.predictions import Bernoulli, Categorical, FinitePredictions, Sample, ZeroBandwidth, top_label
+from caltest.predictions import Bernoulli, Categorical, FinitePredictions, Sample, top_label
 from caltest.recalibration._observed import Observed, log_scores_of, scale_of
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.report_result import RecalibrationReport, RecalibrationRow
-from caltest.results.result import CalibrationTestResult, ConfidenceInterval
+from caltest.results.result import ConfidenceInterval
 
 
 @own_errstate
@@ -79,9 +79,9 @@ def report(
     Log score ``-log p(y)``, Brier score ``|e_y - p|^2`` (twice ``(y - p)^2`` for binary predictions) and accuracy of
     the most probable class; ECE of the top label (of class 1 for binary predictions) with 15 uniform bins, beside its
     mean over outcomes drawn from the predictions; unbiased SKCE with one kernel for both rows and its jackknife
-    interval; p-value of ``calibration_test``, or of the SKCE with that kernel where all predictions of a row are
-    identical. For numbers and vectors there are only log score, SKCE and p-value. The p-value after recalibration is
-    valid because the held-out data were not used to fit the map. Cost: two runs of ``calibration_test``, and O(n^2 k).
+    interval; p-value of ``calibration_test``. For numbers and vectors there are only log score, SKCE and p-value. The
+    p-value after recalibration is valid because the held-out data were not used to fit the map. Cost: two runs of
+    ``calibration_test``, and O(n^2 k).
 
     Examples
     --------
@@ -155,7 +155,7 @@ def _row(
     name: str, sample: Sample, kernel: PairKernel, n_resamples: int, level: float, stream: np.random.SeedSequence
 ) -> RecalibrationRow:
     test, floor = stream.spawn(2)
-    result = _tested(sample, kernel, n_resamples, test)
+    result = calibration_test(sample.predictions, targets_as_given(sample), n_resamples=n_resamples, rng=test)
     law = sample.predictions.law
     brier = accuracy = ece = noise = None
     if isinstance(law, FinitePredictions):
@@ -179,15 +179,6 @@ def _row(
         finding=result.finding,
         pvalue_otherwise=result.pvalue_otherwise,
     )
-
-
-def _tested(sample: Sample, kernel: PairKernel, n_resamples: int, rng: np.random.SeedSequence) -> CalibrationTestResult:
-    """The default test; with the kernel of both rows where all predictions of this one are identical."""
-    predictions, targets = sample.predictions, targets_as_given(sample)
-    try:
-        return calibration_test(predictions, targets, n_resamples=n_resamples, rng=rng)
-    except ZeroBandwidth:
-        return calibration_test(predictions, targets, kernel=kernel, n_resamples=n_resamples, rng=rng)
 
 
 def targets_as_given(sample: Sample) -> ArrayLike:

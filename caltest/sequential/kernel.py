@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._numerics import ranges
 from caltest._types import FloatArray
-from caltest.default_test import default_kernel
+from caltest.estimators.default_kernel import default_kernel
 from caltest.kernels import ProductKernel
 from caltest.predictions import DrawnEnsemble, Predictions, Sample
 from caltest.sequential.bets import Bets

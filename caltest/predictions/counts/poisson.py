@@ -97,7 +97,13 @@ class Poisson(CountPredictions):
         With respect to the measure ``mu({u}) = 1 / u!`` the density ``rate**u exp(-rate)`` is geometric in u, and so
         are its powers (Widmann et al. 2021, Definition F.1). The means change: T above 1 moves all rates towards 1.
         """
-        return self._with((self.rate ** (1.0 / positive_number("temperature", temperature)),))
+        t = positive_number("temperature", temperature)
+        rate = self.rate ** (1.0 / t)
+        if (rate >= LARGEST_COUNT).any():
+            raise ValueError(
+                f"temperature: got {t:.6g}, with which a rate is {rate.max():.6g}, wanted rates below 2**53"
+            )
+        return self._with((rate,))
 
     def _tail_exponent(self, counts: FloatArray) -> FloatArray:
         """``u log(u / rate) - u + rate``."""

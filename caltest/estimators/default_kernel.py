@@ -1,0 +1,46 @@
+"""The kernel used when none is named, for all predictions: also where many of them, or all, are identical."""
+
+import numpy as np
+
+from caltest.estimators.base import median_notes
+from caltest.kernels import PredictionKernel, ProductKernel, RadialKernel, TargetKernel
+from caltest.predictions import Predictions, ZeroBandwidth
+
+
+def default_kernel(predictions: Predictions) -> tuple[ProductKernel, tuple[str, ...]]:
+    """The kernel of the family, resolved, and notes where a median is 0."""
+    kernel = predictions.default_kernel()
+    try:
+        return kernel.resolve(predictions), median_notes(kernel, len(predictions))
+    except ZeroBandwidth:
+        of_predictions, notes = _of_predictions(predictions, kernel.prediction_kernel)
+        of_targets, more = _of_targets(predictions, kernel.target_kernel)
+        return ProductKernel(of_predictions, of_targets), notes + more
+
+
+def _of_predictions(predictions: Predictions, kernel: PredictionKernel) -> tuple[PredictionKernel, tuple[str, ...]]:
+    """With the median of the positive distances as the bandwidth, or any number if all are 0."""
+    try:
+        return kernel.resolve(predictions), ()
+    except ZeroBandwidth:
+        assert isinstance(kernel, RadialKernel)
+        kernel = kernel.resolve_metric(predictions)
+    try:
+        bandwidth = predictions.median_positive_distance(kernel.metric)
+    except ZeroBandwidth:
+        note = "all predictions are identical, so that every bandwidth gives the same kernel of predictions"
+        return kernel.with_bandwidth(1.0), (note,)
+    note = "more than half of the pairs of predictions are identical; the bandwidth is the median of the others"
+    return kernel.with_bandwidth(bandwidth), (note,)
+
+
+def _of_targets(predictions: Predictions, kernel: TargetKernel) -> tuple[TargetKernel, tuple[str, ...]]:
+    """With the median of the positive standard deviations as the bandwidth, or any number if all are 0."""
+    try:
+        return kernel.resolve_for_targets(predictions), ()
+    except ZeroBandwidth:
+        deviations = np.sqrt(predictions.law.moments()[1])
+    assert isinstance(kernel, RadialKernel)
+    positive = deviations[deviations > 0.0]
+    note = "more than half of the targets are predicted with certainty; the bandwidth of targets is that of the others"
+    return kernel.with_bandwidth(float(np.median(positive)) if positive.size else 1.0), (note,)

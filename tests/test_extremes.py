@@ -1,0 +1,222 @@
+"""Outcomes and parameters that are as extreme as floating point numbers get, and predictions that do not differ."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+
+N = 40
+RNG = np.random.default_rng(1)
+MEAN, ZEROS, UNIT = RNG.normal(size=N), np.zeros(N), RNG.random(N)
+CORRELATED = np.array([[1.0, 0.5], [0.5, 1.0]])
+
+
+def tile(row, n=N):
+    return np.broadcast_to(row, (n, *np.shape(row)))
+
+
+OUTLYING = {
+    "Normal": ct.Normal(MEAN, 1.0),
+    "Laplace": ct.Laplace(MEAN, 1.0),
+    "StudentT": ct.StudentT(30.0, MEAN, 1.0),
+    "Gamma": ct.Gamma(2.0, 1.0 + UNIT),
+    "LogNormal": ct.LogNormal(MEAN, 1.0),
+    "MvNormal": ct.MvNormal(np.c_[MEAN, MEAN], 1.0),
+    "MvNormal, full": ct.MvNormal(np.c_[MEAN, MEAN], tile(CORRELATED)),
+    "Mixture": ct.Mixture([ct.Normal(MEAN, 1.0), ct.Normal(MEAN + 1.0, 1.0)]),
+}
+
+
+def with_outlier(predictions, outcome):
+    y = predictions.sample(rng=1)
+    y.reshape(N, -1)[7] = outcome
+    return y
+
+
+@pytest.mark.parametrize("outcome", [1e30, 1e200, 1.7e308])
+@pytest.mark.parametrize("predictions", OUTLYING.values(), ids=OUTLYING)
+def test_one_outlier_has_the_smallest_pvalue(predictions, outcome):
+    result = ct.calibration_test(predictions, with_outlier(predictions, outcome), n_resamples=99, rng=1)
+    assert result.pvalue == 0.01
+    assert np.isfinite([value for one in result.components for value in (one.statistic, one.pvalue)]).all()
+
+
+@pytest.mark.parametrize("outcome", [1e200, 1e300])
+@pytest.mark.parametrize("name", ["Normal", "MvNormal", "MvNormal, full", "Laplace"])
+def test_sequential_test_of_an_outlier(name, outcome):
+    test = ct.SequentialCalibrationTest().update(OUTLYING[name], with_outlier(OUTLYING[name], outcome))
+    assert np.isfinite(test.history).all()
+    assert test.history[7] > test.history[6] + 5.0
+    assert test.pvalue < 1e-6
+
+
+def test_upper_tails_have_the_digits_of_lower_ones():
+    """Scores of Laplace outcomes are odd in them, far beyond where 1 - F(y) is 0."""
+    from caltest.hstatistics.scores import scores_of
+
+    y = np.array([[1.0, 5.0, 50.0, 500.0]])
+    above, below = (scores_of(ct.Laplace(np.zeros(4), 1.0), sign * y) for sign in (1.0, -1.0))
+    assert above == pytest.approx(-below, rel=1e-12)
+    assert above[0, 3] > 30.0
+
+
+TAILS = {
+    "Normal": ct.Normal([0.3, 0.1], [1.0, 2.0]),
+    "Laplace": ct.Laplace([0.3, 0.1], [1.0, 0.0]),
+    "StudentT": ct.StudentT([3.0, 9.0], 0.3, 1.0),
+    "Gamma": ct.Gamma([0.3, 3.0], 1.0),
+    "LogNormal": ct.LogNormal([0.3, 0.0], 1.0),
+    "Beta": ct.Beta([0.3, 3.0], 2.0),
+    "Mixture": ct.Mixture([ct.Normal([0.3, 0.0], 1.0), ct.Normal([1.0, 2.0], 0.5)]),
+    "Poisson": ct.Poisson([0.3, 3.0]),
+}
+
+
+@pytest.mark.parametrize("predictions", TAILS.values(), ids=TAILS)
+def test_both_tails_sum_to_one(predictions):
+    y = np.array([0.2, 0.7])
+    assert predictions.cdf(y) + predictions.survival(y) == pytest.approx(1.0, abs=1e-14)
+
+
+CONSTANT = {
+    "Bernoulli": ct.Bernoulli(np.full(N, 0.3)),
+    "Bernoulli, rounded": ct.Bernoulli(0.5 + 1e-16 * np.arange(N)),
+    "Bernoulli, certain": ct.Bernoulli(ZEROS),
+    "Categorical": ct.Categorical(tile([0.2, 0.3, 0.5])),
+    "Ordinal": ct.Ordinal(tile([0.2, 0.3, 0.5])),
+    "Normal": ct.Normal(ZEROS, 1.0),
+    "Normal, rounded": ct.Normal(1.0 + 1e-15 * np.arange(N), 1.0),
+    "Normal, certain": ct.Normal(ZEROS, 0.0),
+    "Laplace": ct.Laplace(ZEROS, 1.0),
+    "StudentT": ct.StudentT(3.0, ZEROS, 1.0),
+    "Gamma": ct.Gamma(2.0, np.ones(N)),
+    "LogNormal": ct.LogNormal(ZEROS, 1.0),
+    "Beta": ct.Beta(2.0, np.ones(N)),
+    "Poisson": ct.Poisson(np.full(N, 3.0)),
+    "Poisson, certain": ct.Poisson(ZEROS),
+    "NegativeBinomial": ct.NegativeBinomial(2.0, np.full(N, 0.4)),
+    "MvNormal": ct.MvNormal(np.zeros((N, 2)), 1.0),
+    "MvNormal, full": ct.MvNormal(np.zeros((N, 2)), tile(CORRELATED)),
+    "Mixture": ct.Mixture([ct.Normal(ZEROS, 1.0), ct.Normal(ZEROS + 1.0, 2.0)]),
+    "Ensemble": ct.Ensemble(tile(RNG.normal(size=9))),
+    "Residuals": ct.standardised_residuals(ct.Normal(ZEROS, 1.0), ZEROS)[0],
+}
+
+
+@pytest.mark.parametrize("predictions", CONSTANT.values(), ids=CONSTANT)
+def test_constant_predictions_have_an_answer(predictions):
+    y = predictions.sample(rng=3)
+    result = ct.calibration_test(predictions, y, n_resamples=99, rng=1)
+    assert result.pvalue > 0.01
+    assert "all predictions are identical, so that every bandwidth gives the same kernel" in str(result)
+    assert {one.name for one in result.components} >= {"kernel error"}
+    assert ct.OmnibusTest(n_resamples=99)(predictions, y, rng=1).pvalue == result.pvalue
+    groups = ct.calibration_by_group(predictions, y, np.arange(N) % 2, n_resamples=19, rng=1)
+    assert groups.pvalue > 0.05
+    table = ct.compare_models({"a": predictions, "b": predictions}, y, n_resamples=19, rng=1)
+    assert [one.pvalue > 0.05 for one in table.rows] == [True, True]
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.9])
+def test_constant_predictions_that_are_wrong_are_found(rate):
+    y = (np.arange(N) < rate * N).astype(int)
+    result = ct.calibration_test(np.full(N, 0.5), y, n_resamples=99, rng=1)
+    assert result.pvalue == 0.01
+    assert {one.name for one in result.components if one.pvalue == 0.01} >= {"kernel error", "likelihood ratio"}
+
+
+def test_targets_most_of_which_are_certain():
+    scale = np.r_[np.zeros(30), np.full(10, 2.0)]
+    predictions = ct.Normal(MEAN, scale)
+    result = ct.calibration_test(predictions, predictions.sample(rng=1), n_resamples=99, rng=1)
+    assert "exp(-|y - y'|^2 / (2 2^2))" in result.estimator
+    assert any("more than half of the targets are predicted with certainty" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("predictions", [ct.Normal(MEAN, 1.0), ct.Categorical(RNG.dirichlet(np.ones(3), N))], ids=repr)
+def test_the_likelihood_ratio_of_a_group_is_that_of_its_members(predictions):
+    rows = np.arange(N) >= N // 2
+    y = predictions.sample(rng=2)
+    estimator = ct.Omnibus(predictions.default_kernel().resolve(predictions)).resolve(predictions)
+    (ratio,) = (one for one in estimator.components if one.name == "likelihood ratio")
+    part = predictions.take(rows)
+    assert ratio.values(part, y[rows][None])[0, 0] == pytest.approx(ct.LogLikelihoodRatio()(part, y[rows]), rel=1e-12)
+
+
+@pytest.mark.parametrize("ratio", [1e5, 1e10, 1e50, 1e150])
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.99])
+def test_rank_of_covariances_does_not_depend_on_units(ratio, correlation):
+    scales = np.array([1.0, ratio, 1.0 / ratio])
+    matrix = correlation + (1.0 - correlation) * np.eye(3)
+    covariance = scales[:, None] * scales * matrix
+    predictions = ct.MvNormal(np.zeros((N, 3)), tile(covariance))
+    assert not predictions.is_singular
+    y = predictions.sample(rng=1)
+    assert not predictions.impossible(y).any()
+    assert not predictions.impossible(np.random.default_rng(2).standard_normal((N, 3)) * scales).any()
+    draws = predictions.sample(rng=1, size=2000).reshape(-1, 3) / scales
+    assert np.cov(draws.T) == pytest.approx(matrix, abs=0.03)
+    _, z = ct.standardised_residuals(predictions, predictions.of_standardised(y / scales))
+    assert z == pytest.approx(y / scales, rel=1e-8, abs=1e-9)
+    assert ct.calibration_test(predictions, y, n_resamples=99, rng=1).pvalue > 0.01
+
+
+def test_residuals_of_correlated_coordinates_are_by_the_symmetric_root():
+    factor = RNG.normal(size=(3, 3))
+    covariance = factor @ factor.T
+    values, vectors = np.linalg.eigh(covariance)
+    y = RNG.normal(size=(N, 3))
+    _, z = ct.standardised_residuals(ct.MvNormal(np.zeros((N, 3)), tile(covariance)), y)
+    assert z == pytest.approx(y @ (vectors / np.sqrt(values)) @ vectors.T, rel=1e-9)
+
+
+def test_nearly_singular_covariances_do_not_exclude_their_own_outcomes():
+    """Correlations whose smallest eigenvalue counts as 0: deviations of that size are possible, larger ones are not."""
+    for gap in (1e-9, 1e-11, 1e-13, 0.0):
+        rho = 1.0 - gap
+        predictions = ct.MvNormal(np.zeros((500, 2)), tile(np.array([[1.0, rho], [rho, 1.0]]), 500))
+        common, own = np.random.default_rng(1).standard_normal((2, 500))
+        y = np.stack([common, rho * common + np.sqrt(1.0 - rho**2) * own], axis=1)
+        assert not predictions.impossible(y).any()
+        assert not predictions.impossible(predictions.sample(rng=1)).any()
+        assert predictions.impossible(y + np.array([0.01, 0.0]))[0] == (gap < 1e-10)
+
+
+def test_spectra_of_tiny_probabilities():
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
+    for p in (1e-300, 1e-160, 5e-324):
+        none = ct.ConditionalSpectralSKCETest(kernel)(np.full(20, p), np.zeros(20, int))
+        two = ct.ConditionalSpectralSKCETest(kernel)(np.full(20, p), np.r_[1, 1, np.zeros(18, int)])
+        assert none.pvalue > 0.1
+        assert two.pvalue < 1e-10
+    assert 0.0 <= ct.SpectralSKCETest(kernel)(np.full(20, 1e-160), np.zeros(20, int)).pvalue <= 1.0
+
+
+NO_DISTANCE = {
+    "LogNormal": lambda: ct.LogNormal(UNIT, 30.0),
+    "LogNormal, wide": lambda: ct.LogNormal(UNIT, 1e5),
+    "Gamma, flat": lambda: ct.Gamma(1e-300, 1.0 + UNIT),
+    "Gamma, narrow": lambda: ct.Gamma(1e300, 1.0 + UNIT),
+    "Beta": lambda: ct.Beta(1e300, 1.0 + UNIT),
+}
+
+
+@pytest.mark.parametrize("make", NO_DISTANCE.values(), ids=NO_DISTANCE)
+def test_distances_that_are_no_numbers(make):
+    with pytest.raises((ValueError, ct.ClosedFormMissing), match=r"wanted|to_ensemble"):
+        ct.calibration_test(make(), np.full(N, 0.5), n_resamples=19, rng=1)
+
+
+HOT = {
+    "Poisson": (ct.Poisson([0.5, 3.0]), 1e-5, "temperature: got 1e-05, with which a rate is inf"),
+    "Gamma": (ct.Gamma([3.0], 1.0), 1e-310, "temperature: got 1e-310, with which shape is inf in place of 3"),
+    "Normal": (ct.Normal([0.0], 1e-300), 1e-300, "with which scale is 0 in place of 1e-300"),
+    "Laplace": (ct.Laplace([0.0], 1e300), 1e300, "with which scale is inf in place of 1e\\+300"),
+    "MvNormal": (ct.MvNormal([[0.0]], 1e300), 1e300, "with which a covariance is infinite"),
+}
+
+
+@pytest.mark.parametrize(("predictions", "temperature", "message"), HOT.values(), ids=HOT)
+def test_temperatures_beyond_floating_point_numbers(predictions, temperature, message):
+    with pytest.raises(ValueError, match=message):
+        predictions.at_temperature(temperature)
