@@ -18,10 +18,11 @@ def read_sample(predictions: Path, outcomes: Path, normal: bool = False) -> Samp
             f"{outcomes}: got {targets.shape[0]} outcomes, wanted {table.shape[0]}, one per row of {predictions}; "
             "a header must not be a number"
         )
-    names = columns if targets.dtype.kind == "U" else None
     if normal:
         return as_sample(_normal(predictions, table), targets)
-    return as_sample(table[:, 0] if table.shape[1] == 1 else table, targets, names)
+    names = columns if targets.dtype.kind == "U" else None
+    sample = as_sample(table[:, 0] if table.shape[1] == 1 else table, targets, names)
+    return sample if names is not None else Sample(_named(predictions, sample.predictions, columns), sample.targets)
 
 
 def read_predictions(path: Path, normal: bool = False) -> tuple[Predictions, list[str] | None]:
@@ -29,7 +30,17 @@ def read_predictions(path: Path, normal: bool = False) -> tuple[Predictions, lis
     names, table = _read_numbers(path)
     if normal:
         return _normal(path, table), names
-    return as_predictions(table[:, 0] if table.shape[1] == 1 else table), names
+    return _named(path, as_predictions(table[:, 0] if table.shape[1] == 1 else table), names), names
+
+
+def _named(path: Path, predictions: Predictions, columns: list[str] | None) -> Predictions:
+    """Predictions of classes with the names in the header, by which files are matched; 0, 1, 2, ... are none."""
+    if not isinstance(predictions, Categorical) or columns in (None, [str(i) for i in range(predictions.n_classes)]):
+        return predictions
+    try:
+        return Categorical(predictions.probabilities, classes=columns)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def write_predictions(path: Path, predictions: Predictions, names: list[str] | None) -> None:
