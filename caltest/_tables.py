@@ -5,7 +5,7 @@ import gzip
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -66,7 +66,8 @@ def read_sample(
         if normal:
             return as_sample(_normal(table), targets, missing=missing)
         _check_no_index(table)
-        return as_sample(Table(table.values, _names(table)), targets, missing=missing)
+        sample = as_sample(Table(table.values, _names(table)), targets, missing=missing)
+        return replace(sample, predictions=_named(sample.predictions, table.names))
     except ValueError as error:
         raise ValueError(_located(str(error), table, labels)) from None
 
@@ -79,9 +80,18 @@ def read_predictions(path: Path, normal: bool = False) -> tuple[Predictions, lis
         if normal:
             return _normal(table), table.names
         _check_no_index(table)
-        return as_predictions(table.values), table.names
+        return _named(as_predictions(table.values), table.names), table.names
     except ValueError as error:
         raise ValueError(_located(str(error), table, None)) from None
+
+
+def _named(predictions: Predictions, columns: list[str] | None) -> Predictions:
+    """Predictions of classes with the names in the header, by which files are matched; 0, 1, 2, ... are none."""
+    if not isinstance(predictions, Categorical) or predictions.classes is not None:
+        return predictions
+    if columns in (None, [str(i) for i in range(predictions.n_classes)]):
+        return predictions
+    return Categorical(predictions.probabilities, classes=columns)
 
 
 def write_predictions(path: Path, predictions: Predictions, names: list[str] | None) -> None:

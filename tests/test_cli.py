@@ -306,6 +306,21 @@ def test_compare_knows_names_of_classes(files, tmp_path, capsys):
     assert [row["name"] for row in json.loads(out)["rows"]] == ["predictions", "other"]
 
 
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("header", ["owl,dog,cat", "cat,dog,fox"])
+def test_compare_refuses_other_classes_and_orders(models, tmp_path, capsys, header, named):
+    paths, tables, y = models
+    for name, first in (("good", "cat,dog,owl"), ("bad", header)):
+        np.savetxt(tmp_path / f"{name}.csv", tables[name], delimiter=",", header=first, comments="")
+    labels = np.array(["cat", "dog", "dog"])[y] if named else y.astype(str)
+    (tmp_path / "y.csv").write_text("\n".join(["outcome", *labels]))
+    arguments = [str(tmp_path / name) for name in ("good.csv", "bad.csv", "y.csv")]
+    status, _, err = command(capsys, "compare", *arguments, "--draws", "9")
+    assert status == 2
+    assert "models['bad']: predictions: got classes" in err
+    assert command(capsys, "compare", arguments[0], paths["bad"], paths["labels"], "--draws", "9")[0] == 0
+
+
 def test_files_of_the_same_name_are_told_apart(models, tmp_path, capsys):
     paths, tables, _ = models
     np.savetxt(tmp_path / "good.csv", tables["bad"], delimiter=",")
@@ -463,6 +478,24 @@ class TestRecalibrate:
         assert ct.calibration_test(p, y, n_resamples=99, rng=1).pvalue == 0.01
         losses = [-np.log(np.maximum(q[np.arange(200), y], 1e-9)).mean() for q in (p, better)]
         assert losses[1] < losses[0]
+
+    @pytest.mark.parametrize("named", [True, False])
+    def test_classes_are_matched_by_name(self, rows, capsys, named):
+        folder, p, y = rows
+        if not named:
+            np.savetxt(folder / "y.csv", y, fmt="%d")
+        new = str(folder / "new.csv")
+        arguments = "--method", "vector", "--seed", "1", "--apply", new, "--output", str(folder / "q.csv")
+        np.savetxt(new, p[:, [2, 0, 1]], delimiter=",", header="owl,cat,dog", comments="", fmt="%.17g")
+        assert command(capsys, "recalibrate", *self.files(folder), *arguments)[0] == 0
+        found = np.loadtxt(folder / "q.csv", delimiter=",", skiprows=1)
+        wanted = ct.recalibration.VectorScaling().fit(p, y)(p)
+        np.testing.assert_allclose(found, wanted[:, [2, 0, 1]], rtol=1e-9)
+        assert (folder / "q.csv").read_text().startswith("owl,cat,dog\n")
+        np.savetxt(new, p, delimiter=",", header="owl,cat,fox", comments="")
+        status, _, err = command(capsys, "recalibrate", *self.files(folder), *arguments)
+        assert status == 2
+        assert "got classes ['owl', 'cat', 'fox'], wanted the names ['cat', 'dog', 'owl']" in err
 
     def test_prints_what_the_library_finds(self, rows, capsys):
         folder, p, y = rows
