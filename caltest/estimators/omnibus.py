@@ -82,13 +82,16 @@ class Omnibus(JointEstimator):
     kernel: ProductKernel | None = None
     weights: ArrayLike = field(default=None, repr=False, compare=False)
     impossible_excluded = True
+    _compared: bytes = field(default=b"", init=False, repr=False)
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.kernel is not None:
             check_product_kernel(self.kernel)
         if self.weights is not None:
-            object.__setattr__(self, "weights", _normalised(observation_weights(self.weights)))
+            weights = _normalised(observation_weights(self.weights))
+            object.__setattr__(self, "weights", weights)
+            object.__setattr__(self, "_compared", b"" if weights is None else weights.tobytes())
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there are two observations, and a weight for each if there are weights."""

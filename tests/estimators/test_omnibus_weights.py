@@ -190,6 +190,15 @@ def test_weights_change_the_verdict_of_named_tests_and_kernels():
     assert str(read) == str(result)
 
 
+def test_statistics_with_other_weights_are_not_equal():
+    w = weights_for(9)
+    assert ct.Omnibus(weights=w) == ct.Omnibus(weights=w.tolist())
+    assert hash(ct.Omnibus(weights=w)) == hash(ct.Omnibus(weights=w.tolist()))
+    assert ct.Omnibus(weights=w) != ct.Omnibus(weights=w[::-1])
+    assert ct.Omnibus(weights=w) != ct.Omnibus()
+    assert ct.Omnibus(weights=np.ones(9)) == ct.Omnibus()
+
+
 def test_a_weight_is_not_a_count():
     """Two equal rows say more than one of weight 2: likelihood ratios and p-values count them as two."""
     rng = np.random.default_rng(3)
