@@ -166,7 +166,7 @@ class CalibrationTest:
             df=outcome.df,
             null_distribution=draws,
             n_resamples=None if draws is None else draws.size,
-            seed=seed if self.null.uses_random_numbers else None,
+            seed=seed if self.null.draws_for(estimator, predictions) else None,
             notes=(*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes),
             components=outcome.components,
             finding=outcome.finding,

@@ -48,6 +48,11 @@ class RecalibrationRow:
     pvalue: float
     finding: str | None
 
+    @property
+    def skce_shown(self) -> float:
+        """What the interval is about, if there is one: the estimate, cut at 0."""
+        return self.skce if self.interval is None or self.interval.estimate is None else self.interval.estimate
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RecalibrationReport(TabularResult):
@@ -124,7 +129,7 @@ class RecalibrationReport(TabularResult):
 def _cells(row: RecalibrationRow) -> list[str]:
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
     scores = [f"{row.log_score:.4f}", *("-" if value is None else f"{value:.4f}" for value in _binned(row))]
-    return [row.name, *scores, f"{row.skce:.3g}", interval, format_pvalue(row.pvalue)]
+    return [row.name, *scores, f"{row.skce_shown:.3g}", interval, format_pvalue(row.pvalue)]
 
 
 def _binned(row: RecalibrationRow) -> tuple[float | None, ...]:
