@@ -90,7 +90,8 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
         return replace(state.plus(sums), stream=stream, streams=streams)
 
     def _joined(self, state: Seen, more: Seen) -> Seen:
-        if state.streams & more.streams and self.null.uses_random_numbers:
+        kind = state.kind
+        if state.streams & more.streams and kind is not None and self.null.draws_for(self.estimator, kind):
             raise ValueError(
                 "other: got an accumulator with the same rng and the same first chunk, and so the same random numbers, "
                 "wanted other ones: test.accumulator(rng=rng, part=1), part=2, ..."

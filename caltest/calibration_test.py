@@ -168,6 +168,9 @@ class CalibrationTest(OwnErrstate):
         notes = (*result.notes, *self.estimator.notes(result.n))
         return replace(result, test=type(self).__name__, notes=notes)
 
+    def _draws_for(self, estimator: Estimator, predictions: Predictions) -> bool:
+        return self.null.draws_for(estimator, predictions) or estimator.uses_random_numbers(predictions)
+
     def result_of(
         self,
         estimator: Estimator,
@@ -203,7 +206,7 @@ class CalibrationTest(OwnErrstate):
             df=outcome.df,
             null_distribution=draws,
             n_resamples=None if draws is None else draws.size,
-            seed=seed if self.null.uses_random_numbers or estimator.uses_random_numbers(predictions) else None,
+            seed=seed if self._draws_for(estimator, predictions) else None,
             notes=(*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes),
             components=outcome.components,
             finding=outcome.finding,

@@ -37,8 +37,8 @@ def estimators(n):
 
 def pvalues(n, d, rng):
     """The tests of the paper by their published names, as functions of predictions and targets."""
-    blocks = [ct.AsymptoticBlockSKCETest(KERNEL, size) for size in (2, int(np.sqrt(n)))]
-    bootstrap = ct.AsymptoticSKCETest(KERNEL, n_resamples=1000)
+    blocks = [ct.AsymptoticBlockSKCETest(KERNEL, size, known_variance=False) for size in (2, int(np.sqrt(n)))]
+    bootstrap = ct.AsymptoticSKCETest(KERNEL, n_resamples=1000, known_variance=False)
     ucme = ct.UCME(KERNEL, *random_locations(d, rng))
     functions = [lambda p, y, test=test: test(p, y, rng=rng).pvalue for test in (*blocks, bootstrap)]
     return dict(zip(TESTS, (*functions, lambda p, y: cme_pvalue(ucme, p, y)), strict=True))

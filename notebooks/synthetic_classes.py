@@ -98,11 +98,13 @@ def bound(predictions, labels, rng, name):
 
 
 def bootstrap(predictions, labels, rng):
-    return ct.AsymptoticSKCETest(median_kernel(predictions), n_resamples=1000)(predictions, labels, rng=rng)
+    return ct.AsymptoticSKCETest(median_kernel(predictions), n_resamples=1000, known_variance=False)(
+        predictions, labels, rng=rng
+    )
 
 
 def normal_limit(predictions, labels, rng):
-    test = ct.AsymptoticBlockSKCETest(median_kernel(predictions), 2, population_variance=True)
+    test = ct.AsymptoticBlockSKCETest(median_kernel(predictions), 2, population_variance=True, known_variance=False)
     return test(predictions, labels)
 
 

@@ -217,7 +217,6 @@ def estimators(sample, kernel):
         ct.GroupSKCE(kernel, np.arange(N) // 5),
         ct.GroupMaximum(ct.SKCE(kernel), np.arange(N) // 5),
         ct.ClusterSKCE(kernel, np.arange(N) // 3),
-        ct.ClusterCrossSKCE(kernel, np.arange(N) // 3),
     ]
     if isinstance(kernel, ct.ProductKernel):
         made.append(ct.LowRankSKCE(kernel, rank=5).resolve(sample.predictions))

@@ -20,7 +20,6 @@ TESTS = {
     "Monte Carlo, normal": (lambda n: ct.MonteCarloTest(ct.SKCE(W2), n), NORMAL, TARGETS),
     "Monte Carlo, low rank": (lambda n: ct.MonteCarloTest(ct.LowRankSKCE(TV, 9), n), P, Y),
     "bootstrap": (lambda n: ct.AsymptoticSKCETest(TV, n), P, Y),
-    "multiplier": (lambda n: ct.MultiplierSKCETest(TV, n), P, Y),
     "mean embedding": (lambda n: ct.ScoreCMETest(ct.UCME(TV, P[:3], Y[:3]), n), P, Y),
     "consistency": (lambda n: ct.ConsistencyTest(ct.SKCE(TV), n), P, Y),
 }

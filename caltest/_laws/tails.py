@@ -23,8 +23,8 @@ AT_ONCE = 2**20
 
 ComplexArray = np.ndarray[Any, np.dtype[np.complex128]]
 
-Tail = Literal["exact", "saddlepoint", "pearson3", "satterthwaite"]
-TAILS: tuple[Tail, ...] = ("exact", "saddlepoint", "pearson3", "satterthwaite")
+Tail = Literal["exact", "saddlepoint", "pearson3"]
+TAILS: tuple[Tail, ...] = ("exact", "saddlepoint", "pearson3")
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +109,11 @@ class ChiSquaredSum:
 
 
 def tail_probability(law: ChiSquaredSum, x: float, tail: Tail = "exact") -> float:
-    """``P(Q >= x)`` by one of four methods.
+    """``P(Q >= x)`` by one of three methods.
 
     ``"exact"``: by numerical inversion of the generating function (``inverted_tail``), to about ten digits at any
-    size. ``"saddlepoint"``: ``saddlepoint_tail``. ``"pearson3"`` and ``"satterthwaite"``: a gamma law with the same
-    three moments, or with the same mean and variance. A law without weights is a constant, 0.
+    size. ``"saddlepoint"``: ``saddlepoint_tail``. ``"pearson3"``: a gamma law with the same three
+    moments. A law without weights is a constant, 0.
     """
     if law.weights.size == 0:
         return float(x <= 0.0)
@@ -125,11 +125,10 @@ def tail_probability(law: ChiSquaredSum, x: float, tail: Tail = "exact") -> floa
     if x <= law.infimum:
         return 1.0
     scale = 1.0 / sqrt(law.variance)
-    functions = {
+    functions: dict[str, Callable[[ChiSquaredSum, float], float]] = {
         "exact": inverted_tail,
         "saddlepoint": saddlepoint_tail,
         "pearson3": lambda law, x: pearson3_tail(x, law.skewness),
-        "satterthwaite": satterthwaite_tail,
     }
     return float(functions[tail](law.times(scale), x * scale))
 
@@ -198,19 +197,6 @@ def tail_at_saddlepoint(t: float, exponent: float, curvature: float, skewness: f
     if abs(w) < 1e-3 or v == 0.0:
         return float(ndtr(-w - skewness / 6.0))
     return float(ndtr(-w - log(v / w) / w))
-
-
-def satterthwaite_tail(law: ChiSquaredSum, x: float) -> float:
-    """``P(g C >= x + sum m lambda)`` with g and the degrees of freedom of C fitted to mean and variance.
-
-    For weights of positive sum; ``g = sum m lambda**2 / sum m lambda`` (Satterthwaite 1946; Welch 1938).
-    """
-    from scipy.special import chdtrc
-
-    mean, squares = law.power_sum(1), law.power_sum(2)
-    if mean <= 0.0:
-        raise ValueError("weights: got a sum that is not positive, which no multiple of a chi-squared variable has")
-    return float(chdtrc(mean**2 / squares, max(0.0, (x + mean) * mean / squares)))
 
 
 def crossing(function: Callable[[float], float], limit: float) -> float:

@@ -62,6 +62,11 @@ class ComparedModel:
     finding: str | None
     pvalue_otherwise: float | None = None
 
+    @property
+    def shown(self) -> float:
+        """What the interval is about, if there is one: the estimate, cut at 0 as errors are at least that."""
+        return self.estimate if self.interval is None or self.interval.estimate is None else self.interval.estimate
+
 
 @dataclass(frozen=True, repr=False)
 class ModelComparison(TabularResult, Stored):
@@ -154,6 +159,8 @@ class ModelComparison(TabularResult, Stored):
         lines = [title, "-" * len(title)]
         lines += [f"{'Estimate':<15}{self.estimator}", f"{'p-value':<15}{self.test}", f"{'n':<15}{self.n}", ""]
         lines += [aligned(self.table()), ""]
+        if any(row.shown != row.estimate for row in self.rows):
+            lines.append("estimate: 0 where the unbiased estimate is negative, as the error is at least that")
         lines.append("if calibrated: 95 % quantile of the estimate if the predictions are calibrated")
         lines += [f"Holm, BH: p-values adjusted for {len(self.rows)} {_plural(self.kind)}", *self.remarks()]
         lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue_holm <= level]
@@ -182,7 +189,7 @@ def _cells(row: ComparedModel) -> list[str]:
     score = "-" if row.score is None else f"{row.score:.3f}"
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
     pvalues = [format_pvalue(p, row.pvalue_otherwise) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
-    return [row.name, score, f"{row.estimate:.3g}", interval, f"{row.noise_quantile:.3g}", *pvalues]
+    return [row.name, score, f"{row.shown:.3g}", interval, f"{row.noise_quantile:.3g}", *pvalues]
 
 
 def _entries(row: ComparedModel) -> dict[str, Any]:

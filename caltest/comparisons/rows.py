@@ -11,7 +11,6 @@ from caltest.calibration_test import CalibrationTest
 from caltest.comparisons.result import ComparedModel, ModelComparison
 from caltest.comparisons.shared_kernel import shared_kernel
 from caltest.estimators import SKCE, Estimator
-from caltest.hstatistics.jackknife import jackknife, row_sums
 from caltest.intervals.jackknife import jackknife_interval
 from caltest.kernels import PairKernel, ProductKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
@@ -122,16 +121,15 @@ def _estimated(sample: Sample, settings: Settings, rng: Any, progress: bool) -> 
     estimator, number = settings.estimator, settings.n_resamples
     floor = noise_floor(estimator, sample.predictions, n_resamples=number, rng=rng, progress=progress)
     resolved = estimator.resolve(sample.predictions, floor.seed)
-    return _Estimated(resolved.estimate(sample), _interval(resolved, sample, settings.confidence_level), floor)
+    interval = _interval(resolved, sample, settings.confidence_level, floor.seed)
+    return _Estimated(resolved.estimate(sample), interval, floor)
 
 
-def _interval(estimator: Estimator, sample: Sample, level: float) -> ConfidenceInterval | None:
+def _interval(estimator: Estimator, sample: Sample, level: float, rng: Any) -> ConfidenceInterval | None:
     """The jackknife interval, where the estimator has one and h varies."""
     if not isinstance(estimator, SKCE) or not estimator.unbiased or len(sample) < 3:
         return None
-    if jackknife(row_sums(estimator.kernel, sample)).standard_error == 0.0:
-        return None
-    return jackknife_interval(estimator.kernel, sample, level, "two-sided")
+    return jackknife_interval(estimator.kernel, sample, level, "two-sided", rng)
 
 
 def _notes(samples: dict[str, Sample], results: list[CalibrationTestResult]) -> tuple[str, ...]:

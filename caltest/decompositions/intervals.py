@@ -37,11 +37,10 @@ def intervals_of(
     for index, some in enumerate(lines):
         value, draws = _functions(parts, index, n_resamples, seed)
         ends = [inverted(line, value, draws, float(estimates[index]), level) for line in some]
-        found[PARTS[index]] = Ends(min(one.low for one in ends), max(one.high for one in ends))
+        found[PARTS[index]] = Ends(min(one.low for one in ends), max(one.high for one in ends), ends[0].middle)
     found["uncertainty"] = _uncertainty(parts, counts.sum(axis=0) / len(labels), level, n_resamples, seed)
     return {
-        part: ConfidenceInterval(*found[part], level, METHOD, float(estimate))
-        for part, estimate in zip(PARTS, estimates, strict=True)
+        part: ConfidenceInterval(found[part].low, found[part].high, level, METHOD, found[part].middle) for part in PARTS
     }
 
 
@@ -65,9 +64,13 @@ def miscalibration_line(parts: Parts, fitted: FloatArray) -> Polyline:
     """From the predictions by the recalibrated ones to the labels for which recalibration gains most.
 
     Bins ignore what varies within, so that predictions can have more miscalibration than other laws: the line starts
-    where there is least on the way to the labels for which bins lose most.
+    where there is least on the way to the labels for which bins lose most. It goes through predictions that are moved
+    as far as the mean of their bin is, which vary within bins as predictions do.
     """
     p = parts.probabilities
+    if not parts.is_isotonic:
+        moved = np.maximum(p + fitted - (parts.expected_counts(p) / parts.sizes[:, None])[parts.numbers], 0.0)
+        fitted = moved / moved.sum(axis=1, keepdims=True)
     after = _most_gained(parts, p, fitted)
     corners = (p, parts.allowed(fitted), after)
     if parts.is_isotonic:

@@ -39,10 +39,11 @@ class Polyline:
 
 
 class Ends(NamedTuple):
-    """Ends of an interval."""
+    """Ends of an interval, and the value of which redraws are as often above the estimate as below."""
 
     low: float
     high: float
+    middle: float
 
 
 def inverted(
@@ -75,13 +76,13 @@ def inverted(
         if values[fine <= place].max() + redraw(place)[0] > largest + TOLERANCE:
             break
     smallest = min(estimate, values[-1] + found[line.length][1]) if line.length in found else estimate
-    low, high = _places(fine, values, found, smallest, largest)
+    low, middle, high = _places(fine, values, found, smallest, estimate, largest)
     for _ in range(ROUNDS):
-        redraw(low)
-        redraw(high)
-        low, high = _places(fine, values, found, smallest, largest)
-    inside = np.interp([low, high, *fine[(fine > low) & (fine < high)]], fine, values)
-    return Ends(float(inside.min()), float(inside.max()))
+        for place in (low, middle, high):
+            redraw(place)
+        low, middle, high = _places(fine, values, found, smallest, estimate, largest)
+    inside = np.interp([low, high, middle, *fine[(fine > low) & (fine < high)]], fine, values)
+    return Ends(float(inside.min()), float(inside.max()), float(inside[2]))
 
 
 def _quantiles(draws: FloatArray, tails: FloatArray) -> FloatArray:
@@ -93,16 +94,22 @@ def _quantiles(draws: FloatArray, tails: FloatArray) -> FloatArray:
 
 
 def _places(
-    fine: FloatArray, values: FloatArray, found: dict[float, FloatArray], smallest: float, largest: float
-) -> tuple[float, float]:
-    """The first place whose redraws reach up to an estimate, and the last one whose redraws reach down to it."""
+    fine: FloatArray,
+    values: FloatArray,
+    found: dict[float, FloatArray],
+    smallest: float,
+    estimate: float,
+    largest: float,
+) -> tuple[float, float, float]:
+    """The first place of which redraws reach up to an estimate, one of which it is the median, and the last."""
     places = np.array(sorted(found))
     reached = fine[fine <= places[-1]]
-    below, above = (np.interp(reached, places, [found[t][side] for t in places]) for side in (0, 2))
+    below, median, above = (np.interp(reached, places, [found[t][side] for t in places]) for side in range(3))
     at = values[: reached.size]
     first = _crossing(reached, at + above - smallest + TOLERANCE)
     last = -_crossing(-reached[::-1], (largest + TOLERANCE - at - below)[::-1])
-    return first, max(first, last)
+    last = max(first, last)
+    return first, min(last, max(first, _crossing(reached, at + median - estimate))), last
 
 
 def _crossing(places: FloatArray, margins: FloatArray) -> float:

@@ -37,7 +37,8 @@ class ScoreDecomposition(Stored):
     uncertainty
         Mean score of the class frequencies.
     intervals
-        A confidence interval for each of the four numbers, if they were asked for.
+        A confidence interval for each of the four numbers with expected outcomes in place of those observed, and its
+        ``estimate``, if they were asked for.
     calibrated
         Their means if the predictions are calibrated, if intervals were asked for.
     seed
@@ -142,7 +143,9 @@ def score_decomposition(
     - score: from the labels of the smallest scores to r and on to those of the largest,
     - uncertainty: from one class to the class frequencies and on to equal probabilities.
 
-    The bias of each part is thus taken into account: an estimate can lie outside of its interval. With isotonic
+    The bias of each part is thus taken into account: what was observed can lie outside of the interval. The estimate of
+    an interval lies inside: of outcomes redrawn from the law there, the part is as often larger than observed as
+    smaller. With isotonic
     regression the interval for the miscalibration has 0 in it if the exact Monte Carlo test of
     ``CORPMiscalibration(score)`` does not reject at ``(1 - confidence_level) / 2``. Assumes that outcomes are
     independent given the predictions, and with the log score that those of predicted probability 0 are impossible.

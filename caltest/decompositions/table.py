@@ -6,13 +6,14 @@ from caltest.results.result import ConfidenceInterval
 
 
 def table(rows: Iterable[tuple[str, float | None, ConfidenceInterval, float | None]]) -> list[str]:
-    """Lines of a table with a header; what is None is not known."""
+    """Lines of a table with a header: what was observed, what the interval is about, the interval and the mean."""
     filled = list(rows)
     level = f"{100.0 * filled[0][2].confidence_level:g} % interval"
-    lines = [f"  {'':<16}{'':>7}  {level:>18}  if calibrated"]
+    lines = [f"  {'':<16}observed  estimate  {level:>18}  if calibrated"]
     for name, number, interval, mean in filled:
         ends = f"[{interval.low:.4f}, {interval.high:.4f}]"
-        lines.append(f"  {name:<16}{_shown(number):>7}  {ends:>18}  {_shown(mean):>13}")
+        shown = f"{_shown(number):>8}  {_shown(interval.estimate):>8}"
+        lines.append(f"  {name:<16}{shown}  {ends:>18}  {_shown(mean):>13}")
     return lines
 
 

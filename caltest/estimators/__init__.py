@@ -18,7 +18,7 @@ from caltest.estimators.classical import (
 )
 from caltest.estimators.classwise_ece import ClasswiseECE
 from caltest.estimators.cluster_likelihood_ratio import ClusterLikelihoodRatio
-from caltest.estimators.clusters import ClusterCrossSKCE, ClusterSKCE
+from caltest.estimators.clusters import ClusterSKCE
 from caltest.estimators.cross import CrossSKCE, OutcomeTerms
 from caltest.estimators.debiased_ece import DebiasedSquaredECE
 from caltest.estimators.ece import ECE, MCE
@@ -51,7 +51,6 @@ __all__ = [
     "CORPMiscalibration",
     "CalibrationBelt",
     "ClasswiseECE",
-    "ClusterCrossSKCE",
     "ClusterLikelihoodRatio",
     "ClusterSKCE",
     "CoxCalibration",

@@ -6,14 +6,13 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._groups import labels_of
-from caltest._types import Array, ArrayLike, FloatArray, IntArray
+from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import same_length
-from caltest.estimators.base import Estimator, RedrawnEstimator, kernel_notes, share_of_bound
-from caltest.estimators.cross import cross_terms
+from caltest.estimators.base import RedrawnEstimator, kernel_notes, share_of_bound
 from caltest.hstatistics.clusters import Clusters, between_pair_sums
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
-from caltest.predictions import Predictions, Sample
+from caltest.predictions import Predictions
 from caltest.results.effect_size import EffectSize
 
 ASSUMPTIONS = (
@@ -104,93 +103,3 @@ class ClusterSKCE(RedrawnEstimator):
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
         return f"SKCE (unbiased, pairs between {self.clusters.n_clusters} clusters), k = {self.kernel.describe()}"
-
-
-@dataclass(frozen=True, eq=False)
-class ClusterCrossSKCE(Estimator):
-    """``CrossSKCE`` between two halves of the clusters, with a term for each cluster of the first half.
-
-    The halves are alternate clusters in the order of labels. The terms are ``C_1 / n_1 sum_{i in c} mean_j h_ij`` for
-    the C_1 clusters c of n_1 observations in the first half, and j in the other half. Given the other half and all
-    predictions they are independent, of mean 0 if calibrated, for any dependence of outcomes within clusters. For
-    ``CrossNormalNull``, whose variance is estimated from them.
-
-    Parameters
-    ----------
-    kernel
-        Product of a kernel of predictions and a kernel of targets.
-    clusters
-        (n,) array-like of labels.
-
-    Raises
-    ------
-    ValueError
-        For missing labels, or fewer than three clusters; at the call for another number of predictions.
-
-    Notes
-    -----
-    Time O(n**2 k), memory O(n k).
-
-    Source: Shekhar, Kim and Ramdas 2022 for the halves.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> import numpy as np
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> estimator = ct.ClusterCrossSKCE(p.default_kernel(), np.arange(899) // 3)
-    >>> ct.CalibrationTest(estimator, ct.CrossNormalNull())(p, y).pvalue < 1e-9
-    True
-    """
-
-    kernel: PairKernel
-    clusters: ArrayLike = field(repr=False)
-    is_clustered = True
-
-    def __post_init__(self) -> None:
-        check_pair_kernel(self.kernel)
-        clusters = as_clusters(self.clusters)
-        if clusters.n_clusters < 3:
-            raise ValueError(f"clusters: got {clusters.n_clusters}, wanted at least 3, for terms that vary")
-        object.__setattr__(self, "clusters", clusters)
-
-    def check(self, predictions: Predictions) -> None:
-        """Raise unless there is a cluster for each prediction."""
-        same_length(len(predictions), len(self.clusters), "clusters")
-
-    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
-        return replace(self, kernel=self.kernel.resolve(predictions))
-
-    def halves(self) -> tuple[IntArray, IntArray]:
-        """Rows of the two halves."""
-        is_first = self.clusters.codes % 2 == 0
-        return np.flatnonzero(is_first), np.flatnonzero(~is_first)
-
-    def terms(self, sample: Sample) -> FloatArray:
-        """One for each cluster of the first half, (C_1,)."""
-        first, other = self.halves()
-        _, codes = np.unique(self.clusters.codes[first], return_inverse=True)
-        sums = np.bincount(codes, weights=cross_terms(self.kernel, sample, first, other))
-        return np.asarray(sums * (sums.size / first.size))
-
-    def estimate(self, sample: Sample) -> float:
-        """The mean over the pairs between the halves."""
-        return float(np.mean(self.terms(sample)))
-
-    @property
-    def assumptions(self) -> str:
-        """Independence between clusters only."""
-        return ASSUMPTIONS
-
-    def notes(self, n: int) -> tuple[str, ...]:
-        """Notes on the bandwidth and the matrices of the kernel."""
-        return kernel_notes(self.kernel, n)
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The KCE as a share of its largest value."""
-        return share_of_bound(estimate, self.kernel, predictions)
-
-    def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
-        return f"SKCE (unbiased, pairs between alternate clusters), k = {self.kernel.describe()}"

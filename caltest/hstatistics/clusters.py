@@ -46,7 +46,7 @@ def within_pair_sums(kernel: PairKernel, clusters: Clusters, predictions: Predic
     """``sum_{i<j} h_ij`` over the pairs in the same cluster, for each of the targets (B, n), (B,)."""
     order = np.argsort(clusters.codes, kind="stable")
     sorted_predictions, sorted_targets = predictions.take(order), np.ascontiguousarray(targets[:, order])
-    places = _places(clusters.sizes, tile_size(predictions))
+    places = tiles_of_clusters(clusters.sizes, tile_size(predictions))
     return np.asarray(
         np.sum([pair_sums([one], sorted_predictions, sorted_targets, places)[0] for one in kernel.products], axis=0)
     )
@@ -59,7 +59,7 @@ def between_pair_sums(kernel: PairKernel, clusters: Clusters, predictions: Predi
     return np.asarray(total - within_pair_sums(kernel, clusters, predictions, targets))
 
 
-def _places(sizes: IntArray, tile: int) -> Places:
+def tiles_of_clusters(sizes: IntArray, tile: int) -> Places:
     """Tiles that cover the pairs within clusters that follow each other."""
     places: list[Place] = []
     for stop, size in zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True):

@@ -39,6 +39,10 @@ class Line:
         """``y - p`` in ascending order, (n, m) for targets (m, n)."""
         return np.asarray(targets[:, self.order].T - self.probabilities[:, None], dtype=np.float64)
 
+    def of_squares(self) -> "Line":
+        """The same with ``K**2`` and the factor squared: h**2 is ``factor**2 K**2 (r r')**2``."""
+        return Line(self.order, np.square(self.decays), self.probabilities, self.factor**2)
+
     def pair_sums(self, weights: FloatArray) -> FloatArray:
         """``sum_{i<j} K_ij w_i w_j`` times the factor for each column w of the weights (n, m)."""
         sums: FloatArray = np.einsum("ib,ib->b", weights, sums_to_the_left(self.decays, weights))

@@ -12,11 +12,13 @@ import numpy as np
 
 from caltest._numerics import check_memory
 from caltest._threads import threaded
-from caltest._types import FloatArray
+from caltest._types import FloatArray, IntArray
 from caltest.hstatistics.places import TILE, kernel_tiles, n_upper_tiles, total_of_tiles, upper_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import DeltaKernel, GaussianKernel, PredictionKernel, ProductKernel, TargetKernel
 from caltest.predictions import CountPredictions, FinitePredictions, Normal, Predictions
+
+Index = slice | IntArray
 
 PROBES = 64
 """Random vectors for each of the two parts of an estimated trace."""
@@ -36,7 +38,7 @@ def standard_deviation(kernel: ProductKernel, predictions: Predictions) -> float
 
 def standard_deviations(kernels: Sequence[ProductKernel], predictions: Predictions) -> FloatArray | None:
     """``standard_deviation`` for each of some kernels with the same kernel of targets, for which traces are shared."""
-    traces = _Traces.of(kernels[0].target_kernel, predictions.law)
+    traces = traces_of(kernels[0].target_kernel, predictions)
     if traces is None:
         return None
     n, prediction_kernels = len(predictions), [kernel.prediction_kernel for kernel in kernels]
@@ -52,6 +54,19 @@ def standard_deviations(kernels: Sequence[ProductKernel], predictions: Predictio
     return np.asarray(2.0 / (n * (n - 1)) * np.sqrt(np.maximum(sums, 0.0)))
 
 
+def traces_of(kernel: TargetKernel, predictions: Predictions) -> "_Traces | _NormalTraces | None":
+    """``tr(C_i C_j)`` of all pairs, tile by tile; None where there is no closed form."""
+    law = predictions.law
+    if isinstance(law, FinitePredictions):
+        return _Traces.of_outcomes(law.probabilities, law.gram(kernel))
+    if isinstance(law, CountPredictions):
+        outcomes = law.outcomes(kernel, np.zeros((1, len(law)), dtype=np.intp) + law.window[0])
+        return None if outcomes is None else _Traces.of_outcomes(*outcomes[:2])
+    if isinstance(law, Normal) and isinstance(kernel, GaussianKernel):
+        return _NormalTraces(law, kernel)
+    return None
+
+
 class _Traces:
     """``tr(C_i C_j) = E k(Z, Z')**2 - E m_i(Z')**2 - E m_j(Z)**2 + (E k(Z, Z'))**2`` with ``m_i(y) = E k(Z_i, y)``."""
 
@@ -59,27 +74,15 @@ class _Traces:
         self._left, self._right = left, right
 
     @classmethod
-    def of(cls, kernel: TargetKernel, law: Predictions) -> "_Traces | _NormalTraces | None":
-        """None where there is no closed form."""
-        if isinstance(law, FinitePredictions):
-            return cls._of_outcomes(law.probabilities, law.gram(kernel))
-        if isinstance(law, CountPredictions):
-            outcomes = law.outcomes(kernel, np.zeros((1, len(law)), dtype=np.intp) + law.window[0])
-            return None if outcomes is None else cls._of_outcomes(*outcomes[:2])
-        if isinstance(law, Normal) and isinstance(kernel, GaussianKernel):
-            return _NormalTraces(law, kernel)
-        return None
-
-    @classmethod
-    def _of_outcomes(cls, probabilities: FloatArray, gram: FloatArray) -> "_Traces":
+    def of_outcomes(cls, probabilities: FloatArray, gram: FloatArray) -> "_Traces":
         means = probabilities @ gram
         squares = np.square(means)
         return cls([probabilities @ np.square(gram), squares, probabilities, means], [probabilities, squares])
 
-    def tile(self, rows: slice, columns: slice) -> FloatArray:
-        """Traces for all rows and columns."""
+    def tile(self, rows: Index, columns: Index) -> FloatArray:
+        """Traces for all rows (..., r) and columns (..., c)."""
         of_squares, squares, probabilities, means = (values[rows] for values in self._left)
-        other_probabilities, other_squares = (values[columns].T for values in self._right)
+        other_probabilities, other_squares = (values[columns].swapaxes(-1, -2) for values in self._right)
         tile = np.square(means @ other_probabilities)
         tile += of_squares @ other_probabilities
         tile -= squares @ other_probabilities
@@ -94,20 +97,20 @@ class _NormalTraces:
         self._law, self._kernel = law, kernel
         self._half = kernel.with_bandwidth(kernel.width / sqrt(2.0))
 
-    def tile(self, rows: slice, columns: slice) -> FloatArray:
-        """Traces for all rows and columns."""
+    def tile(self, rows: Index, columns: Index) -> FloatArray:
+        """Traces for all rows (..., r) and columns (..., c)."""
         one, two = self._law.take(rows), self._law.take(columns)
         tile = np.square(one.expected_kernel2(self._kernel, two))
         tile += one.expected_kernel2(self._half, two)
         tile -= self._of_squared_means(one, two)
-        tile -= self._of_squared_means(two, one).T
+        tile -= self._of_squared_means(two, one).swapaxes(-1, -2)
         return np.asarray(tile)
 
     def _of_squared_means(self, one: Normal, two: Normal) -> FloatArray:
         """``E m_i(Z_j)**2``, where m_i**2 is b**2 / c exp(-(y - m)**2 / c) with c = b**2 + s**2."""
-        b2, c = self._kernel.width**2, self._kernel.width**2 + np.square(one.scale)[:, None]
-        spread = c / 2.0 + np.square(two.scale)
-        squares = np.square(one.mean[:, None] - two.mean) / (2.0 * spread)
+        b2, c = self._kernel.width**2, self._kernel.width**2 + np.square(one.scale)[..., None]
+        spread = c / 2.0 + np.square(two.scale)[..., None, :]
+        squares = np.square(one.mean[..., None] - two.mean[..., None, :]) / (2.0 * spread)
         return np.asarray(b2 / c * np.sqrt(c / (2.0 * spread)) * np.exp(-squares))
 
 

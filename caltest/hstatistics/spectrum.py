@@ -1,18 +1,15 @@
-"""The matrix of h and its eigenvalues: limit laws of sums of h over all pairs."""
+"""Eigenvalues that make limit laws of sums of h over all pairs."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from caltest._laws.tails import ChiSquaredSum
-from caltest._numerics import check_memory, ranges
-from caltest._threads import threaded
+from caltest._numerics import check_memory
 from caltest._types import FloatArray
 from caltest.hstatistics.labels import root_of
-from caltest.hstatistics.pairs import STRIP, strips
-from caltest.hstatistics.tiles import Place, tiles_of
 from caltest.kernels import PairKernel
-from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.predictions import FinitePredictions, Predictions
 
 ALL = 1500
 """Rows up to which all eigenvalues of a matrix are computed, in about a second."""
@@ -21,47 +18,6 @@ LARGEST = 100
 """Eigenvalues that are computed of larger matrices; the others enter by their sum and the sum of their squares."""
 
 INSTEAD = "use MonteCarloTest, which needs no matrix of all pairs"
-
-
-def h_matrix(kernel: PairKernel, sample: Sample) -> FloatArray:
-    """``h`` between all observations, (n, n). Time O(n**2 k), memory 8 n**2 bytes."""
-    n, tiles = len(sample), tiles_of(kernel, sample)
-    check_memory(16 * n * n, "the matrix of h", INSTEAD)
-    matrix = np.empty((n, n))
-
-    def fill(place: Place) -> None:
-        rows, columns = place
-        tile = tiles.tile(place)
-        matrix[rows, columns] = tile
-        matrix[columns, rows] = tile.T
-
-    places, total = strips(0, n, STRIP), -(-n // STRIP)
-    for _ in threaded(fill, places, total, "kernel of all pairs", work=2.0 * n * n, products=tiles.products):
-        pass
-    return matrix
-
-
-def h_square_sums(kernel: PairKernel, sample: Sample) -> tuple[float, float, float]:
-    """Sums over the pairs i != j of ``h`` and of ``h**2``, and over the diagonal of h. Memory that of a few tiles."""
-    n, tiles = len(sample), tiles_of(kernel, sample)
-
-    def sums(place: Place) -> tuple[float, float, float]:
-        rows, columns = place
-        pairs, squares, diagonal = 0.0, 0.0, 0.0
-        for part in ranges(columns.stop - columns.start, 8 * STRIP):
-            first = columns.start + part.start
-            tile = tiles.tile((rows, slice(first, columns.start + part.stop)))
-            if first == rows.start:
-                diagonal = float(np.trace(tile))
-                tile = np.triu(tile, k=1)
-            pairs += float(tile.sum())
-            squares += float(np.vdot(tile, tile))
-        return 2.0 * pairs, 2.0 * squares, diagonal
-
-    places, total = strips(0, n, STRIP), -(-n // STRIP)
-    parts = threaded(sums, places, total, "kernel of all pairs", work=2.0 * n * n, products=tiles.products)
-    pairs, squares, diagonal = np.sum(list(parts), axis=0)
-    return float(pairs), float(squares), float(diagonal)
 
 
 def spectrum(matrix: FloatArray, n_eigenvalues: int | None) -> ChiSquaredSum:

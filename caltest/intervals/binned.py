@@ -100,7 +100,9 @@ def binned_error_interval(
     radius = abs(z) * sqrt(max(0.0, found.variance + 4.0 * found.slope * (found.estimate + z * z * found.slope)))
     low, high = (middle - radius, middle + radius) if z >= 0.0 else (middle + radius, middle - radius)
     largest = 1.0 if deviations.shape[1] == 1 else 2.0
-    return ConfidenceInterval(*within(*ends(side, low, high), largest), level, NORMAL, found.estimate)
+    return ConfidenceInterval(
+        *within(*ends(side, low, high), largest), level, NORMAL, within(found.estimate, found.estimate, largest)[0]
+    )
 
 
 class _Moments(NamedTuple):

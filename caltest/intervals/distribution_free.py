@@ -103,7 +103,7 @@ def distribution_free_interval(
         root, reach = sqrt(max(0.0, estimate)), sqrt(bound / n) * (1.0 + sqrt(2.0 * log(1.0 / (1.0 - level))))
         low, high = max(0.0, root - reach) ** 2, (root + reach) ** 2
     low, high = within(*ends(side, low, high), bound)
-    return ConfidenceInterval(low, high, level, "distribution-free bound", estimate)
+    return ConfidenceInterval(low, high, level, "distribution-free bound", within(estimate, estimate, bound)[0])
 
 
 def _independent_pairs(estimator: SKCE | BlockSKCE, n: int) -> int:

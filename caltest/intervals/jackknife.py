@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from caltest._numerics import own_errstate
+import numpy as np
+
+from caltest._numerics import own_errstate, seed_of
 from caltest._types import ArrayLike
 from caltest._validation import fraction
 from caltest.estimators.default_kernel import default_kernel
 from caltest.hstatistics.bound import h_bound
-from caltest.hstatistics.jackknife import jackknife, row_sums
+from caltest.hstatistics.jackknife import jackknife_of
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
@@ -25,12 +27,16 @@ def skce_interval(
     classes: Sequence[Any] | None = None,
     confidence_level: float = 0.95,
     side: Side = "two-sided",
+    rng: Any = None,
 ) -> ConfidenceInterval:
     """Confidence interval for the squared kernel calibration error.
 
-    From ``U - z s`` to ``U + z s(u)`` with the unbiased estimator U of all pairs, its jackknife standard error s, and
-    ``s(u) = s min(sqrt(u / U), 1.5)``, that for an error as large as the upper end u; cut at 0 and at the largest value
-    that the error can have.
+    From ``U - z s`` to ``U + z s(u)`` with the unbiased estimator U of all pairs; cut at 0 and at the largest value B
+    that the error can have. The standard error s is that of the jackknife, or the root of what its square is expected
+    to be if the predictions are calibrated, if that is larger: estimates of the variance are too small as long as rare
+    events have not occurred. For an error as large as the upper end u it is ``s(u) = max(s min(sqrt(u / U), 1.5),
+    c u**0.75)`` with ``c = min(s / (U - s)**0.75, sqrt(2.5 sqrt(B) / n))``, of which the second is that of an error of
+    rare surprises, none of which have been seen yet.
 
     Parameters
     ----------
@@ -48,17 +54,22 @@ def skce_interval(
     side
         ``"two-sided"``, or ``"upper"`` for [0, u], which is what to report where a test does not reject calibration, or
         ``"lower"`` for [l, largest value].
+    rng
+        Seed or ``numpy.random.Generator``, of redraws of the targets for the expected square, where there is no
+        formula for it: for other families than classes, counts, and normal predictions with a Gaussian kernel of
+        targets.
 
     Returns
     -------
     ConfidenceInterval
-        For the SKCE; its ``root()`` is that of the kernel calibration error itself.
+        For the SKCE; its ``root()`` is that of the kernel calibration error itself. Its ``estimate`` is U, cut as the
+        interval is.
 
     Raises
     ------
     ValueError
-        For bad data, fewer than 3 observations, or no variation of h over the observations (predictions that are
-        certain and all right, say), which leaves no scale; ``distribution_free_interval`` is for those.
+        For bad data, fewer than 3 observations, or no variation of h, neither observed nor expected (predictions
+        that are certain and all right, say), which leaves no scale; ``distribution_free_interval`` is for those.
 
     Notes
     -----
@@ -95,22 +106,28 @@ def skce_interval(
     if kernel is None:
         kernel = default_kernel(sample.predictions)[0]
     check_pair_kernel(kernel)
-    return jackknife_interval(kernel.resolve(sample.predictions), sample, level, side)
-
-
-def jackknife_interval(kernel: PairKernel, sample: Sample, level: float, side: Side) -> ConfidenceInterval:
-    """The interval for a checked sample and a resolved kernel."""
-    from scipy.special import ndtri
-
-    found = jackknife(row_sums(kernel, sample))
-    if found.standard_error == 0.0:
+    found = jackknife_interval(kernel.resolve(sample.predictions), sample, level, side, rng)
+    if found is None:
         raise ValueError(
             "predictions: h does not vary over the observations, so the normal limit has no scale; use "
             "distribution_free_interval(SKCE(kernel), predictions, targets)"
         )
+    return found
+
+
+def jackknife_interval(
+    kernel: PairKernel, sample: Sample, level: float, side: Side, rng: Any
+) -> ConfidenceInterval | None:
+    """The interval for a checked sample and a resolved kernel; None where h does not vary."""
+    from scipy.special import ndtri
+
+    found = jackknife_of(kernel, sample, np.random.default_rng(seed_of(rng)))
+    if found.standard_error == 0.0:
+        return None
     z = float(ndtri((1.0 + level) / 2.0 if side == "two-sided" else level))
     # Upper bounds of levels below 1/2 would lie below the estimate, where the standard error does not grow.
     high = found.high(z) if z >= 0.0 else found.low(-z)
     low, high = ends(side, found.low(z), high)
-    low, high = within(low, high, h_bound(kernel, sample.predictions))
-    return ConfidenceInterval(low, high, level, JACKKNIFE, found.estimate)
+    bound = h_bound(kernel, sample.predictions)
+    low, high = within(low, high, bound)
+    return ConfidenceInterval(low, high, level, JACKKNIFE, within(found.estimate, found.estimate, bound)[0])

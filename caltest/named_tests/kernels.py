@@ -23,20 +23,15 @@ from caltest.nulls import (
     ConditionalSpectralNull,
     ConsistencyResampling,
     CrossChernoffBound,
-    CrossNormalNull,
     CrossSaddlepointNull,
     DistributionFreeBound,
     EValueBound,
-    GammaNull,
     HotellingNull,
     ImportanceSampling,
     KnownCovarianceMonteCarlo,
-    MultiplierBootstrap,
     NormalNull,
     PearsonNull,
-    SpectralNull,
 )
-from caltest.nulls.multiplier import Multiplier
 
 
 class MonteCarloTest(CalibrationTest):
@@ -142,8 +137,8 @@ class AsymptoticSKCETest(CalibrationTest):
     0.01
     """
 
-    def __init__(self, kernel: PairKernel, n_resamples: int = 1000) -> None:
-        super().__init__(SKCE(kernel), ArconesGineBootstrap(n_resamples))
+    def __init__(self, kernel: PairKernel, n_resamples: int = 1000, *, known_variance: bool = True) -> None:
+        super().__init__(SKCE(kernel), ArconesGineBootstrap(n_resamples, known_variance))
 
 
 class AsymptoticBlockSKCETest(CalibrationTest):
@@ -161,8 +156,15 @@ class AsymptoticBlockSKCETest(CalibrationTest):
     4.69e-05
     """
 
-    def __init__(self, kernel: PairKernel, block_size: int = 2, *, population_variance: bool = False) -> None:
-        super().__init__(BlockSKCE(kernel, block_size), NormalNull(population_variance))
+    def __init__(
+        self,
+        kernel: PairKernel,
+        block_size: int = 2,
+        *,
+        population_variance: bool = False,
+        known_variance: bool = True,
+    ) -> None:
+        super().__init__(BlockSKCE(kernel, block_size), NormalNull(population_variance, known_variance))
 
 
 class AsymptoticCMETest(CalibrationTest):
@@ -179,21 +181,6 @@ class AsymptoticCMETest(CalibrationTest):
 
     def __init__(self, ucme: UCME, distribution: Literal["F", "chi2"] = "F") -> None:
         super().__init__(ucme, HotellingNull(distribution))
-
-
-class MultiplierSKCETest(CalibrationTest):
-    """Unbiased SKCE with the multiplier (wild) bootstrap. See ``MultiplierBootstrap``.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> ct.MultiplierSKCETest(p.default_kernel(), n_resamples=99)(p, y, rng=1).pvalue
-    0.01
-    """
-
-    def __init__(self, kernel: PairKernel, n_resamples: int = 1000, *, multiplier: Multiplier = "rademacher") -> None:
-        super().__init__(SKCE(kernel), MultiplierBootstrap(n_resamples, multiplier))
 
 
 class ClusterSKCETest(CalibrationTest):
@@ -230,21 +217,6 @@ class ClusterLikelihoodRatioTest(CalibrationTest):
         super().__init__(ClusterLikelihoodRatio(clusters), EValueBound())
 
 
-class SpectralSKCETest(CalibrationTest):
-    """Unbiased SKCE with the spectrum of h as the limit law. See ``SpectralNull``.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> ct.SpectralSKCETest(p.default_kernel())(p, y).pvalue < 1e-9
-    True
-    """
-
-    def __init__(self, kernel: PairKernel) -> None:
-        super().__init__(SKCE(kernel), SpectralNull())
-
-
 class ConditionalSpectralSKCETest(CalibrationTest):
     """Unbiased SKCE of classes with the covariances given the predictions. See ``ConditionalSpectralNull``.
 
@@ -258,21 +230,6 @@ class ConditionalSpectralSKCETest(CalibrationTest):
 
     def __init__(self, kernel: PairKernel) -> None:
         super().__init__(SKCE(kernel), ConditionalSpectralNull())
-
-
-class GammaSKCETest(CalibrationTest):
-    """Unbiased SKCE with a gamma law of two moments, as a quick look. See ``GammaNull``.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> ct.GammaSKCETest(p.default_kernel())(p, y).pvalue < 1e-9
-    True
-    """
-
-    def __init__(self, kernel: PairKernel) -> None:
-        super().__init__(SKCE(kernel), GammaNull())
 
 
 class CrossSKCETest(CalibrationTest):
@@ -304,21 +261,6 @@ class CertifiedCrossSKCETest(CalibrationTest):
 
     def __init__(self, kernel: PairKernel) -> None:
         super().__init__(CrossSKCE(kernel), CrossChernoffBound())
-
-
-class StudentisedCrossSKCETest(CalibrationTest):
-    """SKCE between two halves with its normal limit, for predictions of any family. See ``CrossNormalNull``.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> ct.StudentisedCrossSKCETest(p.default_kernel())(p, y).pvalue < 1e-9
-    True
-    """
-
-    def __init__(self, kernel: PairKernel) -> None:
-        super().__init__(CrossSKCE(kernel), CrossNormalNull())
 
 
 class ScoreCMETest(CalibrationTest):

@@ -6,19 +6,15 @@ from caltest.nulls.bootstrap import ArconesGineBootstrap
 from caltest.nulls.clusters import ClusterBootstrap
 from caltest.nulls.conditional_spectral import ConditionalSpectralNull
 from caltest.nulls.consistency import ConsistencyResampling
-from caltest.nulls.cross_normal import CrossNormalNull
 from caltest.nulls.cross_tail import CrossChernoffBound, CrossSaddlepointNull
 from caltest.nulls.distribution_free import DistributionFreeBound
 from caltest.nulls.e_value import EValueBound, ImportanceSampling
-from caltest.nulls.gamma import GammaNull
 from caltest.nulls.hotelling import HotellingNull
 from caltest.nulls.known_covariance import KnownCovarianceMonteCarlo, KnownCovarianceNull
 from caltest.nulls.margin import EquivalenceNull, ToleranceNull
 from caltest.nulls.monte_carlo import ConditionalMonteCarlo
-from caltest.nulls.multiplier import MultiplierBootstrap
 from caltest.nulls.normal import NormalNull
 from caltest.nulls.pearson import PearsonNull
-from caltest.nulls.spectral import SpectralNull
 from caltest.nulls.textbook import TextbookNull
 
 __all__ = [
@@ -29,22 +25,18 @@ __all__ = [
     "ConditionalSpectralNull",
     "ConsistencyResampling",
     "CrossChernoffBound",
-    "CrossNormalNull",
     "CrossSaddlepointNull",
     "DistributionFreeBound",
     "EValueBound",
     "EquivalenceNull",
-    "GammaNull",
     "HotellingNull",
     "ImportanceSampling",
     "KnownCovarianceMonteCarlo",
     "KnownCovarianceNull",
-    "MultiplierBootstrap",
     "NormalNull",
     "Null",
     "Outcome",
     "PearsonNull",
-    "SpectralNull",
     "SummableNull",
     "TextbookNull",
     "ToleranceNull",

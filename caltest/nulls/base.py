@@ -61,13 +61,17 @@ class Null(OwnErrstate, ABC):
     allows_clusters: ClassVar[bool] = False
     """Whether p-values are right for outcomes that depend on each other within clusters."""
 
+    def draws_for(self, estimator: Estimator, predictions: Predictions) -> bool:
+        """Whether it uses random numbers for these predictions, by default if it ever does."""
+        return self.uses_random_numbers
+
     def check_clusters(self, estimator: Estimator) -> None:
         """Raise ``TypeError`` for an estimator of clusters unless the null is right for them."""
         if estimator.is_clustered and not self.allows_clusters:
             raise self._illegal(
                 estimator,
                 "an estimator of independent outcomes; clusters need ClusterBootstrap() for ClusterSKCE, EValueBound() "
-                "for ClusterLikelihoodRatio, CrossNormalNull() for ClusterCrossSKCE, or any test of what "
+                "for ClusterLikelihoodRatio, or any test of what "
                 "one_per_cluster(predictions, targets, clusters) keeps",
             )
 

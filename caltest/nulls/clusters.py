@@ -9,10 +9,10 @@ from caltest._jobs import Stream, run
 from caltest._types import FloatArray
 from caltest.estimators import ClusterSKCE, Estimator
 from caltest.hstatistics.clusters import Clusters, within_pair_sums
+from caltest.hstatistics.null_variance import variance_between_clusters
 from caltest.hstatistics.pairs import h_diagonal, weighted_sums
 from caltest.nulls.base import ResamplingNull
-from caltest.nulls.bootstrap import columns_of_streams, passes
-from caltest.nulls.multiplier import draw_signs
+from caltest.nulls.bootstrap import columns_of_streams, passes, widened
 from caltest.predictions import Sample
 
 LEAST, FEW = 5, 10
@@ -25,7 +25,8 @@ class ClusterBootstrap(ResamplingNull):
 
     With ``H_cd = sum_{i in c, j in d} h_ij`` a draw is the sum of ``e_c e_d H_cd`` over all clusters c and d that
     differ, divided by the number of pairs; with all signs 1 it is the estimate. Signs keep the dependence of outcomes
-    within clusters, whatever it is.
+    within clusters, whatever it is. What the draws lack of the variance that the estimate has given the predictions if
+    outcomes within clusters are independent too is added to them, as in ``ArconesGineBootstrap``.
 
     Parameters
     ----------
@@ -91,7 +92,9 @@ class ClusterBootstrap(ResamplingNull):
         results = run(_forms, [(estimator, sample, part) for part in parts], "bootstrap")
         scale = 2.0 * clusters.n_pairs_between
         estimate = (results[0][1] - constant) / scale
-        return estimate, estimate, (np.concatenate([forms for forms, _ in results]) - constant) / scale
+        draws = (np.concatenate([forms for forms, _ in results]) - constant) / scale
+        variance = variance_between_clusters(kernel, clusters, sample.predictions, rng)
+        return estimate, estimate, widened(draws, variance, rng)
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
         """A caution for few clusters."""
@@ -116,5 +119,10 @@ def _forms(estimator: ClusterSKCE, sample: Sample, part: Sequence[Stream]) -> tu
 
 
 def _signs(clusters: Clusters, part: Sequence[Stream]) -> FloatArray:
-    signs = columns_of_streams(clusters.n_clusters, part, draw_signs, "multipliers", work=8.0)
+    signs = columns_of_streams(clusters.n_clusters, part, _draw_signs, "multipliers", work=8.0)
     return np.ascontiguousarray(signs[clusters.codes])
+
+
+def _draw_signs(generator: np.random.Generator, signs: FloatArray) -> None:
+    """Fill columns (n, B) with random signs -1 and 1."""
+    signs[:] = np.where(generator.integers(2, size=signs.shape[::-1], dtype=np.int8) == 0, -1.0, 1.0).T

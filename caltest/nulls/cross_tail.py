@@ -89,7 +89,7 @@ class CrossTail(Null):
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate, the sum of the terms over its known standard deviation, and its tail."""
         assert isinstance(estimator, CrossSKCE)
-        require_finite(sample, "CrossNormalNull() or MonteCarloTest(CrossSKCE(kernel))")
+        require_finite(sample, "MonteCarloTest(CrossSKCE(kernel))")
         terms = estimator.outcome_terms(sample)
         law = OutcomeSum(terms.values, terms.probabilities)
         deviation, estimate = sqrt(law.variance), float(terms.observed.mean())

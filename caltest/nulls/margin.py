@@ -9,7 +9,8 @@ import numpy as np
 from caltest._validation import at_least, positive_number
 from caltest.estimators import SKCE, Estimator
 from caltest.hstatistics.bound import h_bound
-from caltest.hstatistics.jackknife import Jackknife, jackknife, row_sums
+from caltest.hstatistics.jackknife import Jackknife, jackknife_of
+from caltest.hstatistics.null_variance import has_formula
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Predictions, Sample
 
@@ -21,9 +22,15 @@ class MarginNull(Null):
     margin: float
 
     pvalue_kind = "asymptotic"
+    uses_random_numbers = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "margin", positive_number("margin", self.margin))
+
+    def draws_for(self, estimator: Estimator, predictions: Predictions) -> bool:
+        """Where the variance has no formula."""
+        assert isinstance(estimator, SKCE)
+        return not has_formula(estimator.kernel, predictions)
 
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise unless the estimator is the unbiased SKCE of all pairs."""
@@ -46,7 +53,7 @@ class MarginNull(Null):
                 f"margin: got {self.margin:g}, wanted less than {largest:.4g}, the largest KCE with this kernel; "
                 "margins are on the scale of the KCE, the root of the SKCE"
             )
-        found = jackknife(row_sums(estimator.kernel, sample))
+        found = jackknife_of(estimator.kernel, sample, rng)
         if found.standard_error == 0.0:
             raise ValueError(
                 "predictions: h does not vary over the observations, so the normal limit has no scale; use "
@@ -64,9 +71,9 @@ class MarginNull(Null):
 class ToleranceNull(MarginNull):
     """``KCE <= margin``: rejected where the calibration error is larger than what is tolerated.
 
-    ``z = (U - margin**2) / s`` with the unbiased SKCE U of all pairs and its jackknife standard error s, and p-value
-    ``Phi(-z)``: it rejects at level a where the lower bound ``skce_interval(..., confidence_level=1 - a,
-    side="lower")`` is above ``margin**2``.
+    ``z = (U - margin**2) / s`` with the unbiased SKCE U of all pairs and its standard error s, that of
+    ``skce_interval``, and p-value ``Phi(-z)``: it rejects at level a where the lower bound ``skce_interval(...,
+    confidence_level=1 - a, side="lower")`` is above ``margin**2``.
 
     Parameters
     ----------
@@ -76,7 +83,8 @@ class ToleranceNull(MarginNull):
     Raises
     ------
     ValueError
-        For another margin; in a test of fewer than 3 observations, or of observations over which h does not vary.
+        For another margin; in a test of fewer than 3 observations, or of observations over which h does not vary and
+        is not expected to.
 
     Notes
     -----
@@ -117,8 +125,8 @@ class ToleranceNull(MarginNull):
 class EquivalenceNull(MarginNull):
     """``KCE >= margin``: rejected where the predictions are shown to be calibrated up to the margin.
 
-    ``z = (margin**2 - U) / s(margin**2)`` with the unbiased SKCE U of all pairs and its jackknife standard error at the
-    margin (``s(v) = s min(sqrt(v / U), 1.5)`` for v above U), and p-value ``Phi(-z)``: it rejects at level a where the
+    ``z = (margin**2 - U) / s(margin**2)`` with the unbiased SKCE U of all pairs and its standard error s(v) for an
+    error as large as the margin, that of ``skce_interval``, and p-value ``Phi(-z)``: it rejects at level a where the
     upper bound ``skce_interval(..., confidence_level=1 - a, side="upper")`` is below ``margin**2``. A test of
     calibration that does not reject cannot show this.
 
@@ -130,7 +138,8 @@ class EquivalenceNull(MarginNull):
     Raises
     ------
     ValueError
-        For another margin; in a test of fewer than 3 observations, or of observations over which h does not vary.
+        For another margin; in a test of fewer than 3 observations, or of observations over which h does not vary and
+        is not expected to.
 
     Notes
     -----

@@ -109,6 +109,11 @@ class Predictions(OwnErrstate, ABC):
         return 8
 
     @property
+    def can_be_drawn(self) -> bool:
+        """Whether targets can be drawn from the predictions."""
+        return True
+
+    @property
     def target_bytes(self) -> int:
         """Bytes of a redrawn target."""
         return 8

@@ -51,8 +51,8 @@ class Unnormalised(Predictions):
     Notes
     -----
     Assumes densities that are smooth and vanish at infinity, and no bounds of the outcomes. Use ``SKCE`` with
-    ``MultiplierSKCETest``, which needs no draws, or ``MonteCarloTest`` with a sampler. ``BlockSKCE`` and ``CrossSKCE``
-    with their normal limits apply too. Time O(n**2 d) for h and O(n**2 m d) for k_P; memory O(n m d).
+    ``AsymptoticSKCETest``, which needs no draws, or ``MonteCarloTest`` with a sampler. ``BlockSKCE``
+    with its normal limit applies too. Time O(n**2 d) for h and O(n**2 m d) for k_P; memory O(n m d).
 
     Source: Glaser, Widmann, Lindsten and Gretton 2023, Fast and scalable score-based kernel calibration tests.
 
@@ -63,7 +63,7 @@ class Unnormalised(Predictions):
     >>> rng = np.random.default_rng(1)
     >>> centre = rng.normal(size=100)
     >>> p = ct.Unnormalised(lambda centre, y: -((y - centre) ** 3), centre, points=np.linspace(-4.0, 4.0, 9))
-    >>> test = ct.MultiplierSKCETest(p.default_kernel(), n_resamples=199)
+    >>> test = ct.AsymptoticSKCETest(p.default_kernel(), n_resamples=199)
     >>> test(p, centre + 2.0 * rng.normal(size=100), rng=1).pvalue
     0.005
     """
@@ -140,11 +140,16 @@ class Unnormalised(Predictions):
         if self._sampler is None:
             raise TypeError(
                 "predictions: got Unnormalised predictions without a sampler, from which no targets can be drawn; use "
-                "MultiplierSKCETest(kernel), or name a function that draws: Unnormalised(..., sampler=function)"
+                "AsymptoticSKCETest(kernel), or name a function that draws: Unnormalised(..., sampler=function)"
             )
         generator = np.random.default_rng(rng)
         draws = [self.check_targets(self._sampler(self._parameters, generator)) for _ in range(size or 1)]
         return draws[0] if size is None else np.stack(draws)
+
+    @property
+    def can_be_drawn(self) -> bool:
+        """Whether there is a sampler."""
+        return self._sampler is not None
 
     @property
     def target_bytes(self) -> int:
@@ -202,7 +207,7 @@ class Unnormalised(Predictions):
 
     def squared_diameter(self, kernel: TargetKernel) -> float:
         """There is none: scores have no bound."""
-        raise Unbounded("predictions: got Unnormalised predictions, for which h has no bound; use MultiplierSKCETest")
+        raise Unbounded("predictions: got Unnormalised predictions, for which h has no bound; use AsymptoticSKCETest")
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         raise ClosedFormMissing(

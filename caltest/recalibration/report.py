@@ -13,7 +13,6 @@ from caltest.comparisons.shared_kernel import shared_kernel
 from caltest.decompositions import brier_scores
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
-from caltest.hstatistics.jackknife import jackknife, row_sums
 from caltest.intervals.jackknife import jackknife_interval
 from caltest.kernels import PairKernel
 from caltest.noise_floor import noise_floor
@@ -21,7 +20,6 @@ from caltest.predictions import Bernoulli, Categorical, FinitePredictions, Sampl
 from caltest.recalibration._observed import Observed, log_scores_of, scale_of
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.report_result import RecalibrationReport, RecalibrationRow
-from caltest.results.result import ConfidenceInterval
 
 
 @own_errstate
@@ -174,7 +172,7 @@ def _row(
         ece=ece,
         ece_noise=noise,
         skce=float(SKCE(kernel).estimate(sample)),
-        interval=_interval(kernel, sample, level),
+        interval=jackknife_interval(kernel, sample, level, "two-sided", floor),
         pvalue=result.pvalue,
         finding=result.finding,
         pvalue_otherwise=result.pvalue_otherwise,
@@ -192,10 +190,3 @@ def _confidence(sample: Sample) -> tuple[Bernoulli, ArrayLike]:
     if isinstance(sample.predictions, Bernoulli):
         return sample.predictions, targets_as_given(sample)
     return top_label(sample.predictions, targets_as_given(sample))
-
-
-def _interval(kernel: PairKernel, sample: Sample, level: float) -> ConfidenceInterval | None:
-    """The jackknife interval; None where h does not vary."""
-    if jackknife(row_sums(kernel, sample)).standard_error == 0.0:
-        return None
-    return jackknife_interval(kernel, sample, level, "two-sided")

@@ -51,6 +51,11 @@ class RecalibrationRow:
     finding: str | None
     pvalue_otherwise: float | None = None
 
+    @property
+    def skce_shown(self) -> float:
+        """What the interval is about, if there is one: the estimate, cut at 0."""
+        return self.skce if self.interval is None or self.interval.estimate is None else self.interval.estimate
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RecalibrationReport(TabularResult, Stored):
@@ -140,7 +145,8 @@ class RecalibrationReport(TabularResult, Stored):
 def _cells(row: RecalibrationRow) -> list[str]:
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
     scores = [f"{row.log_score:.4f}", *("-" if value is None else f"{value:.4f}" for value in _binned(row))]
-    return [row.name, *scores, f"{row.skce:.3g}", interval, format_pvalue(row.pvalue, row.pvalue_otherwise)]
+    pvalue = format_pvalue(row.pvalue, row.pvalue_otherwise)
+    return [row.name, *scores, f"{row.skce_shown:.3g}", interval, pvalue]
 
 
 def _binned(row: RecalibrationRow) -> tuple[float | None, ...]:

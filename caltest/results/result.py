@@ -35,7 +35,7 @@ class ConfidenceInterval:
     method
         How it was computed.
     estimate
-        What it is around, if there is one number; it can lie outside where the interval is cut at 0.
+        What it is around, if there is one number; cut at 0 as the interval is.
 
     Examples
     --------
@@ -228,7 +228,7 @@ class CalibrationTestResult(Stored):
             return ConfidenceInterval(self.estimate - reach, self.estimate + reach, level, JACKKNIFE, self.estimate)
         low = max(0.0, self.estimate - float(ndtri(level)) * self.standard_error)
         method = "normal limit of the block means" if self.question == "calibration" else JACKKNIFE
-        return ConfidenceInterval(low, float("inf"), level, method, self.estimate)
+        return ConfidenceInterval(low, float("inf"), level, method, max(0.0, self.estimate))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON and for ``from_dict``; infinite numbers are strings.

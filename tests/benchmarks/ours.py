@@ -53,20 +53,8 @@ def gp_calibration(predictions, labels):
 def bootstrap_test(predictions, labels, draws, binary=False):
     import caltest as ct
 
-    test = ct.AsymptoticSKCETest(kernel(), draws)
+    test = ct.AsymptoticSKCETest(kernel(), draws, known_variance=False)  # As published.
     return _tested(test, predictions[:, 1].copy() if binary else predictions, labels, draws)
-
-
-def multiplier_test(predictions, labels, draws):
-    from caltest import MultiplierSKCETest
-
-    return _tested(MultiplierSKCETest(kernel(), draws), predictions, labels, draws)
-
-
-def spectral_test(predictions, labels):
-    from caltest import SpectralSKCETest
-
-    return _tested(SpectralSKCETest(kernel()), predictions, labels, 1000)
 
 
 def redrawn(predictions, labels, draws):

@@ -85,11 +85,6 @@ def family_row(family, title, n=2000, strip=False, limit=None):
     return Row(name, f"SKCE, {title}", ours, (other,), limit or (faster(1),))
 
 
-def limit_law_row(name, title, n, function, settings, *more):
-    arrays = Side("NumPy/SciPy", "vectorised", function, n, 10, settings)
-    return Row(name, title, Side("caltest", "ours", function, n, 10, settings), (arrays,), (faster(1), *more))
-
-
 TOP_LABEL = (
     Side("NumPy", "vectorised", "top_label_ece", 1_000_000),
     Side("torchmetrics", "peers", "torchmetrics_ece", 1_000_000, peer="torchmetrics", tolerance=SINGLE_PRECISION),
@@ -108,8 +103,6 @@ ROWS = [
     skce_row(2000, 1000, 1.5),
     bootstrap_row(10),
     bootstrap_row(2),
-    limit_law_row("multiplier", "multiplier bootstrap, 1000 draws", 5000, "multiplier_test", DRAWS, memory(1 / 4)),
-    limit_law_row("spectral", "spectrum of h", 5000, "spectral_test", {}),
     Row("default-1000", "default test, 999 draws", default_test(1000), (), (seconds(2),)),
     Row("default-100000", "default test, 999 draws", default_test(100_000), (), (seconds(60), megabytes(1000))),
     gp_row(2, 0.5),

@@ -24,41 +24,6 @@ def skce(predictions, labels):
     return call
 
 
-def multiplier_test(predictions, labels, draws):
-    """All signs at once, against the matrix of h."""
-    n = len(labels)
-
-    def call():
-        h = h_matrix(predictions, labels)
-        np.fill_diagonal(h, 0.0)
-        signs = np.random.default_rng(1).choice([-1.0, 1.0], (draws, n))
-        forms = np.einsum("bi,bi->b", signs @ h, signs)
-        total = h.sum()
-        pvalue = (1 + np.count_nonzero(forms >= total)) / (1 + draws)
-        return {"estimate": float(total / (n * (n - 1))), "pvalue": pvalue, "draws": draws}
-
-    return call
-
-
-def spectral_test(predictions, labels):
-    """The largest hundred eigenvalues, and a simulation of the law that they make with a normal remainder."""
-    from scipy.sparse.linalg import eigsh
-
-    n = len(labels)
-
-    def call():
-        h = h_matrix(predictions, labels)
-        estimate = float((h.sum() - np.trace(h)) / (n * (n - 1)))
-        h /= n
-        weights = eigsh(h, k=100, return_eigenvectors=False)
-        rest = np.sqrt(2.0 * max(0.0, float(np.sum(h**2) - weights @ weights)))
-        rng = np.random.default_rng(1)
-        draws = (rng.standard_normal((10_000, 100)) ** 2 - 1.0) @ weights + rest * rng.standard_normal(10_000)
-        return {"estimate": estimate, "pvalue": float(np.mean(draws >= n * estimate)), "draws": 1000}
-
-    return call
-
-
 def block_skce(predictions, labels):
     """Blocks of two."""
 

@@ -44,7 +44,7 @@ def test_errors(model, cifar10):
 def test_pvalues(model, cifar10):
     name, predictions, labels, kernel = model
     paper = published(cifar10, "published_pvalues.csv", name)
-    linear = ct.AsymptoticBlockSKCETest(kernel, population_variance=True)(predictions, labels)
+    linear = ct.AsymptoticBlockSKCETest(kernel, population_variance=True, known_variance=False)(predictions, labels)
     assert linear.pvalue == pytest.approx(paper["SKCEul_median_asymptotic"], rel=1e-9)
     bounds = {
         "SKCEb_median_distribution_free": ct.SKCE(kernel, unbiased=False),
@@ -66,7 +66,7 @@ def test_resampled_pvalues(cifar10):
     probabilities = np.loadtxt(cifar10 / "densenet121.csv.gz", delimiter=",")
     labels = np.loadtxt(cifar10 / "labels.csv.gz", dtype=int) - 1
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.997333388885), ct.DeltaKernel())
-    bootstrap = ct.AsymptoticSKCETest(kernel, n_resamples=99)(probabilities, labels, rng=1)
+    bootstrap = ct.AsymptoticSKCETest(kernel, n_resamples=99, known_variance=False)(probabilities, labels, rng=1)
     assert bootstrap.pvalue == 1 / 100
     for binning in (ct.UniformBinning(10), ct.MedianVarianceBinning(100)):
         assert ct.ConsistencyTest(ct.ECE(binning), n_resamples=49)(probabilities, labels, rng=1).pvalue == 1 / 50

@@ -19,7 +19,7 @@ def law(*weights):
 def test_equal_weights_are_a_chi_squared_variable(m, probability):
     x = 0.7 * (stats.chi2.isf(probability, m) - m)
     equal = law(*np.full(m, 0.7))
-    for tail in ("exact", "pearson3", "satterthwaite"):
+    for tail in ("exact", "pearson3"):
         assert tail_probability(equal, x, tail) == pytest.approx(probability, rel=1e-11)
     error = abs(tail_probability(equal, x, "saddlepoint") / probability - 1.0)
     assert error <= 0.16 / m  # 16 % for one degree of freedom at 1e-200, 5 % at 1e-2
@@ -108,7 +108,7 @@ def test_ends_of_the_law(tail):
     assert tail_probability(law(), 1e-9, tail) == 0.0
 
 
-@pytest.mark.parametrize("tail", ["exact", "saddlepoint", "pearson3", "satterthwaite"])
+@pytest.mark.parametrize("tail", ["exact", "saddlepoint", "pearson3"])
 def test_tails_do_not_depend_on_the_unit(tail):
     weights = np.array([1.0, 0.3, 0.1])
     one, other = (tail_probability(ChiSquaredSum.of(c * weights), c * 4.0, tail) for c in (1.0, 1e-150))
@@ -127,11 +127,6 @@ def test_saddlepoint_is_continuous_at_the_mean():
 def test_pearson_type_three(skewness):
     for z in (-2.0, -0.1, 0.0, 1.0, 4.0):
         assert pearson3_tail(z, skewness) == pytest.approx(stats.pearson3.sf(z, skewness), rel=1e-6, abs=1e-12)
-
-
-def test_two_moments_need_a_positive_mean():
-    with pytest.raises(ValueError, match="weights: got a sum that is not positive"):
-        tail_probability(law(1.0, -1.0), 1.0, "satterthwaite")
 
 
 def test_inversion_does_not_depend_on_the_path(monkeypatch):

@@ -61,3 +61,27 @@ def randomised_pvalue(result, rng):
     above = np.count_nonzero(draws > observed + tolerance)
     equal = np.count_nonzero(np.abs(draws - observed) <= tolerance)
     return (above + rng.random() * (1 + equal)) / (1 + draws.size)
+
+
+def _rows(p):
+    return ct.Bernoulli(p) if p.ndim == 1 else ct.Categorical(p)
+
+
+HARD = {
+    "Beta(0.3, 12), n = 33": lambda r: _rows(r.beta(0.3, 12.0, 33)),
+    "Beta(0.3, 60), n = 250": lambda r: _rows(r.beta(0.3, 60.0, 250)),
+    "Beta(2, 98), n = 100": lambda r: _rows(r.beta(2.0, 98.0, 100)),
+    "0.01, 0.1 or 0.5, n = 33": lambda r: _rows(r.choice([0.01, 0.1, 0.5], 33)),
+    "5 of 0.5, 95 of 0.001": lambda r: _rows(np.where(np.arange(100) % 20 == 0, 0.5, 0.001 * r.uniform(0.9, 1.1, 100))),
+    "10 of 0.3, 90 of 0.001": lambda r: _rows(
+        np.where(np.arange(100) % 10 == 0, 0.3, 0.001 * r.uniform(0.9, 1.1, 100))
+    ),
+    "Dir(0.1), k = 2, n = 33": lambda r: dirichlet(r, 33, 2, 0.1),
+    "Dir(0.1), k = 10, n = 33": lambda r: dirichlet(r, 33, 10, 0.1),
+    "Dir(1), k = 10, n = 33": lambda r: dirichlet(r, 33, 10, 1.0),
+    "Dir(1), k = 3, n = 250": lambda r: dirichlet(r, 250, 3, 1.0),
+    "Poisson(Gamma(0.3) / 6), n = 100": lambda r: ct.Poisson(r.gamma(0.3, 1.0 / 6.0, 100) + 1e-6),
+    "Normal(U(0, 1), 0.1), n = 33": lambda r: ct.Normal(r.random(33), 0.1),
+    "Laplace(U(0, 1), 0.1), n = 33": lambda r: ct.Laplace(r.random(33), 0.1),
+}
+"""Calibrated predictions, as functions of a generator: rare events, ties, few uncertain rows, and ordinary ones."""

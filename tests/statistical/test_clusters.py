@@ -1,7 +1,5 @@
 """Outcomes that depend on each other within clusters: the tests for them keep their level where others do not."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from .settings import band, dirichlet, spawn
 pytestmark = pytest.mark.statistical
 
 KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
-HALVES = partial(ct.CalibrationTest, null=ct.CrossNormalNull())
 SIZE, ALPHAS = 4, np.array([0.05, 0.01])
 
 
@@ -26,14 +23,13 @@ def comonotone(rng, n_clusters, k=3):
 
 
 def rates(number, rng, n_clusters):
-    rejected = {name: np.zeros(2) for name in ("exact", "signs", "halves", "one", "evidence")}
+    rejected = {name: np.zeros(2) for name in ("exact", "signs", "one", "evidence")}
     for _ in range(number):
         p, y, clusters = comonotone(rng, n_clusters)
         one = ct.one_per_cluster(p, y, clusters, rng=rng)
         pvalues = {
             "exact": ct.MonteCarloTest(ct.SKCE(KERNEL), 99)(p, y, rng=rng).pvalue,
             "signs": ct.ClusterSKCETest(KERNEL, clusters, 199)(p, y, rng=rng).pvalue,
-            "halves": HALVES(ct.ClusterCrossSKCE(KERNEL, clusters))(p, y).pvalue,
             "one": ct.MonteCarloTest(ct.SKCE(KERNEL), 99)(*one, rng=rng).pvalue,
             "evidence": ct.ClusterLikelihoodRatioTest(clusters)(p, y).pvalue,
         }
@@ -48,7 +44,6 @@ def test_sizes(n_clusters, replications):
     rejected = rates(number, spawn(80, n_clusters), n_clusters)
     assert rejected["exact"][0] > band(number, 0.1)[1]
     assert rejected["signs"][0] <= band(number, 0.065)[1]
-    assert rejected["halves"][0] <= band(number, 0.07)[1]
     assert rejected["signs"][1] <= band(number, 0.02)[1]
     for count, alpha in zip(rejected["one"], ALPHAS, strict=True):
         low, high = band(number, alpha)

@@ -34,8 +34,8 @@ def test_sizes(n, replications):
         p, _ = made(rng, n)
         kernel, y = p.default_kernel(), p.sample(rng)
         exact = ct.MonteCarloTest(ct.SKCE(kernel), 99)(p, y, rng=rng).pvalue
-        signs = ct.MultiplierSKCETest(kernel, 199)(p, y, rng=rng).pvalue
-        rejected += np.array([exact, signs])[:, None] <= ALPHAS
+        bootstrap = ct.AsymptoticSKCETest(kernel, 199)(p, y, rng=rng).pvalue
+        rejected += np.array([exact, bootstrap])[:, None] <= ALPHAS
     for count, alpha in zip(rejected[0], ALPHAS, strict=True):
         low, high = band(number, alpha)
         assert low <= count <= high
@@ -49,5 +49,5 @@ def test_wide_outcomes_are_found(replications):
     for _ in range(number):
         p, parameters = made(rng, 80)
         y = parameters[:, 0] + 1.8 * parameters[:, 1] * rng.normal(size=80)
-        found += ct.MultiplierSKCETest(p.default_kernel(), 199)(p, y, rng=rng).pvalue <= 0.05
+        found += ct.AsymptoticSKCETest(p.default_kernel(), 199)(p, y, rng=rng).pvalue <= 0.05
     assert found >= 0.8 * number
