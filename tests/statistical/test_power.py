@@ -70,7 +70,7 @@ def test_powers_are_those_of_numpy_alone(name, n, skce, ece, replications):
 
 
 def test_powers_of_shifts_of_normal_predictions(replications):
-    """Shift by 0.3 standard deviations, 1.3 times the spread, n = 16 and 64; ``powers_by_numpy.py`` prints the numbers."""
+    """Shift by 0.3 standard deviations, 1.3 times the spread, n = 16 and 64; ``powers_by_numpy.py`` has the numbers."""
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), bandwidth=1.0), ct.GaussianKernel(bandwidth=1.0))
     test, m = ct.MonteCarloTest(ct.SKCE(kernel), n_resamples=199), replications(200, 2000)
     models = [Distorted(GaussianModel(), Bias(0.3)), Distorted(GaussianModel(), Scaling(0.3))]
