@@ -85,11 +85,11 @@ class Jackknife:
         return min(farthest, ((slope + sqrt(slope**2 + 4.0 * self.estimate)) / 2.0) ** 2)
 
     def _high_of_surprises(self, rate: float) -> float:
-        """The largest v with ``v <= estimate + rate v**0.75``: from above, where each step comes closer."""
+        """The largest v with ``v = estimate + rate v**0.75``, or the estimate: from above, each step comes closer."""
         value = 16.0 * rate**4 + 2.0 * abs(self.estimate)
         for _ in range(STEPS):
             value = max(0.0, self.estimate + rate * sqrt(value) * sqrt(sqrt(value)))
-        return value
+        return value if value > 0.0 else self.estimate
 
 
 def row_sums(kernel: PairKernel, sample: Sample) -> FloatArray:

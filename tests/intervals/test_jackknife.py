@@ -4,15 +4,18 @@ from samples import TV, W2, samples
 from scipy import stats
 
 import caltest as ct
-from caltest.hstatistics.jackknife import Jackknife, jackknife, row_sums
+from caltest.hstatistics.jackknife import Jackknife, jackknife, jackknife_of, row_sums
+from caltest.hstatistics.null_variance import variance_if_calibrated
 from caltest.predictions import as_sample
 
 S = samples(60, 3)
 
 
 def test_ends_are_those_of_the_normal_limit():
-    found = jackknife(row_sums(TV, as_sample(S.p, S.y)))
+    found = jackknife_of(TV, as_sample(S.p, S.y), np.random.default_rng(1))
     u, error = found.estimate, found.standard_error
+    variance = 2 * 59 / 58 * variance_if_calibrated(TV, ct.Categorical(S.p), np.random.default_rng(1))
+    assert error == pytest.approx(max(np.sqrt(variance), jackknife(row_sums(TV, as_sample(S.p, S.y))).standard_error))
     assert u > 0.0
     interval = ct.skce_interval(S.p, S.y, TV, confidence_level=0.9)
     assert interval.low == pytest.approx(max(0.0, u - stats.norm.ppf(0.95) * error), rel=1e-12)
@@ -22,17 +25,25 @@ def test_ends_are_those_of_the_normal_limit():
     assert (upper.low, lower.high) == (0.0, 2.0)
     assert lower.low == pytest.approx(max(0.0, u - stats.norm.ppf(0.9) * error), rel=1e-12)
     for high, z in ((interval.high, stats.norm.ppf(0.95)), (upper.high, stats.norm.ppf(0.9))):
-        assert high == pytest.approx(u + z * error * min(1.5, np.sqrt(high / u)), rel=1e-9)
+        assert high == pytest.approx(u + z * found.error_at(high), rel=1e-9)
 
 
 @pytest.mark.parametrize("estimate", [-0.01, 0.0, 0.002, 0.1, 5.0])
 def test_upper_end_is_as_many_errors_away_as_it_should(estimate):
-    found = Jackknife(estimate, 0.03)
-    for z in (0.1, 1.645, 3.0):
-        high = found.high(z)
-        assert high == pytest.approx(estimate + z * found.error_at(high), rel=1e-9)
-    assert found.error_at(estimate - 0.001) == 0.03
-    assert found.error_at(1e6) == 0.045
+    for surprise in (0.0, 0.1, 0.5):
+        found = Jackknife(estimate, 0.03, surprise)
+        for z in (0.1, 1.645, 3.0):
+            high = found.high(z)
+            assert high == pytest.approx(estimate + z * found.error_at(max(0.0, high)), rel=1e-9)
+        assert found.error_at(estimate - 0.001) == 0.03
+    assert Jackknife(estimate, 0.03).error_at(1e6) == 0.045
+
+
+def test_errors_of_surprises():
+    """The power 3/4 of the error, from one standard error below the estimate, up to that of nothing seen."""
+    assert Jackknife(0.0, 1e-9, 0.1).error_at(0.01) == pytest.approx(0.1 * 0.01**0.75)
+    assert Jackknife(0.01, 0.001, 0.1).error_at(0.04) == pytest.approx(0.001 * (0.04 / 0.009) ** 0.75)
+    assert Jackknife(0.01, 0.001, 0.02).error_at(0.04) == pytest.approx(0.02 * 0.04**0.75)
 
 
 def test_levels_below_one_half():

@@ -6,11 +6,11 @@ from samples import TV, samples
 from scipy import stats
 
 import caltest as ct
-from caltest.hstatistics.jackknife import jackknife, row_sums
+from caltest.hstatistics.jackknife import SURPRISE, jackknife_of
 from caltest.predictions import as_sample
 
 S = samples(60, 3)
-FOUND = jackknife(row_sums(TV, as_sample(S.p, S.y)))
+FOUND = jackknife_of(TV, as_sample(S.p, S.y), np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("margin", [0.01, 0.2, 0.6])
@@ -19,9 +19,13 @@ def test_pvalues_are_those_of_the_normal_limit(margin):
     z = (FOUND.estimate - margin**2) / FOUND.standard_error
     assert above.statistic == pytest.approx(z, rel=1e-10)
     assert above.pvalue == pytest.approx(stats.norm.sf(z), rel=1e-9)
-    growth = min(1.5, max(1.0, margin / sqrt(FOUND.estimate)))
-    assert below.statistic == pytest.approx(-z / growth, rel=1e-10)
-    assert below.pvalue == pytest.approx(stats.norm.cdf(z / growth), rel=1e-9)
+    error = FOUND.standard_error * min(1.5, max(1.0, margin / sqrt(FOUND.estimate)))
+    if margin**2 > FOUND.estimate:
+        unseen = sqrt(SURPRISE * sqrt(2.0) * margin**3 / 60)
+        seen = FOUND.standard_error * (margin**2 / (FOUND.estimate - FOUND.standard_error)) ** 0.75
+        error = max(error, min(seen, unseen))
+    assert below.statistic == pytest.approx((margin**2 - FOUND.estimate) / error, rel=1e-10)
+    assert below.pvalue == pytest.approx(stats.norm.sf(below.statistic), rel=1e-9)
     for result in (above, below):
         assert result.estimate == pytest.approx(ct.SKCE(TV)(S.p, S.y), rel=1e-10)
         assert result.standard_error == pytest.approx(FOUND.standard_error, rel=1e-12)
@@ -38,6 +42,17 @@ def test_rejections_are_those_margins_that_the_interval_leaves_out(level):
         assert (above.pvalue <= 1 - level) == (factor < 1)
         below = ct.EquivalenceTest(TV, sqrt(upper * factor))(S.p, S.y)
         assert (below.pvalue <= 1 - level) == (factor > 1)
+
+
+@pytest.mark.parametrize("p", [1e-100, 1e-15, 1e-6])
+def test_no_surprise_in_few_observations_shows_little(p):
+    """Of 60 outcomes with an error of the size of the margin, made of certain mistakes, 12 % have none."""
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
+    few, many = (ct.EquivalenceTest(kernel, 0.05)(np.full(n, p), np.zeros(n, dtype=int)) for n in (60, 6000))
+    assert 0.117 < few.pvalue < 0.3
+    assert many.pvalue < 1e-9
+    high = ct.skce_interval(np.full(60, p), np.zeros(60, dtype=int), kernel, side="upper").high
+    assert high == pytest.approx((stats.norm.ppf(0.95) ** 2 * SURPRISE * sqrt(2.0) / 60) ** 2, rel=1e-3)
 
 
 def test_report_and_words():
