@@ -350,11 +350,12 @@ MEDIAN_OF_SKCE = ct.SKCE(MEDIAN_KERNEL, unbiased=False)
 NO_MEDIAN = {
     "one prediction": (lambda: MEDIAN_OF_SKCE(P[:1], Y[:1]), 'got "median" with 1 prediction ... as a number'),
     "median_bandwidth": (lambda: ct.median_bandwidth(P[:1], ct.TotalVariation()), 'got "median" with 1 prediction'),
-    "equal": (lambda: run(P[[0] * N]), "all 40 are identical ... with a number (every number gives the same test)"),
-    "equal, binary": (lambda: run(P1[[0] * N], Y1), "all 40 are identical ... with a number"),
     "equal, estimator": (lambda: MEDIAN_OF_SKCE(P[[0] * N], Y), 'got "median" but ... give the bandwidth as a number'),
     "mostly equal": (lambda: MEDIAN_OF_SKCE(MOSTLY_EQUAL, Y), "most of them are identical; give the bandwidth"),
-    "certain targets": (lambda: run(ct.Normal(TARGETS, 0.0), TARGETS), "predicted with certainty ... as a number"),
+    "certain targets": (
+        lambda: ct.SKCE(NORMAL.default_kernel())(ct.Normal(TARGETS, 0.0), TARGETS),
+        "predicted with certainty ... as a number",
+    ),
 }
 
 

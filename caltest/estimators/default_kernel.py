@@ -7,19 +7,25 @@ from caltest.kernels import PredictionKernel, ProductKernel, RadialKernel, Targe
 from caltest.predictions import Predictions, ZeroBandwidth
 
 
-def default_kernel(predictions: Predictions) -> tuple[ProductKernel, tuple[str, ...]]:
-    """The kernel of the family, resolved, and notes where a median is 0."""
+def default_kernel(predictions: Predictions, *, identical: float | None = 1.0) -> tuple[ProductKernel, tuple[str, ...]]:
+    """The kernel of the family, resolved, and notes where a median is 0.
+
+    ``identical`` is the bandwidth where all predictions are identical, which is of no effect on them; with None that is
+    a ``ZeroBandwidth``, for those who will use the kernel for others too.
+    """
     kernel = predictions.default_kernel()
     try:
         return kernel.resolve(predictions), median_notes(kernel, len(predictions))
     except ZeroBandwidth:
-        of_predictions, notes = _of_predictions(predictions, kernel.prediction_kernel)
+        of_predictions, notes = _of_predictions(predictions, kernel.prediction_kernel, identical)
         of_targets, more = _of_targets(predictions, kernel.target_kernel)
         return ProductKernel(of_predictions, of_targets), notes + more
 
 
-def _of_predictions(predictions: Predictions, kernel: PredictionKernel) -> tuple[PredictionKernel, tuple[str, ...]]:
-    """With the median of the positive distances as the bandwidth, or any number if all are 0."""
+def _of_predictions(
+    predictions: Predictions, kernel: PredictionKernel, identical: float | None
+) -> tuple[PredictionKernel, tuple[str, ...]]:
+    """With the median of the positive distances as the bandwidth, or a number if all are 0."""
     try:
         return kernel.resolve(predictions), ()
     except ZeroBandwidth:
@@ -28,8 +34,10 @@ def _of_predictions(predictions: Predictions, kernel: PredictionKernel) -> tuple
     try:
         bandwidth = predictions.median_positive_distance(kernel.metric)
     except ZeroBandwidth:
+        if identical is None:
+            raise
         note = "all predictions are identical, so that every bandwidth gives the same kernel of predictions"
-        return kernel.with_bandwidth(1.0), (note,)
+        return kernel.with_bandwidth(identical), (note,)
     note = "more than half of the pairs of predictions are identical; the bandwidth is the median of the others"
     return kernel.with_bandwidth(bandwidth), (note,)
 

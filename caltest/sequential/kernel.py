@@ -80,7 +80,9 @@ class KernelBets(Bets):
     def _resolved(self, predictions: Predictions) -> ProductKernel | None:
         """The kernel with the bandwidths of some predictions; None if they are all alike."""
         try:
-            return default_kernel(predictions)[0] if self._kernel is None else self._kernel.resolve(predictions)
+            if self._kernel is None:
+                return default_kernel(predictions, identical=None)[0]
+            return self._kernel.resolve(predictions)
         except ValueError:
             return None
 
