@@ -39,7 +39,7 @@ def title_of(result: CalibrationTestResult, n: int) -> str:
     if result.n != n:
         raise ValueError(f"result: got a test of {result.n} observations, wanted one of the {n} that are drawn")
     p = pvalue_phrase(result.pvalue, result.pvalue_kind == "bound", result.pvalue_otherwise)
-    return f"{p} ({result.test})\n{result.predictions}"
+    return f"{p.replace('<=', '≤')} ({result.test})\n{result.predictions}"
 
 
 def rank_of_ends(n_resamples: int, confidence_level: float) -> int:

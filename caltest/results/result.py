@@ -283,7 +283,7 @@ class CalibrationTestResult(Stored):
         >>> print(ct.MonteCarloTest(ct.ExcessLogScore(), n_resamples=199)(p, y, rng=1).sentence())
         The hypothesis that the predictions are calibrated (P(Y | P_X) = P_X) was tested with MonteCarloTest on
         n = 899 observations (mean log score minus the mean entropy): estimate = -0.573, statistic = 0.573
-        (absolute value of the estimate), p = 0.005 (exact Monte Carlo p-value from 199 draws).
+        (absolute value of the estimate), p = 0.005 (the smallest possible with 199 redraws; exact Monte Carlo p-value).
         """
         return sentence_of(self)
 

@@ -108,8 +108,8 @@ class SequentialTestResult(Stored):
         --------
         >>> import caltest as ct
         >>> p, y = ct.load_digits_predictions()["random forest"]
-        >>> print(ct.SequentialCalibrationTest().update(p, y).result().sentence()[-86:])
-        after 21 observations; p <= 3.09e-109 (upper bound of the p-value at any stopping time).
+        >>> print(ct.SequentialCalibrationTest().update(p, y).result().sentence()[-91:])
+        20 after 21 observations; p <= 3.09e-109 (upper bound of the p-value at any stopping time).
         """
         first = self.first_rejection(alpha)
         p = pvalue_phrase(self.pvalue, is_bound=True)
