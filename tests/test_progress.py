@@ -1,11 +1,13 @@
 """Progress bars: on standard error, only where they were asked for, only for what takes more than a second."""
 
+import io
+
 import numpy as np
 import pytest
 import tqdm
 
 import caltest as ct
-from caltest._progress import progress_bars, tracked
+from caltest._progress import in_terminal, progress_bars, tracked
 
 RNG = np.random.default_rng(1)
 P = RNG.dirichlet(np.ones(3), 700)
@@ -93,3 +95,24 @@ def test_results_are_those_without_a_bar(at_once):
     shown, hidden = test(P, Y, rng=1, progress=True), test(P, Y, rng=1)
     assert np.array_equal(shown.null_distribution, hidden.null_distribution)
     assert shown.to_dict() == hidden.to_dict()
+
+
+class Full(io.StringIO):
+    """A stream that takes nothing."""
+
+    def write(self, text):
+        raise OSError("no space left on device")
+
+
+def closed():
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("stream", [lambda: None, closed, Full, object], ids=["none", "closed", "full", "no stream"])
+def test_a_missing_closed_or_full_standard_error_changes_nothing(stream, at_once, monkeypatch):
+    expected = ct.MonteCarloTest(ct.SKCE(TV), 9)(P, Y, rng=1).to_dict()
+    monkeypatch.setattr("sys.stderr", stream())
+    assert ct.MonteCarloTest(ct.SKCE(TV), 9)(P, Y, rng=1, progress=True).to_dict() == expected
+    assert not in_terminal()

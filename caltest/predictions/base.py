@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from caltest._jobs import Stream
-from caltest._numerics import OwnErrstate, check_memory
+from caltest._numerics import OwnErrstate, check_memory, generator_apart
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
@@ -245,8 +245,8 @@ class Predictions(OwnErrstate, ABC):
         from caltest.predictions.ensemble import Ensemble
 
         number = whole_number("n_members", n_members, 1)
-        check_memory(3 * number * len(self) * self.target_bytes, "members", "take fewer")
-        return Ensemble.drawn_from(self, number, rng)
+        check_memory(24 * number * len(self), "members", "take fewer")
+        return Ensemble.drawn_from(self, number, generator_apart(rng))
 
     def median_distance(self, metric: Metric) -> float:
         """Median distance of pairs of at most 10 000 predictions; ``ValueError`` if it is 0, useless as a bandwidth."""
