@@ -28,7 +28,7 @@ COMPUTATIONS = {
     "gamma law": ("ct.GammaSKCETest(TV)(p, y)", 6),
     "pairs between halves": ("ct.CrossSKCETest(TV)(p, y)", 15),
     "known covariance": ("ct.ScoreCMETest(ct.UCME(TV, p[:10], y[:10]), 99)(p, y, rng=1)", 12),
-    "median": ("ct.median_bandwidth(p, ct.TotalVariation())", 5),
+    "median": ("ct.median_bandwidth(p, ct.TotalVariation())", 14),
 }
 
 SCRIPT = """
