@@ -52,7 +52,7 @@ def measure(row, repeats, pythons, folder):
     """Outcomes of caltest and of the others, repetition by repetition in turn: the machine is the same for all."""
     outcomes = [Outcome(side) for side in (row.ours, *row.others)]
     with ExitStack() as stack:
-        calls = [(outcome, _repetitions(stack, outcome, row.one_core, pythons, folder)) for outcome in outcomes]
+        calls = [(outcome, repetitions(stack, outcome, row.one_core, pythons, folder)) for outcome in outcomes]
         for _ in range(repeats):
             for outcome, call in calls:
                 if not outcome.skipped:
@@ -61,7 +61,7 @@ def measure(row, repeats, pythons, folder):
     return outcomes
 
 
-def _repetitions(stack, outcome, one_core, pythons, folder):
+def repetitions(stack, outcome, one_core, pythons, folder, reference=False):
     """A function that runs a repetition; None, and the reason in the outcome, if the implementation is not here."""
     side = outcome.side
     if side.peer and side.peer not in pythons:
@@ -71,7 +71,7 @@ def _repetitions(stack, outcome, one_core, pythons, folder):
     files = stored(folder, side.n, side.k) if side.n else []
 
     def start():
-        return _worker(side, files, python, ONE_CORE if one_core else {})
+        return _worker(side, files, python, ONE_CORE if one_core else {}, reference)
 
     if side.fresh:
         if not side.cold:
@@ -91,7 +91,7 @@ def _once(start):
 
 
 @contextmanager
-def _worker(side, files, python, environment):
+def _worker(side, files, python, environment, reference):
     """A process that is ready to measure, as a function that runs a repetition in it."""
     order = {
         "module": side.module,
@@ -100,6 +100,7 @@ def _worker(side, files, python, environment):
         "files": files,
         "warm_up": not side.fresh,
         "of_draws": side.of_draws,
+        "reference": reference,
     }
     command = [python, "-m", "benchmarks.worker", json.dumps(order)]
     with ExitStack() as stack:

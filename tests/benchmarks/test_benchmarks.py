@@ -1,5 +1,8 @@
 from dataclasses import replace
 
+import pytest
+
+from . import gate
 from .__main__ import main
 from .compare import disagreement
 from .measure import Outcome
@@ -26,3 +29,44 @@ def test_different_estimates_and_pvalues_are_noticed():
     for wrong in ({"estimate": 1.00001e-3}, {"pvalue": 0.3}):
         other = Outcome(ours, [{"values": values | wrong}])
         assert disagreement(one, other)
+
+
+def answer(seconds, processor, megabytes=5.0, loop=0.01, share=1.0):
+    reference = {"seconds": loop / share, "processor": loop}
+    return {"seconds": seconds, "processor": processor, "megabytes": megabytes, "reference": reference}
+
+
+def test_ratios_to_the_loop():
+    """The shortest of each; other programs do not count, waiting does."""
+    assert gate.best([answer(0.3, 0.3), answer(0.2, 0.2, loop=0.02)]) == pytest.approx((20.0, 0.2, 5.0))
+    assert gate.best([answer(0.8, 0.2, share=0.25)])[0] == pytest.approx(20.0)
+    assert gate.best([answer(0.8, 0.2)])[0] == pytest.approx(80.0)
+    assert gate.best([answer(0.2, 0.2, 9.0), answer(0.2, 0.2, 0.0)])[2] == 9.0
+
+
+def test_what_is_worse_fails():
+    assert gate.worse((14.9, 0.1, 16.9), (10.0, 10.0)) == ""
+    assert "1.51 times the 10" in gate.worse((15.1, 0.1, 0.0), (10.0, 10.0))
+    assert "17.1 MB of extra memory" in gate.worse((1.0, 0.1, 17.1), (10.0, 10.0))
+
+
+def test_a_slower_row_fails(monkeypatch, capsys):
+    monkeypatch.setattr(gate, "MOST_TRIES", gate.TRIES)
+    arguments = ["--rows", "skce-5000-2"]
+    assert gate.main(arguments) == 0
+    ratio, megabytes = gate.json.loads(gate.BASELINE.read_text())["skce-5000-2"]
+    slower = [ratio / 10.0, megabytes]
+    monkeypatch.setattr(gate.json, "loads", lambda text, loads=gate.json.loads: changed(loads(text), slower))
+    assert gate.main(arguments) == 1
+    assert "FAILED skce-5000-2" in capsys.readouterr().out
+
+
+def changed(read, slower):
+    """A baseline in which the row took a tenth; other JSON as it is."""
+    return read | {"skce-5000-2": slower} if isinstance(read, dict) and "skce-5000-2" in read else read
+
+
+def test_the_gate_has_the_rows_that_take_less_than_a_second():
+    stored = gate.json.loads(gate.BASELINE.read_text())
+    assert set(stored) <= {row.name for row in ROWS}
+    assert {"skce-10000-10", "default-1000", "ece", "import", "first-warm", "family-normal", "gp-10"} <= set(stored)

@@ -7,9 +7,9 @@ import importlib
 import json
 import os
 import sys
-from time import perf_counter
+from time import perf_counter, process_time
 
-from . import memory
+from . import gate, memory
 
 TINY = 200
 
@@ -26,7 +26,10 @@ def main():
         return
     print(json.dumps({}), file=answers)
     for _ in sys.stdin:
-        print(json.dumps(repetition(calls, order["of_draws"])), file=answers)
+        answer = repetition(calls, order["of_draws"])
+        if order["reference"]:
+            answer["reference"] = gate.reference()
+        print(json.dumps(answer), file=answers)
 
 
 def prepared(order):
@@ -48,14 +51,15 @@ def prepared(order):
 
 def repetition(calls, of_draws):
     """Seconds, extra memory in MB and the result of one repetition; the time per draw is that of the last draws."""
-    before = memory.mark()
+    before, processor = memory.mark(), process_time()
     seconds, values = timed(calls[0])
+    processor = process_time() - processor
     extra = memory.peak() - before
     if of_draws:
         one, _ = timed(calls[1])
         draws = values["draws"]
         seconds = one + (seconds - one) / (draws - 1) * (of_draws - 1)
-    return {"seconds": seconds, "megabytes": extra, "values": values}
+    return {"seconds": seconds, "processor": processor, "megabytes": extra, "values": values}
 
 
 def timed(call):
