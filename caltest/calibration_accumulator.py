@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._numerics import seed_of
 from caltest.estimators import Accumulator
-from caltest.nulls import SummableNull
+from caltest.nulls import Null, SummableNull
 from caltest.predictions import Sample
 from caltest.results.result import CalibrationTestResult
 
@@ -49,6 +49,8 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
     """
 
     def __init__(self, test: "CalibrationTest", *, rng: Any = None) -> None:
+        if not isinstance(getattr(test, "null", None), Null):
+            raise TypeError(f"test: got {test!r}, wanted a test such as AsymptoticBlockSKCETest(kernel)")
         if not isinstance(test.null, SummableNull):
             raise TypeError(
                 f"null: got {type(test.null).__name__}, which needs all observations at once; wanted NormalNull with "

@@ -17,7 +17,17 @@ from caltest._validation.probabilities import (
     probability_matrix,
     probability_vector,
 )
-from caltest._validation.settings import at_least, fraction, levels, positive_number, switch, whole_number
+from caltest._validation.settings import (
+    at_least,
+    fraction,
+    levels,
+    one_of,
+    positive_number,
+    positive_numbers,
+    real_number,
+    switch,
+    whole_number,
+)
 
 __all__ = [
     "LARGEST_COUNT",
@@ -32,11 +42,14 @@ __all__ = [
     "mixture_weights",
     "not_swapped",
     "observation_weights",
+    "one_of",
     "positive_number",
+    "positive_numbers",
     "positive_semidefinite",
     "probability_matrix",
     "probability_vector",
     "real_array",
+    "real_number",
     "same_length",
     "switch",
     "vector_targets",

@@ -1,6 +1,7 @@
 """Single numbers and switches."""
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,37 @@ from caltest._arrays import to_array
 from caltest._types import ArrayLike, FloatArray
 
 
+def real_number(value: Any) -> float:
+    """A number as a float; nan for what is none: booleans, text, bytes, arrays that are not of one number."""
+    if isinstance(value, (bool, np.bool_, str, bytes, bytearray)) or getattr(value, "ndim", 0) > 0:
+        return float("nan")
+    try:
+        return float(value) if np.asarray(value).dtype.kind in "uifO" else float("nan")
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
+
+
 def positive_number(name: str, value: Any, also: str = "") -> float:
     """A finite number above 0."""
-    try:
-        number = float(value) if np.ndim(value) == 0 else float("nan")
-    except (TypeError, ValueError):
-        number = float("nan")
-    if isinstance(value, (bool, np.bool_, str)) or not (0.0 < number < float("inf")):
+    number = real_number(value)
+    if not 0.0 < number < float("inf"):
         raise ValueError(f"{name}: got {value!r}, wanted a positive number{' ' + also if also else ''}")
     return number
+
+
+def positive_numbers(name: str, values: Any) -> tuple[float, ...]:
+    """Finite numbers above 0, at least one."""
+    is_list = isinstance(values, (list, tuple)) or (isinstance(values, np.ndarray) and values.ndim == 1)
+    if not is_list or len(values) == 0:
+        raise ValueError(f"{name}: got {values!r}, wanted positive numbers")
+    return tuple(positive_number(name, value) for value in values)
+
+
+def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Raise ``ValueError`` unless a text is one of some."""
+    if not isinstance(value, str) or value not in choices:
+        *others, last = (f'"{choice}"' for choice in choices)
+        raise ValueError(f"{name}: got {value!r}, wanted {', '.join(others)} or {last}")
 
 
 def whole_number(name: str, value: Any, minimum: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import positive_number, real_array, same_length, whole_number
 from caltest.generators.base import Generator
+from caltest.generators.checks import number_within
 from caltest.predictions import Normal
 
 
@@ -196,7 +197,11 @@ class LeastSquares(Generator):
     problem: RegressionProblem = HeteroscedasticSine()
 
     def __post_init__(self) -> None:
+        for name in ("intercept", "slope"):
+            object.__setattr__(self, name, number_within(name, getattr(self, name), -np.inf, np.inf))
         object.__setattr__(self, "scale", positive_number("scale", self.scale))
+        if not isinstance(self.problem, RegressionProblem):
+            raise TypeError(f"problem: got {self.problem!r}, wanted a problem such as HeteroscedasticSine()")
 
     @classmethod
     def fitted(cls, x: ArrayLike, y: ArrayLike, problem: RegressionProblem = HeteroscedasticSine()) -> Self:

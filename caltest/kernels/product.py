@@ -165,6 +165,8 @@ class SumOfProducts(PairKernel):
     terms: tuple[ProductKernel, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.terms, (tuple, list)):
+            raise TypeError(f"terms: got {self.terms!r}, wanted a tuple of product kernels")
         object.__setattr__(self, "terms", tuple(self.terms))
         if not self.terms:
             raise ValueError("terms: got none, wanted product kernels")

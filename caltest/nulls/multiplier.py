@@ -8,6 +8,7 @@ import numpy as np
 
 from caltest._jobs import Stream
 from caltest._types import FloatArray
+from caltest._validation import one_of
 from caltest.estimators import Estimator
 from caltest.nulls.bootstrap import WeightedBootstrap, columns_of_streams
 
@@ -73,8 +74,7 @@ class MultiplierBootstrap(WeightedBootstrap):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.multiplier not in ("rademacher", "gaussian"):
-            raise ValueError(f'multiplier: got {self.multiplier!r}, wanted "rademacher" or "gaussian"')
+        one_of("multiplier", self.multiplier, ("rademacher", "gaussian"))
 
     def weights(self, n: int, part: Sequence[Stream]) -> FloatArray:
         """The multipliers."""

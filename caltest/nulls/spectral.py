@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._laws.tails import TAILS, Tail, tail_probability
-from caltest._validation import whole_number
+from caltest._validation import one_of, whole_number
 from caltest.estimators import Estimator, UStatistic
 from caltest.hstatistics.spectrum import h_matrix, spectrum
 from caltest.nulls.base import Null, Outcome
@@ -25,8 +25,7 @@ class LimitLaw(Null):
     def __post_init__(self) -> None:
         if self.n_eigenvalues is not None:
             object.__setattr__(self, "n_eigenvalues", whole_number("n_eigenvalues", self.n_eigenvalues, 1))
-        if self.tail not in self._tails():
-            raise ValueError(f"tail: got {self.tail!r}, wanted one of {', '.join(self._tails())}")
+        one_of("tail", self.tail, self._tails())
 
     def _tails(self) -> tuple[Tail, ...]:
         return TAILS

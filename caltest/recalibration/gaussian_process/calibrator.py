@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from caltest._types import FloatArray, IntArray
-from caltest._validation import whole_number
+from caltest._validation import one_of, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator
 from caltest.recalibration.gaussian_process.fit import best_of_scales, inputs_of
 from caltest.recalibration.gaussian_process.map import GPMap
@@ -78,8 +78,7 @@ class GPCalibrator(ProbabilityCalibrator):
         super().__post_init__()
         whole_number("n_inducing", self.n_inducing, 1)
         whole_number("max_iterations", self.max_iterations, 1)
-        if self.covariance not in COVARIANCES:
-            raise ValueError(f"covariance: got {self.covariance!r}, wanted 'diagonal' or 'full'")
+        one_of("covariance", self.covariance, COVARIANCES)
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> GPMap:
         scales = ("logit",) if self.input == "logits" else ("probability", "log")
