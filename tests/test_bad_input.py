@@ -632,9 +632,9 @@ def test_bad_law_of_hotelling():
 
 
 def test_bad_settings_of_limit_laws():
-    with pytest.raises(ValueError, match="tail: got 'davies', wanted "exact", "saddlepoint", "pearson3" or "satt"):
+    with pytest.raises(ValueError, match=r"tail: got 'davies', wanted .* or .satterthwaite."):
         ct.SpectralNull(tail="davies")
-    with pytest.raises(ValueError, match=r"tail: got 'satterthwaite', wanted one of exact, saddlepoint, pearson3$"):
+    with pytest.raises(ValueError, match=r"tail: got 'satterthwaite', wanted .exact., .saddlepoint. or .pearson3.$"):
         ct.ConditionalSpectralNull(tail="satterthwaite")
     with pytest.raises(ValueError, match='multiplier: got \'mammen\', wanted "rademacher" or "gaussian"'):
         ct.MultiplierBootstrap(multiplier="mammen")
