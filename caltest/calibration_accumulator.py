@@ -10,7 +10,7 @@ from caltest._types import Array
 from caltest._validation import whole_number
 from caltest.estimators import Accumulator
 from caltest.estimators.accumulator import Seen
-from caltest.nulls import SummableNull
+from caltest.nulls import Null, SummableNull
 from caltest.predictions import FinitePredictions, Sample
 from caltest.results.result import CalibrationTestResult
 
@@ -56,7 +56,9 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
     """
 
     def __init__(self, test: "CalibrationTest", *, rng: Any = None, part: int = 0) -> None:
-        null = getattr(test, "null", test)
+        null = getattr(test, "null", None)
+        if not isinstance(null, Null):
+            raise TypeError(f"test: got {test!r}, wanted a test such as AsymptoticBlockSKCETest(kernel)")
         if not isinstance(null, SummableNull):
             raise TypeError(
                 f"null: got {type(null).__name__}, which needs all observations at once; wanted NormalNull with "

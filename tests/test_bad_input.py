@@ -627,7 +627,7 @@ def test_bad_law_of_hotelling():
 
 
 def test_bad_settings_of_limit_laws():
-    with pytest.raises(ValueError, match=r"tail: got 'davies', wanted one of exact, saddlepoint, pearson3$"):
+    with pytest.raises(ValueError, match=r"tail: got 'davies', wanted .exact., .saddlepoint. or .pearson3.$"):
         ct.ConditionalSpectralNull(tail="davies")
 
 
@@ -771,7 +771,7 @@ BAD_SETTINGS = {
         "fixed: got ... wanted",
     ),
     "calibrators": (lambda: ct.recalibration.fit_best(None, P, Y), "calibrators: got None, wanted a list"),
-    "test": (lambda: ct.CalibrationTestAccumulator(None), "null: got NoneType ... wanted NormalNull with BlockSKCE"),
+    "test": (lambda: ct.CalibrationTestAccumulator(None), "test: got None, wanted a test such as"),
 }
 
 

@@ -35,7 +35,7 @@ def finite_array(array: Array, name: str) -> FloatArray:
 
 
 def _place(where: tuple[int, ...]) -> str:
-    return f"row {where[0]}" + "".join(f", column {place}" for place in where[1:])
+    return f"row {where[0]}" + "".join(f", column {place}" for place in where[1:]) if where else "no row"
 
 
 def vector_targets(data: ArrayLike, n: int, d: int, name: str) -> FloatArray:

@@ -1,6 +1,7 @@
 """Single numbers and switches."""
 
 import operator
+from collections.abc import Sequence
 from math import inf, nan
 from typing import Any
 
@@ -10,32 +11,41 @@ from caltest._arrays import to_array
 from caltest._types import ArrayLike, FloatArray
 
 
+def real_number(value: Any) -> float:
+    """A number as a float; nan for what is none: booleans, text, bytes, arrays that are not of one number."""
+    if isinstance(value, (bool, np.bool_, str, bytes, bytearray)) or getattr(value, "ndim", 0) > 0:
+        return nan
+    try:
+        return float(value) if np.asarray(value).dtype.kind in "uifO" else nan
+    except (TypeError, ValueError, OverflowError):
+        return nan
+
+
 def positive_number(name: str, value: Any, also: str = "") -> float:
     """A finite number above 0."""
-    number = _number(value)
+    number = real_number(value)
     if not 0.0 < number < inf:
         raise ValueError(f"{name}: got {value!r}, wanted a positive number{' ' + also if also else ''}")
     return number
 
 
+def positive_numbers(name: str, values: Any) -> tuple[float, ...]:
+    """Finite numbers above 0, at least one."""
+    is_list = isinstance(values, (list, tuple)) or (isinstance(values, np.ndarray) and values.ndim == 1)
+    if not is_list or len(values) == 0:
+        raise ValueError(f"{name}: got {values!r}, wanted positive numbers")
+    return tuple(positive_number(name, value) for value in values)
+
+
+def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Raise ``ValueError`` unless a text is one of some."""
+    if not isinstance(value, str) or value not in choices:
+        *others, last = (f'"{choice}"' for choice in choices)
+        raise ValueError(f"{name}: got {value!r}, wanted {', '.join(others)} or {last}")
+
+
 MOST = 10_000_000
 """Resamples, simulations, bins and the like; more would take hours and many GB without a sign of it."""
-
-
-def finite_number(name: str, value: Any) -> float:
-    """A finite number."""
-    number = _number(value)
-    if not -inf < number < inf:
-        raise ValueError(f"{name}: got {value!r}, wanted a finite number")
-    return number
-
-
-def _number(value: Any) -> float:
-    """NaN for what is no number."""
-    try:
-        return float(value) if np.ndim(value) == 0 and not isinstance(value, (bool, np.bool_, str, bytes)) else nan
-    except (TypeError, ValueError, OverflowError):
-        return nan
 
 
 def whole_number(name: str, value: Any, minimum: int, maximum: float = MOST) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._numerics import own_errstate, seed_of
 from caltest._types import ArrayLike
-from caltest._validation import fraction, whole_number
+from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning
 from caltest.decompositions.intervals import calibrated_means, intervals_of
 from caltest.decompositions.parts import PARTS, Parts
@@ -174,8 +174,7 @@ def score_decomposition(
       discrimination   0.0247    [0.0147, 0.0330]         0.0040
       uncertainty      0.1420    [0.1256, 0.1579]         0.0099
     """
-    if score not in get_args(Score):
-        raise ValueError(f'score: got {score!r}, wanted "brier" or "log"')
+    one_of("score", score, get_args(Score))
     level = None if confidence_level is None else fraction("confidence_level", confidence_level)
     number = whole_number("n_resamples", n_resamples, 1)
     sample = as_sample(predictions, targets, classes)

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from caltest._types import Array, FloatArray
-from caltest._validation import at_least
+from caltest._validation import at_least, one_of
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.ece import ECE, finite_predictions
@@ -59,8 +59,7 @@ class ClasswiseECE(RedrawnEstimator):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", self._error.order)
-        if self.aggregate not in get_args(Aggregate):
-            raise ValueError(f'aggregate: got {self.aggregate!r}, wanted "mean" or "sum"')
+        one_of("aggregate", self.aggregate, get_args(Aggregate))
 
     @property
     def _error(self) -> ECE:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._types import Array, FloatArray
-from caltest._validation import at_least, positive_number
+from caltest._validation import at_least, positive_numbers
 from caltest.estimators.base import kernel_notes, share_of_bound
 from caltest.estimators.joint import JointEstimator, standardised
 from caltest.hstatistics.moments import standard_deviations
@@ -75,7 +75,7 @@ class MaxSKCE(JointEstimator):
                 f"kernel: got {self.kernel.prediction_kernel!r} for the predictions, wanted a kernel of a distance, "
                 "the bandwidth of which can be multiplied"
             )
-        factors = tuple(positive_number("factors", factor) for factor in self.factors)
+        factors = positive_numbers("factors", self.factors)
         object.__setattr__(self, "factors", tuple(dict.fromkeys((1.0, *factors))))
 
     @property

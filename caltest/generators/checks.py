@@ -5,17 +5,14 @@ from typing import Any
 import numpy as np
 
 from caltest._arrays import to_array
-from caltest._validation import probability_matrix, real_array
+from caltest._validation import probability_matrix, real_array, real_number
 
 
 def number_within(name: str, value: Any, low: float, high: float, *, open_low: bool = False) -> float:
     """A number from ``low`` to ``high``, both included but for an open lower end."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
+    number = real_number(value)
     above = number > low if open_low else number >= low
-    if isinstance(value, (bool, np.bool_, str)) or not (above and number <= high and np.isfinite(number)):
+    if not (above and number <= high and np.isfinite(number)):
         least = f"above {low:g}" if open_low else f"of at least {low:g}" if np.isfinite(low) else ""
         most = "" if np.isinf(high) else f" and at most {high:g}"
         raise ValueError(f"{name}: got {value!r}, wanted a finite number{' ' * bool(least)}{least}{most}")

@@ -60,7 +60,7 @@ def class_model(name: str, n_classes: int = 10, concentration: float | tuple[flo
     >>> ct.generators.class_model("OC").description
     'predictions of Dir(0.1), 10 classes, labels from the predictions; targets from p^0.6'
     """
-    if name not in _MODELS:
+    if not isinstance(name, str) or name not in _MODELS:
         raise ValueError(f"name: got {name!r}, wanted one of {', '.join(_MODELS)}")
     if name == "SIN" and n_classes != 2:
         raise ValueError(f"n_classes: got {n_classes!r} for SIN, wanted 2")

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._types import ArrayLike, FloatArray
-from caltest._validation import finite_number, positive_number, real_array, same_length, whole_number
+from caltest._validation import positive_number, real_array, same_length, whole_number
 from caltest.generators.base import Generator
 from caltest.predictions import Normal
 
@@ -197,7 +197,7 @@ class LeastSquares(Generator):
 
     def __post_init__(self) -> None:
         for name in ("intercept", "slope"):
-            object.__setattr__(self, name, finite_number(name, getattr(self, name)))
+            object.__setattr__(self, name, number_within(name, getattr(self, name), -np.inf, np.inf))
         object.__setattr__(self, "scale", positive_number("scale", self.scale))
         if not isinstance(self.problem, RegressionProblem):
             raise TypeError(f"problem: got {self.problem!r}, wanted a RegressionProblem such as Friedman1()")

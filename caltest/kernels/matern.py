@@ -7,6 +7,7 @@ import numpy as np
 
 from caltest._loops.exponential import exponential
 from caltest._types import FloatArray
+from caltest._validation import real_number
 from caltest.kernels.metrics import Euclidean, Metric
 from caltest.kernels.radial import RadialKernel
 
@@ -45,7 +46,7 @@ class MaternKernel(RadialKernel):
     order: float = 1.5
 
     def _check_settings(self) -> None:
-        if self.order not in (1.5, 2.5):
+        if real_number(self.order) not in (1.5, 2.5):
             raise ValueError(f"order: got {self.order!r}, wanted 1.5 or 2.5 (ExponentialKernel has order 0.5)")
 
     @property

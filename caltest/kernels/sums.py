@@ -39,10 +39,12 @@ class SumKernel(TargetKernel):
     weighted: tuple[tuple[float, TargetKernel], ...]
 
     def __post_init__(self) -> None:
-        if not self.weighted:
-            raise ValueError("weighted: got no terms, wanted pairs (weight, kernel of targets)")
-        for _, kernel in self.weighted:
-            _check_term(kernel)
+        if not isinstance(self.weighted, (tuple, list)) or not self.weighted:
+            raise ValueError(f"weighted: got {self.weighted!r}, wanted pairs (weight, kernel of targets)")
+        for pair in self.weighted:
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise ValueError(f"weighted: got {pair!r} among the terms, wanted pairs (weight, kernel of targets)")
+            _check_term(pair[1])
         weighted = ((positive_number("weight", weight), kernel) for weight, kernel in self.weighted)
         terms = tuple((weight * inner, term) for weight, kernel in weighted for inner, term in kernel.weighted_terms)
         object.__setattr__(self, "weighted", terms)

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from caltest._types import FloatArray
-from caltest._validation import at_least
+from caltest._validation import at_least, one_of
 from caltest.estimators import Estimator, VectorMean
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
@@ -51,8 +51,7 @@ class HotellingNull(Null):
     statistic_name = "Hotelling T^2"
 
     def __post_init__(self) -> None:
-        if self.distribution not in ("F", "chi2"):
-            raise ValueError(f'distribution: got {self.distribution!r}, wanted "F" or "chi2"')
+        one_of("distribution", self.distribution, ("F", "chi2"))
 
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise unless the estimator has deviations."""

@@ -9,7 +9,7 @@ import numpy as np
 from caltest._jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
 from caltest._numerics import at_least_as_large, check_memory, ranks
 from caltest._types import Array, FloatArray
-from caltest._validation import whole_number
+from caltest._validation import one_of, whole_number
 from caltest.estimators import Estimator, JointEstimator, LowRankSKCE
 from caltest.hstatistics.features import FeatureSums
 from caltest.nulls.base import Outcome, ResamplingNull, SummableNull, ranked
@@ -73,8 +73,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.ties not in get_args(Ties):
-            raise ValueError(f"ties: got {self.ties!r}, wanted one of {', '.join(map(repr, get_args(Ties)))}")
+        one_of("ties", self.ties, get_args(Ties))
         if self.stop_after is not None:
             object.__setattr__(self, "stop_after", whole_number("stop_after", self.stop_after, 1))
             if self.ties != "conservative":

@@ -10,7 +10,7 @@ from caltest._numerics import own_errstate, seed_of
 from caltest._progress import progress_bars
 from caltest._threads import threaded
 from caltest._types import Array, ArrayLike, FloatArray
-from caltest._validation import switch
+from caltest._validation import one_of, switch
 from caltest.decompositions import score_decomposition
 from caltest.estimators.classical.isotonic import IsotonicGroups
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, rank_of_ends, title_of
@@ -100,8 +100,7 @@ def reliability_curve(
     >>> print(ax.texts[0].get_text())
     Brier score 0.098 = 0.078 - 0.008 + 0.028
     """
-    if band not in get_args(Band):
-        raise ValueError(f'band: got {band!r}, wanted "consistency" or "confidence"')
+    one_of("band", band, get_args(Band))
     probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
     rank = rank_of_ends(n_resamples, confidence_level)
     title = "" if result is None else title_of(result, len(probabilities))

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import softmax
 
 from caltest._types import FloatArray, IntArray
+from caltest._validation import real_number
 from caltest.recalibration._scores import log_probabilities
 from caltest.recalibration._storage import LARGEST, require, require_range
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
@@ -212,6 +213,7 @@ def _logits(scores: FloatArray, scale: str) -> FloatArray:
 
 
 def _strength(name: str, value: Any) -> float:
-    if isinstance(value, (bool, str)) or np.ndim(value) > 0 or not 0.0 <= float(value) < np.inf:
+    number = real_number(value)
+    if not 0.0 <= number < np.inf:
         raise ValueError(f"{name}: got {value!r}, wanted a number of at least 0")
-    return float(value)
+    return number

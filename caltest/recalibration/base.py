@@ -10,7 +10,7 @@ import numpy as np
 
 from caltest._numerics import OwnErrstate
 from caltest._types import ArrayLike, FloatArray, IntArray
-from caltest._validation import class_order
+from caltest._validation import class_order, one_of
 from caltest.recalibration._scores import SCALES, Scores, labels_of, read_scores
 from caltest.recalibration._seen import digest, seen_note, share_seen
 from caltest.recalibration._storage import (
@@ -179,8 +179,7 @@ class ProbabilityCalibrator(Calibrator):
     """Whether the method works on numbers (n,) of class 1 only; else on (n, k), with binary predictions as k = 2."""
 
     def __post_init__(self) -> None:
-        if self.input not in SCALES:
-            raise ValueError(f"input: got {self.input!r}, wanted 'probabilities' or 'logits'")
+        one_of("input", self.input, SCALES)
 
     def fit(
         self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None

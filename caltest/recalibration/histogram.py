@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from caltest._types import FloatArray, IntArray
-from caltest._validation import whole_number
+from caltest._validation import one_of, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator
 from caltest.recalibration.steps import StepMap, between, bins_of, mid_points, probabilities_of
 
@@ -56,8 +56,7 @@ class HistogramBinning(ProbabilityCalibrator):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
-        if self.bins not in BINS:
-            raise ValueError(f"bins: got {self.bins!r}, wanted 'quantile' or 'uniform'")
+        one_of("bins", self.bins, BINS)
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> StepMap:
         p = probabilities_of(scores, self.input)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from caltest._types import FloatArray, IntArray
-from caltest._validation import switch
+from caltest._validation import one_of, switch
 from caltest.recalibration._logistic import fit_fractions, fit_labels, log_odds
 from caltest.recalibration._storage import require
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
@@ -81,8 +81,7 @@ class Platt(ProbabilityCalibrator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.on not in ON:
-            raise ValueError(f"on: got {self.on!r}, wanted 'log-odds' or 'scores'")
+        one_of("on", self.on, ON)
         object.__setattr__(self, "smooth", switch("smooth", self.smooth))
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> PlattMap:

@@ -5,8 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from caltest._numerics import OwnErrstate
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import at_least, positive_number, whole_number
@@ -185,15 +183,22 @@ class FittedErrorFunction(OwnErrstate):
 
 def positive_settings(name: str, values: Any) -> tuple[float, ...]:
     """One positive number or several as a tuple."""
-    several = [values] if np.ndim(values) == 0 else list(values)
+    several = _several(values)
     if not several:
         raise ValueError(f"{name}: got no values, wanted at least one positive number")
     return tuple(positive_number(name, value) for value in several)
 
 
+def _several(values: Any) -> list[Any]:
+    """One setting or some as a list."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    return list(values) if isinstance(values, (list, tuple, range)) else [values]
+
+
 def whole_settings(name: str, values: Any) -> tuple[int, ...]:
     """One positive whole number or several as a tuple."""
-    several = [values] if np.ndim(values) == 0 else list(values)
+    several = _several(values)
     if not several:
         raise ValueError(f"{name}: got no values, wanted at least one positive whole number")
     return tuple(whole_number(name, value, 1) for value in several)

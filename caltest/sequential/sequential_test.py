@@ -10,6 +10,7 @@ import numpy as np
 from caltest._arrays import to_array
 from caltest._numerics import OwnErrstate, ranges
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
+from caltest._validation import one_of
 from caltest.alternatives import alternatives_for
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
@@ -99,8 +100,7 @@ class SequentialCalibrationTest(OwnErrstate):
         *,
         classes: Sequence[Any] | None = None,
     ) -> None:
-        if strategy not in get_args(Strategy):
-            raise ValueError(f"strategy: got {strategy!r}, wanted one of {', '.join(map(repr, get_args(Strategy)))}")
+        one_of("strategy", strategy, get_args(Strategy))
         if kernel is not None:
             check_product_kernel(kernel)
         self.strategy, self.kernel, self.classes = strategy, kernel, classes

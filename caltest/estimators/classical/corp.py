@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from caltest._types import Array, FloatArray
+from caltest._validation import one_of
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.estimators.classical.isotonic import IsotonicGroups
 from caltest.estimators.scores import SMALLEST
@@ -56,8 +57,7 @@ class CORPMiscalibration(BinaryStatistic):
     score: Score = "brier"
 
     def __post_init__(self) -> None:
-        if self.score not in get_args(Score):
-            raise ValueError(f'score: got {self.score!r}, wanted "brier" or "log"')
+        one_of("score", self.score, get_args(Score))
 
     def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         """The statistics (B,) of outcomes (B, n)."""

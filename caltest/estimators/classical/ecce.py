@@ -8,6 +8,7 @@ import numpy as np
 
 from caltest._laws.brownian import absolute_maximum_tail, range_tail
 from caltest._types import Array, FloatArray
+from caltest._validation import one_of
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import Predictions, Sample
@@ -70,8 +71,7 @@ class ECCE(BinaryStatistic):
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise ValueError(f'kind: got {self.kind!r}, wanted "MAD" or "R"')
+        one_of("kind", self.kind, get_args(Kind))
 
     def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         """The statistics (B,) of outcomes (B, n)."""

@@ -10,7 +10,7 @@ import numpy as np
 from caltest._laws.tails import ChiSquaredSum, tail_probability
 from caltest._numerics import generator_apart
 from caltest._types import Array, FloatArray
-from caltest._validation import at_least
+from caltest._validation import at_least, one_of
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.classical.base import in_parts
 from caltest.estimators.textbook import TextbookTail
@@ -99,8 +99,7 @@ class PIT(RedrawnEstimator):
     _ties: FloatArray | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.statistic not in get_args(Statistic):
-            raise ValueError(f'statistic: got {self.statistic!r}, wanted "KS", "CvM" or "AD"')
+        one_of("statistic", self.statistic, get_args(Statistic))
 
     def check(self, predictions: Predictions) -> None:
         """Raise for no predictions, and unless transforms are known."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from caltest._types import FloatArray, IntArray
-from caltest._validation import switch, whole_number
+from caltest._validation import one_of, switch, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator
 from caltest.recalibration.gaussian_process.fit import best_of_scales, inputs_of
 from caltest.recalibration.gaussian_process.map import COVARIANCES, GPMap
@@ -83,8 +83,7 @@ class GPCalibrator(ProbabilityCalibrator):
         whole_number("n_inducing", self.n_inducing, 1)
         whole_number("max_iterations", self.max_iterations, 1)
         object.__setattr__(self, "keep_class", switch("keep_class", self.keep_class))
-        if self.covariance not in COVARIANCES:
-            raise ValueError(f"covariance: got {self.covariance!r}, wanted 'diagonal' or 'full'")
+        one_of("covariance", self.covariance, COVARIANCES)
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> GPMap:
         scales = ("logit",) if self.input == "logits" else ("probability", "log")

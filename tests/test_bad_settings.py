@@ -1,0 +1,112 @@
+"""Settings of all public classes that are no numbers, no texts or no kernels: errors of ours say what was wanted."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest import generators, recalibration
+
+KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
+TARGETS = ct.GaussianKernel(bandwidth=1.0)
+ODD = [None, 0, -1, float("nan"), float("inf"), "x", "", b"1", b"", [], (), {}, [1], ["a"], [None], [b"1"], 1j]
+ODD += [np.array([]), np.array(1.0), np.array("a"), np.zeros((0, 3)), [[1, 2], [3]], np.array([1, 2], "M8[D]")]
+ODD += [range(3), object(), ct.SKCE, ct.SKCE(KERNEL), TARGETS, KERNEL, ct.Normal([0.0], 1.0), set(), len]
+
+GOOD = {
+    "kernel": KERNEL,
+    "estimator": ct.SKCE(KERNEL),
+    "null": ct.ConditionalMonteCarlo(9),
+    "predictions": ct.Bernoulli([0.1, 0.2]),
+    "probabilities": [[0.2, 0.8], [0.3, 0.7]],
+    "test_predictions": [0.1, 0.2],
+    "test_targets": [0, 1],
+    "ucme": ct.UCME(KERNEL, [0.1, 0.2], [0, 1]),
+    "groups": [0, 0, 1, 1],
+    "clusters": [0, 0, 1, 1],
+    "weights": [0.5, 0.5],
+    "members": [[1.0, 2.0]],
+    "components": [ct.Normal([0.0], 1.0), ct.Normal([1.0], 1.0)],
+    "levels": [0.1, 0.5],
+    "values": [[0.0, 1.0]],
+    "metric": ct.TotalVariation(),
+    "target_kernel": TARGETS,
+    "prediction_kernel": KERNEL.prediction_kernel,
+    "weighted": [(1.0, TARGETS)],
+    "terms": (KERNEL,),
+    "edges": [0.0, 0.5, 1.0],
+    "matrix": np.eye(2),
+    "block_size": 2,
+    "calibrator": recalibration.Platt(),
+    "test": ct.AsymptoticBlockSKCETest(KERNEL, 2),
+}
+ARRAYS = {"mean", "rate", "a", "b", "shape", "df", "location", "log_mean", "log_scale", "size", "probability"}
+MADE_BY_OTHERS = {"BestFit", "GPMap", "Residuals", "FittedErrorFunction", "RecalibrationReport", "RecalibrationRow"}
+
+
+def settings(thing):
+    """Arguments that can be taken out one by one."""
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(thing).parameters.items()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    }
+
+
+def constructors():
+    for place in (ct, generators, recalibration):
+        for name in place.__all__:
+            thing = getattr(place, name)
+            is_result = inspect.isclass(thing) and "__post_init__" not in dir(thing) and "__init__" not in vars(thing)
+            if not inspect.isclass(thing) or inspect.isabstract(thing) or issubclass(thing, Exception):
+                continue
+            if not is_result and name not in MADE_BY_OTHERS:
+                yield name, thing
+
+
+CONSTRUCTORS = dict(constructors())
+
+
+@pytest.mark.filterwarnings("ignore::caltest.kernels.base.KernelWarning")
+@pytest.mark.parametrize("thing", CONSTRUCTORS.values(), ids=CONSTRUCTORS)
+def test_odd_settings_are_taken_or_refused_in_words(thing):
+    needed = {}
+    for name, default in settings(thing).items():
+        if default is inspect.Parameter.empty:
+            needed[name] = [1.0] if name in ARRAYS else GOOD.get(name, 1.0)
+    for name in settings(thing):
+        for odd in ODD:
+            try:
+                thing(**needed | {name: odd})
+            except (TypeError, ValueError) as error:
+                text = str(error)
+                assert "got" in text, f"{name}={odd!r}: {text}"
+                assert any(word in text for word in ("wanted", "use ", "need", ";", "which")), text
+
+
+WRONG = {
+    "edges": (lambda: ct.EdgeBinning(float("nan")), "edges: got nan"),
+    "factors": (lambda: ct.MaxSKCE(KERNEL, 0), "factors: got 0, wanted positive numbers"),
+    "weighted": (lambda: ct.SumKernel(1), "weighted: got 1, wanted pairs"),
+    "pairs": (lambda: ct.SumKernel([1.0]), "weighted: got 1.0 among the terms, wanted pairs"),
+    "name": (lambda: generators.class_model([1]), r"name: got \[1\], wanted one of M1"),
+    "bytes": (lambda: ct.GaussianKernel(bandwidth=b"1"), "bandwidth: got b'1', wanted a positive number"),
+    "strength": (lambda: generators.LabelNoise(b"1"), "strength: got b'1', wanted a finite number"),
+    "margin": (lambda: ct.ToleranceTest(KERNEL, b"1"), "margin: got b'1', wanted a positive number"),
+    "choice": (lambda: ct.ECCE(kind=np.array([])), 'wanted "MAD" or "R"'),
+    "test": (lambda: ct.CalibrationTestAccumulator(1), "test: got 1, wanted a test"),
+    "terms": (lambda: ct.SumOfProducts(1), "terms: got 1, wanted a tuple of product kernels"),
+    "penalty": (lambda: recalibration.MatrixScaling(off_diagonal=b"1"), "got b'1', wanted a number of at least 0"),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), WRONG.values(), ids=WRONG)
+def test_messages(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()
+
+
+@pytest.mark.parametrize("number", [2, 2.0, np.float32(2), np.int64(2), np.array(2.0)])
+def test_numbers_of_all_kinds(number):
+    assert ct.GaussianKernel(bandwidth=number).width == 2.0
