@@ -68,7 +68,7 @@ class Learner:
     def calibrate(self):
         """Fit the map to what the forest says of all calibration rows."""
         p = self.raw(self.data.x[self.calibration])
-        self.map = ct.recalibration.GPCalibrator().fit(p, self.data.y[self.calibration])
+        self.map = ct.recalibration.GPCalibrator(keep_class=False).fit(p, self.data.y[self.calibration])
 
     def raw(self, x):
         """Probabilities (n, k) of the forest; 0 for classes that it has not seen."""

@@ -16,7 +16,8 @@ from caltest.predictions import Predictions
 from caltest.results.effect_size import EffectSize
 
 ASSUMPTIONS = (
-    "outcomes independent between clusters given the predictions, of any dependence within; not used to fit the model"
+    "outcomes independent between clusters given the predictions, of any dependence within; not used to fit or "
+    "recalibrate the model (were they?)"
 )
 """What no test can check."""
 

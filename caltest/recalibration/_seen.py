@@ -38,13 +38,13 @@ def share_seen(kept: FloatArray, rows: FloatArray) -> float:
     return equal / hashes.size if equal and bdtrc(equal - 1, hashes.size, REPEATED) < CHANCE else 0.0
 
 
-def seen_note(share: float) -> tuple[str, ...]:
-    """What to say of predictions of which so many were used in the fit."""
+def seen_note(share: float, what: str = "recalibration map") -> tuple[str, ...]:
+    """What to say of observations of which so many were used in the fit."""
     if share == 0.0:
         return ()
     return (
-        f"{100.0 * share:.3g} % of the predictions are among those that the recalibration map was fitted to, on which "
-        "it looks better than on others; judge it on data that it has not seen",
+        f"{100.0 * share:.3g} % of the rows are among those that the {what} was fitted to, on which it looks better "
+        "than on others; judge it on data that it has not seen",
     )
 
 

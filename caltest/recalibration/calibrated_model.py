@@ -4,12 +4,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv, cross_val_predict
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from caltest._types import Array, ArrayLike, FloatArray
+from caltest.predictions import Categorical
+from caltest.recalibration._seen import digest, seen_note, share_seen
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.one_vs_rest import OneVsRest
 from caltest.recalibration.temperature import TemperatureScaling
@@ -35,7 +38,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     Attributes
     ----------
     classes_
-        Labels in the order of the columns of ``predict_proba``.
+        Labels in the order of the columns of ``predict_proba``: those of ``y``, or of a classifier that was fitted
+        before, which can have more.
     estimator_
         The classifier fitted to all data.
     calibration_map_
@@ -46,7 +50,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     ImportError
         Without scikit-learn: ``pip install caltest[sklearn]``.
     ValueError
-        When fitting, for bad data, labels of one class only, or fewer observations of a class than folds.
+        When fitting, for bad data, labels of one class only, fewer observations of a class than folds, or labels that
+        a classifier that was fitted before does not know.
     TypeError
         When fitting, for a method that is none.
 
@@ -87,14 +92,22 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         if self.classes_.size == 1:
             raise ValueError(f"y: got one class, {self.classes_[0]!r}, wanted at least two classes")
         folds = check_cv(self.cv, y, classifier=True)
-        labels = np.asarray(np.searchsorted(self.classes_, y))
-        self._check_counts(labels, folds.get_n_splits(X, y))
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        if frozen:
+            self._match_classes(y)
+        else:
+            self._check_counts(y, folds.get_n_splits(X, y))
         if method.binary and self.classes_.size > 2:
             method = OneVsRest(method)
         wanted = "decision_function" if method.input == "logits" else "predict_proba"
-        scores = cross_val_predict(clone(self.estimator), X, y, cv=folds, method=wanted)
-        self.calibration_map_: ProbabilityMap = method.fit(_numbers(scores, method.binary), labels)
+        if frozen:
+            scores = getattr(self.estimator, wanted)(X)
+        else:
+            scores = cross_val_predict(clone(self.estimator), X, y, cv=folds, method=wanted)
+        names = self.classes_.tolist()
+        self.calibration_map_: ProbabilityMap = method.fit(_numbers(scores, method.binary), y, classes=names)
         self.estimator_ = clone(self.estimator).fit(X, y)
+        self.fitted_rows_ = digest(_rows(X))
         if hasattr(self.estimator_, "n_features_in_"):
             self.n_features_in_ = self.estimator_.n_features_in_
         if hasattr(self.estimator_, "feature_names_in_"):
@@ -109,13 +122,32 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         answer = np.asarray(fitted(_numbers(getattr(self.estimator_, wanted)(X), fitted.binary)), dtype=np.float64)
         return np.stack([1.0 - answer, answer], axis=1) if answer.ndim == 1 else answer
 
+    def predictions(self, X: ArrayLike) -> Categorical:
+        """Recalibrated probabilities with the names of the classes, for tests; a note says if ``fit`` has seen ``X``.
+
+        Rows are recognised if they are numbers that repeat rarely.
+        """
+        answer = Categorical(self.predict_proba(X), classes=self.classes_.tolist())
+        answer.notes = (*answer.notes, *seen_note(share_seen(self.fitted_rows_, _rows(X)), "model"))
+        return answer
+
     def predict(self, X: ArrayLike) -> Array:
         """The most probable class of each row, the first one among equals."""
         check_is_fitted(self)
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
-    def _check_counts(self, labels: Array, n_folds: int) -> None:
-        counts = np.bincount(labels)
+    def _match_classes(self, y: Array) -> None:
+        """Take the classes of the classifier, which is fitted already; ``ValueError`` for labels of others."""
+        known = np.asarray(self.estimator.classes_)
+        others = set(self.classes_.tolist()) - set(known.tolist())
+        if others:
+            raise ValueError(
+                f"y: got {min(others, key=str)!r}, wanted labels that the classifier knows: {known.tolist()!r}"
+            )
+        self.classes_ = known
+
+    def _check_counts(self, y: Array, n_folds: int) -> None:
+        counts = np.unique(y, return_counts=True)[1]
         if counts.min() < n_folds and isinstance(self.cv, int):
             rare = self.classes_[counts.argmin()]
             raise ValueError(f"y: got {counts.min()} observations of class {rare!r}, wanted at least {n_folds} for cv")
@@ -125,6 +157,15 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         inner = get_tags(self.estimator).input_tags
         tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         return tags
+
+
+def _rows(X: ArrayLike) -> FloatArray:
+    """Features that are numbers (n, c); none of others."""
+    try:
+        rows = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        rows = np.empty((0, 1))
+    return rows if rows.ndim == 2 else np.empty((0, 1))
 
 
 def _numbers(scores: Array, binary: bool) -> Array:

@@ -9,7 +9,7 @@ from caltest._types import FloatArray
 from caltest.results.pvalues import EXCLUDED, format_pvalue, in_brackets
 from caltest.results.questions import QUESTIONS
 
-ASSUMPTIONS = "outcomes independent given the predictions, and not used to fit the model"
+ASSUMPTIONS = "outcomes independent given the predictions, and not used to fit or recalibrate the model (were they?)"
 """What no test can check."""
 
 KINDS: dict[str, str] = {

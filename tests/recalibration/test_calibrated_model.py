@@ -108,3 +108,28 @@ def test_examples():
     from caltest.recalibration import calibrated_model
 
     assert doctest.testmod(calibrated_model).failed == 0
+
+
+@needs_sklearn
+def test_classes_of_a_fitted_classifier_are_matched_by_name():
+    X, y = problem(k=3)
+    names = np.array(["a", "b", "c"])[y]
+    frozen = FrozenEstimator(GaussianNB().fit(X[:150], names[:150]))
+    some = (np.arange(300) >= 150) & (names != "b")
+    model = ct.recalibration.CalibratedModel(frozen).fit(X[some], names[some])
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    wanted = TemperatureScaling().fit(frozen.predict_proba(X[some]), y[some])
+    assert model.calibration_map_.temperature == pytest.approx(wanted.temperature)
+    assert model.calibration_map_.classes == ("a", "b", "c")
+    with pytest.raises(ValueError, match="y: got 'd', wanted labels that the classifier knows"):
+        ct.recalibration.CalibratedModel(frozen).fit(X[150:], np.where(names == "b", "d", names)[150:])
+
+
+@needs_sklearn
+def test_predictions_say_that_the_model_has_seen_their_rows():
+    X, y = problem()
+    model = ct.recalibration.CalibratedModel(GaussianNB()).fit(X[:200], y[:200])
+    assert "100 % of the rows are among those that the model was fitted to" in model.predictions(X[:200]).notes[-1]
+    assert model.predictions(X[200:]).notes == ()
+    assert model.predictions(X[200:]).classes == (0, 1, 2)
+    np.testing.assert_array_equal(model.predictions(X).probabilities, model.predict_proba(X))

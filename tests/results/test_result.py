@@ -23,7 +23,8 @@ def test_report(result):
         "Predictions    Categorical, n = 40, 3 classes",
         f"Estimator      {result.estimator}",
         "Null           targets redrawn from the predictions (conditional Monte Carlo), 99 draws",
-        "Assumes        outcomes independent given the predictions, and not used to fit the model",
+        "Assumes        outcomes independent given the predictions, and not used to fit or recalibrate the model "
+        "(were they?)",
         "",
         f"Estimate       {result.estimate:.6g}",
         f"If calibrated  mean {result.null_distribution.mean():.3g}, standard deviation "

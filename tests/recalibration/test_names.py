@@ -1,0 +1,91 @@
+"""Names of classes: maps match them in any order, or refuse."""
+
+import numpy as np
+import pytest
+from scipy.special import logit
+
+import caltest as ct
+from caltest.recalibration import (
+    BetaCalibration,
+    GPCalibrator,
+    Isotonic,
+    OneVsRest,
+    Platt,
+    TemperatureScaling,
+    VectorScaling,
+    fit_best,
+    report,
+)
+
+NAMES, OTHER = ["a", "b", "c"], ["c", "a", "b"]
+ORDER = [2, 0, 1]
+RNG = np.random.default_rng(3)
+P = RNG.dirichlet(np.ones(3), 90)
+Y = np.array([RNG.choice(3, p=row) for row in P**2 / (P**2).sum(axis=1, keepdims=True)])
+LABELS = np.array(NAMES)[Y]
+
+METHODS = [VectorScaling(), GPCalibrator(n_inducing=3), OneVsRest(Isotonic())]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_maps_match_classes_by_name(method):
+    wanted = method.fit(P, Y)(P)
+    fitted = method.fit(ct.Categorical(P, classes=NAMES), LABELS)
+    assert fitted.classes == tuple(NAMES)
+    answer = fitted(ct.Categorical(P[:, ORDER], classes=OTHER))
+    assert answer.classes == tuple(OTHER)
+    np.testing.assert_allclose(answer.probabilities, wanted[:, ORDER], rtol=1e-12)
+    np.testing.assert_allclose(fitted(P[:, ORDER], classes=OTHER), wanted[:, ORDER], rtol=1e-12)
+    np.testing.assert_array_equal(fitted(P), wanted)
+    for names in (["a", "b", "d"], [0, 1, 2]):
+        with pytest.raises(ValueError, match=r"predictions: got classes .*, wanted the names \['a', 'b', 'c'\]"):
+            fitted(ct.Categorical(P, classes=names))
+    unnamed = method.fit(P, Y)
+    np.testing.assert_allclose(unnamed(ct.Categorical(P[:, ORDER], classes=ORDER)).probabilities, wanted[:, ORDER])
+
+
+@pytest.mark.parametrize("method", [TemperatureScaling(), Platt(), BetaCalibration(), Isotonic()], ids=repr)
+@pytest.mark.parametrize("scale", ["probabilities", "logits"])
+def test_binary_maps_match_outcomes_by_name(method, scale):
+    p, y = P[:, 0], (Y == 0).astype(int)
+    scores, turned = (p, 1.0 - p) if scale == "probabilities" else (logit(p), logit(1.0 - p))
+    method = type(method)(input=scale)
+    wanted = method.fit(scores, y)(scores)
+    fitted = method.fit(scores, np.array(["no", "yes"])[y], classes=["no", "yes"])
+    np.testing.assert_allclose(fitted(turned, classes=["yes", "no"]), 1.0 - wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_reports_and_choices_match_names():
+    method = VectorScaling()
+    fitted = method.fit(ct.Categorical(P, classes=NAMES), LABELS)
+    plain = report(method.fit(P, Y), P, Y, n_resamples=9, rng=1)
+    turned = report(fitted, ct.Categorical(P[:, ORDER], classes=OTHER), LABELS, n_resamples=9, rng=1)
+    logits = VectorScaling(input="logits").fit(np.log(P), LABELS, classes=NAMES)
+    of_logits = report(logits, np.log(P[:, ORDER]), LABELS, classes=OTHER, n_resamples=9, rng=1)
+    for found in (turned, of_logits):
+        assert found.after.log_score == pytest.approx(plain.after.log_score, rel=1e-6)
+        assert "100 % of the rows" in found.notes[-1]
+    best = fit_best([VectorScaling(input="logits")], np.log(P), LABELS, classes=NAMES, rng=1)
+    assert best.map.classes == tuple(NAMES)
+
+
+def test_unnamed_data_do_not_make_names_forgotten():
+    named, turned = ct.Categorical(P, classes=NAMES), ct.Categorical(P[:, ORDER], classes=OTHER)
+    assert named.followed_by(ct.Categorical(P)).classes == ct.Categorical(P).followed_by(named).classes == tuple(NAMES)
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
+    stream = ct.SequentialCalibrationTest("likelihood").update(named, LABELS).update(P, Y)
+    sums = ct.BlockSKCE(kernel, 2).accumulator().update(named, LABELS).update(P, Y)
+    for collected in (stream, sums):
+        with pytest.raises(ValueError, match=r"got classes .*, wanted .* in that order"):
+            collected.update(turned, LABELS)
+    numbered = {"unnamed": P, "named": ct.Categorical(P[:, ORDER], classes=ORDER)}
+    for compare in (ct.compare_models, ct.compare_pairs):
+        with pytest.raises(ValueError, match=r"got classes \(2, 0, 1\), wanted 0, 1, ... without names"):
+            compare(numbered, Y)
+    three = {
+        "unnamed": P,
+        "same": ct.Categorical(P, classes=range(3)),
+        "turned": ct.Categorical(P[:, ORDER], classes=ORDER),
+    }
+    with pytest.raises(ValueError, match=r"models\['turned'\]"):
+        ct.compare_models(three, Y)
