@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from caltest._types import ArrayLike, FloatArray, IntArray
+from caltest.predictions.convert import in_order_of_targets
 from caltest.recalibration._scores import SCALES, Scores, labels_of, read_scores
 from caltest.recalibration._storage import nested, plain, read_npz, restored, write_npz
 
@@ -122,6 +123,7 @@ class ProbabilityCalibrator(Calibrator):
         self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None
     ) -> "ProbabilityMap":
         """The map that is estimated from predictions and their labels, which the model has not seen."""
+        predictions, classes = in_order_of_targets(predictions, targets, classes)
         scores = read_scores(predictions, self.input, classes, fitting=True)
         self._check(scores)
         labels = labels_of(scores, targets, classes)
