@@ -57,6 +57,8 @@ def read_sample(
     if isinstance(outcomes, Path):
         _check_different(outcomes, predictions)
     given = read_rows(predictions, _numbers)
+    if not normal:
+        _check_columns(given)
     observed = (read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes).rows
     is_header, outcome_is_header = _headers(given, observed, normal)
     table = _with_head(given, is_header, _numbers)
@@ -65,7 +67,6 @@ def read_sample(
     try:
         if normal:
             return as_sample(_normal(table), targets, missing=missing)
-        _check_no_index(table)
         sample = as_sample(Table(table.values, _names(table)), targets, missing=missing)
         return replace(sample, predictions=_named(sample.predictions, table.names))
     except ValueError as error:
@@ -75,11 +76,12 @@ def read_sample(
 def read_predictions(path: Path, normal: bool = False) -> tuple[Predictions, list[str] | None]:
     """Predictions from a file, without outcomes, and the names of its columns, if it has some."""
     given = read_rows(path, _numbers)
+    if not normal:
+        _check_columns(given)
     table = _with_head(given, _is_header(given, normal), _numbers)
     try:
         if normal:
             return _normal(table), table.names
-        _check_no_index(table)
         return _named(as_predictions(table.values), table.names), table.names
     except ValueError as error:
         raise ValueError(_located(str(error), table, None)) from None
@@ -240,7 +242,7 @@ def _is_header(rows: Rows, normal: bool) -> bool:
     if not others:
         return is_header
     counts = rows.head == [str(j) for j in range(len(rows.head or []))]
-    return counts and bool((rows.values % 1.0 != 0.0).any())
+    return counts and bool((np.floor(rows.values) != rows.values).any())
 
 
 def _is_excluded(given: Rows, observed: Rows) -> bool:
@@ -303,8 +305,13 @@ def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -
             f"{rows.path}, {rows.where(i)}: got names such as {values[i]!r}, wanted labels 0..k-1, or a header with "
             f"the names in {predictions.path}"
         )
+    if predictions.values.shape[1] == 1:
+        raise ValueError(
+            f"{rows.path}: got names such as {values[present][0]!r} for one column of predictions, wanted outcomes 0 "
+            f"and 1, or in {predictions.path} a column for each outcome, named after it"
+        )
     unknown = next((i for i in np.flatnonzero(present).tolist() if values[i] not in names), None)
-    if unknown is not None and predictions.values.shape[1] > 1:
+    if unknown is not None:
         raise ValueError(
             f"{rows.path}: got {values[unknown]!r} at row {unknown} ({rows.where(unknown)}), wanted one of the "
             f"names in the header of {predictions.path}: {', '.join(names)}"
@@ -317,15 +324,19 @@ def _normal(table: Rows) -> Normal:
     return Normal(table.values[:, 0], table.values[:, 1])
 
 
-def _check_no_index(table: Rows) -> None:
-    """Raise ``ValueError`` if the first of several columns counts the rows."""
+def _check_columns(table: Rows) -> None:
+    """Raise ``ValueError`` if the first of several columns counts rows, or two are one with decimal commas."""
     values = table.values
-    if values.dtype.kind in "iuf" and values.shape[1] > 1 and len(values) > 2:
-        first = values[:, 0]
-        if first[0] in (0, 1) and (np.diff(first) == 1.0).all():
-            raise ValueError(
-                f"{table.path}: the first column counts rows and is no probability; save without the index"
-            )
+    if values.dtype.kind not in "iuf" or values.shape[1] < 2 or not (np.floor(values[:, 0]) == values[:, 0]).all():
+        return
+    first = values[:, 0]
+    if len(values) > 2 and first[0] in (0, 1, 2) and (np.diff(first) == 1.0).all():
+        raise ValueError(f"{table.path}: the first column counts rows; save without the index")
+    if values.shape[1] == 2 and np.isin(first, (0.0, 1.0)).all() and (values[:, 1] > 1.0).any():
+        raise ValueError(
+            f"{table.path}: got 2 columns of whole numbers that are no probabilities; if they are one with decimal "
+            "commas, write a name in the first line"
+        )
 
 
 def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
@@ -334,6 +345,7 @@ def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
     rows = outcomes if name == "targets" and outcomes is not None else predictions
     if name not in ("targets", "predictions", "probabilities", "mean", "scale"):
         return message
+    rest = re.sub(r"\bcolumn (\d+)", lambda found: f"column {int(found[1]) + 1}", rest)
     if rows.lines.size:
         rest = re.sub(r"\b(?:row|position) (\d+)", lambda found: _beside(found, rows), rest)
     if name in ("mean", "scale"):

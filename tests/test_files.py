@@ -237,7 +237,7 @@ BAD = {
     "index": (
         pd.DataFrame(P).to_csv(),
         LABELS,
-        "p.csv: the first column has no name and looks like row numbers; save without the index",
+        "p.csv: the first column counts rows; save without the index",
     ),
     "named index": (pd.DataFrame(P).rename_axis("id").to_csv(), LABELS, "p.csv: the first column counts rows"),
     "outcomes with an index": (
@@ -245,6 +245,17 @@ BAD = {
         pd.Series(Y).to_csv(),
         "y.csv: got 2 columns, wanted 1: the outcome (save without",
     ),
+    "predictions with decimal commas": (
+        [f"{p:.3f}".replace(".", ",") for p in BINARY],
+        [str(int(y == 1)) for y in Y],
+        "p.csv: got 2 columns of whole numbers ... one with decimal commas, write a name in the first line",
+    ),
+    "names for one column": (
+        ["p", *(f"{p:.3f}" for p in BINARY)],
+        NAMED,
+        "for one column of predictions, wanted outcomes 0 and 1, or in ... a column for each outcome, named after it",
+    ),
+    "infinity": ([*ROWS[:3], "0.5,inf,0.5", *ROWS[4:]], LABELS, "p.csv: got inf at row 3 (line 4), column 2"),
     "one column of decimal commas": (ROWS, [f"{y},0" for y in Y], "numbers with decimal commas need a header"),
     "Latin-1": (ROWS, "é\n".encode("latin-1") * N, "y.csv: got bytes that are not UTF-8"),
     "UTF-16": ("\n".join(ROWS).encode("utf-16"), LABELS, "p.csv: got bytes that are not UTF-8"),

@@ -128,6 +128,8 @@ def test_several_models_groups_and_parameters_have_the_order_of_the_targets():
     other = pd.DataFrame(RNG.dirichlet(np.ones(K), N), columns=NAMES, index=IDS)
     found = ct.PairedSKCETest(KERNEL)(FRAME, other.iloc[::-1], y)
     assert found.estimate == pytest.approx(ct.PairedSKCETest(KERNEL)(P, other.to_numpy(), Y).estimate, rel=1e-9)
+    fit = ct.recalibration.TemperatureScaling().fit
+    assert fit(FRAME, y).temperature == pytest.approx(fit(P, Y).temperature, rel=1e-6)
     groups = pd.Series(np.where(np.arange(N) < 20, "a", "b"), index=IDS)
     for given in (groups, pd.get_dummies(groups).astype(bool), {name: groups == name for name in "ab"}):
         grouped = ct.calibration_by_group(FRAME, y, given, kernel=KERNEL, n_resamples=9, rng=0)
@@ -314,6 +316,7 @@ USES = {
     ),
     "one_per_cluster": lambda p, y, **o: ct.one_per_cluster(p, y, np.arange(N) // 2, rng=0, **o)[1].tolist(),
     "estimate": lambda p, y, **o: ct.estimate_calibration_error(p, y, rng=0, n_folds=2, **o).squared_error,
+    "recalibration": lambda p, y, **o: ct.recalibration.TemperatureScaling().fit(p, y, **o).temperature,
     "accumulator": lambda p, y, **o: ct.BlockSKCE(KERNEL).accumulator().update(p, y, **o).result(),
 }
 

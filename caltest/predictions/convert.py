@@ -127,6 +127,17 @@ def dropped_note(count: int, n: int) -> str:
     )
 
 
+def in_order_of_targets(
+    predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None
+) -> tuple[ArrayLike, Sequence[Any] | None]:
+    """Predictions with their rows as ``as_sample`` matches them, and names of their classes."""
+    if isinstance(predictions, Predictions) or is_foreign(predictions):
+        return predictions, classes
+    observed = Table.of(targets, "targets")
+    table, _ = Table.of(predictions, "predictions").in_order_of(observed, "predictions", "targets")
+    return table, classes_of(table.names, observed.array("targets"), classes)
+
+
 def classes_of(names: tuple[Any, ...] | None, targets: Array, classes: Sequence[Any] | None) -> Sequence[Any] | None:
     """Names of classes: those given, or those of the columns if the targets are such names.
 
@@ -135,7 +146,7 @@ def classes_of(names: tuple[Any, ...] | None, targets: Array, classes: Sequence[
     """
     if names is None or len(names) < 2:
         return classes
-    text = [str(name) for name in names]
+    text, targets = [str(name) for name in names], column(targets)
     if classes is not None:
         given = [str(name) for name in classes] if isinstance(classes, Iterable) else []
         if given != text and sorted(given) == sorted(text):

@@ -19,6 +19,7 @@ from caltest.predictions import (
     as_predictions,
     as_sample,
 )
+from caltest.predictions.convert import in_order_of_targets
 from caltest.recalibration._densities import log_densities
 from caltest.recalibration._scores import labels_of, read_scores
 from caltest.recalibration._seen import seen_note
@@ -41,6 +42,7 @@ class Observed:
         if scale != "logits":
             sample = as_sample(predictions, targets, classes, copy=True)
             return cls(sample.predictions, to_array(targets, "targets"), sample.targets)
+        predictions, classes = in_order_of_targets(predictions, targets, classes)
         scores = read_scores(predictions, scale, classes, fitting=True)
         labels = labels_of(scores, targets, classes)
         names = scores.classes

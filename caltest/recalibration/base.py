@@ -11,6 +11,7 @@ import numpy as np
 from caltest._numerics import OwnErrstate
 from caltest._types import ArrayLike, FloatArray, IntArray
 from caltest._validation import class_order, one_of
+from caltest.predictions.convert import in_order_of_targets
 from caltest.recalibration._scores import SCALES, Scores, labels_of, read_scores
 from caltest.recalibration._seen import digest, seen_note, share_seen
 from caltest.recalibration._storage import (
@@ -185,6 +186,7 @@ class ProbabilityCalibrator(Calibrator):
         self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None
     ) -> "ProbabilityMap":
         """The map that is estimated from predictions and their labels, which the model has not seen."""
+        predictions, classes = in_order_of_targets(predictions, targets, classes)
         scores = read_scores(predictions, self.input, classes, fitting=True)
         self._check(scores)
         labels = labels_of(scores, targets, classes)

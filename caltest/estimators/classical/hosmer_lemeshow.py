@@ -43,12 +43,14 @@ class HosmerLemeshow(BinaryStatistic):
 
     Notes
     -----
-    ``MonteCarloTest(HosmerLemeshow())`` is exact. ``HosmerLemeshowTest()`` compares the statistic with the chi-squared
-    law with as many degrees of freedom as there are groups, since the predictions are not fitted to these outcomes; the
-    usual G - 2 is for those of a logistic regression in its own training data. Its results have a note if less than
-    5 events or non-events are expected in a group.
+    ``HosmerLemeshowTest()`` compares the statistic with the chi-squared law with one degree of freedom for each group.
+    Software often takes two fewer. That is right for a logistic regression and the data it was fitted to; here the
+    outcomes are others, which the model has not seen.
 
-    Groups with E_g = 0 or E_g = n_g, in which nothing can vary, add nothing and have no degree of freedom.
+    The chi-squared law is rough where a group is expected to have fewer than 5 events, or fewer than 5 observations
+    without one. The result then has a note that says so. ``MonteCarloTest(HosmerLemeshow())`` is exact in any case.
+
+    Groups with E_g = 0 or E_g = n_g cannot vary. They add nothing to the statistic and have no degree of freedom.
 
     Time O(n log n), and O(n) for each redraw.
 
@@ -135,7 +137,8 @@ class _Groups(NamedTuple):
 def few_expected(least: float) -> str:
     """What readers should know where few events or non-events are expected in a group."""
     return (
-        f"only {least:.2g} events or non-events are expected in a group, where the chi-squared law is rough: in "
-        "simulations it rejected up to 8 % of calibrated predictions at the 5 % level and 4 % at the 1 % level, and 36 "
-        "and 31 % where all were nearly equal and rare; MonteCarloTest(HosmerLemeshow()) is exact"
+        f"only {least:.2g} events or non-events are expected in a group; below 5 the p-value can be too small "
+        "(in simulations the test rejected up to 8 % of calibrated data sets at the 5 % level, and 36 % where events "
+        "were rare and predictions nearly equal; at the 1 % level up to 4 % and 31 %); "
+        "MonteCarloTest(HosmerLemeshow()) is exact"
     )

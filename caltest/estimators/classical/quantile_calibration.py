@@ -130,7 +130,7 @@ class QuantileCalibration(RedrawnEstimator):
 def few_expected(least: float) -> str:
     """What readers should know where few outcomes are expected in an interval."""
     return (
-        f"only {least:.2g} outcomes are expected in an interval, where the chi-squared law is rough: in simulations it "
-        "rejected up to 18 % of calibrated predictions at the 5 % level and 10 % at the 1 % level; "
-        "MonteCarloTest(QuantileCalibration(levels)) is exact"
+        f"only {least:.2g} outcomes are expected in an interval; with fewer than 5 this p-value can be too small (in "
+        "simulations the test rejected up to 18 % of calibrated data sets at the 5 % level, up to 10 % at the 1 % "
+        "level); MonteCarloTest(QuantileCalibration(levels)) is exact"
     )
