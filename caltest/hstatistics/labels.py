@@ -58,6 +58,8 @@ def outcomes_of(target_kernel: TargetKernel, predictions: Predictions, targets: 
     """The targets (B, n) as labels, or None if they are not finitely many, or too many."""
     law = predictions.law
     if isinstance(law, FinitePredictions):
+        if targets.dtype.kind == "f":
+            raise TypeError("targets: got real numbers, wanted numbers of classes as check_targets returns them")
         labels = np.ascontiguousarray(targets, dtype=law.label_type)
         return Outcomes(law.probabilities, law.gram(target_kernel), labels, law.bases)
     counts = law.outcomes(target_kernel, targets) if isinstance(law, CountPredictions) else None

@@ -63,7 +63,7 @@ class Ensemble(Members):
     --------
     >>> import numpy as np
     >>> import caltest as ct
-    >>> rng = np.random.default_rng(1)
+    >>> rng = np.random.default_rng(4)
     >>> centre = rng.normal(size=(200, 1))
     >>> y = centre[:, 0] + rng.normal(size=200)
     >>> ensemble = ct.Ensemble(centre + rng.normal(size=(200, 5)))
@@ -71,7 +71,7 @@ class Ensemble(Members):
     <Ensemble, n = 200, 5 members>
     >>> narrow = ct.Ensemble(centre + 0.5 * rng.normal(size=(200, 5)))
     >>> [ct.calibration_test(e, y, n_resamples=99, rng=1).pvalue for e in (ensemble, narrow)]
-    [0.35, 0.01]
+    [0.41, 0.01]
     """
 
     family = "Ensemble"

@@ -35,7 +35,7 @@ class Scenarios(Members):
     >>> import caltest as ct
     >>> scenarios = ct.Scenarios([[0.0, 1.0, 1.5], [2.0, 3.0, 4.5]])
     >>> scenarios, scenarios.sample(rng=1)
-    (<Scenarios, n = 2, 3 members>, array([1. , 3. ]))
+    (<Scenarios, n = 2, 3 members>, array([1., 3.]))
     """
 
     family = "Scenarios"

@@ -64,7 +64,7 @@ def test_the_combination_treats_all_columns_alike(maker):
     """The columns in another order have the same statistics in that order: this is what makes the test exact."""
     sample = maker()
     estimator = ct.Omnibus().resolve(sample.predictions)
-    values = estimator.values(sample.predictions, sample.predictions.sample(1, 30))
+    values = estimator.values(sample.predictions, sample.predictions.redraw(1, 30))
     order = np.random.default_rng(2).permutation(30)
     statistics = estimator.combined(values)
     assert estimator.combined(values[:, order]) == pytest.approx(statistics[order], rel=1e-9, abs=1e-9)
@@ -77,7 +77,7 @@ def test_every_family_has_a_default_test(maker):
     sample = maker()
     if maker in NOT_CENTRED:
         return
-    y = sample.predictions.sample(3)
+    y = sample.predictions.redraw(3)
     result = ct.calibration_test(sample.predictions, y, n_resamples=19, rng=1)
     assert 0.05 <= result.pvalue <= 1.0
     assert result.test == "OmnibusTest"
@@ -215,7 +215,7 @@ def test_results_are_ready_for_json():
 def test_values_do_not_depend_on_the_parts(maker, monkeypatch):
     sample = maker()
     estimator = ct.Omnibus().resolve(sample.predictions)
-    targets = sample.predictions.sample(1, 7)
+    targets = sample.predictions.redraw(1, 7)
     whole = estimator.values(sample.predictions, targets)
     monkeypatch.setattr(omnibus, "TARGETS", 2 * targets[0].size)
     assert estimator.values(sample.predictions, targets) == pytest.approx(whole, rel=1e-10, abs=1e-13)

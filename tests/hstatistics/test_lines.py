@@ -62,7 +62,7 @@ def test_every_sum_equals_that_of_all_pairs(shape, family, metric, target):
     assert forms == pytest.approx(np.einsum("ib,ij,jb->b", weights, h, weights), rel=1e-11, abs=1e-12)
     assert rows == pytest.approx(h.sum(axis=1), abs=1e-13)
 
-    redraws = sample.predictions.sample(4, 6)
+    redraws = sample.predictions.redraw(4, 6)
     tiles = list(hplaces.upper_tiles(n, 10)), hplaces.n_upper_tiles(n, 10)
     slow = hredraws.pair_sums([kernel], sample.predictions, redraws, tiles)[0]
     for unbiased in (True, False):
@@ -89,7 +89,7 @@ def test_some_of_the_kernels_on_a_line():
         ct.ProductKernel(ct.GaussianKernel(bandwidth=0.1), DELTA),
         product(ct.Euclidean(), 0.2),
     ]
-    redraws = sample.predictions.sample(4, 3)
+    redraws = sample.predictions.redraw(4, 3)
     means = hredraws.redrawn_means(kernels, sample.predictions, redraws, unbiased=True)
     for kernel, values in zip(kernels, means, strict=True):
         for y, value in zip(redraws, values, strict=True):

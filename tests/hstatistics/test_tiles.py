@@ -87,7 +87,7 @@ def test_bootstrap_sums_over_several_tiles():
 @pytest.mark.parametrize(("n", "k"), [(1300, 3), (600, 300)])
 def test_redraws_over_several_tiles(n, k):
     sample = classes(n, k)
-    redraws = sample.predictions.sample(1, 4)
+    redraws = sample.predictions.redraw(1, 4)
     expected = [skce_of_classes(sample.predictions.probabilities, y, 0.4, True) for y in redraws]
     assert ct.SKCE(TV).estimates(sample.predictions, redraws) == pytest.approx(expected, rel=1e-9, abs=1e-14)
 
@@ -95,7 +95,7 @@ def test_redraws_over_several_tiles(n, k):
 def test_redraws_of_nine_kernels():
     """One more than are summed together."""
     sample = classes(40, 4)
-    redraws = sample.predictions.sample(1, 3)
+    redraws = sample.predictions.redraw(1, 3)
     from caltest.hstatistics.redraws import redrawn_means
 
     bandwidths = np.linspace(0.1, 1.0, 9)

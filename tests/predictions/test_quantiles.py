@@ -101,10 +101,30 @@ def test_probabilities_are_the_gaps_of_the_levels():
     assert FORECAST.probabilities == pytest.approx(np.tile([0.1, 0.15, 0.25, 0.4, 0.1], (N, 1)), rel=1e-14)
     assert FORECAST.take(np.zeros((2, 3), dtype=int)).probabilities.shape == (2, 3, 5)
     assert FORECAST.probabilities.flags.c_contiguous
-    draws = FORECAST.sample(1, 20_000)
+    draws = FORECAST.redraw(1, 20_000)
     counts = np.bincount(draws[:, 4], minlength=5)
     assert stats.chisquare(counts, 20_000 * FORECAST.probabilities[4]).pvalue > 1e-3
     assert not FORECAST.impossible(FORECAST.check_targets(TARGETS)).any()
+
+
+def test_sampled_targets_lie_in_their_intervals():
+    """Uniform between quantiles, exponential beyond them: other numbers than those of the intervals, and calibrated."""
+    draws = FORECAST.sample(1, 20_000)[:, 4]
+    q, w = VALUES[4], np.diff(VALUES[4])
+    inside = draws[(draws > q[1]) & (draws <= q[2])]
+    for values, law in (
+        (inside, stats.uniform(q[1], w[1])),
+        (q[0] - draws[draws <= q[0]], stats.expon(0.0, w[0])),
+        (draws[draws > q[-1]] - q[-1], stats.expon(0.0, w[-1])),
+    ):
+        assert len(values) > 1000
+        assert stats.kstest(values, law.cdf).pvalue > 1e-3
+    rng = np.random.default_rng(4)
+    pvalues = [ct.calibration_test(FORECAST, FORECAST.sample(rng), n_resamples=19, rng=rng).pvalue for _ in range(40)]
+    assert np.count_nonzero(np.array(pvalues) <= 0.05) <= stats.binom.ppf(0.995, 40, 0.05)
+    predictions, y = ct.generators.Resampled(FORECAST).sample(300, rng=5)
+    counts = np.bincount(predictions.check_targets(y), minlength=5)
+    assert stats.chisquare(counts, 300 * FORECAST.probabilities[0]).pvalue > 1e-3
 
 
 def test_distance_is_that_of_distributions_on_the_quantiles():
@@ -186,7 +206,7 @@ def test_skce_by_sums_over_intervals(metric_kernel, levels, target_kernel):
     forms, sums = hpairs.weighted_sums(kernel, sample, weights_of_rows)
     assert sums == pytest.approx(h.sum(axis=1), abs=1e-13)
     assert forms == pytest.approx(np.einsum("ib,ij,jb->b", weights_of_rows, h, weights_of_rows), rel=1e-11)
-    redraws = forecast.sample(3, 4)
+    redraws = forecast.redraw(3, 4)
     estimates = ct.SKCE(kernel).estimates(forecast, redraws)
     assert estimates == pytest.approx([ct.SKCE(kernel).estimate(Sample(forecast, y)) for y in redraws], rel=1e-11)
 
@@ -221,7 +241,7 @@ def test_errors_that_cancel_on_average_are_seen():
     """Half of the forecasts are too low, half too high, so that every interval is hit as often as it should be."""
     rng = np.random.default_rng(3)
     forecast, _ = forecasts(rng, 400)
-    intervals = forecast.sample(rng)
+    intervals = forecast.redraw(rng)
     # Low forecasts get the lower intervals of all, high ones the upper intervals.
     order = np.argsort(forecast.values[:, 2])
     marginal = np.empty(400, dtype=int)
