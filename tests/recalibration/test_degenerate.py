@@ -77,7 +77,12 @@ def labels_of(scores):
     """Labels by chance, of one class only, separated, and the reverse."""
     top = scores > np.sort(scores)[scores.size // 2 - 1] if scores.ndim == 1 else scores.argmax(axis=1)
     chance = np.random.default_rng(2).integers(0, 2, N)
-    return {"chance": chance, "one class": np.zeros(N, dtype=int), "separated": top, "one": (np.arange(N) == 3).astype(int)}
+    return {
+        "chance": chance,
+        "one class": np.zeros(N, dtype=int),
+        "separated": top,
+        "one": (np.arange(N) == 3).astype(int),
+    }
 
 
 def check(method, scores, labels, others):
