@@ -81,3 +81,18 @@ def test_bad_input():
         fit_best([Identity()], p, y, n_folds=1)
     with pytest.raises(TypeError, match="OneVsRest"):
         fit_best([Platt()], p, y)
+
+
+def test_accuracies_are_those_of_held_out_observations():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), 200)
+    y = np.array([rng.choice(3, p=row) for row in p])
+    methods = {"as it is": ct.recalibration.Identity(), "vector": ct.recalibration.VectorScaling()}
+    found = ct.recalibration.fit_best(methods, p, y, rng=1)
+    assert found.accuracies["as it is"] == np.mean(p.argmax(axis=1) == y)
+    assert 0.3 < found.accuracies["vector"] < 1.0
+    assert f"{found.accuracies['as it is']:.4f}" in str(found)
+    normal = ct.Normal(rng.normal(size=40), 1.0)
+    numbers = ct.recalibration.fit_best([ct.recalibration.FamilyTemperatureScaling()], normal, rng.normal(size=40))
+    assert numbers.accuracies == {}
+    assert "accuracy" not in str(numbers)

@@ -111,3 +111,16 @@ def test_picture():
         recalibration_report(p)
     with pytest.raises(ValueError, match="wanted two"):
         recalibration_report(found, axes=Figure().subplots(1, 3))
+
+
+def test_a_report_says_what_another_most_probable_class_costs():
+    p, y = problem()
+    fitted = ct.recalibration.VectorScaling().fit(p[:100], (y[:100] + 1) % 3)
+    found = report(fitted, p[100:], y[100:], n_resamples=9, rng=1)
+    before, after = p[100:].argmax(axis=1), fitted(p[100:]).argmax(axis=1)
+    changed = before != after
+    lost, won = np.sum(changed & (before == y[100:])), np.sum(changed & (after == y[100:]))
+    assert lost > won
+    assert f"in {changed.sum()} of 100 rows, of which {lost} were right before and {won} are right after" in str(found)
+    assert found.to_dict()["notes"] == list(found.notes)
+    assert report(TemperatureScaling().fit(p[:100], y[:100]), p[100:], y[100:], n_resamples=9, rng=1).notes == ()
