@@ -29,7 +29,7 @@ def checked_covariance(array: Array, n: int, d: int) -> FloatArray:
     if (gaps > ROUNDING * size).any():
         i = int(np.argmax(gaps > ROUNDING * size))
         raise ValueError(f"covariance: got a matrix at row {i} that differs from its transpose by {gaps[i]:.3g}")
-    return np.asarray((values + values.swapaxes(1, 2)) / 2.0)
+    return np.asarray(values / 2.0 + values.swapaxes(1, 2) / 2.0)
 
 
 def in_standard_deviations(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
