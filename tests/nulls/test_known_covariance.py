@@ -24,7 +24,7 @@ def simulated(kernel, predictions, locations, draws):
     """Mean of D_i D_i' over draws, and its standard error."""
     n, j = len(predictions), len(locations)
     products = np.zeros((draws, j, j))
-    for b, y in enumerate(predictions.sample(2, draws)):
+    for b, y in enumerate(predictions.redraw(2, draws)):
         d = deviations(kernel, Sample(predictions, y), locations)
         products[b] = d.T @ d
     assert n > 0
