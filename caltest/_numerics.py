@@ -107,6 +107,14 @@ def seed_of(rng: Any) -> int:
     raise ValueError(f"rng: got {rng!r}, wanted None, a non-negative integer, a SeedSequence or a numpy Generator")
 
 
+def generator_of(rng: Any) -> np.random.Generator:
+    """What ``numpy.random.default_rng`` makes of a seed, or the generator itself."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise ValueError(f"rng: got {rng!r}, wanted None, a non-negative integer or a numpy Generator") from None
+
+
 APART = 2**32 - 1
 """Spawn key that no counting of the children of a seed reaches."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
 from caltest.generators.checks import number_within, probabilities_of_classes
 from caltest.generators.distortion import Distortion
@@ -26,7 +27,7 @@ class ClassDistortion(Distortion):
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
         """Outcomes (n,) as the predictions take them: labels, or names of the classes if there are some."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         labels = self.law(predictions).redraw(generator)
         return predictions.observed(labels, generator) if isinstance(predictions, FinitePredictions) else labels
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
+from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
 from caltest._validation import whole_number
 from caltest.generators.base import Generator
@@ -128,7 +129,7 @@ class DirichletModel(Generator):
 
     def sample(self, n: int, rng: Any = None) -> tuple[Categorical, Array]:
         """N predictions for k classes, and their labels (n,)."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         shape = (whole_number("n", n, 1, inf), self.n_classes)
         logs = np.log(generator.gamma(self._alpha + 1.0, size=shape))
         logs -= generator.standard_exponential(shape) / self._alpha

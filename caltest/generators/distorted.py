@@ -4,8 +4,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Self, cast
 
-import numpy as np
-
+from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike
 from caltest._validation import whole_number
 from caltest.generators.base import Generator
@@ -82,7 +81,7 @@ class Distorted(_WithDistortion):
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         """N predictions of the source, and targets from the distorted laws."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         predictions = self.source.sample(n, generator)[0].held_out(generator)
         return predictions, self.distortion.sample(predictions, generator)
 
@@ -135,7 +134,7 @@ class Resampled(_WithDistortion):
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         """N of the predictions, and targets from their distorted laws."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         predictions: Predictions = self.predictions
         if whole_number("n", n, 1, inf) != len(predictions):
             predictions = predictions.take(generator.integers(len(predictions), size=n))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
 from caltest._validation import switch, whole_number
 from caltest.generators.base import Generator
@@ -63,7 +64,7 @@ class GaussianModel(Generator):
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         """N predictions, and targets of shape (n,) for d = 1, else (n, d)."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         centres = generator.random(whole_number("n", n, 1, inf))
         return self._predictions(centres), self._laws(centres).sample(generator)
 

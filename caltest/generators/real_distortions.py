@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
 from caltest.generators.checks import number_within
 from caltest.generators.distortion import Distortion
@@ -102,7 +103,7 @@ class Outliers(Distortion):
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
         """Targets of which the share is drawn from the fixed distribution."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         n = len(predictions)
         own = predictions.sample(generator)
         others = self.fixed.take(np.zeros(n, dtype=np.intp)).sample(generator)
@@ -128,7 +129,7 @@ class _Moved(Distortion):
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
         """Targets (n,), or (n, d) for vectors."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         if isinstance(predictions, (Normal, MvNormal, Members)):
             means, scale = predictions.moments()[0], _first_scale(predictions)
             return np.asarray(means + self.moved_residuals(predictions.sample(generator) - means, scale))

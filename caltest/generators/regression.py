@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from caltest._numerics import generator_of
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import positive_number, real_array, same_length, whole_number
 from caltest.generators.base import Generator
@@ -39,13 +40,13 @@ class RegressionProblem(Generator):
 
     def data(self, n: int, rng: Any = None) -> tuple[FloatArray, FloatArray]:
         """N independent inputs and their targets (n,)."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         x = self.inputs(n, generator)
         return x, self._truth(x).sample(generator)
 
     def sample(self, n: int, rng: Any = None) -> tuple[Normal, FloatArray]:
         """N true distributions of the targets given their inputs, and the targets (n,)."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         x, y = self.data(n, generator)
         return self._truth(x), y
 
@@ -91,7 +92,7 @@ class HeteroscedasticSine(RegressionProblem):
 
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
         """N inputs (n,), uniform on [-1, 1]."""
-        return np.random.default_rng(rng).uniform(-1.0, 1.0, whole_number("n", n, 1, inf))
+        return generator_of(rng).uniform(-1.0, 1.0, whole_number("n", n, 1, inf))
 
     def mean(self, inputs: ArrayLike) -> FloatArray:
         """``sin(pi x)``."""
@@ -142,7 +143,7 @@ class Friedman1(RegressionProblem):
 
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
         """N inputs (n, 10), uniform on [0, 1]."""
-        return np.random.default_rng(rng).random((whole_number("n", n, 1, inf), 10))
+        return generator_of(rng).random((whole_number("n", n, 1, inf), 10))
 
     def mean(self, inputs: ArrayLike) -> FloatArray:
         """The formula without noise; rows of five inputs or more, (n, ...)."""

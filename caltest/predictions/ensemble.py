@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import whole_number
 from caltest.predictions.base import Predictions
@@ -160,7 +161,7 @@ class Ensemble(Members):
         """The same as one object: ``sample`` gives the members that were left out."""
         self._check_two("to leave one out")
         n, m = self._given.shape[:2]
-        chosen = np.arange(m) == np.random.default_rng(rng).integers(m, size=(n, 1))
+        chosen = np.arange(m) == generator_of(rng).integers(m, size=(n, 1))
         kept = self._given[~chosen].reshape(n, m - 1, *self._given.shape[2:])
         return _HeldOut(kept, self._given[chosen])
 

@@ -10,7 +10,7 @@ import numpy as np
 from caltest._jobs import Stream
 from caltest._loops.sampling import classes_from_uniforms
 from caltest._loops.tiles import PRODUCT, sum_over_coordinates
-from caltest._numerics import ranges
+from caltest._numerics import generator_of, ranges
 from caltest._threads import threaded
 from caltest._types import Array, BoolArray, FloatArray, IntArray
 from caltest._validation import class_names
@@ -145,7 +145,7 @@ class FinitePredictions(Predictions):
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Outcomes (n,), or (size, n), drawn from the predictions: labels, or names of the classes if known."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         return self.observed(self.redraw(generator, size), generator)
 
     def observed(self, labels: Array, rng: np.random.Generator) -> Array:
@@ -156,7 +156,7 @@ class FinitePredictions(Predictions):
     def redraw(self, rng: Any = None, size: int | None = None) -> Array:
         """Labels (n,), or (size, n), drawn by inversion; probabilities are used in proportion to their sum."""
         out = np.empty((1 if size is None else size, len(self)), dtype=np.intp)
-        _draw(np.cumsum(self.probabilities, axis=-1), np.random.default_rng(rng), out)
+        _draw(np.cumsum(self.probabilities, axis=-1), generator_of(rng), out)
         return out[0] if size is None else out
 
     def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:

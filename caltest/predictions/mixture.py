@@ -8,6 +8,7 @@ import numpy as np
 from caltest._arrays import to_array
 from caltest._loops import normals
 from caltest._loops.transport import transport_costs
+from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import mixture_weights
 from caltest.kernels import (
@@ -98,13 +99,13 @@ class Mixture(Predictions):
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets (n,), or (size, n), drawn from the predictions; vectors have one more dimension."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         drawn, first = self.redraw(generator, size), self._components[0]
         return first.observed(drawn, generator) if isinstance(first, FinitePredictions) else drawn
 
     def redraw(self, rng: Any = None, size: int | None = None) -> Array:
         """The same as the components check them."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         if size is None:
             return self._draw(generator)
         return np.stack([self._draw(generator) for _ in range(size)])

@@ -9,6 +9,7 @@ from caltest._arrays import in_one_order
 from caltest._loops import normals
 from caltest._loops.normal_sums import redrawn_expectation_sums
 from caltest._loops.stacks import redraws_last
+from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import positive_number, real_array, vector_targets
 from caltest.kernels import (
@@ -114,7 +115,7 @@ class MvNormal(Predictions):
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets (n, d), or (size, n, d), drawn from the predictions."""
         shape = self._mean.shape if size is None else (size, *self._mean.shape)
-        noise = np.random.default_rng(rng).standard_normal(shape)
+        noise = generator_of(rng).standard_normal(shape)
         return self._mean + self._times_root(noise)
 
     def _times_root(self, vectors: FloatArray) -> FloatArray:

@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest.predictions.members import Members, checked_members
 
@@ -48,7 +49,7 @@ class Scenarios(Members):
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Members drawn at random: (n,) or (n, d), or (size, n) or (size, n, d)."""
         shape = self.shape if size is None else (size, *self.shape)
-        index = np.random.default_rng(rng).integers(self.n_members, size=shape)
+        index = generator_of(rng).integers(self.n_members, size=shape)
         return self._members[np.arange(len(self)), index]
 
     def cdf_below(self, targets: Array) -> FloatArray:

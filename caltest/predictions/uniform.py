@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import levels, real_array, same_length
 from caltest.kernels import (
@@ -57,7 +58,7 @@ class StandardUniform(Predictions):
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets (n,), or (size, n)."""
-        return np.random.default_rng(rng).random(self._shape if size is None else (size, *self._shape))
+        return generator_of(rng).random(self._shape if size is None else (size, *self._shape))
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Numbers in [0, 1] as an (n,) float array."""

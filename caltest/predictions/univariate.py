@@ -10,7 +10,7 @@ import numpy as np
 
 from caltest._arrays import in_one_order
 from caltest._loops.quadrature import Settings
-from caltest._numerics import ranges
+from caltest._numerics import generator_of, ranges
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import real_array, same_length
 from caltest.kernels import (
@@ -148,7 +148,7 @@ class Univariate(Predictions):
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets (n,), or (size, n), drawn from the predictions."""
-        return self._draw(np.random.default_rng(rng), self.shape if size is None else (size, *self.shape))
+        return self._draw(generator_of(rng), self.shape if size is None else (size, *self.shape))
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Real targets in the support as an (n,) float array."""

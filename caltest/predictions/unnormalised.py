@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._arrays import to_array
+from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import finite_array, real_array, same_length, vector_targets
 from caltest.kernels import GaussianKernel, Metric, ProductKernel, RationalQuadraticKernel, TargetKernel
@@ -142,7 +143,7 @@ class Unnormalised(Predictions):
                 "predictions: got Unnormalised predictions without a sampler, from which no targets can be drawn; use "
                 "AsymptoticSKCETest(kernel), or name a function that draws: Unnormalised(..., sampler=function)"
             )
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         draws = [self.check_targets(self._sampler(self._parameters, generator)) for _ in range(size or 1)]
         return draws[0] if size is None else np.stack(draws)
 

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._arrays import to_array
+from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, same_length
 from caltest.predictions.counts.expectations import CountPredictions
@@ -129,7 +130,7 @@ class NegativeBinomial(CountPredictions):
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Counts (n,), or (size, n), drawn from Poisson distributions with Gamma distributed rates."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         unit = self.mean / self.size
 
         def draw() -> Array:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array
 from caltest.predictions.counts.expectations import CountPredictions
@@ -82,7 +83,7 @@ class Poisson(CountPredictions):
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Counts (n,), or (size, n), drawn from the predictions."""
         shape = self.shape if size is None else (size, *self.shape)
-        return np.asarray(np.random.default_rng(rng).poisson(self.rate, shape))
+        return np.asarray(generator_of(rng).poisson(self.rate, shape))
 
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""

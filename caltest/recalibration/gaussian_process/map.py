@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from caltest._numerics import ranges
+from caltest._numerics import generator_of, ranges
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import real_array, whole_number
 from caltest.recalibration._storage import LARGEST, require, require_range
@@ -100,7 +100,7 @@ class GPMap(ProbabilityMap):
         classes if ``covariance`` is ``"diagonal"``. Time O(Q n k M), with the full covariance O(n k^2 (k + Q)); memory
         does not grow with n beyond the result.
         """
-        draws, generator = whole_number("n_draws", n_draws, 1), np.random.default_rng(rng)
+        draws, generator = whole_number("n_draws", n_draws, 1), generator_of(rng)
 
         def averaged(matrix: FloatArray) -> FloatArray:
             inputs, prior = inputs_of(matrix, self.scale), prior_of(matrix, self.scale)
