@@ -180,7 +180,8 @@ def _from_objects(array: Array, name: str) -> Array:
         converted = np.array([value if isinstance(value, (bool, int, float)) else float(value) for value in flat])
     except (TypeError, ValueError):
         kinds = sorted({type(value).__name__ for value in flat})
-        raise ValueError(f"{name}: got values of type {', '.join(kinds)}, wanted numbers") from None
+        got = ", ".join(kinds)
+        raise ValueError(f"{name}: got values of type {got}, wanted numbers, or text for all of them") from None
     return converted.reshape(array.shape)
 
 

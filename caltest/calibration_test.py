@@ -194,7 +194,7 @@ class CalibrationTest(OwnErrstate):
             effect_size=effect_size,
             predictions=predictions.describe(n),
             estimator=estimator.describe(predictions),
-            null=self.null.describe(),
+            null=self.null.describe_for(predictions),
             n=n,
             n_used=estimator.n_used(n),
             estimate=outcome.estimate,

@@ -124,13 +124,13 @@ class GroupCalibrationTest(OwnErrstate):
             seed = seed_of(rng)
             maximum = maximum.resolve(sample.predictions, seed)
             values = self.null.values(maximum, sample, np.random.default_rng(seed))
-        rows = _rows(maximum, sample, values)
+        rows, drawn = _rows(maximum, sample, values), self.null.describe_for(sample.predictions)
         return GroupCalibrationTestResult(
             test=type(self).__name__,
             hypothesis=maximum.hypothesis(sample.predictions),
             predictions=sample.predictions.describe(len(sample)),
             estimator=maximum.estimator.describe(sample.predictions),
-            null=f"{self.null.describe()}, the same for all groups; adjusted by the step-down maximum",
+            null=f"{drawn}, the same for all groups; adjusted by the step-down maximum",
             n=len(sample),
             groups=rows,
             pvalue=rows[0].adjusted,

@@ -92,6 +92,10 @@ class Null(OwnErrstate, ABC):
     def describe(self) -> str:
         """The null in one line."""
 
+    def describe_for(self, predictions: Predictions) -> str:
+        """The null for these predictions in one line."""
+        return self.describe()
+
     def statistic_name_of(self, estimator: Estimator) -> str:
         """What the statistic is."""
         return self.statistic_name

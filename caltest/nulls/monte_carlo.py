@@ -186,9 +186,16 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
 
     def describe(self) -> str:
         """The null in one line."""
+        return self._described(Predictions.redraws)
+
+    def describe_for(self, predictions: Predictions) -> str:
+        """The null in one line, which says what the targets are drawn from."""
+        return self._described(predictions.law.redraws)
+
+    def _described(self, redraws: str) -> str:
         how = {"conservative": "", "randomized": ", ties at random", "mid": ", mid-p-value"}[self.ties]
         until = "" if self.stop_after is None else f" or until {self.stop_after} are as large"
-        return f"targets redrawn from the predictions (conditional Monte Carlo), {self.n_resamples} draws{until}{how}"
+        return f"{redraws} (conditional Monte Carlo), {self.n_resamples} draws{until}{how}"
 
 
 def _values(

@@ -39,6 +39,8 @@ class Predictions(OwnErrstate, ABC):
     notes: tuple[str, ...] = ()
     has_law: ClassVar[bool] = True
     """Whether targets can be drawn from the predictions alone."""
+    redraws: ClassVar[str] = "targets redrawn from the predictions"
+    """What the redraws of a test are, in words."""
     has_jumps: ClassVar[bool] = False
     """Whether single targets have positive probabilities, although the targets are numbers."""
     centred_directly: ClassVar[bool] = False

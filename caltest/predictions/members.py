@@ -226,6 +226,11 @@ class Members(Predictions):
     def _number(self) -> str:
         return f"{self.n_members} members"
 
+    def of_fewer(self, n_members: int) -> Self:
+        """So many of the members, at equal distances in their order: about the same distributions."""
+        places = (np.arange(n_members) + 0.5) * self.n_members / n_members
+        return self._like(np.take(self._members, places.astype(np.intp), axis=len(self.shape)))
+
     def followed_by(self, other: Self) -> Self:
         """These predictions and others with as many members, in this order."""
         self.check_compatible(other, "predictions")

@@ -67,6 +67,7 @@ class Pool(Scenarios):
 
     family = "Ensemble"
     meaning = "that are exchangeable with the outcome"
+    redraws = "outcomes redrawn among their members and themselves"
 
     def __init__(self, values: FloatArray) -> None:
         if values.ndim == 3:
