@@ -1,6 +1,5 @@
 """Anything array-like as a numpy array or a table: lists, numpy, pandas, polars, torch, files."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,6 +9,7 @@ from numpy.typing import DTypeLike
 
 from caltest._chunks import are_chunks
 from caltest._types import Array, ArrayLike, BoolArray, IntArray
+from caltest._warnings import warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ def read_only(array: Array, dtype: DTypeLike) -> Array:
 
 
 def _warn_of_order(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=5)
+    warn(message)
 
 
 def _as_given(data: ArrayLike, name: str) -> Array:

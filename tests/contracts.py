@@ -468,17 +468,13 @@ def made_tests():
         "CrossSKCETest": lambda: ct.CrossSKCETest(tv),
         "DistributionFreeSKCETest": lambda: ct.DistributionFreeSKCETest(ct.SKCE(tv)),
         "EquivalenceTest": lambda: ct.EquivalenceTest(tv, 0.1),
-        "GammaSKCETest": lambda: ct.GammaSKCETest(tv),
         "LikelihoodRatioTest": lambda: ct.LikelihoodRatioTest(49),
         "LogScoreTest": lambda: ct.LogScoreTest(),
         "MonteCarloTest": lambda: ct.MonteCarloTest(ct.ExcessLogScore(), n_resamples=49),
-        "MultiplierSKCETest": lambda: ct.MultiplierSKCETest(tv, 49, multiplier="gaussian"),
         "OmnibusTest": lambda: ct.OmnibusTest(n_resamples=49),
         "PearsonSKCETest": lambda: ct.PearsonSKCETest(tv),
         "ScoreCMETest": lambda: ct.ScoreCMETest(ucme, 49),
-        "SpectralSKCETest": lambda: ct.SpectralSKCETest(tv),
         "SpiegelhalterTest": lambda: ct.SpiegelhalterTest(),
-        "StudentisedCrossSKCETest": lambda: ct.StudentisedCrossSKCETest(tv),
         "ToleranceTest": lambda: ct.ToleranceTest(tv, 0.1),
     }
     binary = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import caltest
 
 PACKAGE = Path(caltest.__file__).parent
-BASICS = ["_types", "_chunks", "_arrays", "_files", "_jit", "_numerics", "_progress", "_threads", "_jobs"]
+BASICS = ["_types", "_warnings", "_chunks", "_arrays", "_files", "_jit", "_numerics", "_progress", "_threads", "_jobs"]
 LAYERS = [
     [*BASICS, "_laws"],
     ["_loops"],

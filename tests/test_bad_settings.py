@@ -96,7 +96,7 @@ WRONG = {
     "margin": (lambda: ct.ToleranceTest(KERNEL, b"1"), "margin: got b'1', wanted a positive number"),
     "choice": (lambda: ct.ECCE(kind=np.array([])), 'wanted "MAD" or "R"'),
     "test": (lambda: ct.CalibrationTestAccumulator(1), "test: got 1, wanted a test"),
-    "terms": (lambda: ct.SumOfProducts(1), "terms: got 1, wanted a tuple of product kernels"),
+    "terms": (lambda: ct.SumOfProducts(1), "terms: got 1, wanted a sequence of product kernels"),
     "penalty": (lambda: recalibration.MatrixScaling(off_diagonal=b"1"), "got b'1', wanted a number of at least 0"),
 }
 

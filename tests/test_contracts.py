@@ -487,7 +487,6 @@ PLAIN = (
     *(e for maker, kernel in CASES for e in estimators(maker(), kernel) if not isinstance(e, OF_ROWS[2:-1])),
     *(kernel for _, kernel in CASES),
     *(one for one in (make().null for make, _ in TESTS.values())),
-    ct.CrossNormalNull(exact_variance=True),
     ct.GroupCalibrationTest(ct.SKCE(CASES[0][1]), 99),
     ct.PairedSKCETest(CASES[0][1]),
     ct.UniformBinning(7),

@@ -371,8 +371,7 @@ def objects():
     yield "GroupMaximum", lambda a: ct.GroupMaximum(ct.SKCE(KERNEL), a), lambda o: o(P, Y), groups.members.copy()
     yield "WeightedSKCE", lambda a: ct.WeightedSKCE(KERNEL, a), lambda o: o(P, Y), P[:, 0].copy()
     clusters = np.arange(N) // 3
-    for make in (ct.ClusterSKCE, ct.ClusterCrossSKCE):
-        yield make.__name__, lambda a, make=make: make(KERNEL, a), lambda o: o(P, Y), clusters
+    yield "ClusterSKCE", lambda a: ct.ClusterSKCE(KERNEL, a), lambda o: o(P, Y), clusters
     yield "UCME, predictions", lambda a: ct.UCME(KERNEL, a, Y[:4]), lambda o: o(P, Y), P[:4].copy()
     yield "UCME, targets", lambda a: ct.UCME(KERNEL, P[:4], a), lambda o: o(P, Y), Y[:4].copy()
     yield "MatrixKernel", ct.MatrixKernel, lambda o: o.squared_diameter, np.diag([1.0, 2.0, 3.0])

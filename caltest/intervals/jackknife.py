@@ -73,7 +73,8 @@ def skce_interval(
 
     Notes
     -----
-    Assumes independent observations. Asymptotic. Coverage of 95 % intervals in 20 000 simulations for 10 classes with
+    Assumes independent observations. Asymptotic. Coverage of 95 % intervals with the standard error of the jackknife
+    and the first part of s(u) alone, than which these are not shorter, in 20 000 simulations for 10 classes with
     predictions of Dir(0.1) and the kernel ``exp(-TV / nu) x [y = y']`` of fixed nu (``ct.generators.class_model``):
 
     ======  ================  ================  ================
@@ -87,8 +88,10 @@ def skce_interval(
     M3      99.5, 98.3        99.1, 96.9        99.6, 98.9
     ======  ================  ================  ================
 
-    (standard error at most 0.14; the SKCE is the mean of the estimates for n = 250.) With s in place of s(u) the upper
-    bounds of W2 cover 88 %.
+    (standard error at most 0.14; the SKCE is the mean of the estimates for n = 250.) Of 400 data sets each of rare
+    events (Beta(0.3, 12), n = 33; Beta(0.3, 60), n = 250; Beta(2, 98), n = 100), calibrated, 0.3 to 5 times as frequent
+    as predicted and more frequent by 0.02 and 0.1, these intervals cover 97.5 to 100 % on two sides, at least 95.7 % of
+    upper and 98.5 % of lower bounds; with the jackknife alone 65 % of the lower bounds.
     The asymptotic variance 4 zeta_1 with an unbiased estimate of zeta_1 is too small near calibration, where U is
     degenerate; the jackknife variance includes the part of order 1/n**2. Time O(n**2 k), memory O(n k).
 
@@ -99,7 +102,7 @@ def skce_interval(
     >>> import caltest as ct
     >>> p, y = ct.load_digits_predictions()["random forest"]
     >>> print(ct.skce_interval(p, y))
-    [0.001745, 0.002114] (95 %, jackknife, normal limit)
+    [0.001604, 0.002321] (95 %, jackknife, normal limit)
     """
     level, side = fraction("confidence_level", confidence_level), checked_side(side)
     sample = as_sample(predictions, targets, classes)

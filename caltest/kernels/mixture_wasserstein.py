@@ -1,10 +1,10 @@
 """The distance of mixtures that Widmann et al. 2021 use, which does not make kernels."""
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from caltest._types import FloatArray
+from caltest._warnings import warn
 from caltest.kernels.base import KernelWarning
 from caltest.kernels.metrics import Metric, VectorMetric, Wasserstein
 
@@ -53,11 +53,10 @@ class MixtureWasserstein(Metric):
 
     def resolve(self, predictions: Any) -> Self:
         """The metric itself, with a warning."""
-        warnings.warn(
+        warn(
             "functions of the mixture Wasserstein distance need not be positive definite, although the paper says so: "
             "calibration errors can be negative and miscalibration can go unseen. Use MMD(kernel).",
             KernelWarning,
-            stacklevel=2,
         )
         return self
 

@@ -166,7 +166,7 @@ class SumOfProducts(PairKernel):
     terms: tuple[ProductKernel, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.terms, Iterable):
+        if not isinstance(self.terms, Iterable) or getattr(self.terms, "ndim", 1) == 0:
             raise TypeError(f"terms: got {self.terms!r}, wanted a sequence of product kernels")
         object.__setattr__(self, "terms", tuple(self.terms))
         if not self.terms:

@@ -1,6 +1,5 @@
 """Kernels that are decreasing functions of a distance: of predicted distributions, or of real targets."""
 
-import warnings
 from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import numpy as np
 from caltest._loops.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._types import Array, FloatArray
 from caltest._validation import positive_number
+from caltest._warnings import warn
 from caltest.kernels.base import KernelWarning, PredictedDistributions, PredictionKernel, TargetKernel
 from caltest.kernels.metrics import Metric
 
@@ -37,12 +37,11 @@ class RadialKernel(PredictionKernel, TargetKernel):
         object.__setattr__(self, "bandwidth", _checked(self.bandwidth))
         self._check_settings()
         if not self._is_positive_definite():
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} of the {self.metric.label} distance is not positive definite in general: "
                 "calibration errors can be negative and miscalibration can go unseen. Use ExponentialKernel with "
                 "exponent 1, or the Euclidean metric.",
                 KernelWarning,
-                stacklevel=3,
             )
 
     def _check_settings(self) -> None:

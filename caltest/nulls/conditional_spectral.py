@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._laws.tails import TAILS, Tail, tail_probability
-from caltest._validation import whole_number
+from caltest._validation import one_of, whole_number
 from caltest.estimators import Estimator, LowRankSKCE, UStatistic
 from caltest.hstatistics.spectrum import conditional_spectrum, spectrum
 from caltest.nulls.base import Null, Outcome, require_finite
@@ -69,8 +69,7 @@ class ConditionalSpectralNull(Null):
     def __post_init__(self) -> None:
         if self.n_eigenvalues is not None:
             object.__setattr__(self, "n_eigenvalues", whole_number("n_eigenvalues", self.n_eigenvalues, 1))
-        if self.tail not in TAILS:
-            raise ValueError(f"tail: got {self.tail!r}, wanted one of {', '.join(TAILS)}")
+        one_of("tail", self.tail, TAILS)
 
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise unless the estimator is the unbiased SKCE, of low rank or not."""

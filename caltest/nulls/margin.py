@@ -89,8 +89,10 @@ class ToleranceNull(MarginNull):
     Notes
     -----
     Assumes independent observations. Asymptotic and conservative for small errors: where the KCE is the margin, a test
-    at the 5 % level rejected 0.2 to 2 % of 800 simulated data sets each of W2, OC and M3 (``generators.class_model``)
-    of n = 50 and n = 250. Time O(n**2 k), memory O(n k).
+    at the 5 % level rejected 0 to 4.8 % of 500 simulated data sets each of three classes of Dir(0.1) and Dir(1) with
+    label noise and classes that are too frequent, n = 60 and 200, and 0 to 1.5 % of 400 of rare events (Beta(0.3, 12),
+    n = 33; Beta(0.3, 60), n = 250; Beta(2, 98), n = 100), more or less frequent than predicted. Time O(n**2 k), memory
+    O(n k).
 
     Source: Widmann et al. 2019, Theorem G.1, for the limit.
 
@@ -100,7 +102,7 @@ class ToleranceNull(MarginNull):
     >>> p, y = ct.load_digits_predictions()["random forest"]
     >>> result = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.ToleranceNull(margin=0.03))(p, y)
     >>> round(result.statistic, 2), result.hypothesis
-    (11.17, 'KCE <= 0.03')
+    (6.25, 'KCE <= 0.03')
     """
 
     citations = ("efron1981", "widmann2019")
@@ -143,9 +145,11 @@ class EquivalenceNull(MarginNull):
 
     Notes
     -----
-    Assumes independent observations. Asymptotic: where the KCE is the margin, a test at the 5 % level rejected 0.4
-    to 4 % of 800 simulated data sets each of W2, OC and M3 (``generators.class_model``) of n = 50 and n = 250. Time
-    O(n**2 k), memory O(n k).
+    Assumes independent observations. Asymptotic: where the KCE is the margin, a test at the 5 % level rejected 0 to
+    4.6 % of 500 simulated data sets each of three classes of Dir(0.1) and Dir(1) with label noise and classes that are
+    too frequent, n = 60 and 200, and 0 to 4.3 % of 400 of rare events (those of ``ToleranceNull``). It takes about ``5
+    sqrt(B) / margin`` observations, with the largest value B of the SKCE, to reject at all. Time O(n**2 k), memory
+    O(n k).
 
     Source: Widmann et al. 2019, Theorem G.1, for the limit.
 
@@ -154,7 +158,7 @@ class EquivalenceNull(MarginNull):
     >>> import caltest as ct
     >>> p, y = ct.load_digits_predictions()["neural network"]
     >>> result = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.EquivalenceNull(margin=0.05))(p, y)
-    >>> result.pvalue < 1e-6, result.verdict()
+    >>> result.pvalue < 1e-3, result.verdict()
     (True, 'the calibration error is below the margin, at the 5 % level')
     """
 

@@ -1,6 +1,5 @@
 """Predicted normal distributions of vectors."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from caltest._loops.stacks import redraws_last
 from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import positive_number, real_array, vector_targets
+from caltest._warnings import warn
 from caltest.kernels import (
     Cityblock,
     Euclidean,
@@ -228,13 +228,12 @@ class MvNormal(Predictions):
     def warn_of(self, metric: Metric) -> None:
         """Warn of the Wasserstein distance of covariance matrices that do not commute."""
         if isinstance(metric, Wasserstein) and not self._commute:
-            warnings.warn(
+            warn(
                 "the 2-Wasserstein distance of normal distributions whose covariance matrices do not commute is not "
                 "that of a Hilbert space: functions of it need not be positive definite, calibration errors can be "
                 "negative and miscalibration can go unseen. Use Euclidean(), the distance of the means and roots of "
                 "the covariance matrices, or MMD(kernel).",
                 KernelWarning,
-                stacklevel=2,
             )
 
     def target_scale(self) -> float:

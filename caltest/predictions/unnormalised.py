@@ -62,10 +62,10 @@ class Unnormalised(Predictions):
     >>> import caltest as ct
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
-    >>> centre = rng.normal(size=100)
+    >>> centre = rng.normal(size=200)
     >>> p = ct.Unnormalised(lambda centre, y: -((y - centre) ** 3), centre, points=np.linspace(-4.0, 4.0, 9))
     >>> test = ct.AsymptoticSKCETest(p.default_kernel(), n_resamples=199)
-    >>> test(p, centre + 2.0 * rng.normal(size=100), rng=1).pvalue
+    >>> test(p, centre + 2.0 * rng.normal(size=200), rng=1).pvalue
     0.005
     """
 

@@ -44,7 +44,7 @@ class ConfidenceInterval:
     >>> interval = ct.AsymptoticBlockSKCETest(p.default_kernel(), block_size=20)(p, y).confidence_interval()
     >>> low, high = interval
     >>> round(low, 6), high
-    (0.001215, inf)
+    (0.000464, inf)
     """
 
     low: float

@@ -162,3 +162,15 @@ def test_bad_models(models, error, message):
 def test_bad_settings(options, error, message):
     with pytest.raises(error, match=message):
         ct.compare_models({"a": S.p}, S.y, **({"n_resamples": 9} | options))
+
+
+def test_what_is_printed_lies_in_the_interval():
+    """Unbiased estimates can be below 0; the error, and the interval for it, cannot."""
+    p = np.random.default_rng(2).random(80)
+    y = (np.arange(80) % 2 == 0).astype(int)
+    found = ct.compare_models({"a": np.full(80, 0.5) + 1e-3 * p, "b": p}, y, kernel=TV, n_resamples=9, rng=1)
+    row = found.rows[0]
+    assert row.estimate < 0.0 == row.shown == row.interval.low
+    assert "estimate: 0 where the unbiased estimate is negative" in str(found)
+    assert found.table()[1][2] == "0"
+    assert all(one.interval.low <= one.shown <= one.interval.high for one in found.rows)

@@ -156,7 +156,6 @@ class Case:
         test = self.one_of(
             lambda: ct.OmnibusTest(n_resamples=9),
             lambda: ct.MonteCarloTest(self.estimator(), n_resamples=9),
-            lambda: ct.MultiplierSKCETest(self.kernel(), 9),
             lambda: ct.AsymptoticBlockSKCETest(self.kernel()),
             lambda: ct.MonteCarloTest(ct.LowRankSKCE(self.kernel(), 3), 9),
         )

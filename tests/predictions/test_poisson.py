@@ -105,7 +105,7 @@ def test_gaussian_kernel_of_the_default_distance_is_the_overlap():
         ([1e17], r"rate: got 1e\+17 at row 0, wanted expected counts from 0 to 2\*\*53"),
         ([], "rate: got no values"),
         (3.0, r"rate: got shape \(\), wanted 1 dimension"),
-        ([[1.0], [2.0]], r"rate: got shape \(2, 1\)"),
+        ([[1.0, 2.0], [2.0, 1.0]], r"rate: got shape \(2, 2\)"),
         (["a"], "rate: got values of type"),
     ],
 )

@@ -103,7 +103,7 @@ def test_reports_say_what_is_redrawn():
 
 
 def test_ensembles_of_other_sizes_are_compared():
-    """Bandwidths are those of as many members of the pools, at equal distances in their order, as the smaller ones have."""
+    """Bandwidths are those of so many members of the pools, at equal distances, as the smaller ones have."""
     few = ct.Ensemble(MEMBERS[:, :1])
     pools = as_sample(ENSEMBLE, Y).predictions.members, as_sample(few, Y).predictions.members
     together = ct.Scenarios(np.concatenate([pools[0][:, [1, 3]], pools[1]]))

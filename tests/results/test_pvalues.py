@@ -84,7 +84,7 @@ def test_the_smallest_pvalue_says_so_in_the_report_and_the_sentence(wrong):
 
 
 def test_no_smallest_pvalue_without_redraws(wrong):
-    result = ct.SpectralSKCETest(wrong[0].default_kernel())(*wrong)
+    result = ct.PearsonSKCETest(wrong[0].default_kernel())(*wrong)
     assert "smallest possible" not in str(result) + result.sentence()
 
 

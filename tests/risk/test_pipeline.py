@@ -332,3 +332,14 @@ def test_bad_values(case):
 @pytest.mark.parametrize("case", BAD_KINDS)
 def test_bad_kinds(case):
     check(BAD_KINDS[case], TypeError)
+
+
+def test_a_canonical_error_below_that_of_the_top_label_is_named():
+    """The function of least risk for ten classes is all but 0; in one dimension there is an error to be seen."""
+    p, y = ct.load_digits_predictions()["neural network"]
+    found, top = (ct.estimate_calibration_error(p, y, notion, rng=1) for notion in ("canonical", "top_label"))
+    assert found.squared_error < top.squared_error
+    assert f"top label, which is estimated as {top.squared_error:.4g}" in found.notes[-1]
+    other = ct.estimate_calibration_error(p, y, rng=2)
+    assert other.squared_error > ct.estimate_calibration_error(p, y, "top_label", rng=2).squared_error
+    assert not any("contradicts" in note for note in other.notes)

@@ -58,7 +58,7 @@ def test_witness_of_numbers_sums_h_and_has_a_lower_bound():
 def test_the_lower_bound_of_numbers_is_reached():
     """Past certainties at 0 that became 9, and a certainty at 9 that becomes 0: no outcome is farther from expected."""
     past = Sample(ct.Normal([0.0, 0.0], 0.0), np.array([9.0, 0.0]))
-    values, least, near = Witness(W2, past).values(Sample(ct.Normal([9.0], 0.0), np.array([0.0])))
+    values, least, near, _ = Witness(W2, past).values(Sample(ct.Normal([9.0], 0.0), np.array([0.0])))
     assert values[0] == pytest.approx(-near[0], rel=1e-6)
     assert least[0] == pytest.approx(-near[0], rel=1e-6)
     assert least[0] <= values[0] * (1.0 - 1e-12)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import caltest as ct
+from caltest.decompositions.parts import Parts
 
-from .settings import band, spawn
+from .settings import HARD, band, dirichlet, spawn
 
 pytestmark = pytest.mark.statistical
 
@@ -40,6 +41,42 @@ def test_tests_of_margins_have_their_size(name, n, replications):
         data = model.sample(n, rng)
         rejected += [test(*data).pvalue <= 0.05 for test in tests]
     assert rejected.max() <= band(number, 0.06)[1]
+
+
+RARE = [name for name in HARD if not name.startswith(("Dir", "Normal", "Laplace"))]
+
+
+@pytest.mark.parametrize("setting", RARE)
+def test_intervals_cover_calibrated_predictions_of_rare_events(setting, replications):
+    number, rng, covered = replications(100, 2000), spawn(64, RARE.index(setting)), 0
+    for _ in range(number):
+        p = HARD[setting](rng)
+        covered += ct.skce_interval(p, p.sample(rng), side="lower").low <= 0.0
+    assert covered >= band(number, 0.95)[0]
+
+
+def test_margins_are_not_shown_by_what_has_not_occurred(replications):
+    """Three classes, sure predictions, of which a fifth of the outcomes are moved to the first class."""
+    number, rng, rejected = replications(150, 3000), spawn(65), 0
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.3), ct.DeltaKernel())
+    for _ in range(number):
+        p = dirichlet(rng, 60, 3, 0.1)
+        y = np.where(rng.random(60) < 0.2, 0, p.sample(rng))
+        rejected += ct.EquivalenceTest(kernel, sqrt(0.0114))(p, y).pvalue <= 0.05
+    assert rejected <= band(number, 0.05)[1]
+
+
+@pytest.mark.parametrize("n", [120, 300])
+def test_miscalibration_of_few_bins(n, replications):
+    number, rng, covered, bins = replications(30, 900), spawn(66, n), 0, ct.QuantileBinning(5)
+    for _ in range(number):
+        p = rng.random(n)
+        q = p**1.4
+        y = (rng.random(n) < q).astype(int)
+        found = ct.score_decomposition(p, y, binning=bins, confidence_level=0.95, n_resamples=99, rng=rng)
+        truth = Parts.of(ct.Bernoulli(p), "brier", bins).of_law(np.stack([1.0 - q, q], axis=1))[1]
+        covered += found.intervals["miscalibration"].low <= truth <= found.intervals["miscalibration"].high
+    assert covered >= band(number, 0.95)[0]
 
 
 def test_truth_is_that_of_the_model(replications):
