@@ -493,7 +493,7 @@ class TestRecalibrate:
         np.testing.assert_allclose(found, wanted[:, [2, 0, 1]], rtol=1e-9)
         assert (folder / "q.csv").read_text().startswith("owl,cat,dog\n")
         np.savetxt(new, p, delimiter=",", header="owl,cat,fox", comments="")
-        status, _, err = command(capsys, "recalibrate", *self.files(folder), *arguments)
+        status, _, err = command(capsys, "recalibrate", *self.files(folder), *arguments, "--overwrite")
         assert status == 2
         assert "got classes ['owl', 'cat', 'fox'], wanted the names ['cat', 'dog', 'owl']" in err
 

@@ -182,6 +182,7 @@ def estimate_calibration_error(
         "estimators": estimators,
         "n_folds": folds_wanted,
         "held_out": share,
+        "classes": classes,
         "rng": seed,
         "progress": progress,
     }

@@ -92,7 +92,7 @@ def test_every_component_is_a_weighted_mean(maker):
     sample = sample_of(maker)
     p, w = sample.predictions, normalised(weights_for(len(sample)))
     omnibus = ct.Omnibus(weights=3.0 * w).resolve(p)
-    y = np.asarray(p.sample(2, 3))
+    y = np.asarray(p.redraw(2, 3))
     parts = omnibus.parts(omnibus.values(p, y))
     for component, part in zip(omnibus.components, parts, strict=True):
         expected = expected_values(component, p, y, w)
@@ -260,7 +260,7 @@ def test_likelihood_ratios_of_groups_are_those_of_their_members(maker):
     p, n = sample.predictions, len(sample)
     omnibus = ct.Omnibus().resolve(p)
     groups = np.arange(n) >= n // 2
-    y = np.asarray(p.sample(3, 4))
+    y = np.asarray(p.redraw(3, 4))
     parts = ct.GroupMaximum(omnibus, groups).parts(p, y)
     rows = np.flatnonzero(groups)
     assert parts[1] == pytest.approx(omnibus.values(p.take(rows), y[:, rows]), rel=1e-9, abs=1e-12)
@@ -275,7 +275,7 @@ def test_bad_weights(weights):
         ct.calibration_test([0.2, 0.5, 0.7], [0, 1, 1], weights=weights, rng=1)
 
 
-@pytest.mark.parametrize("weights", ["abc", 2.0, [[1.0], [1.0], [1.0]], ["a", "b", "c"], [None, 1.0, 1.0]])
+@pytest.mark.parametrize("weights", ["abc", 2.0, [[1.0, 1.0]] * 3, ["a", "b", "c"], [None, 1.0, 1.0]])
 def test_weights_of_another_form(weights):
     with pytest.raises((ValueError, TypeError), match="weights: got"):
         ct.calibration_test([0.2, 0.5, 0.7], [0, 1, 1], weights=weights, rng=1)

@@ -237,7 +237,7 @@ def test_one_member_is_a_point_prediction():
     assert points.distance(ct.EnergyDistance(), points) == pytest.approx(np.sqrt(2.0 * gaps))
     assert points.distance(ct.Wasserstein(), points) == pytest.approx(gaps)
     with pytest.raises(ValueError, match='bandwidth: got "median" for targets of which more than half'):
-        ct.calibration_test(ct.Scenarios(points.members), [0.0, 1.0, 4.0])
+        ct.MonteCarloTest(ct.SKCE(points.default_kernel()))(ct.Scenarios(points.members), [0.0, 1.0, 4.0])
     assert 0.0 < ct.calibration_test(points, [0.5, 1.0, 4.0], n_resamples=19, rng=1).pvalue <= 1.0
 
 
