@@ -78,7 +78,7 @@ class ArconesGineBootstrap(ResamplingNull):
     known_variance
         Give the draws at least the variance that n U has given the predictions if they are calibrated, by adding
         independent multiples of ``Z**2 - 1`` for standard normal Z. As published, without it, the bootstrap rejects up
-        to SIZE_AS_PUBLISHED % of calibrated predictions of rare events at the 5 % level: as long as none has occurred,
+        to 29 % of calibrated predictions of rare events at the 5 % level: as long as none has occurred,
         h does not vary. The variance is known as ``caltest.hstatistics.null_variance`` says; it is not for
         ``Unnormalised`` predictions without a sampler.
 
@@ -86,8 +86,9 @@ class ArconesGineBootstrap(ResamplingNull):
     -----
     The p-value is (1 + #{draw >= n U}) / (1 + B); the reference
     divides #{...} by B, which can give 0. Its statistic n/(n-1) U - V, with the biased estimate V, gives the same
-    counts. Asymptotic: SIZE_AG; too conservative for many classes and n
-    of a hundred or less.
+    counts. Asymptotic: it rejects up to 6 % of calibrated predictions
+    at the 5 % level in simulations with rare events, ties and few uncertain rows (1000 data sets each), and far less
+    with many classes and n of a hundred or less.
 
     Time O(n**2 (k + B)) by matrix products, or O(n B) for binary predictions with an exponential kernel. Memory 64 MB,
     or 1 kB for each of more than 65 000 observations.
@@ -135,6 +136,14 @@ class ArconesGineBootstrap(ResamplingNull):
             variance = variance_if_calibrated(kernel, sample.predictions, rng)
             draws = widened(draws, None if variance is None else n**2 * variance, rng)
         return estimate, n * estimate, draws
+
+    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+        """A caution for the published law."""
+        if self.known_variance:
+            return ()
+        return (
+            "with the variance of the bootstrap alone up to 29 % of calibrated predictions of rare events are rejected",
+        )
 
     def describe(self) -> str:
         """The null in one line."""

@@ -43,8 +43,10 @@ class ClusterBootstrap(ResamplingNull):
 
     Notes
     -----
-    p = (1 + #{draw >= estimate}) / (1 + B). Asymptotic in the number of clusters, which are independent. Time O(n**2 (k
-    + B)) by matrix products, or O(n B) for binary predictions with an exponential kernel.
+    p = (1 + #{draw >= estimate}) / (1 + B). Asymptotic in the number of clusters, which are independent: of rare events
+    (Beta(0.3, 12), 30 clusters of 3 equal predictions) it rejects 0.6 % at the 5 % level if outcomes within clusters
+    are independent, and 8 % if they are equal, as the variance is then larger than known (500 data sets each). Time
+    O(n**2 (k + B)) by matrix products, or O(n B) for binary predictions with an exponential kernel.
 
     Sources: signs of clusters in place of observations in the multiplier bootstrap of Leucht and Neumann 2013 and
     Chwialkowski, Sejdinovic and Gretton 2014.

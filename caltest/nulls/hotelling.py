@@ -83,7 +83,8 @@ class HotellingNull(Null):
         rates = "88 % and 17 %" if self.distribution == "chi2" else "23 % and 14 %"
         return (
             "the limit law of this test is reached slowly: at the 5 % level, with 10 random locations and normal "
-            f"predictions, it rejects {rates} of calibrated models at n = 16 and 256; confirm with MonteCarloTest",
+            f"predictions, it rejects {rates} of calibrated models at n = 16 and 256, and up to 95 % of rare "
+            "events; confirm with MonteCarloTest",
         )
 
     def describe(self) -> str:

@@ -59,6 +59,28 @@ TESTS = {
     "QuantileCalibrationTest": lambda p, rng: ct.QuantileCalibrationTest(),
 }
 
+STATED = {
+    "PearsonSKCETest": (0.081, "10 of 0.3, 90 of 0.001"),
+    "CrossSKCETest": (0.069, "Dir(1), k = 10, n = 33"),
+    "CertifiedCrossSKCETest": (0.013, "0.01, 0.1 or 0.5, n = 33"),
+    "ConditionalSpectralSKCETest": (0.083, "10 of 0.3, 90 of 0.001"),
+    "AsymptoticSKCETest": (0.055, "5 of 0.5, 95 of 0.001"),
+    "AsymptoticSKCETest, as published": (0.294, "Beta(0.3, 60), n = 250"),
+    "AsymptoticBlockSKCETest, 2": (0.040, "Dir(1), k = 3, n = 250"),
+    "AsymptoticBlockSKCETest, 3": (0.037, "0.01, 0.1 or 0.5, n = 33"),
+    "AsymptoticBlockSKCETest, 10": (0.029, "Dir(1), k = 10, n = 33"),
+    "AsymptoticBlockSKCETest, 3, as published": (0.915, "10 of 0.3, 90 of 0.001"),
+    "AsymptoticCMETest": (0.954, "Beta(0.3, 60), n = 250"),
+    "ToleranceTest": (0.010, "Poisson(Gamma(0.3) / 6), n = 100"),
+    "DistributionFreeSKCETest": (0.0, "Beta(0.3, 60), n = 250"),
+    "HosmerLemeshowTest": (0.127, "Beta(2, 98), n = 100"),
+    "SpiegelhalterTest": (0.088, "5 of 0.5, 95 of 0.001"),
+    "LogScoreTest": (0.088, "5 of 0.5, 95 of 0.001"),
+    "CoxTest": (0.092, "Dir(0.1), k = 2, n = 33"),
+    "ECCETest": (0.052, "Beta(0.3, 12), n = 33"),
+}
+"""The worst rates that were found, and where."""
+
 
 def rate(name, setting, simulations):
     """Share of data sets that are rejected; None where the test is not for them.
