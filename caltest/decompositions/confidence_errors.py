@@ -129,9 +129,9 @@ def confidence_errors(
     >>> print(ct.confidence_errors(p, y, confidence_level=0.95, n_resamples=199, rng=1))
     Errors of confidence
                       observed  estimate       95 % interval  if calibrated
-      overconfidence    0.9617    0.9617    [0.9456, 0.9777]         0.7082
-      underconfidence   0.0045    0.0045    [0.0021, 0.0069]         0.0074
-      accuracy          0.8287    0.8287    [0.8027, 0.8519]         0.9898
+      overconfidence    0.9617    0.9617    [0.9456, 0.9777]         0.7170
+      underconfidence   0.0045    0.0045    [0.0021, 0.0069]         0.0075
+      accuracy          0.8287    0.8287    [0.8027, 0.8519]         0.9900
     """
     level = None if confidence_level is None else fraction("confidence_level", confidence_level)
     number = whole_number("n_resamples", n_resamples, 1)

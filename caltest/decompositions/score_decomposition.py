@@ -171,10 +171,10 @@ def score_decomposition(
     >>> print(ct.score_decomposition(*ct.top_label(p, y), confidence_level=0.95, n_resamples=199, rng=1))
     Brier score, recalibrated by isotonic regression
                       observed  estimate       95 % interval  if calibrated
-      score             0.1611    0.1625    [0.1400, 0.1823]         0.0072
-      miscalibration    0.0438    0.0420    [0.0304, 0.0546]         0.0014
-      discrimination    0.0247    0.0224    [0.0144, 0.0322]         0.0043
-      uncertainty       0.1420    0.1420    [0.1263, 0.1556]         0.0101
+      score             0.1611    0.1606    [0.1420, 0.1859]         0.0073
+      miscalibration    0.0438    0.0419    [0.0316, 0.0560]         0.0013
+      discrimination    0.0247    0.0228    [0.0147, 0.0330]         0.0040
+      uncertainty       0.1420    0.1412    [0.1256, 0.1579]         0.0099
     """
     one_of("score", score, get_args(Score))
     level = None if confidence_level is None else fraction("confidence_level", confidence_level)

@@ -37,8 +37,6 @@ class Predictions(OwnErrstate, ABC):
 
     family: ClassVar[str]
     notes: tuple[str, ...] = ()
-    has_law: ClassVar[bool] = True
-    """Whether targets can be drawn from the predictions alone."""
     redraws: ClassVar[str] = "targets redrawn from the predictions"
     """What the redraws of a test are, in words."""
     has_jumps: ClassVar[bool] = False
@@ -112,7 +110,7 @@ class Predictions(OwnErrstate, ABC):
 
     @property
     def can_be_drawn(self) -> bool:
-        """Whether targets can be drawn from the predictions."""
+        """Whether targets can be drawn from the predictions alone."""
         return True
 
     @property

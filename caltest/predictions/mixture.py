@@ -301,10 +301,10 @@ def _checked_components(components: Sequence[Predictions]) -> tuple[Predictions,
             raise TypeError(
                 f"{name}: got a Mixture, wanted its components and their weights times those of the mixture"
             )
-        if not component.has_law:
+        if not component.can_be_drawn:
             raise TypeError(
-                f"{name}: got an {component.family}, whose members are exchangeable with the outcome but have no law; "
-                "wanted Scenarios(members), or one Ensemble of the members of all models"
+                f"{name}: got {component.family} predictions, from which alone no outcomes can be drawn; wanted "
+                "Scenarios(members) for members, or one Ensemble of the members of all models"
             )
         components[0].check_compatible(component, name)
         if len(component) != len(components[0]):
