@@ -20,8 +20,24 @@ from caltest.results.effect_size import EffectSize
 from caltest.results.result import CalibrationTestResult
 
 
+class _Named(OwnErrstate):
+    """Keeps the arguments of tests; a base, so that the signature of a test is that of what it is made of."""
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        """A test that keeps its arguments for ``repr``; a named one that is given a pair is that pair, without a name.
+
+        A pair is what ``dataclasses.replace`` gives: with another null a named test is another test.
+        """
+        made: Any = cls.__init__
+        if made is not CalibrationTest.__init__ and named.keys() == {"estimator", "null"}:
+            return CalibrationTest(**named)
+        test = super().__new__(cls)
+        object.__setattr__(test, "_arguments", (arguments, named))
+        return test
+
+
 @dataclass(frozen=True, repr=False, eq=False)
-class CalibrationTest(OwnErrstate):
+class CalibrationTest(_Named):
     """A test of the null hypothesis that predictions are calibrated, P(Y | P_X) = P_X.
 
     Call it with predictions and targets. Tests hold no data and no state: one object serves any number of samples.
@@ -50,17 +66,6 @@ class CalibrationTest(OwnErrstate):
 
     estimator: Estimator
     null: Null
-
-    def __new__(cls, *arguments: Any, **named: Any) -> Any:
-        """A test that keeps its arguments for ``repr``; a named one that is given a pair is that pair, without a name.
-
-        A pair is what ``dataclasses.replace`` gives: with another null a named test is another test.
-        """
-        if cls.__init__ is not CalibrationTest.__init__ and named.keys() == {"estimator", "null"}:
-            return CalibrationTest(**named)
-        test = super().__new__(cls)
-        object.__setattr__(test, "_arguments", (arguments, named))
-        return test
 
     def __repr__(self) -> str:
         arguments, named = vars(self)["_arguments"]

@@ -90,7 +90,7 @@ class Predictions(OwnErrstate, ABC):
 
     def with_classes(self, classes: Sequence[Any]) -> "Predictions":
         """The same predictions with names of their classes; ``TypeError`` for other outcomes than classes."""
-        raise TypeError(f"classes: got {list(classes)!r} for {self.family} predictions, which are not of classes")
+        raise TypeError(f"classes: got {classes!r} for {self.family} predictions, which are not of classes")
 
     @abstractmethod
     def take(self, index: Any) -> Self:

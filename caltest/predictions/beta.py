@@ -9,7 +9,7 @@ from caltest._loops.densities import BETA
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
 from caltest.predictions.quadrature.laws import Laws, stirling_rest, unit_laws
-from caltest.predictions.univariate import Univariate, check_positive, quantile_levels
+from caltest.predictions.univariate import Univariate, check_shape, quantile_levels
 
 
 class Beta(Univariate):
@@ -51,8 +51,8 @@ class Beta(Univariate):
 
     def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
         super().__init__(a, b)
-        check_positive(self.a, "a")
-        check_positive(self.b, "b")
+        check_shape(self.a, "a")
+        check_shape(self.b, "b")
 
     @property
     def a(self) -> FloatArray:

@@ -96,8 +96,7 @@ class FinitePredictions(Predictions):
 
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the labels have predicted probability 0."""
-        excluded: BoolArray = np.take_along_axis(self.probabilities, targets[:, None], axis=-1)[:, 0] == 0.0
-        return excluded
+        return np.asarray(at_labels(self.probabilities, targets) == 0.0)
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for the positions of all outcomes in rows and in columns, (..., r, c)."""
@@ -190,6 +189,11 @@ class FinitePredictions(Predictions):
         differences = self.positions - (self.probabilities @ self.positions)[:, None]
         variance = np.einsum("ik,ik,ik->i", self.probabilities, differences, differences)
         return median_standard_deviation(np.sqrt(variance))
+
+
+def at_labels(values: FloatArray, labels: Array) -> FloatArray:
+    """One of the values (..., n, k) for each label (..., n), which draws from classes have as a real number."""
+    return np.asarray(np.take_along_axis(values, labels[..., None].astype(np.intp, copy=False), axis=-1)[..., 0])
 
 
 def _draw(cumulative: FloatArray, generator: np.random.Generator, out: Array) -> None:

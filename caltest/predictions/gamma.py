@@ -9,7 +9,7 @@ from caltest._loops.densities import GAMMA
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
 from caltest.predictions.quadrature.laws import Laws, positive_laws, stirling_rest
-from caltest.predictions.univariate import Univariate, check_positive, quantile_levels, with_length
+from caltest.predictions.univariate import Univariate, check_positive, check_shape, quantile_levels, with_length
 
 
 class Gamma(Univariate):
@@ -55,7 +55,7 @@ class Gamma(Univariate):
 
     def __init__(self, shape: ArrayLike, scale: ArrayLike) -> None:
         super().__init__(shape, scale)
-        check_positive(self.shape_parameter, "shape")
+        check_shape(self.shape_parameter, "shape")
         check_positive(self.scale, "scale")
 
     @property

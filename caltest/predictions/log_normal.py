@@ -107,8 +107,10 @@ class LogNormal(Univariate):
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means and variances (..., n)."""
         square = np.square(self.log_scale)
-        mean = np.exp(self.log_mean + 0.5 * square)
-        return mean, np.square(mean) * np.expm1(square)
+        log_mean = self.log_mean + 0.5 * square
+        # The logarithm of expm1(square), which can be 0.
+        log_square = 2.0 * np.log(self.log_scale) + np.log(scipy.special.exprel(square))
+        return np.exp(log_mean), np.exp(2.0 * (log_mean + 0.5 * log_square))
 
     def at_temperature(self, temperature: float) -> Self:
         """The same ``log_mean`` and sqrt(T) times the ``log_scale`` (with respect to the measure dz / z)."""

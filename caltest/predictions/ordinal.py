@@ -17,6 +17,7 @@ from caltest.kernels import (
 )
 from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.categorical import Categorical
+from caltest.predictions.finite import at_labels
 
 
 class Ordinal(Categorical):
@@ -116,7 +117,7 @@ class Ordinal(Categorical):
 
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= y)`` for the label y of each prediction, (..., n)."""
-        return np.asarray(np.take_along_axis(self._cumulative(), targets[..., None], axis=-1)[..., 0])
+        return at_labels(self._cumulative(), targets)
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-W1 / median) x exp(-|x - x'| / median)`` with the median standard deviation for the positions x.

@@ -11,7 +11,7 @@ from caltest._validation import positive_number
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, Metric, ProductKernel, Wasserstein
 from caltest.predictions.base import Predictions, median_standard_deviation
 from caltest.predictions.quadrature.laws import Laws, real_laws, stirling_rest
-from caltest.predictions.univariate import Univariate, check_positive, quantile_levels, with_length
+from caltest.predictions.univariate import Univariate, check_positive, check_shape, quantile_levels, with_length
 
 
 class StudentT(Univariate):
@@ -58,7 +58,7 @@ class StudentT(Univariate):
 
     def __init__(self, df: ArrayLike, location: ArrayLike, scale: ArrayLike) -> None:
         super().__init__(df, location, scale)
-        check_positive(self.df, "df")
+        check_shape(self.df, "df")
         check_positive(self.scale, "scale")
 
     @property

@@ -28,6 +28,8 @@ from caltest.predictions.quadrature.forests import Forests, NotAccurate, Place, 
 from caltest.predictions.quadrature.laws import Laws
 from caltest.predictions.quadrature.radial import Radial, radial
 
+LARGEST = float(np.finfo(np.float64).max)
+
 SHARED = 16384
 """Predictions whose piecewise polynomials are all kept; those of more are made part by part."""
 
@@ -147,8 +149,10 @@ class Univariate(Predictions):
         """Vectors (..., n, d) for the Euclidean and the cityblock metric."""
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """Targets (n,), or (size, n), drawn from the predictions."""
-        return self._draw(generator_of(rng), self.shape if size is None else (size, *self.shape))
+        """Targets (n,), or (size, n), drawn from the predictions, rounded to possible targets that are finite."""
+        draws = self._draw(generator_of(rng), self.shape if size is None else (size, *self.shape))
+        low, high = np.clip(self.support, -LARGEST, LARGEST)
+        return np.clip(draws, np.nextafter(low, high) if self.is_open else low, high, out=draws)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Real targets in the support as an (n,) float array."""
@@ -316,6 +320,14 @@ def check_positive(values: FloatArray, name: str) -> None:
     if (values <= 0.0).any():
         i = int(np.argmax(values <= 0.0))
         raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted numbers above 0")
+
+
+def check_shape(values: FloatArray, name: str) -> None:
+    """Raise ``ValueError`` unless all values of a parameter without a unit have finite reciprocals and sums."""
+    wrong = (values < 1e-300) | (values > 1e300)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted numbers above 0, from 1e-300 to 1e300")
 
 
 def quantile_levels() -> tuple[FloatArray, FloatArray]:

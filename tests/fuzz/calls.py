@@ -152,6 +152,9 @@ class Case:
     def estimator(self):
         return made(self.one_of(*(kind for kind in public(ct.Estimator) if not inspect.isabstract(kind))), self)
 
+    def null(self):
+        return made(self.one_of(*(kind for kind in public(ct.Null) if not inspect.isabstract(kind))), self)
+
     def test(self):
         test = self.one_of(
             lambda: ct.OmnibusTest(n_resamples=9),
@@ -233,8 +236,10 @@ ARGUMENTS = {
     "input": choice("probabilities", "logits"),
     "intercept": choice(0.0, 100.0, 1e-3),
     "interpolate": choice(True, False),
+    "keep_class": choice(True, False),
     "kernel": Case.kernel,
     "kind": choice("MAD", "R"),
+    "known_variance": choice(True, False),
     "leave_one_out": choice(True, False),
     "levels": choice(None, [0.5], [0.1, 0.5, 0.9], [1e-9, 1 - 1e-9]),
     "margin": choice(0.01, 0.3, 1e-9, 0.999, 2.0),
@@ -246,6 +251,7 @@ ARGUMENTS = {
     "method": Case.calibrator,
     "metric": Case.metric,
     "min_size": choice(1, 2, 10),
+    "missing": choice("refuse", "drop"),
     "models": Case.models,
     "multiplier": choice("rademacher", "gaussian"),
     "n": choice(1, 5, 12),
@@ -260,12 +266,13 @@ ARGUMENTS = {
     "n_simulations": choice(1, 3),
     "noise": choice(1.0, 1e-8, 1e8),
     "notion": choice("canonical", "top_label", "classwise"),
-    "null": lambda case: ct.ConditionalMonteCarlo(9),
+    "null": Case.null,
     "of_components": Case.metric,
     "off_diagonal": choice(0.0, 100.0, 1e-3),
     "on": choice("log-odds", "scores"),
     "order": choice(1.0, 2.0, 1.5, 10.0),
     "over_classes": choice("sum", "max", "mean"),
+    "part": choice(0, 1, 10**6),
     "population_variance": choice(True, False),
     "power": choice(0.8, 0.1),
     "prediction_kernel": Case.prediction_kernel,

@@ -115,9 +115,12 @@ def mvnormal(v):
     return ct.MvNormal, (v.numbers((d,)), factors @ factors.swapaxes(1, 2)), v.numbers((d,))
 
 
-def ensemble(v):
-    shape = v.draw(st.sampled_from([(1,), (2,), (5,), (40,), (4, 2)]))
-    return ct.Ensemble, (v.numbers(shape),), v.numbers(shape[1:])
+def of_members(family):
+    def made(v):
+        shape = v.draw(st.sampled_from([(1,), (2,), (5,), (40,), (4, 2)]))
+        return family, (v.numbers(shape),), v.numbers(shape[1:])
+
+    return made
 
 
 def mixture(v):
@@ -162,7 +165,8 @@ FAMILIES = {
     ct.Poisson: of_numbers(ct.Poisson, "positive", targets="counts"),
     ct.NegativeBinomial: of_numbers(ct.NegativeBinomial, "positive", "chances", targets="counts"),
     ct.MvNormal: mvnormal,
-    ct.Ensemble: ensemble,
+    ct.Ensemble: of_members(ct.Ensemble),
+    ct.Scenarios: of_members(ct.Scenarios),
     ct.Mixture: mixture,
     ct.QuantileForecast: quantile_forecast,
     ct.Residuals: residuals,

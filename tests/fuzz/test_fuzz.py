@@ -23,6 +23,10 @@ def test_every_public_name_is_covered():
     assert set(FAMILIES) == set(public(Predictions)) - {Predictions}
 
 
+def check_answer(predictions, targets):
+    judged(lambda p, y: ct.calibration_test(p, y, n_resamples=9, rng=1), predictions, targets)
+
+
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 @given(data=st.data())
 def test_families(family, data):
@@ -33,12 +37,14 @@ def test_families(family, data):
     if predictions is None:
         return
     judged(repr, predictions)
-    drawn = judged(predictions.sample, 1)
+    drawn = judged(lambda p: p.sample(rng=1), predictions)
     if drawn is not None:
-        judged(predictions.check_targets, drawn)
-        judged(lambda y: ct.calibration_test(predictions, y, n_resamples=9, rng=1), drawn)
-    judged(lambda y: ct.calibration_test(predictions, y, n_resamples=9, rng=1), targets)
-    judged(lambda p: p.to_ensemble(3, rng=1), predictions)
+        assert judged(predictions.check_targets, drawn) is not None, "draws are no possible targets"
+        check_answer(predictions, drawn)
+    check_answer(predictions, targets)
+    members = judged(lambda p: p.to_ensemble(3, rng=1), predictions)
+    if members is not None:
+        check_answer(members, targets)
     judged(lambda p: p.at_temperature(data.draw(st.sampled_from([1.0, 0.5, 2.0, 1e-5, 1e5, 0.0]))), predictions)
     judged(lambda p: p.take(slice(0, 1)), predictions)
 
