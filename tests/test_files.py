@@ -489,12 +489,12 @@ def test_files_that_exist_are_overwritten_if_asked_for(folder, capsys):
 
 
 def test_interruption_of_a_process(tmp_path):
-    rng = np.random.default_rng(1)
-    np.save(tmp_path / "p.npy", rng.dirichlet(np.ones(3), 5000))
-    np.save(tmp_path / "y.npy", rng.integers(0, 3, 5000))
+    """While it waits for what comes through standard input."""
+    (tmp_path / "y.csv").write_text("0\n1\n")
     code = "import signal, caltest.cli as c, sys; print('ready', file=sys.stderr, flush=True); sys.exit(c.main())"
-    command = [sys.executable, "-c", code, "power", tmp_path / "p.npy", "--strength", "0", "--simulations", "999"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", code, "test", "-", tmp_path / "y.csv"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen(command, text=True, **pipes)
     assert process.stderr.readline() == "ready\n"
     time.sleep(2.0)
     process.send_signal(signal.SIGINT)

@@ -121,9 +121,10 @@ def _complete(observed: Table, name: str, missing: Missing | None) -> tuple[IntA
 
 def dropped_note(count: int, n: int) -> str:
     """What to say about rows without an outcome."""
+    were, its = ("was", "its prediction") if count == 1 else ("were", "their predictions")
     return (
-        f"{count} of {n} outcomes {'was' if count == 1 else 'were'} missing and left out, with their predictions; this "
-        "assumes that whether an outcome is missing does not depend on it, given the prediction"
+        f"{count} of {n} outcomes {were} missing and left out, with {its}; "
+        "this assumes that whether an outcome is missing does not depend on it, given the prediction"
     )
 
 

@@ -167,6 +167,14 @@ class TestRanks:
         assert low.hypothesis == "outcome and members are exchangeable"
         assert ct.MonteCarloTest(ct.PIT("AD"), 99)(ensemble, y + 0.5, rng=1).pvalue == 0.01
 
+    def test_numbers_between_quantiles_are_those_of_the_transforms(self):
+        statistic = ct.QuantileCalibration([0.2, 0.5])
+        _, u = ct.pit_values(ENSEMBLE, Y, rng=3)
+        counts = np.array([(u <= 0.2).sum(), ((u > 0.2) & (u <= 0.5)).sum(), (u > 0.5).sum()])
+        expected = N * np.array([0.2, 0.3, 0.5])
+        assert statistic(ENSEMBLE, Y, rng=3) == pytest.approx(np.sum((counts - expected) ** 2 / expected), rel=1e-12)
+        assert ct.QuantileCalibrationTest([0.2, 0.5])(ENSEMBLE, Y + 5.0, rng=1).pvalue < 1e-6
+
     def test_vectors_have_none(self):
         with pytest.raises(TypeError, match="no distribution function"):
             ct.PITTest()(ct.Ensemble(MEMBERS[..., None]), Y[:, None])
@@ -223,7 +231,7 @@ class TestOutcomesOfEnsembles:
         for call in (lambda p: p.leave_one_out(1), lambda p: ct.noise_floor(ct.SKCE(KERNEL), p)):
             with pytest.raises(ValueError, match="members: got 1 of each prediction, wanted at least 2"):
                 call(ct.Ensemble(MEMBERS[:, :1]))
-        with pytest.raises(TypeError, match=r"components\[1\]: got an Ensemble, .* wanted Scenarios"):
+        with pytest.raises(TypeError, match=r"components\[1\]: got Ensemble predictions, .* wanted Scenarios"):
             ct.Mixture([ct.Scenarios(MEMBERS), ENSEMBLE])
         assert len(ct.Mixture([ct.Scenarios(MEMBERS), ct.Scenarios(MEMBERS + 1.0)]).sample(1)) == N
 

@@ -1,22 +1,19 @@
 """Probability integral transforms against the uniform distribution."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from math import log, pi, sqrt
-from typing import Any, Literal, Self, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from caltest._laws.tails import ChiSquaredSum, tail_probability
-from caltest._numerics import generator_apart
 from caltest._types import Array, FloatArray
-from caltest._validation import at_least, one_of
-from caltest.estimators.base import RedrawnEstimator
+from caltest._validation import one_of
 from caltest.estimators.classical.base import in_parts
+from caltest.estimators.classical.transforms import TransformStatistic
 from caltest.estimators.textbook import TextbookTail
-from caltest.hstatistics.scores import FARTHEST
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.residuals import integral_transforms
 from caltest.results.effect_size import EffectSize, root_per_observation
 from caltest.results.result import PValueKind
 
@@ -43,7 +40,7 @@ NAMES = {"KS": "Kolmogorov-Smirnov", "CvM": "Cramer-von Mises", "AD": "Anderson-
 
 
 @dataclass(frozen=True)
-class PIT(RedrawnEstimator):
+class PIT(TransformStatistic):
     """Distance of the transforms ``u_i = F_i(Y_i)`` from the uniform distribution.
 
     With ``u_(1) <= ... <= u_(n)``::
@@ -96,44 +93,14 @@ class PIT(RedrawnEstimator):
     )
 
     statistic: Statistic = "KS"
-    _ties: FloatArray | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         one_of("statistic", self.statistic, get_args(Statistic))
-
-    def check(self, predictions: Predictions) -> None:
-        """Raise for no predictions, and unless transforms are known."""
-        at_least(len(predictions), 1, "PIT")
-        check_transformed(predictions)
-
-    def uses_random_numbers(self, predictions: Predictions) -> bool:
-        """For the jumps of counts and ensembles."""
-        return predictions.law.has_jumps
-
-    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Draw the numbers v where there are jumps."""
-        if not self.uses_random_numbers(predictions):
-            return self
-        return self._with_ties(generator_apart(rng).random(len(predictions)))
-
-    def for_rows(self, rows: Any) -> Self:
-        """The same with the numbers v of these rows."""
-        return self if self._ties is None else self._with_ties(self._ties[rows])
-
-    def _with_ties(self, ties: FloatArray) -> Self:
-        resolved = replace(self)
-        object.__setattr__(resolved, "_ties", ties)
-        return resolved
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n)."""
         distance = DISTANCES[self.statistic]
         return in_parts(lambda y: distance(np.sort(self.transforms(predictions, y), axis=1)), targets)
-
-    def transforms(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Transforms of targets (B, n), of the same shape."""
-        u = integral_transforms(predictions.law, np.asarray(targets, dtype=np.float64), self._ties)
-        return np.clip(u, FARTHEST, 1.0 - FARTHEST)
 
     @property
     def textbook_statistic(self) -> str:
@@ -176,19 +143,6 @@ class PIT(RedrawnEstimator):
         """What is estimated, in one line."""
         how = "randomised " if predictions.law.has_jumps else ""
         return f"{NAMES[self.statistic]} distance of {how}integral transforms from the uniform distribution"
-
-
-def check_transformed(predictions: Predictions) -> None:
-    """Raise ``TypeError`` unless predictions are distributions of a number whose F is known."""
-    if not predictions.law.has_jumps:
-        check_continuous(predictions)
-    predictions.law.cdf(np.zeros((0, len(predictions))))
-
-
-def check_continuous(predictions: Predictions) -> None:
-    """Raise ``TypeError`` unless predictions are continuous distributions of a number, whose F is known."""
-    predictions.law.check_continuous()
-    predictions.law.cdf(np.zeros((0, len(predictions))))
 
 
 def _kolmogorov_smirnov(u: FloatArray) -> FloatArray:

@@ -7,9 +7,8 @@ import numpy as np
 
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least, levels
-from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.classical.base import in_parts
-from caltest.estimators.classical.pit import check_continuous
+from caltest.estimators.classical.transforms import TransformStatistic
 from caltest.estimators.textbook import TextbookTail
 from caltest.predictions import Predictions, QuantileForecast, Sample
 from caltest.results.effect_size import EffectSize, root_per_observation
@@ -20,11 +19,12 @@ EXPECTED = 2.0
 
 
 @dataclass(frozen=True)
-class QuantileCalibration(RedrawnEstimator):
+class QuantileCalibration(TransformStatistic):
     """``sum_j (N_j - n w_j)**2 / (n w_j)`` over the intervals between predicted quantiles.
 
     N_j is the number of outcomes above the quantile at level l_j and not above that at l_{j+1}, with
-    ``w_j = l_{j+1} - l_j``, l_0 = 0 and l_{K+1} = 1.
+    ``w_j = l_{j+1} - l_j``, l_0 = 0 and l_{K+1} = 1. For counts and ensembles it is the number of transforms between
+    the levels, at random where F has jumps, as in ``PIT``.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class QuantileCalibration(RedrawnEstimator):
     ValueError
         For other levels, or predictions without any spread.
     TypeError
-        For predictions that are neither ``QuantileForecast`` nor continuous distributions of a number.
+        For predictions that are neither ``QuantileForecast`` nor have transforms: classes and vectors.
 
     Notes
     -----
@@ -68,10 +68,11 @@ class QuantileCalibration(RedrawnEstimator):
 
     def check(self, predictions: Predictions) -> None:
         """Raise for no predictions, and unless their quantiles are known at the levels."""
-        at_least(len(predictions), 1, "QuantileCalibration")
         if not isinstance(predictions.law, QuantileForecast):
-            check_continuous(predictions)
-        elif not np.isin(self._levels(predictions), predictions.law.levels).all():
+            super().check(predictions)
+            return
+        at_least(len(predictions), 1, "QuantileCalibration")
+        if not np.isin(self._levels(predictions), predictions.law.levels).all():
             raise ValueError(
                 f"levels: got {list(self.levels)}, wanted some of those of the forecast, "
                 f"{predictions.law.levels.tolist()}"
@@ -95,7 +96,7 @@ class QuantileCalibration(RedrawnEstimator):
         if isinstance(law, QuantileForecast):
             below = np.concatenate([[0], np.cumsum(np.isin(law.levels, chosen))])
             return np.asarray(below[targets])
-        return np.searchsorted(chosen, law.cdf(targets), side="left")
+        return np.searchsorted(chosen, self.transforms(predictions, targets), side="left")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n)."""

@@ -68,6 +68,6 @@ def test_bad_input():
     for levels in ([], [0.5, 0.5], [0.0, 0.5], [0.9, 0.1], [[0.1, 0.2]], ["a"]):
         with pytest.raises(ValueError, match="levels"):
             ct.QuantileCalibration(levels)
-    for predictions, y in ((ct.Bernoulli([0.3]), [1]), (ct.Poisson([3.0]), [1])):
+    for predictions, y in ((ct.Bernoulli([0.3]), [1]), (ct.MvNormal([[0.0, 1.0]], 1.0), [[1.0, 0.0]])):
         with pytest.raises(TypeError, match="which are not continuous distributions of a real target"):
             ct.QuantileCalibration()(predictions, y)
