@@ -286,3 +286,9 @@ def test_members_drawn_from_classes(family):
     assert members.impossible(targets).tolist() == [True, False, False, False]
     if family is ct.Ordinal:
         assert members.cdf(targets).tolist() == [0.0, 0.5, 1.0, 1.0]
+
+
+def test_couplings_of_infinite_costs():
+    far = ct.Mixture([ct.Normal([0.0, 1e300], 1.0), ct.Normal([1.0, 1.0], 1.0)])
+    with pytest.raises(ValueError, match="rescale the targets"):
+        far.distance(ct.MixtureWasserstein(), far)
