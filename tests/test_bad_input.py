@@ -267,6 +267,8 @@ def test_classes_of_ready_predictions():
         run(ct.Categorical(P, classes=NAMES), NAMES[Y], classes=NAMES[::-1])
     with pytest.raises(TypeError, match=pattern("classes: got ... for Normal predictions, which are not of classes")):
         run(NORMAL, TARGETS, classes=NAMES)
+    with pytest.raises(TypeError, match=pattern("classes: got 2.5 for Normal predictions, which are not of classes")):
+        run(NORMAL, TARGETS, classes=2.5)
 
 
 CONSTRUCTORS = {

@@ -1,3 +1,5 @@
+from inspect import signature
+
 import pytest
 
 import caltest as ct
@@ -32,3 +34,8 @@ def test_named_tests_are_pairs():
     assert ct.MonteCarloTest(ct.ECE()).null.n_resamples == 999
     assert ct.ConsistencyTest(ct.ECE()).null.n_resamples == 1000
     assert ct.AsymptoticBlockSKCETest(TV).estimator == ct.BlockSKCE(TV, 2)
+
+
+def test_signatures_name_the_arguments():
+    assert list(signature(ct.CalibrationTest).parameters) == ["estimator", "null"]
+    assert list(signature(ct.MonteCarloTest).parameters) == ["estimator", "n_resamples"]

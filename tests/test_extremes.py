@@ -221,3 +221,74 @@ HOT = {
 def test_temperatures_beyond_floating_point_numbers(predictions, temperature, message):
     with pytest.raises(ValueError, match=message):
         predictions.at_temperature(temperature)
+
+
+WIDE = {
+    "Normal": ct.Normal([0.0], 1.7e308),
+    "Laplace": ct.Laplace([0.0], 1.7e308),
+    "StudentT": ct.StudentT(1e-300, [0.0], 1.0),
+    "Gamma": ct.Gamma(1000.0, [1e308]),
+    "LogNormal": ct.LogNormal([0.0], 1e300),
+    "Mixture": ct.Mixture([ct.Normal([0.0], 1.7e308), ct.Normal([0.0], 1.7e308)]),
+    "Residuals": ct.standardised_residuals(ct.StudentT(1e-300, [0.0], 1.0), [0.0])[0],
+}
+
+
+@pytest.mark.parametrize("predictions", WIDE.values(), ids=WIDE)
+def test_draws_beyond_floating_point_numbers_are_the_last_of_them(predictions):
+    largest = np.finfo(float).max
+    draws = predictions.sample(rng=1, size=400)
+    assert np.isfinite(draws).all()
+    assert draws.max() == largest
+    predictions.check_targets(draws[:, 0][:1])
+    if predictions.family == "LogNormal":
+        assert draws.min() == 5e-324
+    elif predictions.family != "Gamma":
+        assert draws.min() == -largest
+
+
+SHAPES = {
+    "df": lambda value: ct.StudentT([2.0, value], 0.0, 1.0),
+    "shape": lambda value: ct.Gamma([2.0, value], 1.0),
+    "a": lambda value: ct.Beta([2.0, value], 1.0),
+    "b": lambda value: ct.Beta(1.0, [2.0, value]),
+}
+
+
+@pytest.mark.parametrize("value", [0.0, 5e-324, 1e-301, 1e301, 1.7e308])
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_without_a_law_in_floating_point_numbers(name, value):
+    with pytest.raises(
+        ValueError, match=f"{name}: got {value:.6g}".replace("+", r"\+") + " at row 1, wanted numbers above 0"
+    ):
+        SHAPES[name](value)
+
+
+def test_temperatures_that_leave_the_range_of_shapes():
+    for predictions in (ct.Gamma([3.0], 1.0), ct.Beta([3.0], 1.0)):
+        with pytest.raises(ValueError, match="wanted numbers above 0, from 1e-300 to 1e300"):
+            predictions.at_temperature(1e-305)
+
+
+def test_variances_of_log_normals_are_numbers():
+    log_mean, log_scale = np.array([0.0, 0.3, 1e5, -1e5, -1.7e308]), np.array([1.0, 1e-3, 1e-300, 5e-324, 1e300])
+    variance = ct.LogNormal(log_mean, log_scale).moments()[1]
+    exact = [np.expm1(1.0) * np.e, np.expm1(1e-6) * np.exp(0.6 + 1e-6), np.inf, 0.0, np.inf]
+    assert variance == pytest.approx(exact, rel=1e-13)
+
+
+@pytest.mark.parametrize("family", [ct.Categorical, ct.Ordinal])
+def test_members_drawn_from_classes(family):
+    """What the classes exclude is excluded for draws from them too, and the distribution function is theirs."""
+    predictions = family([[0.0, 0.5, 0.5]] * 4, classes=["a", "b", "c"])
+    members = predictions.to_ensemble(3, rng=1)
+    targets = members.check_targets(["a", "b", "c", "c"])
+    assert members.impossible(targets).tolist() == [True, False, False, False]
+    if family is ct.Ordinal:
+        assert members.cdf(targets).tolist() == [0.0, 0.5, 1.0, 1.0]
+
+
+def test_couplings_of_infinite_costs():
+    far = ct.Mixture([ct.Normal([0.0, 1e300], 1.0), ct.Normal([1.0, 1.0], 1.0)])
+    with pytest.raises(ValueError, match="rescale the targets"):
+        far.distance(ct.MixtureWasserstein(), far)

@@ -29,7 +29,7 @@ def transport_cost(rows: FloatArray, columns: FloatArray, costs: FloatArray) -> 
                 end = b
         steps += 1
         if end < 0 or steps > most:
-            raise ValueError("no coupling of smallest cost was found")
+            raise ValueError("metric: got mixtures of which no coupling of smallest cost was found; use MMD(kernel)")
         total += _send(end, supply, demand, coupling, from_row, from_column) * to_column[end]
     return total
 

@@ -51,6 +51,8 @@ class Beta(Univariate):
 
     def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
         super().__init__(a, b)
+
+    def _check(self) -> None:
         check_shape(self.a, "a")
         check_shape(self.b, "b")
 

@@ -55,6 +55,8 @@ class Gamma(Univariate):
 
     def __init__(self, shape: ArrayLike, scale: ArrayLike) -> None:
         super().__init__(shape, scale)
+
+    def _check(self) -> None:
         check_shape(self.shape_parameter, "shape")
         check_positive(self.scale, "scale")
 

@@ -58,6 +58,8 @@ class LogNormal(Univariate):
 
     def __init__(self, log_mean: ArrayLike, log_scale: ArrayLike) -> None:
         super().__init__(log_mean, log_scale)
+
+    def _check(self) -> None:
         check_positive(self.log_scale, "log_scale")
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 from caltest._arrays import to_array
 from caltest._loops import normals
 from caltest._loops.transport import transport_costs
-from caltest._numerics import generator_of
+from caltest._numerics import check_finite, generator_of
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import mixture_weights
 from caltest.kernels import (
@@ -149,6 +149,7 @@ class Mixture(Predictions):
         self.check_compatible(other, "other")
         if isinstance(metric, MixtureWasserstein):
             squares = self._squared_costs(metric, other)
+            check_finite(float(squares.max()))
             return np.sqrt(transport_costs(self._weights, other._weights, squares))
         return metric.between(self, other)
 

@@ -58,6 +58,8 @@ class StudentT(Univariate):
 
     def __init__(self, df: ArrayLike, location: ArrayLike, scale: ArrayLike) -> None:
         super().__init__(df, location, scale)
+
+    def _check(self) -> None:
         check_shape(self.df, "df")
         check_positive(self.scale, "scale")
 

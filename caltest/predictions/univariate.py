@@ -86,6 +86,7 @@ class Univariate(Predictions):
 
     def __init__(self, *parameters: ArrayLike) -> None:
         self._start(*_broadcast(parameters, self.parameter_names))
+        self._check()
         for values in self._parameters:
             values.flags.writeable = False
 
@@ -93,6 +94,9 @@ class Univariate(Predictions):
         self._parameters = parameters
         self._shared = _Shared(type(self), parameters) if parameters[0].size <= SHARED else None
         self._rows = np.arange(parameters[0].size).reshape(self.shape) if self._shared else np.empty(0, np.intp)
+
+    def _check(self) -> None:
+        """Raise ``ValueError`` unless the parameters are in their ranges."""
 
     def _like(self, *parameters: FloatArray) -> Self:
         """Other distributions of the family."""
@@ -109,7 +113,9 @@ class Univariate(Predictions):
                     f"temperature: got {temperature:.6g}, with which {name} is {after[wrong][0]:g} in place of "
                     f"{before[wrong][0]:.6g}, wanted one that keeps it finite and positive"
                 )
-        return self._like(*parameters)
+        new = self._like(*parameters)
+        new._check()
+        return new
 
     @property
     def parameters(self) -> tuple[FloatArray, ...]:
@@ -318,8 +324,8 @@ def _broadcast(parameters: tuple[ArrayLike, ...], names: tuple[str, ...]) -> lis
 def check_positive(values: FloatArray, name: str) -> None:
     """Raise ``ValueError`` unless all values of a parameter are above 0."""
     if (values <= 0.0).any():
-        i = int(np.argmax(values <= 0.0))
-        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted numbers above 0")
+        i = int(np.argmax(values.reshape(-1) <= 0.0))
+        raise ValueError(f"{name}: got {values.reshape(-1)[i]:.6g} at row {i}, wanted numbers above 0")
 
 
 def check_shape(values: FloatArray, name: str) -> None:
@@ -327,7 +333,9 @@ def check_shape(values: FloatArray, name: str) -> None:
     wrong = (values < 1e-300) | (values > 1e300)
     if wrong.any():
         i = int(np.argmax(wrong))
-        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted numbers above 0, from 1e-300 to 1e300")
+        raise ValueError(
+            f"{name}: got {values.reshape(-1)[i]:.6g} at row {i}, wanted numbers above 0, from 1e-300 to 1e300"
+        )
 
 
 def quantile_levels() -> tuple[FloatArray, FloatArray]:

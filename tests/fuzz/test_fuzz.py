@@ -60,8 +60,9 @@ def test_calls(name, data):
             return
     else:
         _, (predictions,), targets = data.draw(parameters(data.draw(CLASS_DATA)))
-        predictions = data.draw(st.sampled_from(list(CONTAINERS.values())))(predictions)
-        targets = data.draw(st.sampled_from(list(CONTAINERS.values())))(targets)
+        with np.errstate(all="ignore"):
+            predictions = data.draw(st.sampled_from(list(CONTAINERS.values())))(predictions)
+            targets = data.draw(st.sampled_from(list(CONTAINERS.values())))(targets)
     wrong = data.draw(st.integers(0, 3)) == 0
     note(f"{name}, {predictions!r}, {getattr(predictions, '__dict__', '')}, {targets!r}")
     judged(lambda p, y: CALLS[name](Case(Drawn(data.draw), p, y), wrong), predictions, targets)

@@ -18,6 +18,7 @@ extremes = {extremes}
 kernels = [ct.GaussianKernel(bandwidth=1.0), ct.LaplacianKernel(1e-150), ct.MaternKernel(bandwidth=1e150)]
 kernels += [ct.RationalQuadraticKernel(bandwidth=1e300)]
 for value in extremes:
+    shape = min(max(value, 1e-300), 1e300)
     for law in {laws}:
         power = [ct.ExponentialKernel(ct.Euclidean(), 1.0, exponent=0.02)] if law.family == "Gamma" else []
         for kernel in kernels + power:
@@ -31,12 +32,12 @@ for value in extremes:
             assert (abs(both - 0.5) <= 0.5 + 1e-9).all(), (law.parameters, kernel, both)
 """
 LAWS = {
-    "StudentT": "[ct.StudentT(3.0, 0.0, [1.0, value]), ct.StudentT([value], 0.0, 1.0), ct.StudentT(3.0, [value], 1.0)]",
+    "StudentT": "[ct.StudentT(3.0, 0.0, [1.0, value]), ct.StudentT([shape], 0.0, 1.0), ct.StudentT(3.0, [value], 1.0)]",
     "Normal": "[ct.Normal([0.0, min(value, 1e100)], 1.0), ct.Normal([0.0, 0.0], [1.0, value])]",
     "Laplace": "[ct.Laplace([0.0, min(value, 1e100)], 1.0), ct.Laplace([0.0, 0.0], [1.0, value])]",
     "LogNormal": "[ct.LogNormal([0.0], value), ct.LogNormal([value], 1.0), ct.LogNormal([-value], 1.0)]",
-    "Gamma": "[ct.Gamma([value], 1.0), ct.Gamma(2.0, [value]), ct.Gamma([value], 1e10), ct.Gamma(0.01, [value])]",
-    "Beta": "[ct.Beta([value], 2.0), ct.Beta([value], value), ct.Beta(0.01, [value])]",
+    "Gamma": "[ct.Gamma([shape], 1.0), ct.Gamma(2.0, [value]), ct.Gamma([shape], 1e10), ct.Gamma(0.01, [value])]",
+    "Beta": "[ct.Beta([shape], 2.0), ct.Beta([shape], shape), ct.Beta(0.01, [shape])]",
 }
 
 
