@@ -23,7 +23,7 @@ class Beta(Univariate):
     Parameters
     ----------
     a, b
-        Numbers above 0: (n,) array-like or one number for all.
+        Numbers from 1e-300 to 1e300: (n,) array-like or one number for all.
 
     Raises
     ------

@@ -24,7 +24,7 @@ class Gamma(Univariate):
     Parameters
     ----------
     shape
-        Numbers above 0: (n,) array-like or one number for all.
+        Numbers from 1e-300 to 1e300: (n,) array-like or one number for all.
     scale
         Scales above 0, in units of the target (the inverse of rates): (n,) array-like or one number for all.
 

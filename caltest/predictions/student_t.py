@@ -25,7 +25,7 @@ class StudentT(Univariate):
     Parameters
     ----------
     df
-        Degrees of freedom above 0, not necessarily whole numbers: (n,) array-like or one number for all.
+        Degrees of freedom from 1e-300 to 1e300, not necessarily whole numbers: (n,) array-like or one number for all.
     location
         Medians, which are the means for df > 1, in units of the target: (n,) array-like or one number for all.
     scale
