@@ -153,7 +153,8 @@ def not_swapped(predictions: Array, targets: Array) -> None:
 def not_numbers(predictions: Array, targets: Array, name: str = "targets") -> None:
     """Raise ``ValueError`` if targets are numbers that are no labels, and plain arrays of predictions are numbers too.
 
-    Arrays hold probabilities of classes; predicted numbers say which family they belong to.
+    Arrays hold probabilities of classes; predicted numbers say which family they belong to. It is asked where the data
+    are refused, for the better reason.
     """
     p, y = column(predictions), column(targets)
     if any(array.dtype.kind not in "iuf" or array.ndim not in (1, 2) or not array.size for array in (p, y)):

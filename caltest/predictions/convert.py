@@ -78,10 +78,13 @@ def as_sample(
         kept, outcomes = _complete(observed, names[1], missing)
         not_swapped(predictions, outcomes)
         classes = classes_of(table.names, outcomes, classes)
-        if classes is None:
+    try:
+        converted = as_predictions(predictions, classes, copy=copy)
+        checked = converted.check_targets(outcomes, names[1])
+    except ValueError:
+        if classes is None and isinstance(predictions, np.ndarray):
             not_numbers(predictions, outcomes, names[1])
-    converted = as_predictions(predictions, classes, copy=copy)
-    checked = converted.check_targets(outcomes, names[1])
+        raise
     if kept is not None:
         remarks = (*remarks, dropped_note(len(checked) - kept.size, len(checked)))
         converted, checked = converted.take(kept), checked[kept]
