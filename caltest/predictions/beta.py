@@ -88,14 +88,14 @@ class Beta(Univariate):
         return np.asarray(scipy.special.betaincc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
-        return np.asarray(scipy.special.betaincinv(self.a, self.b, level))
+        return _quantiles(self.a, self.b, level)
 
     @staticmethod
     def quantile_vectors(*parameters: FloatArray) -> FloatArray:
         """Quantiles at fixed levels."""
         levels, weights = quantile_levels()
         different, place = np.unique(np.stack(parameters, axis=-1), axis=0, return_inverse=True)
-        vectors = np.sqrt(weights) * scipy.special.betaincinv(different[:, :1], different[:, 1:], levels)
+        vectors = np.sqrt(weights) * _quantiles(different[:, :1], different[:, 1:], levels)
         return np.asarray(vectors[place.reshape(-1)])
 
     def _features(self) -> FloatArray:
@@ -111,3 +111,14 @@ class Beta(Univariate):
         """(a / T, b / T), which keep the mean (with respect to the measure dz / (z (1 - z)))."""
         t = positive_number("temperature", temperature)
         return self._tempered(t, self.a / t, self.b / t)
+
+
+def _quantiles(a: FloatArray, b: FloatArray, levels: FloatArray) -> FloatArray:
+    """SciPy's; where it finds none, a parameter is so large that a Gamma variable divided by it has the same law."""
+    found = np.asarray(scipy.special.betaincinv(a, b, levels))
+    missing = np.isnan(found)
+    if missing.any():
+        a, b, levels = (np.broadcast_to(values, found.shape)[missing] for values in (a, b, levels))
+        low, high = scipy.special.gammaincinv(a, levels) / b, 1.0 - scipy.special.gammainccinv(b, levels) / a
+        found[missing] = np.where(a < b, low, high)
+    return found

@@ -248,3 +248,11 @@ def test_densities_that_are_too_long_are_refused(kernel):
     assert 0.0 < ct.StudentT([0.1], 0.0, 1.0).expected_kernel(kernel, np.zeros(1))[0, 0] < 1.0
     with pytest.raises(ct.ClosedFormMissing, match=r"df = 0.05.*quadrature of the density is off.*to_ensemble"):
         ct.StudentT([0.5, 0.05], 0.0, 1.0).expected_kernel(kernel, np.zeros(1))
+
+
+def test_quantiles_of_beta_variables_with_a_parameter_that_is_huge():
+    """Where the other one is 300 orders smaller, b Z has a Gamma law up to the last digit."""
+    predictions = ct.Beta([10.0, 1e300, 10.0], [1e300, 10.0, 1e13])
+    np.testing.assert_allclose(predictions.quantile(0.3)[0], stats.gamma(10.0).ppf(0.3) / 1e300, rtol=1e-12)
+    assert predictions.quantile(0.3)[1] == 1.0
+    np.testing.assert_allclose(predictions.quantile(0.3)[2], stats.gamma(10.0).ppf(0.3) / 1e13, rtol=1e-12)
