@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from math import sqrt
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -12,11 +11,9 @@ from caltest._numerics import OwnErrstate, check_finite, seed_of
 from caltest._progress import progress_bars
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import switch
-from caltest.hstatistics.bound import h_bound
 from caltest.kernels import PairKernel
 from caltest.predictions import MEDIAN_OF, Predictions, Sample, as_predictions, as_sample
-from caltest.predictions.base import Unbounded
-from caltest.results.effect_size import EffectSize, share_of_largest
+from caltest.results.effect_size import EffectSize
 from caltest.results.report import ASSUMPTIONS
 
 
@@ -194,26 +191,6 @@ def some_predictions(data: Any) -> Predictions:
         return as_predictions(rows)
     except ValueError as error:
         raise ValueError(f"in {len(rows)} evenly spaced rows: {error}") from error
-
-
-def kernel_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:
-    """What readers of an estimate from n observations should know of the kernel."""
-    return (*median_notes(kernel, n), *kernel.notes)
-
-
-def share_of_bound(squared: float, kernel: PairKernel, predictions: Predictions) -> EffectSize:
-    """The root of an estimated squared kernel error as a share of its largest value, or itself where it has none."""
-    try:
-        return share_of_largest(squared, h_bound(kernel, predictions))
-    except Unbounded:
-        return EffectSize(sqrt(max(0.0, squared)), "KCE, which has no largest value for such predictions")
-
-
-def median_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:
-    """A note where the median bandwidth is not that of all pairs."""
-    if not kernel.uses_median or n <= MEDIAN_OF:
-        return ()
-    return (f"the median bandwidth is that of {MEDIAN_OF} evenly spaced predictions",)
 
 
 @runtime_checkable

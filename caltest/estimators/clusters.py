@@ -1,19 +1,17 @@
 """Estimates that allow for outcomes that depend on each other within clusters: patients, households, days."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from caltest._groups import labels_of
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import same_length
-from caltest.estimators.base import RedrawnEstimator, kernel_notes, share_of_bound
+from caltest.estimators.base import RedrawnEstimator
+from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.hstatistics.clusters import Clusters, between_pair_sums
 from caltest.kernels import PairKernel
-from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions
-from caltest.results.effect_size import EffectSize
 
 ASSUMPTIONS = (
     "outcomes independent between clusters given the predictions, of any dependence within; not used to fit or "
@@ -33,7 +31,7 @@ def as_clusters(data: ArrayLike) -> Clusters:
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterSKCE(RedrawnEstimator):
+class ClusterSKCE(KernelEstimator, RedrawnEstimator):
     """Mean of h over the pairs of observations in different clusters.
 
     Outcomes in the same cluster may depend on each other; the pairs of them are left out, so that the estimate has mean
@@ -72,16 +70,12 @@ class ClusterSKCE(RedrawnEstimator):
     is_clustered = True
 
     def __post_init__(self) -> None:
-        check_pair_kernel(self.kernel)
+        super().__post_init__()
         object.__setattr__(self, "clusters", as_clusters(self.clusters))
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there is a cluster for each prediction."""
         same_length(len(predictions), len(self.clusters), "clusters")
-
-    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
-        return replace(self, kernel=self.kernel.resolve(predictions))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n)."""
@@ -92,14 +86,6 @@ class ClusterSKCE(RedrawnEstimator):
     def assumptions(self) -> str:
         """Independence between clusters only."""
         return ASSUMPTIONS
-
-    def notes(self, n: int) -> tuple[str, ...]:
-        """Notes on the bandwidth and the matrices of the kernel."""
-        return kernel_notes(self.kernel, n)
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The KCE as a share of its largest value."""
-        return share_of_bound(estimate, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

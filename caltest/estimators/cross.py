@@ -1,7 +1,6 @@
 """SKCE of the pairs between two halves of the data."""
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,12 +8,10 @@ from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import FloatArray, IntArray
 from caltest._validation import at_least
-from caltest.estimators.base import Estimator, kernel_notes, share_of_bound
+from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.hstatistics.tiles import Place, tiles_of
 from caltest.kernels import PairKernel
-from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import FinitePredictions, Predictions, Sample
-from caltest.results.effect_size import EffectSize
 
 ROWS, COLUMNS = 256, 2048
 """Shape of the tiles of h."""
@@ -43,7 +40,7 @@ class OutcomeTerms:
 
 
 @dataclass(frozen=True)
-class CrossSKCE(Estimator):
+class CrossSKCE(KernelEstimator):
     """``mean h_ij`` over the pairs of an observation i of one half of the data and j of the other half.
 
     It is the mean of ``f_i = mean_j h_ij``. Given all predictions and the targets of the other half, the terms f_i are
@@ -74,24 +71,13 @@ class CrossSKCE(Estimator):
 
     kernel: PairKernel
 
-    def __post_init__(self) -> None:
-        check_pair_kernel(self.kernel)
-
     def check(self, predictions: Predictions) -> None:
         """Raise unless there are two observations."""
         at_least(len(predictions), 2, "CrossSKCE")
 
-    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
-        return replace(self, kernel=self.kernel.resolve(predictions))
-
     def halves(self, n: int) -> tuple[IntArray, IntArray]:
         """Rows of the two halves, ceil(n / 2) and floor(n / 2) of them."""
         return np.arange(0, n, 2), np.arange(1, n, 2)
-
-    def n_terms(self, n: int) -> int:
-        """Size of the first half."""
-        return (n + 1) // 2
 
     def terms(self, sample: Sample) -> FloatArray:
         """``f_i`` of the first half, (ceil(n / 2),)."""
@@ -126,14 +112,6 @@ class CrossSKCE(Estimator):
         with np.errstate(divide="ignore"):
             observed_probability = float(np.sum(np.log(probabilities[rows_, first.targets])))
         return OutcomeTerms(values, probabilities, values[rows_, first.targets], observed_probability)
-
-    def notes(self, n: int) -> tuple[str, ...]:
-        """Notes on the bandwidth and the matrices of the kernel."""
-        return kernel_notes(self.kernel, n)
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The KCE as a share of its largest value."""
-        return share_of_bound(estimate, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from caltest.estimators.base import median_notes
+from caltest.estimators.kernel_estimator import median_notes
 from caltest.kernels import PredictionKernel, ProductKernel, RadialKernel, TargetKernel
 from caltest.predictions import Predictions, ZeroBandwidth
 

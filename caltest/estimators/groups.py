@@ -8,19 +8,19 @@ import numpy as np
 from caltest._groups import as_groups
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_semidefinite, same_length
-from caltest.estimators.base import Estimator, RedrawnEstimator, kernel_notes, share_of_bound
+from caltest.estimators.base import Estimator, RedrawnEstimator
 from caltest.estimators.joint import JointEstimator, standardised
+from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.estimators.weighted import given
 from caltest.hstatistics.labels import root_of
 from caltest.hstatistics.redraws import factored_pair_sums
 from caltest.kernels import PairKernel
-from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions, Sample
 from caltest.results.effect_size import EffectSize
 
 
 @dataclass(frozen=True, eq=False)
-class GroupSKCE(RedrawnEstimator):
+class GroupSKCE(KernelEstimator, RedrawnEstimator):
     """Unbiased SKCE with the kernel ``k_P(p, p') k_G(g, g') k_Y(y, y')`` of predictions, groups and targets.
 
     Zero for models that are calibrated given the prediction and the group, ``P(Y | P_X, G) = P_X``: multicalibration. A
@@ -66,7 +66,7 @@ class GroupSKCE(RedrawnEstimator):
     _factors: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_pair_kernel(self.kernel)
+        super().__post_init__()
         groups = as_groups(self.groups)
         object.__setattr__(self, "groups", groups)
         factors = groups.factors
@@ -82,10 +82,6 @@ class GroupSKCE(RedrawnEstimator):
         """Raise unless there is a group for each prediction."""
         same_length(len(predictions), len(self._factors), "groups")
 
-    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
-        return replace(self, kernel=self.kernel.resolve(predictions))
-
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n); the kernel of the predictions is computed once for all."""
         n = len(predictions)
@@ -96,14 +92,10 @@ class GroupSKCE(RedrawnEstimator):
         """Calibration given the group."""
         return given(predictions.hypothesis, "G")
 
-    def notes(self, n: int) -> tuple[str, ...]:
-        """Notes on the bandwidth and the matrices of the kernel."""
-        return kernel_notes(self.kernel, n)
-
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The KCE as a share of its largest value."""
         largest = float(np.square(self._factors).sum(axis=1).max())
-        return share_of_bound(estimate / largest, self.kernel, predictions)
+        return super().effect_size(estimate / largest, predictions, mean)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -1,6 +1,6 @@
 """Squared kernel calibration error with a kernel of low rank: all pairs in linear time."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -9,17 +9,17 @@ from caltest._numerics import generator_apart
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.accumulator import EstimateAccumulator
-from caltest.estimators.base import RedrawnEstimator, SummableEstimator, kernel_notes, share_of_bound
+from caltest.estimators.base import RedrawnEstimator, SummableEstimator
+from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.hstatistics.features import Features, FeatureSums
 from caltest.hstatistics.labels import root_of
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import FinitePredictions, Predictions, Sample
-from caltest.results.effect_size import EffectSize
 
 
 @dataclass(frozen=True)
-class LowRankSKCE(RedrawnEstimator, SummableEstimator):
+class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
     """SKCE of all pairs with an approximation of the kernel of predictions by ``rank`` landmarks, for millions of rows.
 
     ``(|M|**2 - sum_i |psi_i|**2 |phi_i|**2) / (n (n - 1))`` with ``M = sum_i phi_i psi_i'``, features
@@ -84,7 +84,7 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
         """Replace ``"median"`` bandwidths by numbers, and choose the landmarks, unless that is done already."""
         if self._features is not None:
             return self
-        resolved = replace(self, kernel=self.kernel.resolve(predictions))
+        resolved = super().resolve(predictions)
         features = Features.at_landmarks(resolved.kernel, predictions, self.rank, generator_apart(rng))
         object.__setattr__(resolved, "_features", features)
         return resolved
@@ -142,15 +142,6 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
                 "call estimator.resolve(predictions) with some of the predictions first"
             )
         return self._features
-
-    def notes(self, n: int) -> tuple[str, ...]:
-        """Notes on the bandwidth and the matrices of the kernel."""
-        return kernel_notes(self.kernel, n)
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The KCE as a share of its largest value; without the bias, where it is known."""
-        bias = 0.0 if self.unbiased or mean is None else mean
-        return share_of_bound(estimate - bias, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

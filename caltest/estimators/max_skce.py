@@ -1,21 +1,20 @@
 """The largest of the kernel calibration errors of several kernels, each in units of its own standard deviation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, positive_numbers
-from caltest.estimators.base import kernel_notes, share_of_bound
 from caltest.estimators.joint import JointEstimator, standardised
+from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.hstatistics.moments import standard_deviations
 from caltest.hstatistics.redraws import redrawn_means
 from caltest.kernels import ProductKernel, RadialKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions
-from caltest.results.effect_size import EffectSize
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -24,7 +23,7 @@ MANY = 20_000
 
 
 @dataclass(frozen=True)
-class MaxSKCE(JointEstimator):
+class MaxSKCE(KernelEstimator, JointEstimator):
     """Maximum over several kernels of ``SKCE_k / sd_k``, with the standard deviation that it has if calibrated.
 
     One bandwidth sees errors that vary on its own scale. The maximum sees all scales, and a test that redraws the
@@ -93,7 +92,7 @@ class MaxSKCE(JointEstimator):
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers, and compute standard deviations where they are known."""
-        resolved = replace(self, kernel=self.kernel.resolve(predictions))
+        resolved = super().resolve(predictions)
         object.__setattr__(resolved, "_deviations", _known_deviations(resolved.kernels, predictions))
         return resolved
 
@@ -110,14 +109,6 @@ class MaxSKCE(JointEstimator):
     def statistic_name(self) -> str:
         """What the statistic is."""
         return "largest SKCE in units of its standard deviation"
-
-    def notes(self, n: int) -> tuple[str, ...]:
-        """Notes on the bandwidth and the matrices of the kernel."""
-        return kernel_notes(self.kernel, n)
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The KCE as a share of its largest value."""
-        return share_of_bound(estimate, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

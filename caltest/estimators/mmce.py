@@ -7,7 +7,8 @@ import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch
-from caltest.estimators.base import Estimator, median_notes
+from caltest.estimators.base import Estimator
+from caltest.estimators.kernel_estimator import median_notes
 from caltest.estimators.skce import SKCE
 from caltest.kernels import DeltaKernel, Euclidean, ExponentialKernel, PredictionKernel, ProductKernel
 from caltest.predictions import (

@@ -9,10 +9,10 @@ from caltest._arrays import read_only
 from caltest._numerics import effective_number, ranges, resampling_pvalue
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, observation_weights, same_length
-from caltest.estimators.base import kernel_notes, share_of_bound
 from caltest.estimators.components import Component, KernelComponent, components_for
 from caltest.estimators.default_kernel import default_kernel
 from caltest.estimators.joint import JointEstimator, standardised, tail_exponents
+from caltest.estimators.kernel_estimator import kernel_notes, share_of_bound
 from caltest.estimators.weighted import ASSUMED, WeightedSKCE, given
 from caltest.hstatistics.lines import on_a_line
 from caltest.hstatistics.pairs import mean_of_pairs

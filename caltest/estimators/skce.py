@@ -1,27 +1,25 @@
 """Squared kernel calibration error: the mean of h over pairs of observations, over all of them or over blocks."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import exp, inf, sqrt
-from typing import Any, Self
 
 import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.accumulator import EstimateAccumulator
-from caltest.estimators.base import Estimator, SummableEstimator, kernel_notes, share_of_bound
+from caltest.estimators.base import SummableEstimator
+from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.estimators.moments import Moments
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.pairs import block_means, mean_of_pairs
 from caltest.hstatistics.redraws import redrawn_block_means, redrawn_means
 from caltest.kernels import PairKernel
-from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions, Sample
-from caltest.results.effect_size import EffectSize
 
 
 @dataclass(frozen=True)
-class SKCE(Estimator):
+class SKCE(KernelEstimator):
     """Squared kernel calibration error from all pairs of observations.
 
     Unbiased: ``2 / (n (n - 1)) sum_{i<j} h_ij``, a U-statistic, the minimum-variance unbiased estimator; it can be
@@ -57,16 +55,12 @@ class SKCE(Estimator):
     unbiased: bool = True
 
     def __post_init__(self) -> None:
-        check_pair_kernel(self.kernel)
+        super().__post_init__()
         object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there are two observations, one if biased."""
         at_least(len(predictions), 2 if self.unbiased else 1, self._name())
-
-    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
-        return replace(self, kernel=self.kernel.resolve(predictions))
 
     def estimate(self, sample: Sample) -> float:
         """The estimate from a checked sample."""
@@ -99,15 +93,6 @@ class SKCE(Estimator):
             return hoeffding_bound(estimate, bound, n // 2)
         return exp(-(max(0.0, sqrt(max(0.0, n * estimate / bound)) - 1.0) ** 2) / 2.0)
 
-    def notes(self, n: int) -> tuple[str, ...]:
-        """Notes on the bandwidth and the matrices of the kernel."""
-        return kernel_notes(self.kernel, n)
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The KCE as a share of its largest value; without the bias, where it is known."""
-        bias = 0.0 if self.unbiased or mean is None else mean
-        return share_of_bound(estimate - bias, self.kernel, predictions)
-
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
         return f"{self._name()}, k = {self.kernel.describe()}"
@@ -117,7 +102,7 @@ class SKCE(Estimator):
 
 
 @dataclass(frozen=True)
-class BlockSKCE(SummableEstimator):
+class BlockSKCE(KernelEstimator, SummableEstimator):
     """Mean of the SKCE estimates of consecutive blocks of ``block_size`` observations.
 
     ``floor(n/B)**-1 sum_b eta_b`` with eta_b the (un)biased estimate in block b; the incomplete rest is dropped.
@@ -156,7 +141,7 @@ class BlockSKCE(SummableEstimator):
     unbiased: bool = True
 
     def __post_init__(self) -> None:
-        check_pair_kernel(self.kernel)
+        super().__post_init__()
         object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
         object.__setattr__(
             self, "block_size", whole_number("block_size", self.block_size, 2 if self.unbiased else 1, inf)
@@ -165,10 +150,6 @@ class BlockSKCE(SummableEstimator):
     def check(self, predictions: Predictions) -> None:
         """Raise unless there is one whole block."""
         at_least(len(predictions), self.block_size, f"one block of size {self.block_size}")
-
-    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
-        return replace(self, kernel=self.kernel.resolve(predictions))
 
     def terms(self, sample: Sample) -> FloatArray:
         """Estimates of the blocks, (floor(n / block_size),)."""
@@ -225,15 +206,6 @@ class BlockSKCE(SummableEstimator):
         """
         n_pairs = len(predictions) // self.block_size * (self.block_size // 2)
         return hoeffding_bound(estimate, h_bound(self.kernel, predictions), n_pairs)
-
-    def notes(self, n: int) -> tuple[str, ...]:
-        """Notes on the bandwidth and the matrices of the kernel."""
-        return kernel_notes(self.kernel, n)
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The KCE as a share of its largest value; without the bias, where it is known."""
-        bias = 0.0 if self.unbiased or mean is None else mean
-        return share_of_bound(estimate - bias, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

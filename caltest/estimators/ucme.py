@@ -1,9 +1,7 @@
 """Unnormalised calibration mean embedding: the squared witness function at a few test locations."""
 
-from copy import copy
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import Any, Self
 
 import numpy as np
 
@@ -11,17 +9,16 @@ from caltest._arrays import to_array
 from caltest._numerics import check_memory
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least
-from caltest.estimators.base import Estimator, kernel_notes
+from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.hstatistics.pairs import deviations
 from caltest.hstatistics.redraws import redrawn_deviation_means
 from caltest.kernels import PairKernel
-from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions, Sample, as_sample
 from caltest.results.effect_size import EffectSize
 
 
 @dataclass(frozen=True, eq=False)
-class UCME(Estimator):
+class UCME(KernelEstimator):
     """``J**-1 sum_j (n**-1 sum_i D_ij)**2`` with ``D_ij = k(T_j, (p_i, y_i)) - E k(T_j, (p_i, Z))``.
 
     Parameters
@@ -61,7 +58,7 @@ class UCME(Estimator):
     locations: Sample = field(init=False)
 
     def __post_init__(self) -> None:
-        check_pair_kernel(self.kernel)
+        super().__post_init__()
         locations = as_sample(self.test_predictions, self.test_targets, prefix="test_", copy=True, pooled=False)
         object.__setattr__(self, "locations", locations)
         object.__setattr__(self, "test_predictions", locations.predictions)
@@ -71,12 +68,6 @@ class UCME(Estimator):
         """Raise unless the test locations are predictions of the same kind."""
         at_least(len(predictions), 1, "UCME")
         predictions.check_compatible(self.locations.predictions, "test_predictions")
-
-    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
-        resolved = copy(self)
-        object.__setattr__(resolved, "kernel", self.kernel.resolve(predictions))
-        return resolved
 
     @property
     def dimension(self) -> int:
@@ -97,10 +88,6 @@ class UCME(Estimator):
         means = redrawn_deviation_means(self.kernel, predictions, targets, self.locations)
         estimates: FloatArray = np.mean(means**2, axis=1)
         return estimates
-
-    def notes(self, n: int) -> tuple[str, ...]:
-        """Notes on the bandwidth and the matrices of the kernel."""
-        return kernel_notes(self.kernel, n)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The root of the mean square of the witness function; without the bias, where it is known."""

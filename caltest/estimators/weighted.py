@@ -8,19 +8,18 @@ import numpy as np
 
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, observation_weights, same_length
-from caltest.estimators.base import RedrawnEstimator, kernel_notes, share_of_bound
+from caltest.estimators.base import RedrawnEstimator
+from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.hstatistics.redraws import redrawn_means
 from caltest.kernels import PairKernel
-from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Predictions
-from caltest.results.effect_size import EffectSize
 
 ASSUMED = "weights w are functions of the predictions, or calibration given both is meant"
 """What tests with weights assume."""
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedSKCE(RedrawnEstimator):
+class WeightedSKCE(KernelEstimator, RedrawnEstimator):
     """``sum_{i<j} w_i w_j h_ij / sum_{i<j} w_i w_j``: the unbiased SKCE of observations with weights w.
 
     For example inverse probabilities of having been sampled, or of being observed. With equal weights it is ``SKCE``;
@@ -65,7 +64,7 @@ class WeightedSKCE(RedrawnEstimator):
     weights: ArrayLike = field(repr=False)
 
     def __post_init__(self) -> None:
-        check_pair_kernel(self.kernel)
+        super().__post_init__()
         object.__setattr__(self, "weights", observation_weights(self.weights))
 
     def check(self, predictions: Predictions) -> None:
@@ -75,7 +74,7 @@ class WeightedSKCE(RedrawnEstimator):
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers computed from the predictions of positive weight."""
-        return replace(self, kernel=self.kernel.resolve(predictions.take(np.flatnonzero(self.weights))))
+        return super().resolve(predictions.take(np.flatnonzero(self.weights)))
 
     def for_rows(self, rows: IntArray) -> Self:
         """With the weights of some of the observations."""
@@ -91,6 +90,10 @@ class WeightedSKCE(RedrawnEstimator):
         """Observations with positive weights."""
         return int(np.count_nonzero(self.weights))
 
+    def notes(self, n: int) -> tuple[str, ...]:
+        """Those of the kernel, whose median is that of observations with positive weights."""
+        return super().notes(self.n_used(n))
+
     def hypothesis(self, predictions: Predictions) -> str:
         """Calibration given the weights."""
         return given(predictions.hypothesis, "w")
@@ -99,14 +102,6 @@ class WeightedSKCE(RedrawnEstimator):
     def assumptions(self) -> str:
         """Weights must not be chosen by the targets."""
         return f"{super().assumptions}; {ASSUMED}"
-
-    def notes(self, n: int) -> tuple[str, ...]:
-        """Notes on the bandwidth and the matrices of the kernel."""
-        return kernel_notes(self.kernel, self.n_used(n))
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The KCE as a share of its largest value."""
-        return share_of_bound(estimate, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
