@@ -407,7 +407,7 @@ class TestReliabilityCurve:
             y = (rng.random(80) < p).astype(int)
             groups = isotonic.IsotonicGroups.of(p)
             low, high = isotonic._band(ct.Bernoulli(p), groups, 99, 2, np.random.default_rng(seed))
-            curve = groups.fitted(groups.events(y))
+            curve = groups.fitted(groups.events(y[None]))[0]
             outside, total = outside + int(((curve < low) | (curve > high)).sum()), total + curve.size
         assert outside <= binom(total, 0.04).ppf(0.9999)
         assert outside > 0

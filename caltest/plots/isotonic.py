@@ -105,7 +105,7 @@ def reliability_curve(
     rank = rank_of_ends(n_resamples, confidence_level)
     title = "" if result is None else title_of(result, len(probabilities))
     groups = IsotonicGroups.of(probabilities.probability)
-    curve = groups.fitted(groups.events(outcomes))
+    curve = groups.fitted(groups.events(outcomes[None]))[0]
     law = probabilities if band == "consistency" else Bernoulli(curve[groups.numbers])
     with progress_bars(switch("progress", progress)):
         low, high = _band(law, groups, n_resamples, rank, np.random.default_rng(seed_of(rng)))
@@ -126,7 +126,7 @@ def _band(
     """The rank-th smallest and largest values (m,) of curves of redrawn outcomes."""
 
     def curves(stream: Any) -> FloatArray:
-        return np.stack([groups.fitted(groups.events(y)) for y in law.with_redraws(None, [stream])])
+        return groups.fitted(groups.events(law.with_redraws(None, [stream])))
 
     parts = streams(rng, n_resamples)
     redrawn = np.sort(np.concatenate(list(threaded(curves, parts, len(parts), "redraws"))), axis=0)

@@ -66,12 +66,8 @@ class CORPMiscalibration(BinaryStatistic):
         score = _brier if self.score == "brier" else _log
 
         def of(outcomes: Array) -> FloatArray:
-            gains = np.empty(outcomes.shape[0])
-            for b, y in enumerate(outcomes):
-                events = groups.events(y)
-                recalibrated = groups.fitted(events)
-                gains[b] = score(values, events, sizes) - score(recalibrated, events, sizes)
-            return gains / p.size
+            events = groups.events(outcomes)
+            return (score(values, events, sizes) - score(groups.fitted(events), events, sizes)) / p.size
 
         return of
 
@@ -85,13 +81,14 @@ class CORPMiscalibration(BinaryStatistic):
         return f"{name} score above that of the isotonic recalibration (CORP miscalibration)"
 
 
-def _brier(p: FloatArray, events: FloatArray, sizes: FloatArray) -> float:
-    """Sum of the Brier scores of groups with as many events, but for a number that does not depend on p."""
-    return float(np.sum(p * (sizes * p - 2.0 * events)))
+def _brier(p: FloatArray, events: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Sums (B,) of the Brier scores of groups with events (B, m), but for numbers that do not depend on p."""
+    return np.asarray(np.sum(p * (sizes * p - 2.0 * events), axis=1))
 
 
-def _log(p: FloatArray, events: FloatArray, sizes: FloatArray) -> float:
-    """Sum of the log scores of groups with as many events."""
+def _log(p: FloatArray, events: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Sums (B,) of the log scores of groups with events (B, m)."""
     from scipy.special import xlogy
 
-    return -float(np.sum(xlogy(events, np.maximum(p, SMALLEST)) + xlogy(sizes - events, np.maximum(1.0 - p, SMALLEST))))
+    scores = xlogy(events, np.maximum(p, SMALLEST)) + xlogy(sizes - events, np.maximum(1.0 - p, SMALLEST))
+    return np.asarray(-np.sum(scores, axis=1))

@@ -5,6 +5,7 @@ from typing import Self
 
 import numpy as np
 
+from caltest._loops.pools import pooled_means
 from caltest._types import Array, FloatArray, IntArray
 
 
@@ -23,14 +24,12 @@ class IsotonicGroups:
         return cls(values, np.bincount(numbers).astype(np.float64), numbers)
 
     def events(self, outcomes: Array) -> FloatArray:
-        """How many outcomes (n,) are 1 in each group, (m,)."""
-        return np.bincount(self.numbers, outcomes, self.values.size).astype(np.float64)
+        """How many of the outcomes (B, n) are 1 in each group, (B, m)."""
+        return np.stack([np.bincount(self.numbers, one, self.values.size) for one in outcomes])
 
     def fitted(self, events: FloatArray) -> FloatArray:
-        """The increasing function of the predictions that is closest to the frequencies, at each of them, (m,).
+        """The increasing functions of the predictions that are closest to the frequencies, at each of them, (B, m).
 
-        Pools adjacent violators. It has the smallest Brier score and the smallest log score of all such functions.
+        They have the smallest Brier score and the smallest log score of all such functions.
         """
-        from scipy.optimize import isotonic_regression
-
-        return np.asarray(np.clip(isotonic_regression(events / self.sizes, weights=self.sizes).x, 0.0, 1.0))
+        return pooled_means(np.ascontiguousarray(events), self.sizes)
