@@ -25,7 +25,6 @@ A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nu
 C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.consistency``
 E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.estimators.likelihood_ratio``
 Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.hotelling``
-eigenvalues of h: limit law           ``ConditionalSpectralNull``   ``caltest.nulls.conditional_spectral``
 pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.cross``
 h(p, p'), R_CE(h): squared errors     ``ErrorFunction``             ``caltest.risk.base``
 h_bin, h_kde, h_kkr, h_ukkr           ``BinnedErrorFunction``, ...  ``caltest.risk``
@@ -135,9 +134,7 @@ from caltest.named_tests.kernels import (
     CertifiedCrossSKCETest,
     ClusterLikelihoodRatioTest,
     ClusterSKCETest,
-    ConditionalSpectralSKCETest,
     ConsistencyTest,
-    CrossSKCETest,
     DistributionFreeSKCETest,
     LikelihoodRatioTest,
     MonteCarloTest,
@@ -152,10 +149,8 @@ from caltest.nulls import (
     BinnedEquivalenceBound,
     ClusterBootstrap,
     ConditionalMonteCarlo,
-    ConditionalSpectralNull,
     ConsistencyResampling,
     CrossChernoffBound,
-    CrossSaddlepointNull,
     DistributionFreeBound,
     EquivalenceNull,
     EValueBound,
@@ -260,8 +255,6 @@ __all__ = [
     "ComparedPair",
     "ComponentResult",
     "ConditionalMonteCarlo",
-    "ConditionalSpectralNull",
-    "ConditionalSpectralSKCETest",
     "ConfidenceErrors",
     "ConfidenceInterval",
     "ConsistencyResampling",
@@ -271,8 +264,6 @@ __all__ = [
     "CoxTest",
     "CrossChernoffBound",
     "CrossSKCE",
-    "CrossSKCETest",
-    "CrossSaddlepointNull",
     "DebiasedBinnedErrorFunction",
     "DebiasedSquaredECE",
     "DeltaKernel",

@@ -29,14 +29,11 @@ class OutcomeTerms:
         Of the outcomes, (n_1, k).
     observed
         Terms of the observed outcomes, (n_1,).
-    observed_probability
-        Logarithm of the probability of all the observed outcomes together.
     """
 
     values: FloatArray
     probabilities: FloatArray
     observed: FloatArray
-    observed_probability: float
 
 
 @dataclass(frozen=True)
@@ -108,10 +105,7 @@ class CrossSKCE(KernelEstimator):
                     values[rows] += tile @ weighted[columns]
         probabilities = ours.probabilities / ours.probabilities.sum(axis=1, keepdims=True)
         values -= np.einsum("ik,ik->i", probabilities, values)[:, None]
-        rows_ = np.arange(len(first))
-        with np.errstate(divide="ignore"):
-            observed_probability = float(np.sum(np.log(probabilities[rows_, first.targets])))
-        return OutcomeTerms(values, probabilities, values[rows_, first.targets], observed_probability)
+        return OutcomeTerms(values, probabilities, values[np.arange(len(first)), first.targets])
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

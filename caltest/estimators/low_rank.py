@@ -12,7 +12,6 @@ from caltest.estimators.accumulator import EstimateAccumulator
 from caltest.estimators.base import RedrawnEstimator, SummableEstimator
 from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.hstatistics.features import Features, FeatureSums
-from caltest.hstatistics.labels import root_of
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import FinitePredictions, Predictions, Sample
@@ -105,19 +104,6 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
         """Estimates (B,) from the sums of all observations."""
         self._check_number(sums.n)
         return self._resolved_features().means(sums, self.unbiased)
-
-    def covariance(self, predictions: Predictions) -> FloatArray:
-        """Covariance of ``R M`` given predictions of classes, with ``A = R' R`` for the target kernel: (k s, k s).
-
-        Its eigenvalues are the weights of the limit law of ``sum_{i != j} h_ij``.
-        """
-        covariance = self._resolved_features().covariance(predictions)
-        assert isinstance(predictions.law, FinitePredictions)
-        root = root_of(predictions.law.gram(self.kernel.target_kernel))
-        (rank, k), s = root.shape, len(covariance) // root.shape[1]
-        half = (root @ covariance.reshape(k, -1)).reshape(rank, s, k, s)
-        both = half.transpose(0, 1, 3, 2) @ root.T
-        return np.ascontiguousarray(both.transpose(0, 1, 3, 2)).reshape(rank * s, rank * s)
 
     def accumulator(self) -> EstimateAccumulator:
         """Takes data in chunks, for an estimator resolved with some of the predictions: ``resolve(predictions)``."""

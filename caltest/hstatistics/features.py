@@ -116,30 +116,6 @@ class Features:
         matrices, diagonals = [one.matrices for one in sums], [one.diagonal for one in sums]
         return FeatureSums(len(predictions), np.concatenate(matrices), np.concatenate(diagonals))
 
-    def covariance(self, predictions: Predictions) -> FloatArray:
-        """Covariance of the entries of M, (k s, k s), for classes, if the targets are drawn from the predictions.
-
-        ``sum_i (diag(p_i) - p_i p_i') x psi_i psi_i'`` for M = sum_i (e_Y - p_i) psi_i'. Time O(n k**2 r**2).
-        """
-        law = predictions.law
-        assert isinstance(law, FinitePredictions)
-        k, s = law.n_classes, self.prediction_map.shape[1]
-        check_memory(24 * (k * s) ** 2, "the covariance of features and residuals", "take a lower rank")
-
-        def part_of(part: slice) -> FloatArray:
-            features, p = self._prediction_features(predictions.take(part)), law.probabilities[part]
-            products = (p[:, :, None] * features[:, None, :]).reshape(len(p), -1)
-            total = -(products.T @ products).reshape(k, s, k, s)
-            for label in range(k):
-                total[label, :, label] += features.T @ (p[:, label, None] * features)
-            return total
-
-        parts = list(ranges(len(predictions), max(1, min(ROWS, SUMS // (k * s)))))
-        total = np.zeros((k, s, k, s))
-        for one in threaded(part_of, parts, len(parts), "features", products=True):
-            total += one
-        return total.reshape(k * s, k * s)
-
     def _size(self) -> int:
         """Numbers in the matrix M."""
         return int(self.prediction_map.shape[1] * self.target_map.shape[1])

@@ -20,10 +20,8 @@ from caltest.nulls import (
     ArconesGineBootstrap,
     ClusterBootstrap,
     ConditionalMonteCarlo,
-    ConditionalSpectralNull,
     ConsistencyResampling,
     CrossChernoffBound,
-    CrossSaddlepointNull,
     DistributionFreeBound,
     EValueBound,
     HotellingNull,
@@ -215,36 +213,6 @@ class ClusterLikelihoodRatioTest(CalibrationTest):
 
     def __init__(self, clusters: ArrayLike) -> None:
         super().__init__(ClusterLikelihoodRatio(clusters), EValueBound())
-
-
-class ConditionalSpectralSKCETest(CalibrationTest):
-    """Unbiased SKCE of classes with the covariances given the predictions. See ``ConditionalSpectralNull``.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> ct.ConditionalSpectralSKCETest(p.default_kernel())(p.take(slice(0, 100)), y[:100]).pvalue < 1e-9
-    True
-    """
-
-    def __init__(self, kernel: PairKernel) -> None:
-        super().__init__(SKCE(kernel), ConditionalSpectralNull())
-
-
-class CrossSKCETest(CalibrationTest):
-    """SKCE between two halves with a nearly exact tail given the predictions. See ``CrossSaddlepointNull``.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> ct.CrossSKCETest(p.default_kernel())(p, y).pvalue < 1e-100
-    True
-    """
-
-    def __init__(self, kernel: PairKernel) -> None:
-        super().__init__(CrossSKCE(kernel), CrossSaddlepointNull())
 
 
 class CertifiedCrossSKCETest(CalibrationTest):

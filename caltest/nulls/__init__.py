@@ -4,9 +4,8 @@ from caltest.nulls.base import Null, Outcome, SummableNull
 from caltest.nulls.binned_margin import BinnedEquivalenceBound
 from caltest.nulls.bootstrap import ArconesGineBootstrap
 from caltest.nulls.clusters import ClusterBootstrap
-from caltest.nulls.conditional_spectral import ConditionalSpectralNull
 from caltest.nulls.consistency import ConsistencyResampling
-from caltest.nulls.cross_tail import CrossChernoffBound, CrossSaddlepointNull
+from caltest.nulls.cross_tail import CrossChernoffBound
 from caltest.nulls.distribution_free import DistributionFreeBound
 from caltest.nulls.e_value import EValueBound, ImportanceSampling
 from caltest.nulls.hotelling import HotellingNull
@@ -22,10 +21,8 @@ __all__ = [
     "BinnedEquivalenceBound",
     "ClusterBootstrap",
     "ConditionalMonteCarlo",
-    "ConditionalSpectralNull",
     "ConsistencyResampling",
     "CrossChernoffBound",
-    "CrossSaddlepointNull",
     "DistributionFreeBound",
     "EValueBound",
     "EquivalenceNull",

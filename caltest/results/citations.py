@@ -81,14 +81,6 @@ ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         "22",
         "651--661",
     ),
-    "chen2019": _article(
-        "Chen, Tong and Lumley, Thomas",
-        "Numerical evaluation of methods approximating the distribution of a large quadratic form in normal variables",
-        CSDA,
-        2019,
-        "139",
-        "75--81",
-    ),
     "chernoff1952": _article(
         "Chernoff, Herman",
         "A measure of asymptotic efficiency for tests of a hypothesis based on the sum of observations",
@@ -150,14 +142,6 @@ ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         2018,
         "",
         "2805--2814",
-    ),
-    "lugannani1980": _article(
-        "Lugannani, Robert and Rice, Stephen",
-        "Saddle point approximation for the distribution of the sum of independent random variables",
-        "Advances in Applied Probability",
-        1980,
-        "12",
-        "475--490",
     ),
     "mcdiarmid1989": _paper(
         "McDiarmid, Colin", "On the method of bounded differences", "Surveys in Combinatorics", 1989, "", "148--188"

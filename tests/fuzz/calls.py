@@ -296,7 +296,6 @@ ARGUMENTS = {
     "stop_after": choice(None, 1, 5),
     "strategy": choice("both", "likelihood", "kernel"),
     "strength": choice(0.0, 0.1, 0.5, 1.0, 1e-12),
-    "tail": choice("exact", "saddlepoint", "pearson3", "satterthwaite"),
     "target_kernel": Case.target_kernel,
     "terms": lambda case: (ct.ProductKernel(case.prediction_kernel(), case.target_kernel()),) * 2,
     "test": Case.test,

@@ -76,14 +76,11 @@ def test_moments_of_the_law_against_enumeration(n, k, seed):
     assert chances.sum() == pytest.approx(1.0, rel=1e-12)
     assert chances @ values == pytest.approx(0.0, abs=1e-13)
     assert law.variance == pytest.approx(chances @ values**2, rel=1e-11)
-    assert law.skewness == pytest.approx(chances @ values**3 / law.variance**1.5, rel=1e-9, abs=1e-11)
     for t in (-3.0, 0.0, 1.5, 40.0):
-        log, slope, curvature = law.tilted(t)
+        log, slope = law.tilted(t)
         weights = chances * np.exp(t * values)
         assert log == pytest.approx(np.log(weights.sum()), rel=1e-10, abs=1e-13)
         assert slope == pytest.approx(weights @ values / weights.sum(), rel=1e-9, abs=1e-12)
-        centred = values - slope
-        assert curvature == pytest.approx(weights @ centred**2 / weights.sum(), rel=1e-8)
     top, chance = law.top()
     assert top == pytest.approx(values.max(), rel=1e-12)
     assert chance == pytest.approx(chances[values >= values.max() - 1e-12].sum(), rel=1e-11)
@@ -97,7 +94,7 @@ def test_bound_is_never_below_the_probability(n, k, seed, concentration):
     sample, _, values, chances = enumerated(n, k, seed, concentration)
     estimator = ct.CrossSKCE(TV)
     first, _ = estimator.halves(n)
-    bound, null = ct.CalibrationTest(estimator, ct.CrossChernoffBound()), ct.CrossSaddlepointNull()
+    bound = ct.CalibrationTest(estimator, ct.CrossChernoffBound())
     labels = list(itertools.product(range(k), repeat=first.size))
     for number in np.random.default_rng(1).choice(len(labels), min(len(labels), 30), replace=False):
         if chances[number] == 0.0:
@@ -107,26 +104,10 @@ def test_bound_is_never_below_the_probability(n, k, seed, concentration):
         exact = chances[values >= values[number] - 1e-12].sum()
         certified = bound(sample.predictions, targets).pvalue
         assert certified >= exact * (1.0 - 1e-9)
-        nearly = ct.CalibrationTest(estimator, null)(sample.predictions, targets).pvalue
-        assert chances[number] * (1.0 - 1e-9) <= nearly <= certified * (1.0 + 1e-9)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_saddlepoint_is_close_to_the_probability(seed):
-    """Eleven uncertain targets of three classes: within a quarter wherever the tail has many atoms."""
-    _, law, values, chances = enumerated(22, 3, seed, 3.0)
-    scale = np.sqrt(law.variance)
-    for s in np.array([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0]) * scale:
-        exact = chances[values >= s].sum()
-        if np.count_nonzero(values >= s) >= 100:
-            assert law.saddlepoint_tail(s) == pytest.approx(exact, rel=0.25)
 
 
 def test_bound_of_a_binomial_sum():
-    """Equal predictions of two classes: Chernoff's bound is exp(-n KL(q || p)).
-
-    The sum has values at equal distances, for which the formula of Lugannani and Rice leaves out half of the first one.
-    """
+    """Equal predictions of two classes: Chernoff's bound is exp(-n KL(q || p))."""
     n, p, q = 80, 0.3, 0.7
     predictions = np.full(n, p)
     y = np.zeros(n, dtype=int)
@@ -139,32 +120,25 @@ def test_bound_of_a_binomial_sum():
     assert observed == q
     divergence = special.rel_entr(observed, p) + special.rel_entr(1 - observed, 1 - p)
     assert result.pvalue == pytest.approx(np.exp(-half * divergence), rel=1e-8)
-    exact = stats.binom.sf(round(q * half) - 1, half, p)
-    saddle = ct.CrossSKCETest(kernel)(predictions, y).pvalue
-    assert exact <= result.pvalue
-    assert 0.45 * exact <= saddle <= result.pvalue
+    assert stats.binom.sf(round(q * half) - 1, half, p) <= result.pvalue
 
 
 def test_pvalues_of_the_largest_value_and_beyond():
     p = np.full(8, 0.3)
     y = np.ones(8, dtype=int)
-    for test in (ct.CertifiedCrossSKCETest(TV), ct.CrossSKCETest(TV)):
-        assert test(p, y).pvalue == pytest.approx(0.3**4, rel=1e-12)
+    test = ct.CertifiedCrossSKCETest(TV)
+    assert test(p, y).pvalue == pytest.approx(0.3**4, rel=1e-12)
     excluded = np.array([[1.0, 0.0], [0.5, 0.5], [0.6, 0.4], [0.5, 0.5]])
-    for test in (ct.CertifiedCrossSKCETest(TV), ct.CrossSKCETest(TV)):
-        assert test(excluded, [1, 1, 1, 1]).pvalue == 0.0
+    assert test(excluded, [1, 1, 1, 1]).pvalue == 0.0
 
 
 def test_certain_predictions_say_nothing():
-    p = np.eye(3)[Y]
-    for test in (ct.CertifiedCrossSKCETest(TV), ct.CrossSKCETest(TV)):
-        assert test(p, Y).pvalue == 1.0
+    assert ct.CertifiedCrossSKCETest(TV)(np.eye(3)[Y], Y).pvalue == 1.0
 
 
 def test_tails_need_finitely_many_outcomes():
-    for null in (ct.CrossChernoffBound(), ct.CrossSaddlepointNull()):
-        with pytest.raises(TypeError, match="predictions: got Normal predictions, wanted finitely many outcomes"):
-            ct.CalibrationTest(ct.CrossSKCE(W2), null)(NORMAL, TARGETS)
+    with pytest.raises(TypeError, match="predictions: got Normal predictions, wanted finitely many outcomes"):
+        ct.CertifiedCrossSKCETest(W2)(NORMAL, TARGETS)
 
 
 def test_pvalues_reach_far_below_those_of_simulations():
@@ -176,13 +150,7 @@ def test_pvalues_reach_far_below_those_of_simulations():
     sample = Sample(ct.Categorical(p), p.argmin(axis=1))
     terms = ct.CrossSKCE(TV).outcome_terms(sample)
     s = terms.observed.sum()
-    # Labels drawn where sums like the observed one are usual, and weighted back.
     t = optimize.brentq(lambda t: OutcomeSum(terms.values, terms.probabilities).tilted(t)[1] - s, 0.0, 1e4)
     tilted = terms.probabilities * np.exp(t * (terms.values - terms.values.max(axis=1, keepdims=True)))
-    total = tilted.sum(axis=1, keepdims=True)
-    labels = (rng.random((20_000, 300, 1)) > np.cumsum(tilted / total, axis=1)[:, :-1]).sum(axis=2)
-    sums = terms.values[np.arange(300), labels].sum(axis=1)
-    log_mean = np.sum(np.log(total[:, 0]) + t * terms.values.max(axis=1))
-    tail = np.mean((sums >= s) * np.exp(log_mean - t * sums))
-    assert ct.CrossSKCETest(TV)(p, sample.targets).pvalue == pytest.approx(tail, rel=0.06)
+    log_mean = np.sum(np.log(tilted.sum(axis=1)) + t * terms.values.max(axis=1))
     assert certified.pvalue == pytest.approx(np.exp(log_mean - t * s), rel=1e-8)

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from caltest._laws.tails import ChiSquaredSum, tail_probability
+from caltest._laws.chi_squared_sums import ChiSquaredSum, tail_probability
 from caltest._types import Array, FloatArray
 from caltest._validation import one_of
 from caltest.estimators.classical.base import in_parts

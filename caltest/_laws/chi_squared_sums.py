@@ -1,13 +1,12 @@
-"""Tail probabilities of weighted sums of chi-squared variables, and the saddlepoint formula they share with others."""
+"""Tail probabilities of weighted sums of chi-squared variables."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, inf, isfinite, log, sqrt
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
-from caltest._laws.pearson import pearson3_tail
 from caltest._types import FloatArray
 
 BEND = 0.3
@@ -23,52 +22,38 @@ AT_ONCE = 2**20
 
 ComplexArray = np.ndarray[Any, np.dtype[np.complex128]]
 
-Tail = Literal["exact", "saddlepoint", "pearson3"]
-TAILS: tuple[Tail, ...] = ("exact", "saddlepoint", "pearson3")
-
 
 @dataclass(frozen=True, eq=False)
 class ChiSquaredSum:
-    """The law of ``Q = sum_r lambda_r (C_r - m_r)`` with independent chi-squared C_r with m_r degrees of freedom.
-
-    Its mean is 0. With m_r = 1 it is ``sum_r lambda_r (Z_r**2 - 1)``, the limit law of degenerate U-statistics.
+    """The law of ``Q = sum_r lambda_r (Z_r**2 - 1)`` with independent standard normal Z_r, of mean 0.
 
     Attributes
     ----------
     weights
-        lambda, (r,), of any sign; zeros are of no effect.
-    freedom
-        Degrees of freedom m, (r,): positive numbers, not necessarily whole.
+        lambda, (r,), of any sign but 0.
     """
 
     weights: FloatArray
-    freedom: FloatArray
 
     @classmethod
-    def of(cls, weights: FloatArray, freedom: FloatArray | None = None) -> Self:
-        """The law without its weights of 0; one degree of freedom each unless they are given."""
+    def of(cls, weights: FloatArray) -> Self:
+        """The law without its weights of 0."""
         weights = np.asarray(weights, dtype=np.float64)
-        freedom = np.ones(weights.size) if freedom is None else np.asarray(freedom, dtype=np.float64)
-        kept = (weights != 0.0) & (freedom > 0.0)
-        return cls(weights[kept], freedom[kept])
+        return cls(weights[weights != 0.0])
 
     def times(self, factor: float) -> "ChiSquaredSum":
         """The law of a multiple of Q."""
-        return ChiSquaredSum(factor * self.weights, self.freedom)
+        return ChiSquaredSum(factor * self.weights)
 
-    def power_sum(self, power: int) -> float:
-        """``sum_r m_r lambda_r**power``."""
-        return float(np.sum(self.freedom * self.weights**power))
+    @property
+    def mean_of_squares(self) -> float:
+        """``sum_r lambda_r``, the mean of Q without the ones that are subtracted."""
+        return float(np.sum(self.weights))
 
     @property
     def variance(self) -> float:
-        """``2 sum_r m_r lambda_r**2``."""
-        return 2.0 * self.power_sum(2)
-
-    @property
-    def skewness(self) -> float:
-        """``8 sum_r m_r lambda_r**3 / variance**1.5``."""
-        return float(8.0 * self.power_sum(3) / self.variance**1.5)
+        """``2 sum_r lambda_r**2``."""
+        return float(2.0 * np.sum(self.weights**2))
 
     @property
     def limit(self) -> float:
@@ -79,24 +64,24 @@ class ChiSquaredSum:
     @property
     def supremum(self) -> float:
         """The largest value of Q."""
-        return inf if self.weights.max(initial=0.0) > 0.0 else -self.power_sum(1)
+        return inf if self.weights.max(initial=0.0) > 0.0 else -self.mean_of_squares
 
     @property
     def infimum(self) -> float:
         """The smallest value of Q."""
-        return -inf if self.weights.min(initial=0.0) < 0.0 else -self.power_sum(1)
+        return -inf if self.weights.min(initial=0.0) < 0.0 else -self.mean_of_squares
 
     def log_generating_function(self, t: float) -> float:
-        """``K(t) = log E exp(t Q) = -sum_r m_r (log(1 - 2 lambda_r t) / 2 + lambda_r t)``."""
-        return float(-np.sum(self.freedom * (0.5 * np.log1p(-2.0 * self.weights * t) + self.weights * t)))
+        """``K(t) = log E exp(t Q) = -sum_r (log(1 - 2 lambda_r t) / 2 + lambda_r t)``."""
+        return float(-np.sum(0.5 * np.log1p(-2.0 * self.weights * t) + self.weights * t))
 
     def slope(self, t: float) -> float:
         """``K'(t)``."""
-        return float(np.sum(2.0 * self.freedom * self.weights**2 * t / (1.0 - 2.0 * self.weights * t)))
+        return float(np.sum(2.0 * self.weights**2 * t / (1.0 - 2.0 * self.weights * t)))
 
     def curvature(self, t: float) -> float:
         """``K''(t)``."""
-        return float(np.sum(2.0 * self.freedom * (self.weights / (1.0 - 2.0 * self.weights * t)) ** 2))
+        return float(np.sum(2.0 * (self.weights / (1.0 - 2.0 * self.weights * t)) ** 2))
 
     def at_complex(self, t: ComplexArray) -> ComplexArray:
         """``K(t)`` at complex points (N,), off the real axis."""
@@ -104,33 +89,26 @@ class ChiSquaredSum:
         size = max(1, AT_ONCE // max(1, self.weights.size))
         for start in range(0, t.size, size):
             part = t[start : start + size, None] * self.weights
-            values[start : start + size] = -(0.5 * np.log(1.0 - 2.0 * part) + part) @ self.freedom
+            values[start : start + size] = -np.sum(0.5 * np.log(1.0 - 2.0 * part) + part, axis=1)
         return values
 
 
-def tail_probability(law: ChiSquaredSum, x: float, tail: Tail = "exact") -> float:
-    """``P(Q >= x)`` by one of three methods.
+def tail_probability(law: ChiSquaredSum, x: float) -> float:
+    """``P(Q >= x)`` by numerical inversion of the generating function, to about ten digits at any size.
 
-    ``"exact"``: by numerical inversion of the generating function (``inverted_tail``), to about ten digits at any
-    size. ``"saddlepoint"``: ``saddlepoint_tail``. ``"pearson3"``: a gamma law with the same three
-    moments. A law without weights is a constant, 0.
+    A law without weights is a constant, 0.
     """
     if law.weights.size == 0:
         return float(x <= 0.0)
     # In units of the largest weight, the square of which is neither 0 nor infinite.
     unit = float(np.abs(law.weights).max())
-    law, x = ChiSquaredSum(law.weights / unit, law.freedom), x / unit
+    law, x = law.times(1.0 / unit), x / unit
     if x >= law.supremum:
         return 0.0
     if x <= law.infimum:
         return 1.0
     scale = 1.0 / sqrt(law.variance)
-    functions: dict[str, Callable[[ChiSquaredSum, float], float]] = {
-        "exact": inverted_tail,
-        "saddlepoint": saddlepoint_tail,
-        "pearson3": lambda law, x: pearson3_tail(x, law.skewness),
-    }
-    return float(functions[tail](law.times(scale), x * scale))
+    return inverted_tail(law.times(scale), x * scale)
 
 
 def inverted_tail(law: ChiSquaredSum, x: float) -> float:
@@ -145,7 +123,7 @@ def inverted_tail(law: ChiSquaredSum, x: float) -> float:
     a = crossing(lambda t: law.slope(t) - x - 1.0 / t, law.limit)
     width = 1.0 / sqrt(law.curvature(a) + a**-2)
     start = law.log_generating_function(a) - a * x - log(a)
-    bend = BEND * float(np.sign(x + law.power_sum(1)))
+    bend = BEND * float(np.sign(x + law.mean_of_squares))
 
     def logarithm(v: FloatArray) -> ComplexArray:
         """Of the integrand, relative to that at the crossing."""
@@ -173,30 +151,6 @@ def _trapezoidal(function: Callable[[FloatArray], FloatArray], end: float) -> fl
         total += float(np.sum(function(end * (np.arange(n) + 0.5) / n)))
         n *= 2
     return total * end / n
-
-
-def saddlepoint_tail(law: ChiSquaredSum, x: float) -> float:
-    """``P(Q >= x)`` from the generating function at one point (Kuonen 1999): see ``tail_at_saddlepoint``."""
-    if x < 0.0:
-        return 1.0 - saddlepoint_tail(law.times(-1.0), -x)
-    t = 0.0 if x == 0.0 else crossing(lambda t: law.slope(t) - x, law.limit)
-    return tail_at_saddlepoint(t, law.log_generating_function(t) - t * x, law.curvature(t), law.skewness)
-
-
-def tail_at_saddlepoint(t: float, exponent: float, curvature: float, skewness: float) -> float:
-    """``P(X >= x) = Phi(-w - log(v / w) / w)``, ``w = sign(t) sqrt(2 (t x - K(t)))``, ``v = t sqrt(K''(t))``.
-
-    K is the cumulant generating function, t the point with K'(t) = x, and the exponent K(t) - t x. Close to the mean,
-    at t = 0, the limit of ``log(v / w) / w`` is a sixth of the skewness. (Barndorff-Nielsen's form of the formula of
-    Lugannani and Rice, 1980; Kuonen 1999, equation 3.)
-    """
-    from scipy.special import ndtr
-
-    w = float(np.sign(t)) * sqrt(max(0.0, -2.0 * exponent))
-    v = t * sqrt(curvature)
-    if abs(w) < 1e-3 or v == 0.0:
-        return float(ndtr(-w - skewness / 6.0))
-    return float(ndtr(-w - log(v / w) / w))
 
 
 def crossing(function: Callable[[float], float], limit: float) -> float:
