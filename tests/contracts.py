@@ -493,7 +493,7 @@ def made_tests():
         "Pearson of many": (lambda: ct.PearsonSKCETest(tv), many_classes),
         "many numbers": (lambda: ct.OmnibusTest(n_resamples=49), many_numbers),
         "known covariance": (
-            lambda: ct.CalibrationTest(ct.UCME(w2, normal().predictions, normal().targets), ct.KnownCovarianceNull()),
+            lambda: ct.ScoreCMETest(ct.UCME(w2, normal().predictions, normal().targets), 49),
             normal,
         ),
         "drawn covariance": (lambda: ct.ScoreCMETest(laplace_ucme(), 49), laplace),

@@ -289,7 +289,6 @@ TESTS = {
 NULLS = {
     "ClusterBootstrap": (lambda: ct.ClusterBootstrap(B), ct.ClusterSKCE(TV, GROUPS)),
     "HotellingNull": (ct.HotellingNull, UCME),
-    "KnownCovarianceNull": (ct.KnownCovarianceNull, UCME),
     "NormalNull": (ct.NormalNull, ct.BlockSKCE(TV)),
 }
 """Nulls that are in no named test of the table, or beside them; with an estimator."""

@@ -163,7 +163,7 @@ class GroupMaximum(JointEstimator):
         """Replace the settings of the estimator by numbers computed from all predictions."""
         return replace(self, estimator=self.estimator.resolve(predictions, rng))
 
-    def estimate(self, sample: Sample) -> float:
+    def reported(self, sample: Sample, values: FloatArray) -> float:
         """The error of all observations together."""
         return self.estimator.estimate(sample)
 

@@ -40,8 +40,12 @@ class JointEstimator(Estimator):
         """What the statistic is."""
 
     def estimate(self, sample: Sample) -> float:
-        """The first of the numbers."""
-        return float(self.values(sample.predictions, np.asarray(sample.targets)[None])[0, 0])
+        """The estimate that is reported."""
+        return self.reported(sample, self.values(sample.predictions, np.asarray(sample.targets)[None]))
+
+    def reported(self, sample: Sample, values: FloatArray) -> float:
+        """The estimate from the numbers (J, B), of which the first column is that of the sample: the first of them."""
+        return float(values[0, 0])
 
 
 def standardised(values: FloatArray) -> FloatArray:

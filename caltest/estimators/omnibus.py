@@ -13,9 +13,8 @@ from caltest.estimators.components import Component, KernelComponent, components
 from caltest.estimators.default_kernel import default_kernel
 from caltest.estimators.joint import JointEstimator, standardised, tail_exponents
 from caltest.estimators.kernel_estimator import kernel_notes, share_of_bound
+from caltest.estimators.skce import SKCE
 from caltest.estimators.weighted import ASSUMED, WeightedSKCE, given
-from caltest.hstatistics.lines import on_a_line
-from caltest.hstatistics.pairs import mean_of_pairs
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
@@ -121,14 +120,19 @@ class Omnibus(JointEstimator):
         """The components of a resolved omnibus statistic."""
         return self._components
 
-    def estimate(self, sample: Sample) -> float:
+    def reported(self, sample: Sample, values: FloatArray) -> float:
         """The SKCE with the kernel: of all pairs, or of low rank from 20 000 predictions on."""
         assert self.kernel is not None
-        if len(sample) < ALL_PAIRS or on_a_line(self.kernel, sample.predictions) is not None:
-            if self.weights is None:
-                return mean_of_pairs(self.kernel, sample, unbiased=True)
-            return WeightedSKCE(self.kernel, self.weights).estimate(sample)
-        return super().estimate(sample)
+        if len(sample) >= ALL_PAIRS or not self._rank:
+            return super().reported(sample, values)
+        skce = SKCE(self.kernel) if self.weights is None else WeightedSKCE(self.kernel, self.weights)
+        return skce.estimate(sample)
+
+    @property
+    def _rank(self) -> int:
+        """Of the kernels of redraws; 0 if that is not low."""
+        first = self._components[0]
+        return first.low_rank[0].rank if isinstance(first, KernelComponent) and first.low_rank else 0
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
         """The numbers of all components, one below the other; those that share no kernel for a part of the redraws."""
@@ -187,8 +191,9 @@ class Omnibus(JointEstimator):
 
     def resolved_notes(self) -> tuple[str, ...]:
         """Whether kernels have a low rank."""
-        ranks = [one.low_rank[0].rank for one in self._components if isinstance(one, KernelComponent) and one.low_rank]
-        return tuple(f"kernels have rank {rank} in the test, because there are many predictions" for rank in ranks)
+        if not self._rank:
+            return ()
+        return (f"kernels have rank {self._rank} in the test, because there are many predictions",)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The KCE as a share of its largest value."""

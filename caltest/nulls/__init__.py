@@ -9,7 +9,7 @@ from caltest.nulls.cross_tail import CrossChernoffBound
 from caltest.nulls.distribution_free import DistributionFreeBound
 from caltest.nulls.e_value import EValueBound, ImportanceSampling
 from caltest.nulls.hotelling import HotellingNull
-from caltest.nulls.known_covariance import KnownCovarianceMonteCarlo, KnownCovarianceNull
+from caltest.nulls.known_covariance import KnownCovarianceMonteCarlo
 from caltest.nulls.margin import EquivalenceNull, ToleranceNull
 from caltest.nulls.monte_carlo import ConditionalMonteCarlo
 from caltest.nulls.normal import NormalNull
@@ -29,7 +29,6 @@ __all__ = [
     "HotellingNull",
     "ImportanceSampling",
     "KnownCovarianceMonteCarlo",
-    "KnownCovarianceNull",
     "NormalNull",
     "Null",
     "Outcome",

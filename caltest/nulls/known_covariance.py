@@ -10,7 +10,7 @@ from caltest._types import Array, FloatArray
 from caltest.estimators import UCME, Estimator
 from caltest.hstatistics.covariance import deviation_covariance, whitening
 from caltest.hstatistics.redraws import redrawn_deviation_means
-from caltest.nulls.base import Null, Outcome, ResamplingNull
+from caltest.nulls.base import ResamplingNull
 from caltest.predictions import Predictions, Sample
 
 TOLERANCE = 1e-8
@@ -18,72 +18,13 @@ TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
-class KnownCovarianceNull(Null):
-    """``T**2 = s' V**+ s`` of the sum s of the deviations and its covariance V given the predictions.
+class KnownCovarianceMonteCarlo(ResamplingNull):
+    """``T**2 = s' V**+ s`` of the sum s of the deviations and its covariance V given the predictions, against redraws.
 
     ``V = sum_i Cov(D_i)`` follows from the predictions alone (``caltest.hstatistics.covariance``), where Hotelling's
-    T-squared estimates it from the targets. With r the rank of V, the number of eigenvalues of its correlations above
-    1e-8 of the largest, T**2 is compared with chi-squared with r degrees of freedom.
-
-    Raises
-    ------
-    ValueError
-        In a test in which the deviations do not vary at any location.
-
-    Notes
-    -----
-    Works for any number of observations and locations, duplicates among them, too. Asymptotic; its exact companion is
-    ``KnownCovarianceMonteCarlo``. Assumes that the targets are independent given the predictions. Time O(n J**2 k),
-    memory O(n J).
-
-    Sources: Widmann et al. 2021, appendix C, for the deviations.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> ucme = ct.UCME(p.default_kernel(), test_predictions=p.take(slice(0, 2)), test_targets=[6, 3])
-    >>> ct.CalibrationTest(ucme, ct.KnownCovarianceNull())(p, y).df
-    (2.0,)
-    """
-
-    citations = ("widmann2021",)
-
-    pvalue_kind = "asymptotic"
-    statistic_name = "T^2 with the covariance of the predictions"
-    uses_random_numbers = True
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is UCME."""
-        if not isinstance(estimator, UCME):
-            raise self._illegal(estimator, "UCME(kernel, test_predictions, test_targets)")
-
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, T-squared and its upper tail."""
-        from scipy.special import chdtrc
-
-        assert isinstance(estimator, UCME)
-        whitener = _whitener(estimator, sample.predictions, rng.spawn(1)[0])
-        means = estimator.deviations(sample).mean(axis=0)
-        t_squared = float(np.sum((len(sample) * means @ whitener) ** 2))
-        rank = float(whitener.shape[1])
-        return Outcome(float(np.mean(means**2)), t_squared, float(chdtrc(rank, t_squared)), df=(rank,))
-
-    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
-        """A caution that always applies."""
-        return ("the chi-squared law is rough where few targets are uncertain; ScoreCMETest is exact",)
-
-    def describe(self) -> str:
-        """The null in one line."""
-        return "T^2 of the sum of the deviations with its known covariance, chi-squared(rank) law"
-
-
-@dataclass(frozen=True)
-class KnownCovarianceMonteCarlo(ResamplingNull):
-    """``T**2`` of ``KnownCovarianceNull`` against its values for targets redrawn from the predictions.
-
-    ``p = (1 + #{draw >= T**2}) / (1 + B)``: exact for every n, every B and every set of locations that does not depend
-    on the targets, whatever V is, as it is the same for all draws.
+    T-squared estimates it from the targets; eigenvalues of its correlations of at most 1e-8 of the largest count as 0.
+    ``p = (1 + #{draw >= T**2}) / (1 + B)`` with targets redrawn from the predictions: exact for every n, every B and
+    every set of locations that does not depend on the targets, whatever V is, as it is the same for all draws.
 
     Parameters
     ----------
@@ -97,7 +38,8 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
 
     Notes
     -----
-    Assumes that the targets are independent given the predictions. Time O(n J**2 k) for V and O(n J) for each draw.
+    Works for any number of observations and locations, duplicates among them, too. Assumes that the targets are
+    independent given the predictions. Time O(n J**2 k) for V and O(n J) for each draw.
 
     Sources: Widmann et al. 2021, appendix C, for the deviations; Dwass 1957 for the p-value.
 
