@@ -113,13 +113,11 @@ class CalibrationTest(_Named):
             ``accumulator``.
         targets
             (n,) array-like of outcomes.
-        classes
-            Names of the classes in the order of the columns, if the targets are names.
-        rng
-            Seed or ``numpy.random.Generator``; the result keeps the seed that reproduces it.
         progress
             Show a progress bar on standard error for what takes more than a second, except for dask arrays, whose
             progress dask shows.
+        classes, rng
+            As in ``calibration_test``.
 
         Returns
         -------

@@ -94,17 +94,11 @@ class GroupCalibrationTest(OwnErrstate):
 
         Parameters
         ----------
-        predictions, targets
-            What ``calibration_test`` takes.
-        classes
-            Names of the classes in the order of the columns, if the targets are names.
+        predictions, targets, classes, rng, progress
+            As in ``calibration_test``.
         groups
             (n,) labels; or booleans (n, G) that say who belongs to which group, such as a data frame with their names,
             or a mapping from names to booleans (n,), for groups that may overlap.
-        rng
-            Seed or ``numpy.random.Generator``; the result keeps the seed that reproduces it.
-        progress
-            Show a progress bar on standard error for what takes more than a second.
 
         Returns
         -------

@@ -80,10 +80,8 @@ def noise_floor(
         ``Predictions`` or what becomes some; outcomes do not matter.
     n_resamples
         Number of redraws.
-    rng
-        Seed or ``numpy.random.Generator``.
-    progress
-        Show a progress bar on standard error for what takes more than a second.
+    rng, progress
+        As in ``calibration_test``.
 
     Returns
     -------

@@ -43,8 +43,6 @@ def compare_models(
         Predictions of each model by its name: ``Predictions``, or what becomes some, all of one family.
     targets
         (n,) outcomes, the same for all models.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
     kernel
         Of the unbiased SKCE that is estimated; by default that of the family. A ``"median"`` bandwidth is that of the
         predictions of all models together, so that errors are comparable.
@@ -56,10 +54,8 @@ def compare_models(
         Redraws of the test, if none is given, and of the noise floor.
     confidence_level
         Of the intervals.
-    rng
-        Seed or ``numpy.random.Generator``.
-    progress
-        Show progress bars on standard error for what takes more than a second.
+    classes, rng, progress
+        As in ``calibration_test``.
 
     Returns
     -------

@@ -57,16 +57,14 @@ def ece_interval(
         ``classwise(p, y)``.
     targets
         (n,) array-like of outcomes.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
     confidence_level
         Between 0 and 1.
     side
         ``"two-sided"``, ``"upper"`` for [0, u], or ``"lower"`` for [l, largest value]; all have the same radius.
     n_resamples
         Number of redraws of the outcomes, from each of the two.
-    rng
-        Seed or ``numpy.random.Generator``.
+    classes, rng
+        As in ``calibration_test``.
 
     Returns
     -------

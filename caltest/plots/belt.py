@@ -45,8 +45,6 @@ def calibration_belt(
         reduced to the confidence of the top label. ``ct.classwise`` makes the ``Bernoulli`` of one class.
     targets
         (n,) array-like of outcomes, not yet reduced if the predictions are not.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
     confidence_levels
         Of the bands, between 0 and 1.
     max_degree
@@ -57,8 +55,8 @@ def calibration_belt(
         Seed or ``numpy.random.Generator`` of the redraws.
     ax
         Where to draw; default: a new figure.
-    progress
-        Show a progress bar on standard error for what takes more than a second.
+    classes, progress
+        As in ``calibration_test``.
 
     Returns
     -------

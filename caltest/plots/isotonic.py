@@ -50,8 +50,6 @@ def reliability_curve(
         reduced to the confidence of the top label.
     targets
         (n,) array-like of outcomes, not yet reduced if the predictions are not.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
     band
         ``"consistency"``: around the diagonal, where curves of calibrated predictions are; parts of the curve outside
         are vermillion. ``"confidence"``: around the curve, where curves of outcomes drawn from it are.
@@ -65,8 +63,8 @@ def reliability_curve(
         Seed or ``numpy.random.Generator`` of the redraws.
     ax
         Where to draw; default: a new figure.
-    progress
-        Show a progress bar on standard error for what takes more than a second.
+    classes, progress
+        As in ``calibration_test``.
 
     Returns
     -------

@@ -53,8 +53,6 @@ def reliability_diagram(
         reduced to the confidence of the top label. ``ct.classwise`` makes the ``Bernoulli`` of one class.
     targets
         (n,) array-like of outcomes, not yet reduced if the predictions are not.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
     binning
         Default: ``UniformBinning(15)``, as in ``ECE``.
     n_resamples
@@ -67,8 +65,8 @@ def reliability_diagram(
         Seed or ``numpy.random.Generator`` of the redraws.
     ax
         Where to draw; default: a new figure.
-    progress
-        Show a progress bar on standard error for what takes more than a second.
+    classes, progress
+        As in ``calibration_test``.
 
     Returns
     -------

@@ -55,8 +55,6 @@ def estimate_calibration_error(
         with the notion ``"canonical"``: ``E (p - P(Y = 1 | p))**2``.
     labels
         (n,) labels 0..k-1, or outcomes 0/1.
-    classes
-        Names of the classes in the order of the columns, if the labels are names.
     notion
         ``"canonical"``: ``E |p - P(Y | p)|**2``. ``"top_label"``: ``E (c - P(Y is the top label | c))**2`` for the
         confidence c. ``"classwise"``: ``E (p_k - P(Y = k | p_k))**2`` of all classes, each with its own choice.
@@ -72,8 +70,8 @@ def estimate_calibration_error(
         Share of the data held out.
     rng
         Seed or ``numpy.random.Generator`` of the split.
-    progress
-        Show a progress bar on standard error for what takes more than a second.
+    classes, progress
+        As in ``calibration_test``.
 
     Returns
     -------

@@ -55,13 +55,11 @@ def power(
         Level of the test, or several.
     confidence_level
         Of the intervals.
-    rng
-        Seed or ``numpy.random.Generator``; the result keeps the seed that reproduces it.
-    progress
-        Show a progress bar on standard error for what takes more than a second.
     resume
         An earlier result for the same test, generator and n: its simulations are kept and those up to ``n_simulations``
         are added.
+    rng, progress
+        As in ``calibration_test``.
 
     Returns
     -------
