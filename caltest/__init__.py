@@ -25,7 +25,6 @@ A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nu
 C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.consistency``
 E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.estimators.likelihood_ratio``
 Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.hotelling``
-pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.cross``
 h(p, p'), R_CE(h): squared errors     ``ErrorFunction``             ``caltest.risk.base``
 h_bin, h_kde, h_kkr, h_ukkr           ``BinnedErrorFunction``, ...  ``caltest.risk``
 E_t: martingale, evidence over time   ``SequentialCalibrationTest`` ``caltest.sequential``
@@ -71,7 +70,6 @@ from caltest.estimators import (
     CORPMiscalibration,
     CoxCalibration,
     CoxCalibrationResult,
-    CrossSKCE,
     DebiasedSquaredECE,
     EstimateAccumulator,
     Estimator,
@@ -131,7 +129,6 @@ from caltest.named_tests.kernels import (
     AsymptoticBlockSKCETest,
     AsymptoticCMETest,
     AsymptoticSKCETest,
-    CertifiedCrossSKCETest,
     ClusterLikelihoodRatioTest,
     ClusterSKCETest,
     ConsistencyTest,
@@ -150,7 +147,6 @@ from caltest.nulls import (
     ClusterBootstrap,
     ConditionalMonteCarlo,
     ConsistencyResampling,
-    CrossChernoffBound,
     DistributionFreeBound,
     EquivalenceNull,
     EValueBound,
@@ -241,7 +237,6 @@ __all__ = [
     "CalibrationTestResult",
     "CandidateRisk",
     "Categorical",
-    "CertifiedCrossSKCETest",
     "Cityblock",
     "ClasswiseECE",
     "ClosedFormMissing",
@@ -261,8 +256,6 @@ __all__ = [
     "CoxCalibration",
     "CoxCalibrationResult",
     "CoxTest",
-    "CrossChernoffBound",
-    "CrossSKCE",
     "DebiasedBinnedErrorFunction",
     "DebiasedSquaredECE",
     "DeltaKernel",

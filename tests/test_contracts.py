@@ -294,7 +294,6 @@ def test_samples_are_valid_targets(predictions):
 
 OF_ROWS = (
     ct.BlockSKCE,
-    ct.CrossSKCE,
     ct.WeightedSKCE,
     ct.GroupSKCE,
     ct.ClusterSKCE,
@@ -324,7 +323,7 @@ def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
 
 def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(centred_case):
     sample, kernel = centred_case
-    for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel), ct.CrossSKCE(kernel)):
+    for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel)):
         values = estimator.estimates(sample.predictions, sample.predictions.redraw(8, 400))
         assert abs(values.mean()) <= 4.5 * values.std() / np.sqrt(400)
 

@@ -19,7 +19,6 @@ from caltest.estimators.classical import (
 from caltest.estimators.classwise_ece import ClasswiseECE
 from caltest.estimators.cluster_likelihood_ratio import ClusterLikelihoodRatio
 from caltest.estimators.clusters import ClusterSKCE
-from caltest.estimators.cross import CrossSKCE, OutcomeTerms
 from caltest.estimators.debiased_ece import DebiasedSquaredECE
 from caltest.estimators.ece import ECE, MCE
 from caltest.estimators.groups import GroupMaximum, GroupSKCE
@@ -55,7 +54,6 @@ __all__ = [
     "ClusterSKCE",
     "CoxCalibration",
     "CoxCalibrationResult",
-    "CrossSKCE",
     "DebiasedSquaredECE",
     "EstimateAccumulator",
     "Estimator",
@@ -73,7 +71,6 @@ __all__ = [
     "MeanOfTerms",
     "Moments",
     "Omnibus",
-    "OutcomeTerms",
     "QuantileCalibration",
     "ResidualMean",
     "ResidualSpread",

@@ -5,7 +5,6 @@ from caltest.nulls.binned_margin import BinnedEquivalenceBound
 from caltest.nulls.bootstrap import ArconesGineBootstrap
 from caltest.nulls.clusters import ClusterBootstrap
 from caltest.nulls.consistency import ConsistencyResampling
-from caltest.nulls.cross_tail import CrossChernoffBound
 from caltest.nulls.distribution_free import DistributionFreeBound
 from caltest.nulls.e_value import EValueBound, ImportanceSampling
 from caltest.nulls.hotelling import HotellingNull
@@ -22,7 +21,6 @@ __all__ = [
     "ClusterBootstrap",
     "ConditionalMonteCarlo",
     "ConsistencyResampling",
-    "CrossChernoffBound",
     "DistributionFreeBound",
     "EValueBound",
     "EquivalenceNull",
