@@ -106,8 +106,7 @@ class QuantileBinning(Binning):
     def assign(self, points: FloatArray) -> IntArray:
         """Number of the bin of each point. Time O(n d log n)."""
         n = points.shape[0]
-        last = -(-n * np.arange(1, self.n_bins) // self.n_bins) - 1
-        edges = np.sort(points, axis=0)[last]
+        edges = np.sort(points, axis=0)[quantile_ranks(n, self.n_bins) - 1]
         cells = [np.searchsorted(edges[:, j], points[:, j], side="left") for j in range(points.shape[1])]
         return _number_rows(np.stack(cells, axis=1), self.n_bins)
 
@@ -256,6 +255,11 @@ class MedianVarianceBinning(Binning):
         """The rule in a few words."""
         most = "" if self.max_bins is None else f", at most {self.max_bins}"
         return f"median-variance bins of at least {self.min_size}{most}"
+
+
+def quantile_ranks(n: int, n_bins: int) -> IntArray:
+    """``ceil(n j / b)`` for j = 1..b - 1: ranks among n values of the last ones in all of b bins but the last."""
+    return -(-n * np.arange(1, n_bins) // n_bins)
 
 
 def _number_rows(cells: IntArray, n_cells: int) -> IntArray:

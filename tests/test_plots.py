@@ -406,8 +406,8 @@ class TestReliabilityCurve:
             p = np.round(rng.random(80), 1)
             y = (rng.random(80) < p).astype(int)
             groups = isotonic.IsotonicGroups.of(p)
-            low, high = isotonic._band(ct.Bernoulli(p), groups, 99, 2, np.random.default_rng(seed))
-            curve = groups.fitted(groups.events(y[None]))[0]
+            low, high = isotonic.redrawn_ends(ct.Bernoulli(p), groups.curves, 99, 2, seed)
+            curve = groups.curves(y[None])[0]
             outside, total = outside + int(((curve < low) | (curve > high)).sum()), total + curve.size
         assert outside <= binom(total, 0.04).ppf(0.9999)
         assert outside > 0

@@ -3,10 +3,12 @@
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from caltest.comparisons.formats import Table, latex, markdown
 from caltest.predictions import Missing
+
+N = TypeVar("N", int, float)
 
 FORMATS = ("table", "json", "markdown", "latex")
 
@@ -23,34 +25,26 @@ def outcomes_help() -> str:
 
 def level(text: str) -> float:
     """A level of a test."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0.0 < number < 1.0:
-        raise argparse.ArgumentTypeError(f"got {text!r}, wanted a number between 0 and 1")
-    return number
+    return _number(text, float, lambda number: 0.0 < number < 1.0, "a number between 0 and 1")
 
 
 def whole(text: str) -> int:
     """A number of at least 1."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"got {text!r}, wanted a whole number of at least 1")
-    return number
+    return _number(text, int, lambda number: number >= 1, "a whole number of at least 1")
 
 
 def seed(text: str) -> int:
     """A seed of random numbers."""
+    return _number(text, int, lambda number: number >= 0, "a whole number of at least 0")
+
+
+def _number(text: str, kind: Callable[[str], N], is_right: Callable[[N], bool], wanted: str) -> N:
     try:
-        number = int(text)
+        number = kind(text)
     except ValueError:
-        number = -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"got {text!r}, wanted a whole number of at least 0")
+        number = None
+    if number is None or not is_right(number):
+        raise argparse.ArgumentTypeError(f"got {text!r}, wanted {wanted}")
     return number
 
 

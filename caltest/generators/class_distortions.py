@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
-from caltest.generators.checks import number_within, probabilities_of_classes
+from caltest.generators.checks import probabilities_of_classes
 from caltest.generators.distortion import Distortion
 from caltest.predictions import Bernoulli, Categorical, FinitePredictions, Ordinal, Predictions
 
@@ -16,6 +16,8 @@ from caltest.predictions import Bernoulli, Categorical, FinitePredictions, Ordin
 @dataclass(frozen=True)
 class ClassDistortion(Distortion):
     """A distortion that turns probability vectors p into others, from which labels are drawn."""
+
+    least, most = 0.0, 1.0
 
     @abstractmethod
     def probabilities(self, p: FloatArray) -> FloatArray:
@@ -77,7 +79,7 @@ class Contamination(ClassDistortion):
     fixed: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "strength", number_within("strength", self.strength, 0.0, 1.0))
+        super().__post_init__()
         object.__setattr__(self, "fixed", probabilities_of_classes("fixed", self.fixed))
 
     @property
@@ -108,9 +110,6 @@ class LabelNoise(ClassDistortion):
     array([[0.9, 0.1]])
     """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "strength", number_within("strength", self.strength, 0.0, 1.0))
-
     @property
     def description(self) -> str:
         """The distortion in a few words."""
@@ -136,9 +135,6 @@ class Rotation(ClassDistortion):
     >>> ct.generators.Rotation(0.3).law(ct.Categorical([[1.0, 0.0, 0.0]])).probabilities
     array([[0.7, 0.3, 0. ]])
     """
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "strength", number_within("strength", self.strength, 0.0, 1.0))
 
     @property
     def description(self) -> str:
@@ -169,8 +165,7 @@ class Wave(ClassDistortion):
            [0.825, 0.175]])
     """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "strength", number_within("strength", self.strength, -1.0, 1.0))
+    least = -1.0
 
     @property
     def description(self) -> str:

@@ -2,10 +2,12 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from math import inf
+from typing import Any, ClassVar, Self
 
 from caltest._numerics import OwnErrstate
 from caltest._types import Array
+from caltest.generators.checks import number_within
 from caltest.predictions import Predictions
 
 
@@ -17,6 +19,16 @@ class Distortion(OwnErrstate, ABC):
     """
 
     strength: float
+
+    least: ClassVar[float] = -inf
+    most: ClassVar[float] = inf
+    """Ends of the range of strengths."""
+    is_open: ClassVar[bool] = False
+    """Whether the least is not one of them."""
+
+    def __post_init__(self) -> None:
+        strength = number_within("strength", self.strength, self.least, self.most, open_low=self.is_open)
+        object.__setattr__(self, "strength", strength)
 
     @property
     @abstractmethod

@@ -9,7 +9,6 @@ import scipy
 
 from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
-from caltest.generators.checks import number_within
 from caltest.generators.distortion import Distortion
 from caltest.predictions import Members, MvNormal, Normal, Predictions
 
@@ -44,8 +43,7 @@ class Tempering(Distortion):
     array([[0.7889, 0.2111]])
     """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "strength", number_within("strength", self.strength, -1.0, np.inf, open_low=True))
+    least, is_open = -1.0, True
 
     @property
     def description(self) -> str:
@@ -89,8 +87,10 @@ class Outliers(Distortion):
 
     fixed: Predictions
 
+    least, most = 0.0, 1.0
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "strength", number_within("strength", self.strength, 0.0, 1.0))
+        super().__post_init__()
         if not isinstance(self.fixed, Predictions):
             raise TypeError(f"fixed: got {self.fixed!r}, wanted predictions such as Normal([0.0], 10.0)")
         if self.fixed.shape != (1,):
@@ -174,9 +174,6 @@ class Bias(_Moved):
     5.9
     """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "strength", number_within("strength", self.strength, -np.inf, np.inf))
-
     @property
     def description(self) -> str:
         """The distortion in a few words."""
@@ -221,8 +218,7 @@ class Scaling(_Moved):
     3.0
     """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "strength", number_within("strength", self.strength, -1.0, np.inf, open_low=True))
+    least, is_open = -1.0, True
 
     @property
     def description(self) -> str:

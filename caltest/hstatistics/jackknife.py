@@ -109,21 +109,25 @@ def jackknife_of(kernel: PairKernel, sample: Sample, rng: np.random.Generator) -
 
 
 def jackknife(sums: FloatArray) -> Jackknife:
-    """U and its jackknife standard error from the row sums r_i (n,) of a symmetric kernel.
+    """U and its jackknife standard error from the row sums (n,) of a symmetric kernel.
 
-    Without observation i, U is ``(S - 2 r_i) / ((n - 1) (n - 2))`` with ``S = sum_i r_i``, so that the variance
-    ``(n - 1) / n sum_i (U_(i) - mean)**2`` is::
-
-        4 sum_i (r_i - S / n)**2 / (n (n - 1) (n - 2)**2)
-
-    On average it is at least the variance of U of n - 1 observations (Efron and Stein 1981), also where U is
+    On average the variance is at least that of U of n - 1 observations (Efron and Stein 1981), also where U is
     degenerate.
     """
     n = sums.size
     at_least(n, 3, "the jackknife of the SKCE")
-    deviations = sums - sums.mean()
-    spread = float(np.sqrt(deviations @ deviations))
+    means = sums / (n - 1)
+    estimate, error = float(means.mean()), jackknife_error(means)
     # Equal sums leave deviations of the size of their rounding errors.
-    if spread <= 1e-13 * float(np.sqrt(sums @ sums)):
-        spread = 0.0
-    return Jackknife(float(sums.mean()) / (n - 1), 2.0 * spread / (sqrt(n * (n - 1)) * (n - 2)))
+    rounding = 1e-13 * float(np.sqrt(means @ means)) * 2.0 * sqrt((n - 1) / n) / (n - 2)
+    return Jackknife(estimate, error if error > rounding else 0.0)
+
+
+def jackknife_error(means: FloatArray) -> float:
+    """Jackknife standard error of the mean U of row means r_i (n,) of a symmetric kernel: a U-statistic of order two.
+
+    Without observation i the U-statistic is ``(n U - 2 r_i) / (n - 2)``, so the jackknife variance is
+    ``4 (n - 1) / (n (n - 2)**2) sum_i (r_i - U)**2`` (Arvesen 1969).
+    """
+    n = means.size
+    return float(2.0 / (n - 2) * np.sqrt((n - 1) / n * np.sum((means - means.mean()) ** 2)))

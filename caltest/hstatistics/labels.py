@@ -16,7 +16,7 @@ from caltest._loops import redraws
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray, IntArray
-from caltest.hstatistics.places import PairsKernel, Places, kernel_tiles, total_of_tiles
+from caltest.hstatistics.places import PairsKernel, Places, kernel_tiles, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel, TargetKernel
 from caltest.predictions import CountPredictions, FinitePredictions, Predictions
@@ -113,10 +113,7 @@ def _feature_sums(
     means = outcomes.probabilities @ root.T
 
     def tile_sums(place: Place) -> FloatArray:
-        rows, columns = place
-        values = kernel_tiles(kernels, predictions, place)
-        if rows == columns:
-            values = np.triu(values, k=1)
+        values = upper_kernel_tiles(kernels, predictions, place)
         return _tile_sums_by_features(values, root, means, outcomes.labels, place)
 
     return total_of_tiles(tile_sums, places)

@@ -9,7 +9,7 @@ from caltest._loops.members import redrawn_sums
 from caltest._loops.stacks import redraws_last
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
-from caltest.hstatistics.places import PairsKernel, Places, kernel_tiles, total_of_tiles
+from caltest.hstatistics.places import PairsKernel, Places, TileSums, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import GaussianKernel, ProductKernel, TargetKernel
 from caltest.kernels.forms import form_of
@@ -27,45 +27,36 @@ def number_pair_sums(
     places: Places,
 ) -> FloatArray:
     """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and targets (B, n) or (B, n, d): (L, B)."""
+    way = _by_terms
     if predictions.law.centred_directly:
-        return _pair_sums_directly(kernels, target_kernel, predictions, targets, places)
-    if isinstance(predictions.law, Normal) and _is_gaussian(target_kernel):
-        return _pair_sums_normal(kernels, target_kernel, predictions, targets, places)
-    return _pair_sums_by_terms(kernels, target_kernel, predictions, targets, places)
+        way = _directly
+    elif isinstance(predictions.law, Normal) and _is_gaussian(target_kernel):
+        way = _normal
+    return total_of_tiles(way(kernels, target_kernel, predictions, targets), places)
 
 
-def _pair_sums_directly(
-    kernels: Sequence[PairsKernel],
-    target_kernel: TargetKernel,
-    predictions: Predictions,
-    targets: Array,
-    places: Places,
-) -> FloatArray:
+def _directly(
+    kernels: Sequence[PairsKernel], target_kernel: TargetKernel, predictions: Predictions, targets: Array
+) -> TileSums:
     """From the target part of h, redraw by redraw."""
 
     def tile_sums(place: Place) -> FloatArray:
         rows, columns = place
-        weights = kernel_tiles(kernels, predictions, place)
-        if rows == columns:
-            weights = np.triu(weights, k=1)
+        weights = upper_kernel_tiles(kernels, predictions, place)
         left, right = predictions.law.take(rows), predictions.law.take(columns)
         tiles = (left.centred_kernel(target_kernel, y[rows], right, y[columns]) for y in targets)
         return np.stack([np.einsum("lij,ij->l", weights, tile) for tile in tiles], axis=1)
 
-    return total_of_tiles(tile_sums, places)
+    return tile_sums
 
 
 def _is_gaussian(kernel: TargetKernel) -> bool:
     return all(isinstance(term, GaussianKernel) for _, term in kernel.weighted_terms)
 
 
-def _pair_sums_normal(
-    kernels: Sequence[PairsKernel],
-    target_kernel: TargetKernel,
-    predictions: Predictions,
-    targets: Array,
-    places: Places,
-) -> FloatArray:
+def _normal(
+    kernels: Sequence[PairsKernel], target_kernel: TargetKernel, predictions: Predictions, targets: Array
+) -> TileSums:
     """Three Gaussians per pair, redraw and term of the kernel of targets, in one pass for all kernels."""
     law = predictions.law
     assert isinstance(law, Normal)
@@ -77,9 +68,7 @@ def _pair_sums_normal(
 
     def tile_sums(place: Place) -> FloatArray:
         rows, columns = place
-        values = kernel_tiles(kernels, predictions, place)
-        if rows == columns:
-            values = np.triu(values, k=1)
+        values = upper_kernel_tiles(kernels, predictions, place)
         both = law.take(rows).expected_kernel2(target_kernel, law.take(columns))
         sums: FloatArray = np.zeros((len(kernels), targets.shape[0])) + np.einsum("lij,ij->l", values, both)[:, None]
         for weight, precision, precisions in terms:
@@ -87,25 +76,19 @@ def _pair_sums_normal(
             sums += weight * smoothed_gaussian_sums(values, precision, y[rows], y[columns], *one, *two, rows == columns)
         return sums
 
-    return total_of_tiles(tile_sums, places)
+    return tile_sums
 
 
-def _pair_sums_by_terms(
-    kernels: Sequence[PairsKernel],
-    target_kernel: TargetKernel,
-    predictions: Predictions,
-    targets: Array,
-    places: Places,
-) -> FloatArray:
+def _by_terms(
+    kernels: Sequence[PairsKernel], target_kernel: TargetKernel, predictions: Predictions, targets: Array
+) -> TileSums:
     """Term by term, each for all redraws at once."""
     predictions, y = predictions.prepared(target_kernel), redraws_last(targets)
 
     def tile_sums(place: Place) -> FloatArray:
         rows, columns = place
         left, right = predictions.take(rows), predictions.take(columns)
-        weights = kernel_tiles(kernels, predictions, place)
-        if rows == columns:
-            weights = np.triu(weights, k=1)
+        weights = upper_kernel_tiles(kernels, predictions, place)
         left, right = left.law, right.law
         sums = _target_sums(target_kernel, left, weights, targets, y, place)
         sums -= left.expectation_sums(target_kernel, weights, targets[:, columns])
@@ -114,7 +97,7 @@ def _pair_sums_by_terms(
         sums += constants[:, None]
         return sums
 
-    return total_of_tiles(tile_sums, places)
+    return tile_sums
 
 
 def _target_sums(

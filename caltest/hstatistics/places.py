@@ -15,6 +15,9 @@ from caltest.predictions import CountPredictions, FinitePredictions, Predictions
 Places = tuple[Iterable[Place], int]
 """Places of tiles, and how many there are."""
 
+TileSums = Callable[[Place], FloatArray]
+"""Sums over a tile of pairs."""
+
 TILE = 384
 """Rows and columns of a tile: 1.2 MB of float64 for each kernel, and a few tiles at a time for each thread.
 
@@ -55,7 +58,7 @@ def block_tiles(n: int, block_size: int, tile: int) -> Iterator[Place]:
             )
 
 
-def total_of_tiles(tile_sums: Callable[[Place], FloatArray], places: Places) -> FloatArray:
+def total_of_tiles(tile_sums: TileSums, places: Places) -> FloatArray:
     """Sum over all places, in their order."""
     sums = threaded(tile_sums, *places, "redraws", products=True)
     total = next(sums).copy()
@@ -94,3 +97,9 @@ def kernel_tiles(kernels: Sequence[PairsKernel], predictions: Predictions, place
         if isinstance(owner, ObservationKernel):
             tiles[one] *= owner.factors[rows] @ owner.factors[columns].T
     return tiles
+
+
+def upper_kernel_tiles(kernels: Sequence[PairsKernel], predictions: Predictions, place: Place) -> FloatArray:
+    """``kernel_tiles`` of the pairs i < j: tiles on the diagonal are 0 on it and below."""
+    tiles = kernel_tiles(kernels, predictions, place)
+    return np.triu(tiles, k=1) if place[0] == place[1] else tiles

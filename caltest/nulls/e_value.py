@@ -15,8 +15,19 @@ from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
 
 
+class LikelihoodRatioNull(Null):
+    """A null of likelihood ratios."""
+
+    statistic_name = "the estimate"
+
+    def check_estimator(self, estimator: Estimator) -> None:
+        """Raise unless the estimator is a likelihood ratio."""
+        if not isinstance(estimator, LogLikelihoodRatio):
+            raise self._illegal(estimator, "LogLikelihoodRatio()")
+
+
 @dataclass(frozen=True)
-class EValueBound(Null):
+class EValueBound(LikelihoodRatioNull):
     """``min(1, 1 / E)`` for the likelihood ratio E of ``LogLikelihoodRatio``, which has mean 1 if calibrated.
 
     By Markov's inequality ``P(1 / E <= alpha) <= alpha`` for every n. No redraws, no smallest value; conservative where
@@ -31,13 +42,7 @@ class EValueBound(Null):
     """
 
     pvalue_kind = "bound"
-    statistic_name = "the estimate"
     allows_clusters = True
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is a likelihood ratio."""
-        if not isinstance(estimator, LogLikelihoodRatio):
-            raise self._illegal(estimator, "LogLikelihoodRatio()")
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """The log likelihood ratio, and the bound."""
@@ -54,7 +59,7 @@ class EValueBound(Null):
 
 
 @dataclass(frozen=True)
-class ImportanceSampling(Null):
+class ImportanceSampling(LikelihoodRatioNull):
     """Exact p-values of the likelihood ratio far below 1 / (B + 1): targets are drawn from the alternatives.
 
     With B draws from the mixture ``Q = sum_k w_k Q_k`` of alternatives, each of which counts ``1 / E`` if calibrated::
@@ -87,16 +92,10 @@ class ImportanceSampling(Null):
     n_resamples: int = 999
 
     pvalue_kind = "exact"
-    statistic_name = "the estimate"
     uses_random_numbers = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is a likelihood ratio."""
-        if not isinstance(estimator, LogLikelihoodRatio):
-            raise self._illegal(estimator, "LogLikelihoodRatio()")
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """The log likelihood ratio, and the p-value."""

@@ -19,6 +19,8 @@ from caltest.predictions import Predictions, Sample
 class MarginNull(Null):
     """The normal limit of the unbiased SKCE with its jackknife variance, around the square of a margin of the KCE."""
 
+    citations = ("efron1981", "widmann2019")
+
     margin: float
 
     pvalue_kind = "asymptotic"
@@ -61,6 +63,10 @@ class MarginNull(Null):
             )
         z = self.z(found)
         return Outcome(found.estimate, z, float(ndtr(-z)), standard_error=found.standard_error)
+
+    def describe(self) -> str:
+        """The null in one line."""
+        return f"normal limit with jackknife variance, margin {self.margin:g} of the KCE"
 
     @abstractmethod
     def z(self, found: Jackknife) -> float:
@@ -105,8 +111,6 @@ class ToleranceNull(MarginNull):
     (6.25, 'KCE <= 0.03')
     """
 
-    citations = ("efron1981", "widmann2019")
-
     question = "tolerance"
     statistic_name = "z = (estimate - margin^2) / standard error"
 
@@ -118,10 +122,6 @@ class ToleranceNull(MarginNull):
         """The null hypothesis as a formula."""
         return f"KCE <= {self.margin:g}"
 
-    def describe(self) -> str:
-        """The null in one line."""
-        return f"normal limit with jackknife variance, margin {self.margin:g} of the KCE"
-
 
 @dataclass(frozen=True)
 class EquivalenceNull(MarginNull):
@@ -132,16 +132,7 @@ class EquivalenceNull(MarginNull):
     upper bound ``skce_interval(..., confidence_level=1 - a, side="upper")`` is below ``margin**2``. A test of
     calibration that does not reject cannot show this.
 
-    Parameters
-    ----------
-    margin
-        Of the KCE, the root of the SKCE: between 0 and its largest value, sqrt(2) for the default kernel of classes.
-
-    Raises
-    ------
-    ValueError
-        For another margin; in a test of fewer than 3 observations, or of observations over which h does not vary and
-        is not expected to.
+    The margin and errors are those of ``ToleranceNull``.
 
     Notes
     -----
@@ -162,8 +153,6 @@ class EquivalenceNull(MarginNull):
     (True, 'the calibration error is below the margin, at the 5 % level')
     """
 
-    citations = ("efron1981", "widmann2019")
-
     question = "equivalence"
     statistic_name = "z = (margin^2 - estimate) / standard error at the margin"
 
@@ -174,7 +163,3 @@ class EquivalenceNull(MarginNull):
     def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
         """The null hypothesis as a formula."""
         return f"KCE >= {self.margin:g}"
-
-    def describe(self) -> str:
-        """The null in one line."""
-        return f"normal limit with jackknife variance, margin {self.margin:g} of the KCE"

@@ -1,9 +1,13 @@
 """What pictures of binary predictions share: outcomes, the histogram of predictions, labels."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from caltest._jobs import streams
+from caltest._numerics import seed_of
+from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest.plots._axes import PALE
 from caltest.predictions import Bernoulli, Categorical, Sample, reduce_to_top_label
@@ -26,6 +30,16 @@ def binary_of(sample: Sample) -> tuple[Bernoulli, Array]:
         f"predictions: got {predictions.family} predictions, wanted Bernoulli or Categorical ones or an array of "
         "probabilities, because a reliability diagram compares probabilities with frequencies"
     )
+
+
+def redrawn_ends(
+    law: Bernoulli, function: Callable[[Array], FloatArray], n_resamples: int, rank: int, rng: Any
+) -> tuple[FloatArray, FloatArray]:
+    """The rank-th smallest and largest of the values (B, m) of a function of redrawn outcomes (B, n)."""
+    parts = streams(np.random.default_rng(seed_of(rng)), n_resamples)
+    values = threaded(lambda part: function(law.with_redraws(None, [part])), parts, len(parts), "redraws")
+    redrawn = np.sort(np.concatenate(list(values)), axis=0)
+    return redrawn[rank - 1], redrawn[-rank]
 
 
 def draw_histogram(ax: "Axes", probability: FloatArray) -> None:

@@ -40,23 +40,14 @@ def calibration_belt(
 
     Parameters
     ----------
-    predictions
-        Probabilities of class 1, (n,) or ``Bernoulli``; or of k classes, (n, k) or ``Categorical``, which are
-        reduced to the confidence of the top label. ``ct.classwise`` makes the ``Bernoulli`` of one class.
-    targets
-        (n,) array-like of outcomes, not yet reduced if the predictions are not.
+    predictions, targets, classes, rng, ax, progress
+        As in ``reliability_diagram``.
     confidence_levels
         Of the bands, between 0 and 1.
     max_degree
         Highest degree of the polynomial, 1 to 4.
     n_resamples
         Number of redraws of the outcomes for the p-value and the widths of the bands.
-    rng
-        Seed or ``numpy.random.Generator`` of the redraws.
-    ax
-        Where to draw; default: a new figure.
-    classes, progress
-        As in ``calibration_test``.
 
     Returns
     -------

@@ -5,16 +5,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from caltest._jobs import streams
-from caltest._numerics import own_errstate, seed_of
+from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
-from caltest._threads import threaded
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import one_of, switch
 from caltest.decompositions import score_decomposition
 from caltest.estimators.classical.isotonic import IsotonicGroups
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, rank_of_ends, title_of
-from caltest.plots._binary import binary_of, draw_histogram, label_axes
+from caltest.plots._binary import binary_of, draw_histogram, label_axes, redrawn_ends
 from caltest.predictions import Bernoulli, as_sample
 from caltest.results.result import CalibrationTestResult
 
@@ -45,26 +43,13 @@ def reliability_curve(
 
     Parameters
     ----------
-    predictions
-        Probabilities of class 1, (n,) or ``Bernoulli``; or of k classes, (n, k) or ``Categorical``, which are
-        reduced to the confidence of the top label.
-    targets
-        (n,) array-like of outcomes, not yet reduced if the predictions are not.
+    predictions, targets, classes, n_resamples, result, rng, ax, progress
+        As in ``reliability_diagram``.
     band
         ``"consistency"``: around the diagonal, where curves of calibrated predictions are; parts of the curve outside
         are vermillion. ``"confidence"``: around the curve, where curves of outcomes drawn from it are.
-    n_resamples
-        Number B of redraws of the outcomes.
     confidence_level
         Of the band at each prediction by itself.
-    result
-        A test of these data, whose p-value becomes the title.
-    rng
-        Seed or ``numpy.random.Generator`` of the redraws.
-    ax
-        Where to draw; default: a new figure.
-    classes, progress
-        As in ``calibration_test``.
 
     Returns
     -------
@@ -103,10 +88,10 @@ def reliability_curve(
     rank = rank_of_ends(n_resamples, confidence_level)
     title = "" if result is None else title_of(result, len(probabilities))
     groups = IsotonicGroups.of(probabilities.probability)
-    curve = groups.fitted(groups.events(outcomes[None]))[0]
+    curve = groups.curves(outcomes[None])[0]
     law = probabilities if band == "consistency" else Bernoulli(curve[groups.numbers])
     with progress_bars(switch("progress", progress)):
-        low, high = _band(law, groups, n_resamples, rank, np.random.default_rng(seed_of(rng)))
+        low, high = redrawn_ends(law, groups.curves, n_resamples, rank, rng)
     ax = axes_of(ax, "reliability_curve", (4.5, 5.0))
     label = f"{100 * confidence_level:g} % " + ("range if calibrated" if band == "consistency" else "confidence")
     ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=2)
@@ -116,19 +101,6 @@ def reliability_curve(
     draw_histogram(ax, probabilities.probability)
     label_axes(ax, probabilities, title)
     return ax
-
-
-def _band(
-    law: Bernoulli, groups: IsotonicGroups, n_resamples: int, rank: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    """The rank-th smallest and largest values (m,) of curves of redrawn outcomes."""
-
-    def curves(stream: Any) -> FloatArray:
-        return groups.fitted(groups.events(law.with_redraws(None, [stream])))
-
-    parts = streams(rng, n_resamples)
-    redrawn = np.sort(np.concatenate(list(threaded(curves, parts, len(parts), "redraws"))), axis=0)
-    return redrawn[rank - 1], redrawn[-rank]
 
 
 def _draw_curve(ax: "Axes", x: FloatArray, y: FloatArray, outside: Array) -> None:

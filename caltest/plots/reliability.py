@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caltest._jobs import Stream, streams
-from caltest._numerics import own_errstate, seed_of
+from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
-from caltest._threads import threaded
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import switch
 from caltest.binning import Binning, UniformBinning
+from caltest.estimators.ece import checked_binning
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, rank_of_ends, title_of
-from caltest.plots._binary import binary_of, draw_histogram, label_axes
+from caltest.plots._binary import binary_of, draw_histogram, label_axes, redrawn_ends
 from caltest.predictions import Bernoulli, as_sample
 from caltest.results.result import CalibrationTestResult
 
@@ -106,12 +105,12 @@ def reliability_diagram(
     ('confidence of the top label', 'accuracy')
     """
     probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
-    binning = _checked_binning(binning)
+    binning = UniformBinning() if binning is None else binning
+    checked_binning(binning)
     rank = rank_of_ends(n_resamples, confidence_level)
     title = "" if result is None else title_of(result, len(probabilities))
-    generator = np.random.default_rng(seed_of(rng))
     with progress_bars(switch("progress", progress)):
-        bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, generator)
+        bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, rng)
     ax = axes_of(ax, "reliability_diagram", (4.5, 5.0))
     _draw_bins(ax, bins, f"{100 * confidence_level:g} % range if calibrated")
     draw_histogram(ax, probabilities.probability)
@@ -134,37 +133,24 @@ class _Reliability:
         return (self.frequencies < self.low) | (self.frequencies > self.high)
 
 
-def _checked_binning(binning: Binning | None) -> Binning:
-    if binning is not None and not isinstance(binning, Binning):
-        raise TypeError(f"binning: got {binning!r}, wanted a binning such as UniformBinning(10)")
-    return UniformBinning() if binning is None else binning
-
-
 def _reliability(
-    predictions: Bernoulli, outcomes: Array, binning: Binning, n_resamples: int, rank: int, rng: np.random.Generator
+    predictions: Bernoulli, outcomes: Array, binning: Binning, n_resamples: int, rank: int, rng: Any
 ) -> _Reliability:
     p = predictions.probability
     bins = binning.assign(p[:, None])
     sizes = np.bincount(bins)
-    redrawn = np.sort(_redrawn_frequencies(predictions, bins, n_resamples, rng), axis=0)
+
+    def frequencies(outcomes: Array) -> FloatArray:
+        return np.stack([np.bincount(bins, y) / sizes for y in outcomes])
+
+    low, high = redrawn_ends(predictions, frequencies, n_resamples, rank, rng)
     return _Reliability(
         sizes=sizes,
         predictions=np.bincount(bins, p) / sizes,
-        frequencies=np.bincount(bins, outcomes) / sizes,
-        low=redrawn[rank - 1],
-        high=redrawn[-rank],
+        frequencies=frequencies(outcomes[None])[0],
+        low=low,
+        high=high,
     )
-
-
-def _redrawn_frequencies(predictions: Bernoulli, bins: Array, n_resamples: int, rng: np.random.Generator) -> FloatArray:
-    """Frequencies (B, number of bins) of outcomes drawn from the predictions."""
-    sizes = np.bincount(bins)
-
-    def frequencies(stream: Stream) -> FloatArray:
-        return np.stack([np.bincount(bins, redrawn) / sizes for redrawn in predictions.with_redraws(None, [stream])])
-
-    parts = streams(rng, n_resamples)
-    return np.concatenate(list(threaded(frequencies, parts, len(parts), "redraws")))
 
 
 def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str) -> None:

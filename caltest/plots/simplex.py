@@ -55,22 +55,14 @@ def simplex_map(
         (n, 3) probabilities or ``Categorical``.
     targets
         (n,) array-like of outcomes.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    classes, n_resamples, result, rng, ax
+        As in ``reliability_diagram``.
     binning
         Default: ``UniformBinning(5)``.
     min_size
         Bins of fewer observations are not drawn; their predictions are, as all are, as pale points.
-    n_resamples
-        Number B of redraws of the outcomes.
     confidence_level
         Probability with which an arrow is not vermillion if the predictions are calibrated.
-    result
-        A test of these data, whose p-value becomes the title.
-    rng
-        Seed or ``numpy.random.Generator`` of the redraws.
-    ax
-        Where to draw; default: a new figure.
 
     Returns
     -------

@@ -7,6 +7,7 @@ import numpy as np
 
 from caltest._types import FloatArray, IntArray
 from caltest._validation import one_of, whole_number
+from caltest.binning import quantile_ranks
 from caltest.recalibration.base import ProbabilityCalibrator
 from caltest.recalibration.steps import StepMap, between, bins_of, mid_points, probabilities_of
 
@@ -78,7 +79,6 @@ def quantile_edges(values: FloatArray, counts: IntArray, n_bins: int) -> FloatAr
     edges that coincide are one.
     """
     cumulated = np.cumsum(counts)
-    ranks = -(-cumulated[-1] * np.arange(1, n_bins) // n_bins)
-    last = np.unique(np.searchsorted(cumulated, ranks))
+    last = np.unique(np.searchsorted(cumulated, quantile_ranks(cumulated[-1], n_bins)))
     last = last[last < values.size - 1]
     return between(values[last], values[last + 1])

@@ -79,7 +79,7 @@ class Isotonic(ProbabilityCalibrator):
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> ProbabilityMap:
         groups = IsotonicGroups.of(scores)
-        x, values = groups.values, groups.fitted(groups.events(labels[None]))[0]
+        x, values = groups.values, groups.curves(labels[None])[0]
         starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
         if not self.interpolate:
             edges = between(x[starts[1:] - 1], x[starts[1:]])

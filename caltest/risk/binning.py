@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from caltest._types import FloatArray
+from caltest.binning import quantile_ranks
 from caltest.risk.base import ErrorFunction, Fits, whole_settings
 from caltest.risk.data import CalibrationData
 from caltest.risk.form import BilinearForm
@@ -67,26 +68,18 @@ class BinnedErrorFunction(ErrorFunction):
 
 
 @dataclass(frozen=True)
-class DebiasedBinnedErrorFunction(ErrorFunction):
+class DebiasedBinnedErrorFunction(BinnedErrorFunction):
     """``h(p, p') = delta_b delta_b' - [same bin] acc_b (1 - acc_b) / (N_b - 1)``: binning without the bias of noise.
 
     Bins hold equal numbers of the probabilities it is fitted to: their edges are the order statistics ceil(n j / B),
     equal values share a bin. Where a bin holds less than two, h is 0. The mean over the data it is fitted to
     (``plug_in``) is the debiased estimate of Kumar et al. 2019, which can be negative.
 
-    Parameters
-    ----------
-    n_bins
-        Number B of bins, or several to try; default 5, 10, ..., 100.
-
-    Raises
-    ------
-    ValueError
-        If a number of bins is not a positive whole number.
+    Settings, errors and predictions as for ``BinnedErrorFunction``.
 
     Notes
     -----
-    For probabilities of one outcome only (``ct.top_label``, ``ct.classwise``). Time O(n log n) a fit, O(n B**2) for a
+    Time O(n log n) a fit, O(n B**2) for a
     risk. Differs from the software of Kumar et al. in the edges, which there lie between two order statistics.
 
     Source: Kumar, Liang and Ma 2019, section 5.
@@ -100,25 +93,10 @@ class DebiasedBinnedErrorFunction(ErrorFunction):
     """
 
     name: ClassVar[str] = "debiased binning"
-    parameter: ClassVar[str] = "bins"
-    n_bins: Any = N_BINS
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_bins", whole_settings("n_bins", self.n_bins))
-
-    def grid(self, dimension: int) -> tuple[float, ...]:
-        """Numbers of bins; ``TypeError`` for probabilities of several classes."""
-        check_scalar(self, dimension)
-        return tuple(self.n_bins)
-
-    def fits(self, data: CalibrationData) -> Fits:
-        """Mean deviations of all bins, and the variances of their frequencies."""
+    def _bins(self, data: CalibrationData, n_bins: int) -> "Bins":
         ordered = np.sort(data.points[:, 0])
-        return BinnedFits(tuple(self._bins(data, ordered, b) for b in self.n_bins))
-
-    def _bins(self, data: CalibrationData, ordered: FloatArray, n_bins: int) -> "Bins":
-        last = -(-ordered.size * np.arange(1, n_bins) // n_bins) - 1
-        bins = Bins.of(np.unique(ordered[last]), data)
+        bins = Bins.of(np.unique(ordered[quantile_ranks(ordered.size, n_bins) - 1]), data)
         many = bins.sizes > 1
         variances = np.where(many, bins.frequencies * (1.0 - bins.frequencies) / np.maximum(bins.sizes - 1, 1), 0.0)
         return Bins(bins.edges, bins.sizes, bins.frequencies, np.where(many, bins.deviations, 0.0), variances)

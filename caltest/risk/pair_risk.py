@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._types import FloatArray
+from caltest.hstatistics.jackknife import jackknife_error
 from caltest.risk.form import BilinearForm
 
 SMALLEST = 3
@@ -60,13 +61,3 @@ def risk_terms(form: BilinearForm, deviations: FloatArray) -> FloatArray:
     # Sums of squares are not negative, but their differences can be by rounding.
     terms = np.maximum(squares - 2.0 * products + values - own**2, 0.0) / (len(d) - 1)
     return np.asarray(terms)
-
-
-def jackknife_error(terms: FloatArray) -> float:
-    """Jackknife standard error of the mean of ``r_i``, a U-statistic of order two, or of a difference of two of them.
-
-    Without observation i the U-statistic is ``(n U - 2 r_i) / (n - 2)``, so the jackknife variance is
-    ``4 (n - 1) / (n (n - 2)**2) sum_i (r_i - U)**2`` (Arvesen 1969).
-    """
-    n = terms.size
-    return float(2.0 / (n - 2) * np.sqrt((n - 1) / n * np.sum((terms - terms.mean()) ** 2)))

@@ -28,6 +28,10 @@ class _RidgeErrorFunction(ErrorFunction):
     """What both ridge regressions share: the kernel ``exp(-gamma |x - x'|**2)`` and its eigenvalues l of the data."""
 
     parameter: ClassVar[str] = "regularisation"
+    of_one: ClassVar[tuple[float, ...]]
+    of_many: ClassVar[tuple[float, ...]]
+    """Factors c of lambda that are tried by default, for one outcome and for several classes."""
+
     regularisation: Any = None
     gamma: float = 1.0
     max_rank: int = MAX_RANK
@@ -37,6 +41,12 @@ class _RidgeErrorFunction(ErrorFunction):
             object.__setattr__(self, "regularisation", positive_settings("regularisation", self.regularisation))
         object.__setattr__(self, "gamma", positive_number("gamma", self.gamma))
         object.__setattr__(self, "max_rank", whole_number("max_rank", self.max_rank, 1))
+
+    def grid(self, dimension: int) -> tuple[float, ...]:
+        """The factors c of lambda."""
+        if self.regularisation is not None:
+            return tuple(self.regularisation)
+        return self.of_one if dimension == 1 else self.of_many
 
     def describe(self) -> str:
         """The function in a few words, without the regularisation."""
@@ -90,16 +100,8 @@ class KroneckerRidgeErrorFunction(_RidgeErrorFunction):
     """
 
     name: ClassVar[str] = "Kronecker ridge"
-
-    def grid(self, dimension: int) -> tuple[float, ...]:
-        """The factors c of lambda."""
-        if self.regularisation is not None:
-            return tuple(self.regularisation)
-        return (
-            tuple(10.0 ** (1 - 2 * i) for i in range(1, 10))
-            if dimension == 1
-            else tuple(10.0 ** (9 - i) for i in range(1, 19))
-        )
+    of_one: ClassVar[tuple[float, ...]] = tuple(10.0 ** (1 - 2 * i) for i in range(1, 10))
+    of_many: ClassVar[tuple[float, ...]] = tuple(10.0 ** (9 - i) for i in range(1, 19))
 
     def fits(self, data: CalibrationData) -> Fits:
         """What all regularisations share."""
@@ -120,15 +122,8 @@ class TwoStepRidgeErrorFunction(_RidgeErrorFunction):
     regularisation
         Positive c, or several to try; default 10**-i, i = 1..9, for one outcome, 10**(4.5 - i / 2), i = 1..18, for k
         classes.
-    gamma
-        Of the kernel ``exp(-gamma |x - x'|**2)``; default 1.
-    max_rank
-        Landmarks that stand for the kernel, at most.
-
-    Raises
-    ------
-    ValueError
-        For settings that are not positive.
+    gamma, max_rank
+        As for ``KroneckerRidgeErrorFunction``, and errors too.
 
     Notes
     -----
@@ -147,16 +142,8 @@ class TwoStepRidgeErrorFunction(_RidgeErrorFunction):
     """
 
     name: ClassVar[str] = "two-step ridge"
-
-    def grid(self, dimension: int) -> tuple[float, ...]:
-        """The factors c of lambda."""
-        if self.regularisation is not None:
-            return tuple(self.regularisation)
-        return (
-            tuple(10.0**-i for i in range(1, 10))
-            if dimension == 1
-            else tuple(10.0 ** (4.5 - i / 2) for i in range(1, 19))
-        )
+    of_one: ClassVar[tuple[float, ...]] = tuple(10.0**-i for i in range(1, 10))
+    of_many: ClassVar[tuple[float, ...]] = tuple(10.0 ** (4.5 - i / 2) for i in range(1, 19))
 
     def fits(self, data: CalibrationData) -> Fits:
         """What all regularisations share."""

@@ -8,10 +8,11 @@ import numpy as np
 
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray
+from caltest.hstatistics.jackknife import jackknife_error
 from caltest.risk.base import ErrorFunction, Fits
 from caltest.risk.data import CalibrationData
 from caltest.risk.form import BilinearForm
-from caltest.risk.pair_risk import jackknife_error, risk_terms
+from caltest.risk.pair_risk import risk_terms
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 import caltest as ct
+from caltest.hstatistics.jackknife import jackknife_error
 from caltest.risk.form import BilinearForm
-from caltest.risk.pair_risk import RiskEstimate, jackknife_error, risk_terms
+from caltest.risk.pair_risk import RiskEstimate, risk_terms
 
 N, D, R = 40, 3, 4
 

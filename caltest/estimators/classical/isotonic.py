@@ -33,3 +33,7 @@ class IsotonicGroups:
         They have the smallest Brier score and the smallest log score of all such functions.
         """
         return pooled_means(np.ascontiguousarray(events), self.sizes)
+
+    def curves(self, outcomes: Array) -> FloatArray:
+        """``fitted`` for outcomes (B, n)."""
+        return self.fitted(self.events(outcomes))
