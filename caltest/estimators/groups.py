@@ -175,6 +175,10 @@ class GroupMaximum(JointEstimator):
         """The error of all observations together."""
         return self.estimator.estimate(sample)
 
+    def reported(self, sample: Sample, values: FloatArray) -> float:
+        """That of all observations, which the numbers of the groups do not tell."""
+        return self.estimate(sample)
+
     def parts(self, predictions: Predictions, targets: Array) -> list[FloatArray]:
         """Numbers (J, B) of each group."""
         parts = []

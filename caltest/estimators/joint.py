@@ -43,6 +43,10 @@ class JointEstimator(Estimator):
         """The first of the numbers."""
         return float(self.values(sample.predictions, np.asarray(sample.targets)[None])[0, 0])
 
+    def reported(self, sample: Sample, values: FloatArray) -> float:
+        """The estimate, where the numbers (J, B) are known, of which the first column is that of the sample."""
+        return float(values[0, 0])
+
 
 def standardised(values: FloatArray) -> FloatArray:
     """Rows (J, B) in units of the standard deviations of the other columns around their means.

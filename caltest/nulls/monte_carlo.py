@@ -110,7 +110,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         outcome = self._ranked(float(values[0, 0]), float(statistics[0]), statistics[1:], rng)
         if not isinstance(estimator, JointEstimator):
             return outcome
-        outcome = replace(outcome, estimate=estimator.estimate(sample))
+        outcome = replace(outcome, estimate=estimator.reported(sample, values))
         components = estimator.found(sample, values)
         outcome = replace(outcome, components=components, finding=components[0].finding if components else None)
         return outcome.excluding(sample.exclusion) if estimator.impossible_excluded else outcome
