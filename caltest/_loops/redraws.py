@@ -13,44 +13,46 @@ import numpy as np
 from caltest._jit import jit
 from caltest._types import Array, FloatArray, IntArray
 
-LANES = 4
+LANES = 8
 """Kernels that are summed together."""
 
 FOUR = 4
 """Entries of a list that are added side by side, so that additions do not wait for each other."""
 
 
-@jit
-def _find_changes(labels: Array, bases: IntArray, changed: Array) -> int:
-    """List where labels differ from bases, and return how often; without a branch, which could not be predicted."""
-    n_changed = 0
-    for j in range(labels.shape[0]):
-        changed[n_changed] = j
-        n_changed += 1 if np.int64(labels[j]) != bases[j] else 0
-    return n_changed
-
-
-@jit
-def _list_changes(base: IntArray, labels: Array, start: int, size: int, n_classes: int) -> tuple[Array, Array]:
+def _changes(base: IntArray, labels: Array, start: int, size: int, n_classes: int) -> tuple[Array, Array]:
     """Columns that change, by class, for each redraw; and where each list ends.
 
     List c of a redraw, ``members[b, ends[b, c] : ends[b, c + 1]]``, has the places of the columns that change to class
     c, and ``size`` plus those of the columns that change from it, filled up with 2 size to a multiple of four entries.
     """
     n_redraws = labels.shape[0]
-    members = np.full((n_redraws, 2 * size + (FOUR - 1) * min(n_classes, 2 * size)), 2 * size, dtype=np.uint16)
+    width = 2 * size + (FOUR - 1) * min(n_classes, 2 * size)
+    members = np.full((n_redraws, width), 2 * size, dtype=np.uint16)
     ends = np.zeros((n_redraws, n_classes + 1), dtype=np.int32)
-    bases, changed = base[start : start + size], np.empty(size, dtype=np.uint32)
     # Changes from no class at all are counted behind the last class and listed nowhere.
-    place = np.empty(n_classes + 1, dtype=np.int64)
-    for b in range(n_redraws):
-        line = labels[b, start : start + size]
-        n_changed = _find_changes(line, bases, changed)
-        place[:] = 0
+    place, changed = np.empty(n_classes + 1, dtype=np.int64), np.empty(size, dtype=np.uint32)
+    _list_changes(base, labels, start, place, changed, members, ends)
+    return members, ends
+
+
+@jit
+def _list_changes(
+    base: IntArray, labels: Array, start: int, place: IntArray, changed: Array, members: Array, ends: Array
+) -> None:
+    size, n_classes = changed.shape[0], ends.shape[1] - 1
+    for b in range(labels.shape[0]):
+        n_changed = 0
+        for j in range(size):
+            # Without a branch, which could not be predicted.
+            changed[n_changed] = j
+            n_changed += 1 if np.int64(labels[b, start + j]) != base[start + j] else 0
+        for label in range(n_classes + 1):
+            place[label] = 0
         for c in range(n_changed):
-            j = changed[c]
-            place[line[j]] += 1
-            place[bases[j]] += 1
+            j = start + np.int64(changed[c])
+            place[labels[b, j]] += 1
+            place[base[j]] += 1
         total = 0
         for label in range(n_classes):
             count = place[label]
@@ -58,126 +60,200 @@ def _list_changes(base: IntArray, labels: Array, start: int, size: int, n_classe
             total += -(-count // FOUR) * FOUR
             ends[b, label + 1] = total
         for c in range(n_changed):
-            j = changed[c]
-            new, old = np.int64(line[j]), bases[j]
+            j = np.int64(changed[c])
+            new, old = np.int64(labels[b, start + j]), base[start + j]
             members[b, place[new]] = j
             place[new] += 1
             if old >= 0:
                 members[b, place[old]] = size + j
                 place[old] += 1
-    return members, ends
 
 
 @jit
-def _with_negatives(values: FloatArray, out: FloatArray) -> None:
-    """Numbers, their negatives, and a zero, which the places in lists of changes refer to."""
-    size = values.shape[0]
-    for j in range(size):
-        out[j] = values[j]
-        out[size + j] = -values[j]
-    out[2 * size] = 0.0
-
-
-@jit
-def _sum_of_places(line: FloatArray, members: Array, first: int, last: int) -> float:
-    """Sum of a line over a list."""
+def _sum_of_places(line: FloatArray, members: Array, b: int, first: int, last: int) -> float:
+    """Sum of a line (2c + 1, 1) over a list of a redraw."""
     s0 = s1 = s2 = s3 = 0.0
     for f in range(first, last, FOUR):
-        s0 += line[members[f]]
-        s1 += line[members[f + 1]]
-        s2 += line[members[f + 2]]
-        s3 += line[members[f + 3]]
+        s0 += line[members[b, f], 0]
+        s1 += line[members[b, f + 1], 0]
+        s2 += line[members[b, f + 2], 0]
+        s3 += line[members[b, f + 3], 0]
     return (s0 + s1) + (s2 + s3)
 
 
-@jit
 def equal_sums(
-    tile: FloatArray, base: IntArray, labels: Array, row_start: int, column_start: int, n_classes: int
-) -> FloatArray:
-    """``sum_ij tile[i, j] d_i . d_j`` for each redraw, (B,), where the tile (r, c) begins at a row and a column."""
-    n_redraws, size = labels.shape[0], tile.shape[1]
-    members, ends = _list_changes(base, labels, column_start, size, n_classes)
-    rows = np.ascontiguousarray(labels[:, row_start : row_start + tile.shape[0]].T)
-    sums, bases = np.zeros(n_redraws), np.empty(n_redraws, dtype=base.dtype)
-    changed = np.empty(n_redraws, dtype=np.uint32)
-    line = np.empty(2 * size + 1)
-    for i in range(tile.shape[0]):
-        _with_negatives(tile[i], line)
-        old = base[row_start + i]
-        bases[:] = old
-        for c in range(_find_changes(rows[i], bases, changed)):
-            b = changed[c]
-            new = np.uint32(rows[i, b])
-            total = _sum_of_places(line, members[b], ends[b, new], ends[b, new + np.uint32(1)])
-            if old >= 0:
-                total -= _sum_of_places(line, members[b], ends[b, old], ends[b, old + 1])
-            sums[b] += total
-    return sums
-
-
-@jit
-def _add_lanes(line: FloatArray, members: Array, first: int, last: int, sign: float, sums: FloatArray) -> None:
-    """Add the sums of four lines, side by side in an array (c, 4), over a list."""
-    a0 = a1 = a2 = a3 = 0.0
-    for f in range(first, last):
-        values = line[members[f]]
-        a0 += values[0]
-        a1 += values[1]
-        a2 += values[2]
-        a3 += values[3]
-    sums[0] += sign * a0
-    sums[1] += sign * a1
-    sums[2] += sign * a2
-    sums[3] += sign * a3
-
-
-@jit
-def equal_sums_of_kernels(
     tiles: FloatArray, base: IntArray, labels: Array, row_start: int, column_start: int, n_classes: int
 ) -> FloatArray:
-    """``equal_sums`` of up to four kernels (L, r, c) at once, (B, 4): a list is read once for all."""
-    n_redraws, size = labels.shape[0], tiles.shape[2]
-    members, ends = _list_changes(base, labels, column_start, size, n_classes)
-    rows = np.ascontiguousarray(labels[:, row_start : row_start + tiles.shape[1]].T)
-    sums, bases = np.zeros((n_redraws, LANES)), np.empty(n_redraws, dtype=base.dtype)
-    changed = np.empty(n_redraws, dtype=np.uint32)
-    line = np.zeros((2 * size + 1, LANES))
-    for i in range(tiles.shape[1]):
-        for one in range(tiles.shape[0]):
-            _with_negatives(tiles[one, i], line[:, one])
-        old = base[row_start + i]
-        bases[:] = old
-        for c in range(_find_changes(rows[i], bases, changed)):
-            b = changed[c]
-            new = np.uint32(rows[i, b])
-            _add_lanes(line, members[b], ends[b, new], ends[b, new + np.uint32(1)], 1.0, sums[b])
-            if old >= 0:
-                _add_lanes(line, members[b], ends[b, old], ends[b, old + 1], -1.0, sums[b])
-    return sums
+    """``sum_ij tile[i, j] d_i . d_j`` for each tile (L, r, c) of up to 8 kernels and each redraw, (L, B).
+
+    The tiles begin at a row and a column. A list is read once for all kernels.
+    """
+    n_kernels, r, size = tiles.shape
+    lanes, function = next((n, f) for n, f in EQUAL_SUMS.items() if n_kernels <= n)
+    lists = _changes(base, labels, column_start, size, n_classes)
+    rows = np.ascontiguousarray(labels[:, row_start : row_start + r].T)
+    line, sums = np.zeros((2 * size + 1, lanes)), np.zeros((labels.shape[0], lanes))
+    function(tiles, base, rows, row_start, *lists, np.empty(labels.shape[0], dtype=np.uint32), line, sums)
+    return sums[:, :n_kernels].T
 
 
 @jit
+def _write_row(tiles: FloatArray, i: int, line: FloatArray) -> None:
+    """The numbers of a row, their negatives, and a zero, which the places in lists of changes refer to."""
+    size = tiles.shape[2]
+    for one in range(tiles.shape[0]):
+        for j in range(size):
+            line[j, one], line[size + j, one] = tiles[one, i, j], -tiles[one, i, j]
+
+
+@jit
+def _find_changes(rows: Array, i: int, old: int, changed: Array) -> int:
+    """List the redraws with another label, and return how many; without a branch, which could not be predicted."""
+    n_changed = 0
+    for b in range(rows.shape[1]):
+        changed[n_changed] = b
+        n_changed += 1 if np.int64(rows[i, b]) != old else 0
+    return n_changed
+
+
+@jit
+def _equal_sums_of_one(
+    tiles: FloatArray,
+    base: IntArray,
+    rows: Array,
+    row_start: int,
+    members: Array,
+    ends: Array,
+    changed: Array,
+    line: FloatArray,
+    sums: FloatArray,
+) -> None:
+    for i in range(tiles.shape[1]):
+        _write_row(tiles, i, line)
+        old = base[row_start + i]
+        for c in range(_find_changes(rows, i, old, changed)):
+            b = changed[c]
+            new = np.uint32(rows[i, b])
+            total = _sum_of_places(line, members, b, ends[b, new], ends[b, new + np.uint32(1)])
+            if old >= 0:
+                total -= _sum_of_places(line, members, b, ends[b, old], ends[b, old + 1])
+            sums[b, 0] += total
+
+
+@jit
+def _equal_sums_of_four(
+    tiles: FloatArray,
+    base: IntArray,
+    rows: Array,
+    row_start: int,
+    members: Array,
+    ends: Array,
+    changed: Array,
+    line: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """The same with the numbers of four kernels side by side, in a line (2c + 1, 4) and sums (B, 4)."""
+    for i in range(tiles.shape[1]):
+        _write_row(tiles, i, line)
+        old = base[row_start + i]
+        for c in range(_find_changes(rows, i, old, changed)):
+            b = changed[c]
+            label, sign = np.int64(rows[i, b]), 1.0
+            while label >= 0:
+                a0 = a1 = a2 = a3 = 0.0
+                for f in range(ends[b, np.uint32(label)], ends[b, np.uint32(label + 1)]):
+                    k = members[b, f]
+                    a0 += line[k, 0]
+                    a1 += line[k, 1]
+                    a2 += line[k, 2]
+                    a3 += line[k, 3]
+                sums[b, 0] += sign * a0
+                sums[b, 1] += sign * a1
+                sums[b, 2] += sign * a2
+                sums[b, 3] += sign * a3
+                label, sign = old if sign > 0.0 else -1, -1.0
+
+
+@jit
+def _equal_sums_of_eight(
+    tiles: FloatArray,
+    base: IntArray,
+    rows: Array,
+    row_start: int,
+    members: Array,
+    ends: Array,
+    changed: Array,
+    line: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """The same with the numbers of eight kernels side by side."""
+    for i in range(tiles.shape[1]):
+        _write_row(tiles, i, line)
+        old = base[row_start + i]
+        for c in range(_find_changes(rows, i, old, changed)):
+            b = changed[c]
+            label, sign = np.int64(rows[i, b]), 1.0
+            while label >= 0:
+                a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0.0
+                for f in range(ends[b, np.uint32(label)], ends[b, np.uint32(label + 1)]):
+                    k = members[b, f]
+                    a0 += line[k, 0]
+                    a1 += line[k, 1]
+                    a2 += line[k, 2]
+                    a3 += line[k, 3]
+                    a4 += line[k, 4]
+                    a5 += line[k, 5]
+                    a6 += line[k, 6]
+                    a7 += line[k, 7]
+                sums[b, 0] += sign * a0
+                sums[b, 1] += sign * a1
+                sums[b, 2] += sign * a2
+                sums[b, 3] += sign * a3
+                sums[b, 4] += sign * a4
+                sums[b, 5] += sign * a5
+                sums[b, 6] += sign * a6
+                sums[b, 7] += sign * a7
+                label, sign = old if sign > 0.0 else -1, -1.0
+
+
+EQUAL_SUMS = {1: _equal_sums_of_one, 4: _equal_sums_of_four, LANES: _equal_sums_of_eight}
+"""By the number of kernels that they take."""
+
+
 def gram_sums(
     tile: FloatArray, gram: FloatArray, base: IntArray, labels: Array, row_start: int, column_start: int
 ) -> FloatArray:
     """``sum_ij tile[i, j] d_i' gram d_j`` for each redraw, (B,)."""
-    n_redraws, n_classes, size = labels.shape[0], gram.shape[0], tile.shape[1]
-    members, ends = _list_changes(base, labels, column_start, size, n_classes)
-    sums = np.zeros(n_redraws)
-    line = np.empty(2 * size + 1)
-    for i in range(tile.shape[0]):
-        _with_negatives(tile[i], line)
+    size, sums = tile.shape[1], np.zeros(labels.shape[0])
+    lists = _changes(base, labels, column_start, size, gram.shape[0])
+    _gram_sums(tile[None], gram, base, labels, row_start, *lists, np.zeros((2 * size + 1, 1)), sums)
+    return sums
+
+
+@jit
+def _gram_sums(
+    tiles: FloatArray,
+    gram: FloatArray,
+    base: IntArray,
+    labels: Array,
+    row_start: int,
+    members: Array,
+    ends: Array,
+    line: FloatArray,
+    sums: FloatArray,
+) -> None:
+    for i in range(tiles.shape[1]):
+        _write_row(tiles, i, line)
         old = base[row_start + i]
-        for b in range(n_redraws):
+        for b in range(labels.shape[0]):
             new = np.int64(labels[b, row_start + i])
             if new != old:
                 total = 0.0
-                for label in range(n_classes):
+                for label in range(gram.shape[0]):
                     if ends[b, label + 1] > ends[b, label]:
                         weight = gram[new, label] - (gram[old, label] if old >= 0 else 0.0)
-                        total += weight * _sum_of_places(line, members[b], ends[b, label], ends[b, label + 1])
+                        total += weight * _sum_of_places(line, members, b, ends[b, label], ends[b, label + 1])
                 sums[b] += total
-    return sums
 
 
 @jit
@@ -209,16 +285,20 @@ def table_sums(
     return sums
 
 
-@jit
 def gathered_sums(values: FloatArray, labels: Array) -> FloatArray:
     """``sum_i values[i, labels[b, i]]`` for each redraw, (B,)."""
-    sums = np.zeros(labels.shape[0])
+    sums = np.empty(labels.shape[0])
+    _gather(values, labels, sums)
+    return sums
+
+
+@jit
+def _gather(values: FloatArray, labels: Array, sums: FloatArray) -> None:
     for b in range(labels.shape[0]):
         total = 0.0
         for i in range(labels.shape[1]):
             total += values[i, labels[b, i]]
         sums[b] = total
-    return sums
 
 
 @jit
@@ -231,27 +311,26 @@ def label_features(root: FloatArray, means: FloatArray, labels: Array, out: Floa
                 line[b] = values[labels[j, b]] - mean
 
 
-@jit
 def gathered_tables(values: FloatArray, labels: Array) -> FloatArray:
     """``sum_i values[i, labels[b, i], t]`` for each redraw and table, (B, T), for tables (n, k, T)."""
-    sums = np.zeros((labels.shape[0], values.shape[2]))
-    for b in range(labels.shape[0]):
-        line = sums[b]
-        for i in range(labels.shape[1]):
-            row = values[i, labels[b, i]]
-            for t in range(line.shape[0]):
-                line[t] += row[t]
+    sums = np.zeros((labels.shape[0], 1, values.shape[2]))
+    _add_tables(values, labels, np.zeros(values.shape[1], dtype=np.intp), sums)
+    return sums[:, 0]
+
+
+def tables_by_label(values: FloatArray, labels: Array) -> FloatArray:
+    """``sum_i values[i, c, t]`` over the observations with the label c, for each redraw, class and table, (B, k, T)."""
+    sums = np.zeros((labels.shape[0], *values.shape[1:]))
+    _add_tables(values, labels, np.arange(values.shape[1]), sums)
     return sums
 
 
 @jit
-def tables_by_label(values: FloatArray, labels: Array) -> FloatArray:
-    """``sum_i values[i, c, t]`` over the observations with the label c, for each redraw, class and table, (B, k, T)."""
-    sums = np.zeros((labels.shape[0], values.shape[1], values.shape[2]))
+def _add_tables(values: FloatArray, labels: Array, groups: IntArray, sums: FloatArray) -> None:
+    """Add to ``sums[b, g, t]``, where g is the group of a label."""
     for b in range(labels.shape[0]):
         for i in range(labels.shape[1]):
             label = labels[b, i]
-            line, row = sums[b, label], values[i, label]
-            for t in range(line.shape[0]):
-                line[t] += row[t]
-    return sums
+            group = groups[label]
+            for t in range(values.shape[2]):
+                sums[b, group, t] += values[i, label, t]

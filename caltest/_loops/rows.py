@@ -11,7 +11,8 @@ def are_distributions(matrix: FloatArray, tolerance: float) -> bool:
         total, lowest = 0.0, 0.0
         for j in range(matrix.shape[1]):
             total += matrix[i, j]
-            lowest = min(lowest, matrix[i, j])
+            if matrix[i, j] < lowest:
+                lowest = matrix[i, j]
         if lowest < 0.0 or not abs(total - 1.0) <= tolerance:
             return False
     return True

@@ -1,19 +1,33 @@
 """Draws of class labels by inversion of the cumulative probabilities."""
 
+import numpy as np
+
 from caltest._jit import jit
 from caltest._types import Array, FloatArray
+
+VERY_FEW_CLASSES = 4
+"""Up to so many it is faster to compare all numbers with the probabilities of a class at a time."""
 
 FEW_CLASSES = 32
 """Up to so many cumulative probabilities it is faster to compare with all of them than to halve an interval."""
 
 
-@jit
 def classes_from_uniforms(cumulative: FloatArray, uniforms: FloatArray, out: Array) -> None:
     """``out[b, i]`` = the first class whose cumulative probability exceeds ``uniforms[b, i] * total``.
 
     A class of probability zero is never drawn: should rounding push the product up to the total, the
     last class of positive probability is taken.
     """
+    if cumulative.shape[1] > VERY_FEW_CLASSES:
+        _search(cumulative, uniforms, out)
+        return
+    thresholds, out[:] = uniforms * cumulative[:, -1], 0
+    for probabilities in cumulative[:, :-1].T:
+        out += thresholds >= np.where(probabilities < cumulative[:, -1], probabilities, np.inf)
+
+
+@jit
+def _search(cumulative: FloatArray, uniforms: FloatArray, out: Array) -> None:
     n, k = cumulative.shape
     for b in range(uniforms.shape[0]):
         for i in range(n):

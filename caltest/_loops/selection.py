@@ -1,7 +1,5 @@
 """Counting values into cells, for order statistics of more values than fit into memory."""
 
-import numpy as np
-
 from caltest._jit import jit
 from caltest._types import FloatArray, IntArray
 
@@ -19,15 +17,3 @@ def count_cells(values: FloatArray, low: float, high: float, counts: IntArray) -
             place = (value - low) / (high - low) * cells
             counts[int(place) if place < cells else cells - 1] += 1
     return below
-
-
-@jit
-def keep_between(values: FloatArray, low: float, high: float) -> FloatArray:
-    """The values in [low, high], in an array of their own that does not keep the others in memory."""
-    kept = np.empty(values.shape[0])
-    n = 0
-    for value in values:
-        if low <= value <= high:
-            kept[n] = value
-            n += 1
-    return kept[:n].copy()

@@ -28,6 +28,7 @@ class ClassAlternatives(Alternatives):
     def __init__(self, law: FinitePredictions, weights: FloatArray | None = None) -> None:
         # Rows that sum to 1 only up to the rounding of single precision would add up over many observations.
         self._p = np.ascontiguousarray(law.probabilities / law.probabilities.sum(axis=1, keepdims=True))
+        self._label_type = law.label_type
         k = law.n_classes
         self.members = (
             *(_temperature(T, len(TEMPERATURES)) for T in TEMPERATURES),
@@ -72,7 +73,7 @@ class ClassAlternatives(Alternatives):
 
     def log_ratios(self, targets: Array) -> FloatArray:
         """Sums of table entries, of all tables at once; those of classes that are too frequent for all classes."""
-        labels = np.ascontiguousarray(targets)
+        labels = np.ascontiguousarray(targets, dtype=self._label_type)
         n_redraws, n = labels.shape
         parts = list(ranges(n_redraws, max(1, LABELS_AT_ONCE // n)))
         sums = threaded(lambda part: self._sums(labels[part]), parts, len(parts), "likelihood", work=8.0 * labels.size)

@@ -204,12 +204,7 @@ def _equal_sums(tiles: FloatArray, base: IntArray, labels: Array, begin: tuple[i
     """Sums over pairs of redrawn labels that agree, for each of the kernels, (L, B)."""
     sums = np.empty((tiles.shape[0], labels.shape[0]))
     for part in ranges(tiles.shape[0], redraws.LANES):
-        some = tiles[part]
-        if some.shape[0] == 1:
-            sums[part] = redraws.equal_sums(some[0], base, labels, *begin, n_classes)
-        else:
-            together = redraws.equal_sums_of_kernels(some, base, labels, *begin, n_classes)
-            sums[part] = together[:, : some.shape[0]].T
+        sums[part] = redraws.equal_sums(tiles[part], base, labels, *begin, n_classes)
     return sums
 
 

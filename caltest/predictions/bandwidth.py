@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from caltest._loops.selection import count_cells, keep_between
+from caltest._loops.selection import count_cells
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import FloatArray, IntArray
@@ -112,7 +112,7 @@ def _order_statistics(predictions: Distances, metric: Metric, rank: int, next_ra
 
 def _between(values: FloatArray, low: float, high: float) -> tuple[int, FloatArray]:
     """How many values lie below an interval, and those inside it."""
-    return int(np.count_nonzero(values < low)), keep_between(values, low, high)
+    return int(np.count_nonzero(values < low)), values[(values >= low) & (values <= high)]
 
 
 def _among_equal_ones(predictions: Distances, metric: Metric, ranks: list[int], low: float, high: float) -> list[float]:
