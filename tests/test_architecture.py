@@ -25,7 +25,7 @@ LAYERS = [
     ["cli"],
     ["__main__"],
 ]
-FAMILIES_ASKED = 125
+FAMILIES_ASKED = 101
 """Questions for the family of predictions outside of their folder."""
 KERNELS_ASKED = 87
 """Questions for the class of a kernel or metric outside of their folder."""

@@ -12,10 +12,10 @@ from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning
 from caltest.decompositions.intervals import calibrated_means, intervals_of
 from caltest.decompositions.parts import PARTS, Parts
-from caltest.decompositions.scores import Score
 from caltest.decompositions.table import table
 from caltest.estimators.ece import checked_binning, finite_predictions
 from caltest.predictions import as_sample
+from caltest.predictions.proper_scores import Score
 from caltest.results.result import ConfidenceInterval
 from caltest.results.stored import Stored
 

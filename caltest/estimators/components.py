@@ -8,12 +8,13 @@ import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest.alternatives import Alternatives, alternatives_for
+from caltest.estimators.excess_scores import ExcessBrierScore, ExcessLogScore
 from caltest.estimators.findings import bias_finding, marginal_finding
 from caltest.estimators.joint import standardised
 from caltest.estimators.likelihood_ratio import log_ratios_of
 from caltest.estimators.low_rank import LowRankSKCE
 from caltest.estimators.max_skce import FACTORS
-from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, ResidualSpread
+from caltest.estimators.residual_moments import ResidualMean, ResidualSpread
 from caltest.hstatistics.lines import on_a_line
 from caltest.hstatistics.redraws import redrawn_means
 from caltest.hstatistics.residuals import residual_means

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
 from caltest.results.pvalues import EXCLUDED
+
+if TYPE_CHECKING:
+    from caltest.predictions.finite import FinitePredictions
 
 LARGEST_SCORE = 1e140
 """Differences beyond this, in units of a scale, are taken as this: sums of squares of many of them are finite."""
@@ -51,6 +54,11 @@ class Predictions(OwnErrstate, ABC):
 
     def __len__(self) -> int:
         return self.shape[-1]
+
+    @property
+    def finite(self) -> "FinitePredictions | None":
+        """The predictions as probabilities of finitely many outcomes, if they are that."""
+        return None
 
     @property
     def law(self) -> "Predictions":
@@ -130,6 +138,10 @@ class Predictions(OwnErrstate, ABC):
     @abstractmethod
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the targets (n,) are outcomes that the predictions exclude."""
+
+    def hits(self, targets: Array) -> BoolArray | None:
+        """Where the most probable outcome occurred, (..., n); None if outcomes have no probabilities."""
+        return None
 
     def outcome_in_words(self, outcome: Any) -> str:
         """What a report calls an outcome: a number, or the first coordinates of a vector."""
@@ -274,6 +286,14 @@ class Predictions(OwnErrstate, ABC):
     def survival(self, targets: Array) -> FloatArray:
         """``P(Z > y)`` for the target y of each prediction, (..., n): with all digits where families know it."""
         return 1.0 - self.cdf(targets)
+
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p(y)`` for the target y of each prediction, (..., n): of a density, or the probability of an outcome.
+
+        Densities are with respect to the Lebesgue measure. ``TypeError`` for families that have none, ``ValueError``
+        for predictions without spread.
+        """
+        raise TypeError(f"predictions: got {self.family} predictions, which have no density or none that is known here")
 
     def check_continuous(self) -> None:
         """Raise ``TypeError`` unless the family is continuous, ``ValueError`` if a prediction has no spread."""

@@ -48,6 +48,7 @@ class Bernoulli(FinitePredictions):
     """
 
     family = "Bernoulli"
+    brier_factor = 0.5
 
     def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
         self._fill(probabilities, classes, copy=True)

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -31,6 +31,13 @@ class FinitePredictions(Predictions):
 
     classes: tuple[Any, ...] | None = None
     """Names of the outcomes."""
+    brier_factor: ClassVar[float] = 1.0
+    """What the Brier score ``|e_y - p|**2`` is multiplied by, as is usual."""
+
+    @property
+    def finite(self) -> "FinitePredictions":
+        """Themselves."""
+        return self
 
     @property
     @abstractmethod
@@ -87,6 +94,10 @@ class FinitePredictions(Predictions):
         anchors[rows, base[rows]] += 1.0
         return anchors
 
+    def hits(self, targets: Array) -> BoolArray:
+        """Where the most probable outcome, the first one among equals, occurred, (..., n)."""
+        return np.asarray(self.probabilities.argmax(axis=-1) == targets)
+
     def residuals(self, targets: Array) -> FloatArray:
         """``e_y - p``, of shape (..., n, k)."""
         residuals = -self.probabilities
@@ -97,6 +108,11 @@ class FinitePredictions(Predictions):
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the labels have predicted probability 0."""
         return np.asarray(at_labels(self.probabilities, targets) == 0.0)
+
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p_y``, (..., n); minus infinity for probabilities of 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(at_labels(self.probabilities, targets))
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for the positions of all outcomes in rows and in columns, (..., r, c)."""

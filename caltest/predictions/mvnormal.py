@@ -118,6 +118,15 @@ class MvNormal(Predictions):
         noise = generator_of(rng).standard_normal(shape)
         return self._mean + self._times_root(noise)
 
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p(y)`` for the target y of each prediction, (..., n); ``ValueError`` for singular matrices."""
+        z = self.standardised(targets)[1]
+        if self._kind == FULL:
+            log_determinant = np.linalg.slogdet(self._covariance)[1]
+        else:
+            log_determinant = np.log(self._as_kind(DIAGONAL)._covariance).sum(axis=-1)
+        return np.asarray(-0.5 * (np.square(z).sum(axis=-1) + log_determinant + self.dimension * np.log(2.0 * np.pi)))
+
     def _times_root(self, vectors: FloatArray) -> FloatArray:
         if self._kind == FULL:
             return np.asarray((self._root @ vectors[..., None])[..., 0])

@@ -76,6 +76,9 @@ class Normal(LocationScale):
     def _noise_quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(scipy.special.ndtri(level))
 
+    def _noise_log_density(self, values: FloatArray) -> FloatArray:
+        return np.asarray(-0.5 * (np.square(values) + log(2.0 * pi)))
+
     def at_temperature(self, temperature: float) -> Self:
         """The same means and sqrt(T) times the scales (with respect to the Lebesgue measure)."""
         t = positive_number("temperature", temperature)

@@ -8,7 +8,7 @@ from scipy import stats
 import caltest as ct
 from caltest.alternatives import alternatives_for
 from caltest.estimators.findings import marginal_finding
-from caltest.estimators.scores import ResidualMean, ResidualSpread
+from caltest.estimators.residual_moments import ResidualMean, ResidualSpread
 from caltest.hstatistics.residuals import residual_means
 from caltest.hstatistics.scores import scores_of
 

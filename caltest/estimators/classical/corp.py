@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -10,11 +10,9 @@ from caltest._types import Array, FloatArray
 from caltest._validation import one_of
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.estimators.classical.isotonic import IsotonicGroups
-from caltest.estimators.scores import SMALLEST
 from caltest.predictions import Predictions
+from caltest.predictions.proper_scores import Score, outcome_scores
 from caltest.results.effect_size import EffectSize
-
-Score = Literal["brier", "log"]
 
 
 @dataclass(frozen=True)
@@ -63,14 +61,13 @@ class CORPMiscalibration(BinaryStatistic):
         """The statistics (B,) of outcomes (B, n)."""
         groups = IsotonicGroups.of(p)
         values, sizes = groups.values, groups.sizes
-        score = _brier if self.score == "brier" else _log
 
         def of(outcomes: Array) -> FloatArray:
             gains = np.empty(outcomes.shape[0])
             for b, y in enumerate(outcomes):
                 events = groups.events(y)
                 recalibrated = groups.fitted(events)
-                gains[b] = score(values, events, sizes) - score(recalibrated, events, sizes)
+                gains[b] = _total(values, events, sizes, self.score) - _total(recalibrated, events, sizes, self.score)
             return gains / p.size
 
         return of
@@ -85,13 +82,8 @@ class CORPMiscalibration(BinaryStatistic):
         return f"{name} score above that of the isotonic recalibration (CORP miscalibration)"
 
 
-def _brier(p: FloatArray, events: FloatArray, sizes: FloatArray) -> float:
-    """Sum of the Brier scores of groups with as many events, but for a number that does not depend on p."""
-    return float(np.sum(p * (sizes * p - 2.0 * events)))
-
-
-def _log(p: FloatArray, events: FloatArray, sizes: FloatArray) -> float:
-    """Sum of the log scores of groups with as many events."""
-    from scipy.special import xlogy
-
-    return -float(np.sum(xlogy(events, np.maximum(p, SMALLEST)) + xlogy(sizes - events, np.maximum(1.0 - p, SMALLEST))))
+def _total(p: FloatArray, events: FloatArray, sizes: FloatArray, score: Score) -> float:
+    """Sum of the scores of groups with as many events; ``(p - Y)**2`` is half of the Brier score of both classes."""
+    scores = outcome_scores(np.stack([1.0 - p, p], axis=1), score)
+    total = float((sizes - events) @ scores[:, 0] + events @ scores[:, 1])
+    return 0.5 * total if score == "brier" else total

@@ -1,4 +1,4 @@
-"""Proper scores above what they are on average if the predictions are calibrated, and moments of residuals."""
+"""Moments of standardised residuals."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from math import sqrt
 
 import numpy as np
 
-from caltest._loops.redraws import gathered_sums
 from caltest._numerics import effective_number
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
@@ -19,105 +18,8 @@ from caltest.hstatistics.scores import (
     scores_of,
     share_of_members,
 )
-from caltest.predictions import FinitePredictions, Pool, Predictions, Sample
+from caltest.predictions import Pool, Predictions, Sample
 from caltest.results.effect_size import EffectSize
-
-SMALLEST = 5e-324
-"""Probabilities of 0 count as this in logarithms."""
-
-
-class ExcessScore(RedrawnEstimator):
-    """Mean of ``S(P, Y) - E S(P, Z)``, Z ~ P, for a score S of classes: 0 on average if predictions are calibrated."""
-
-    two_sided = True
-
-    def check(self, predictions: Predictions) -> None:
-        """Raise for no predictions, and for families other than classes."""
-        at_least(len(predictions), 1, type(self).__name__)
-        if not isinstance(predictions.law, FinitePredictions):
-            raise TypeError(
-                f"predictions: got {predictions.family} predictions, wanted probabilities of classes for "
-                f"{type(self).__name__}; for numbers use ResidualMean() and ResidualSpread()"
-            )
-
-    @abstractmethod
-    def scores(self, probabilities: FloatArray) -> FloatArray:
-        """Scores of each outcome, (n, k)."""
-
-    def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
-        """Estimates for many targets (B, n); means with weights of the observations."""
-        assert isinstance(predictions.law, FinitePredictions)
-        p = predictions.law.probabilities
-        scores = self.scores(p)
-        excess = scores - np.einsum("ik,ik->i", p, scores)[:, None]
-        if weights is not None:
-            excess *= weights[:, None]
-        total = len(predictions) if weights is None else weights.sum()
-        return np.asarray(gathered_sums(excess, np.ascontiguousarray(targets)) / total)
-
-
-@dataclass(frozen=True)
-class ExcessLogScore(ExcessScore):
-    """Mean of ``-log p_Y`` minus the entropy of p: positive for overconfident predictions, negative for underconfident.
-
-    Divided by its standard deviation it is the score statistic for a temperature of the predictions at 1.
-    ``MonteCarloTest(ExcessLogScore())`` is exact and two-sided.
-
-    Notes
-    -----
-    Time O(n k) and O(n) for each redraw. Probabilities of 0 count as 5e-324. ``TypeError`` for other predictions than
-    those of classes.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.ExcessLogScore()(p, y), 4)
-    -0.5734
-    """
-
-    effect_unit = "nats per observation more than predicted"
-
-    def scores(self, probabilities: FloatArray) -> FloatArray:
-        """``-log p``."""
-        return np.asarray(-np.log(np.maximum(probabilities, SMALLEST)))
-
-    def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
-        return "mean log score minus the mean entropy"
-
-
-@dataclass(frozen=True)
-class ExcessBrierScore(ExcessScore):
-    """Mean of ``|e_Y - p|**2`` minus its expectation ``1 - |p|**2``: positive for overconfident predictions.
-
-    For binary predictions it is twice the numerator of Spiegelhalter's statistic, divided by n.
-
-    Notes
-    -----
-    Time O(n k) and O(n) for each redraw. ``TypeError`` for other predictions than those of classes.
-
-    Source: Spiegelhalter 1986, for binary predictions.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.ExcessBrierScore()(p, y), 4)
-    -0.2642
-    """
-
-    citations = ("spiegelhalter1986",)
-
-    effect_unit = "Brier score above its prediction"
-
-    def scores(self, probabilities: FloatArray) -> FloatArray:
-        """``1 - 2 p_y + |p|**2``."""
-        return np.asarray(1.0 - 2.0 * probabilities + np.square(probabilities).sum(axis=-1, keepdims=True))
-
-    def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
-        return "mean Brier score minus its expectation"
 
 
 class ResidualMoment(RedrawnEstimator):
