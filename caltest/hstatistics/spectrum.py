@@ -9,7 +9,7 @@ from caltest._numerics import check_memory
 from caltest._types import FloatArray
 from caltest.hstatistics.labels import root_of
 from caltest.kernels import PairKernel
-from caltest.predictions import FinitePredictions, Predictions
+from caltest.predictions import Predictions
 
 ALL = 1500
 """Rows up to which all eigenvalues of a matrix are computed, in about a second."""
@@ -79,8 +79,8 @@ def conditional_spectrum(kernel: PairKernel, predictions: Predictions, n_eigenva
 
 def _blocks(kernel: PairKernel, predictions: Predictions) -> tuple[list[FloatArray], list[FloatArray]]:
     """``B_i`` (n, s, r), with a common r, and K without its diagonal (n, n), of each product."""
-    law = predictions.law
-    assert isinstance(law, FinitePredictions)
+    law = predictions.law.finite
+    assert law is not None
     n, k = len(law), law.n_classes
     check_memory(24 * n * (n + k * k) * len(kernel.products), "the kernel of all pairs", INSTEAD)
     roots = np.sqrt(law.probabilities)

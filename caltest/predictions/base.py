@@ -13,6 +13,8 @@ from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
+from caltest.predictions.outcomes import Outcomes
+from caltest.predictions.traces import Traces
 from caltest.results.pvalues import EXCLUDED
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class Predictions(OwnErrstate, ABC):
     """What the redraws of a test are, in words."""
     has_jumps: ClassVar[bool] = False
     """Whether single targets have positive probabilities, although the targets are numbers."""
+    discrete: ClassVar[bool] = False
+    """Whether targets are classes or counts, of which finitely many matter."""
     centred_directly: ClassVar[bool] = False
     """Whether ``centred_kernel`` has a formula of its own, and expectations of kernels have none."""
 
@@ -212,6 +216,19 @@ class Predictions(OwnErrstate, ABC):
     @abstractmethod
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``expected_kernel2`` for a kernel that is no sum."""
+
+    def outcomes(self, kernel: TargetKernel, targets: Array) -> Outcomes | None:
+        """Targets (B, n) as labels of the outcomes that matter; None if these are not finitely many, or too many."""
+        return None
+
+    def traces(self, kernel: TargetKernel) -> Traces | None:
+        """``tr(C_i C_j)`` of the covariance operators of pairs of predictions, None where there is no closed form."""
+        return None
+
+    @property
+    def normal(self) -> tuple[FloatArray, FloatArray] | None:
+        """Means and standard deviations (..., n), if the predictions are normal distributions of numbers."""
+        return None
 
     def squared_diameter(self, kernel: TargetKernel) -> float:
         """Supremum of ``k(y, y) - 2 k(y, y') + k(y', y')`` over the targets that the family allows."""

@@ -17,6 +17,8 @@ from caltest._validation import class_names
 from caltest.kernels import DeltaKernel, MatrixKernel, TargetKernel
 from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import Predictions, median_standard_deviation, require_same_classes, weighted_sum
+from caltest.predictions.outcomes import Outcomes
+from caltest.predictions.traces import OutcomeTraces, Traces
 
 UNIFORMS_AT_ONCE = 2**18
 """Random numbers drawn together by each thread; the draws do not depend on it."""
@@ -31,6 +33,9 @@ class FinitePredictions(Predictions):
 
     classes: tuple[Any, ...] | None = None
     """Names of the outcomes."""
+    discrete = True
+    probabilities_differ: ClassVar[bool] = True
+    """Whether predictions are compared, and can be put into bins, by their probabilities."""
     brier_factor: ClassVar[float] = 1.0
     """What the Brier score ``|e_y - p|**2`` is multiplied by, as is usual."""
 
@@ -132,6 +137,17 @@ class FinitePredictions(Predictions):
                 )
         outcomes = np.arange(self.n_classes)
         return self.target_tile(kernel, outcomes, outcomes)
+
+    def outcomes(self, kernel: TargetKernel, targets: Array) -> Outcomes:
+        """All of them."""
+        if targets.dtype.kind == "f":
+            raise TypeError("targets: got real numbers, wanted numbers of classes as check_targets returns them")
+        labels = np.ascontiguousarray(targets, dtype=self.label_type)
+        return Outcomes(self.probabilities, self.gram(kernel), labels, self.bases)
+
+    def traces(self, kernel: TargetKernel) -> Traces:
+        """From sums over the outcomes."""
+        return OutcomeTraces(self.probabilities, self.gram(kernel))
 
     def squared_diameter(self, kernel: TargetKernel) -> float:
         """That of the matrix, and no less than what is left of kernels that are equal for all outcomes to rounding."""

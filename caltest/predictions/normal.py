@@ -24,6 +24,7 @@ from caltest.kernels import (
 from caltest.predictions.location_scale import LocationScale
 from caltest.predictions.quadrature.laws import Laws, real_laws
 from caltest.predictions.quadrature.radial import Radial, radial
+from caltest.predictions.traces import Index, Traces
 
 MeansAndVariances = tuple[FloatArray, FloatArray]
 
@@ -108,6 +109,15 @@ class Normal(LocationScale):
         width, tiles = closed_form
         return tiles(self.in_units_of(width), other.in_units_of(width))
 
+    @property
+    def normal(self) -> tuple[FloatArray, FloatArray]:
+        """Means and standard deviations (..., n)."""
+        return self.mean, self.scale
+
+    def traces(self, kernel: TargetKernel) -> Traces | None:
+        """For Gaussian kernels, whose squares are Gaussian functions again."""
+        return None if kernel.gaussian is None else _Traces(self, kernel.gaussian)
+
     def in_units_of(self, width: float) -> tuple[FloatArray, FloatArray]:
         """Means and variances in units of the bandwidth of a kernel."""
         with np.errstate(over="ignore"):
@@ -132,3 +142,27 @@ def _closed_form(
     if isinstance(kernel, ExponentialKernel) and kernel.exponent == 2.0:
         return kernel.width / sqrt(2.0), normals.scalar
     return None
+
+
+class _Traces:
+    """Traces for a Gaussian kernel, with closed forms for its square and the squares of its expectations."""
+
+    def __init__(self, law: Normal, kernel: GaussianKernel) -> None:
+        self._law, self._kernel = law, kernel
+        self._half = kernel.with_bandwidth(kernel.width / sqrt(2.0))
+
+    def tile(self, rows: Index, columns: Index) -> FloatArray:
+        """Traces for all rows (..., r) and columns (..., c)."""
+        one, two = self._law.take(rows), self._law.take(columns)
+        tile = np.square(one.expected_kernel2(self._kernel, two))
+        tile += one.expected_kernel2(self._half, two)
+        tile -= self._of_squared_means(one, two)
+        tile -= self._of_squared_means(two, one).swapaxes(-1, -2)
+        return np.asarray(tile)
+
+    def _of_squared_means(self, one: Normal, two: Normal) -> FloatArray:
+        """``E m_i(Z_j)**2``, where m_i**2 is b**2 / c exp(-(y - m)**2 / c) with c = b**2 + s**2."""
+        b2, c = self._kernel.width**2, self._kernel.width**2 + np.square(one.scale)[..., None]
+        spread = c / 2.0 + np.square(two.scale)[..., None, :]
+        squares = np.square(one.mean[..., None] - two.mean[..., None, :]) / (2.0 * spread)
+        return np.asarray(b2 / c * np.sqrt(c / (2.0 * spread)) * np.exp(-squares))
