@@ -14,7 +14,7 @@ LAYERS = [
     ["results"],
     ["kernels"],
     ["predictions"],
-    ["hstatistics", "alternatives", "binning", "datasets"],
+    ["hstatistics", "binning", "datasets"],
     ["estimators"],
     ["decompositions"],
     ["nulls", "risk"],
@@ -25,9 +25,9 @@ LAYERS = [
     ["cli"],
     ["__main__"],
 ]
-FAMILIES_ASKED = 101
+FAMILIES_ASKED = 0
 """Questions for the family of predictions outside of their folder."""
-KERNELS_ASKED = 87
+KERNELS_ASKED = 69
 """Questions for the class of a kernel or metric outside of their folder."""
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
@@ -70,17 +70,24 @@ def classes_below(folder, *roots):
     return found - set(roots)
 
 
+def names_in(node):
+    """Names and attributes in an expression."""
+    for one in ast.walk(node):
+        if isinstance(one, (ast.Name, ast.Attribute)):
+            yield one.id if isinstance(one, ast.Name) else one.attr
+
+
 def questions(path, classes):
     """Lines that ask whether something is of one of some classes."""
     for node in ast.walk(ast.parse(path.read_text())):
         asked = []
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("isinstance", "issubclass"):
-            asked = [name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)]
+            asked = list(names_in(node.args[1]))
         elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Call):
             if getattr(node.left.func, "id", None) == "type":
-                asked = [name.id for side in node.comparators for name in ast.walk(side) if isinstance(name, ast.Name)]
-        elif isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name):
-            asked = [node.cls.id]
+                asked = [name for side in node.comparators for name in names_in(side)]
+        elif isinstance(node, ast.MatchClass):
+            asked = list(names_in(node.cls))
         yield from (node.lineno for name in asked if name in classes)
 
 

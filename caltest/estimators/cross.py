@@ -13,7 +13,7 @@ from caltest.estimators.base import Estimator, kernel_notes, share_of_bound
 from caltest.hstatistics.tiles import Place, tiles_of
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
-from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.predictions import Predictions, Sample
 from caltest.results.effect_size import EffectSize
 
 ROWS, COLUMNS = 256, 2048
@@ -108,9 +108,9 @@ class CrossSKCE(Estimator):
         matrices A_l of the target kernels. Time O(n**2 k), memory O(n k).
         """
         first, other = (sample.take(half) for half in self.halves(len(sample)))
-        ours, theirs = first.predictions.law, other.predictions.law
-        assert isinstance(ours, FinitePredictions)
-        assert isinstance(theirs, FinitePredictions)
+        ours, theirs = first.predictions.law.finite, other.predictions.law.finite
+        assert ours is not None
+        assert theirs is not None
         residuals = theirs.residuals(other.targets)
         values = np.zeros((len(first), ours.n_classes))
         for one in self.kernel.products:

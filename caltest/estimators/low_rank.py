@@ -14,7 +14,7 @@ from caltest.hstatistics.features import Features, FeatureSums
 from caltest.hstatistics.labels import root_of
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
-from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.predictions import Predictions, Sample
 from caltest.results.effect_size import EffectSize
 
 
@@ -91,7 +91,7 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
 
     def uses_random_numbers(self, predictions: Predictions) -> bool:
         """For landmarks of real targets."""
-        return not isinstance(predictions, FinitePredictions)
+        return predictions.finite is None
 
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
         """Estimates for many targets (B, n); the features are computed once for all. Weights are for unbiased ones."""
@@ -112,8 +112,8 @@ class LowRankSKCE(RedrawnEstimator, SummableEstimator):
         Its eigenvalues are the weights of the limit law of ``sum_{i != j} h_ij``.
         """
         covariance = self._resolved_features().covariance(predictions)
-        assert isinstance(predictions.law, FinitePredictions)
-        root = root_of(predictions.law.gram(self.kernel.target_kernel))
+        assert predictions.law.finite is not None
+        root = root_of(predictions.law.finite.gram(self.kernel.target_kernel))
         (rank, k), s = root.shape, len(covariance) // root.shape[1]
         half = (root @ covariance.reshape(k, -1)).reshape(rank, s, k, s)
         both = half.transpose(0, 1, 3, 2) @ root.T

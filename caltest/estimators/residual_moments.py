@@ -1,6 +1,5 @@
 """Moments of standardised residuals."""
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from math import sqrt
 
@@ -10,15 +9,8 @@ from caltest._numerics import effective_number
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
-from caltest.hstatistics.scores import (
-    has_scores,
-    has_spread,
-    in_predicted_units,
-    mean_square,
-    scores_of,
-    share_of_members,
-)
-from caltest.predictions import Pool, Predictions, Sample
+from caltest.estimators.findings import in_predicted_units
+from caltest.predictions import Predictions, Sample
 from caltest.results.effect_size import EffectSize
 
 
@@ -28,26 +20,18 @@ class ResidualMoment(RedrawnEstimator):
     def check(self, predictions: Predictions) -> None:
         """Raise for no predictions, and for classes."""
         at_least(len(predictions), 1, type(self).__name__)
-        if not has_scores(predictions):
+        if predictions.law.finite is not None:
             raise TypeError(
                 f"predictions: got {predictions.family} predictions, wanted distributions of numbers or vectors for "
                 f"{type(self).__name__}; for classes use ExcessLogScore() and ExcessBrierScore()"
             )
-
-    @abstractmethod
-    def moments(self, scores: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-        """The moment (B,) of scores (B, n) or (B, n, d)."""
-
-    def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
-        """Estimates for many targets (B, n) or (B, n, d), with weights of the observations."""
-        return self.moments(scores_of(predictions, targets), weights)
 
 
 @dataclass(frozen=True)
 class ResidualMean(ResidualMoment):
     """Squared length of the mean residual: are outcomes above or below what was predicted.
 
-    ``n |mean z|**2 - d`` with the residuals of ``caltest.hstatistics.scores``: standardised for normal predictions,
+    ``n |mean z|**2 - d`` with the standard scores of the predictions: standardised residuals for normal ones,
     normal quantiles of ``F(Y)`` for other continuous ones. If those predictions are calibrated, it is a chi-squared
     variable of d degrees of freedom minus d.
 
@@ -62,6 +46,10 @@ class ResidualMean(ResidualMoment):
     >>> ct.MonteCarloTest(ct.ResidualMean(), n_resamples=99)(p, y, rng=1).pvalue
     0.01
     """
+
+    def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
+        """Estimates for many targets (B, n) or (B, n, d), with weights of the observations."""
+        return self.moments(predictions.law.standard_scores(targets), weights)
 
     def moments(self, scores: FloatArray, weights: FloatArray | None = None) -> FloatArray:
         """``n |mean z|**2 - d``, with weights the effective number of observations for n."""
@@ -108,7 +96,7 @@ class ResidualSpread(ResidualMoment):
     def check(self, predictions: Predictions) -> None:
         """Raise for no predictions, classes, and ensembles without a spread."""
         super().check(predictions)
-        if not has_spread(predictions):
+        if not predictions.law.has_spread:
             raise ValueError(
                 "members: got an outcome that is one of two values, which are equally far from their mean; wanted at "
                 "least 2 members of ensembles, or 3 scenarios, for ResidualSpread(), or ResidualMean()"
@@ -116,17 +104,7 @@ class ResidualSpread(ResidualMoment):
 
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
         """Estimates for many targets (B, n) or (B, n, d), with weights of the observations."""
-        if not isinstance(predictions.law, Pool):
-            return super().estimates(predictions, targets, weights)
-        means, variances = predictions.law.moments()
-        w = np.ones(len(predictions)) if weights is None else weights
-        deviations = np.square(targets - means).reshape(*targets.shape[:2], -1).sum(axis=2)
-        squares = deviations @ w / (variances @ w)
-        return np.asarray(predictions.law.weight * (squares / share_of_members(predictions, squares) - 1.0))
-
-    def moments(self, scores: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-        """``mean |z|**2 / d - 1``."""
-        return mean_square(scores, weights) - 1.0
+        return predictions.law.excess_spread(targets, weights)
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

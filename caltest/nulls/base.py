@@ -10,7 +10,7 @@ from caltest._numerics import OwnErrstate, resampling_pvalue
 from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, UStatistic
-from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.predictions import Predictions, Sample
 from caltest.results.result import ComponentResult, PValueKind
 
 
@@ -166,7 +166,7 @@ def ranked(estimate: float, statistic: float, draws: FloatArray) -> Outcome:
 
 def require_finite(sample: Sample, instead: str) -> None:
     """Raise ``TypeError`` unless the predictions have finitely many outcomes."""
-    if not isinstance(sample.predictions.law, FinitePredictions):
+    if sample.predictions.law.finite is None:
         raise TypeError(
             f"predictions: got {sample.predictions.family} predictions, wanted finitely many outcomes, over which "
             f"sums can be taken; use {instead}"

@@ -97,6 +97,10 @@ class Bernoulli(FinitePredictions):
         """Probability vectors (1 - p, p), (..., n, 2)."""
         return np.stack([1.0 - self._p, self._p], axis=-1)
 
+    def to_array(self) -> FloatArray:
+        """Probabilities of class 1, (n,)."""
+        return self._p
+
     def with_probabilities(self, probabilities: FloatArray) -> Self:
         """Predictions of the same kind, with the same names of outcomes, and other probabilities (n,)."""
         checked, _ = probability_vector(probabilities)

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from caltest.predictions.base import Predictions, median_standard_deviation, req
 from caltest.predictions.outcomes import Outcomes
 from caltest.predictions.traces import OutcomeTraces, Traces
 
+if TYPE_CHECKING:
+    from caltest.predictions.alternatives import Alternatives
+
 UNIFORMS_AT_ONCE = 2**18
 """Random numbers drawn together by each thread; the draws do not depend on it."""
 
@@ -31,8 +34,6 @@ class FinitePredictions(Predictions):
     bilinear form ``delta' A delta'``, which is how it is computed.
     """
 
-    classes: tuple[Any, ...] | None = None
-    """Names of the outcomes."""
     discrete = True
     probabilities_differ: ClassVar[bool] = True
     """Whether predictions are compared, and can be put into bins, by their probabilities."""
@@ -149,6 +150,12 @@ class FinitePredictions(Predictions):
         """From sums over the outcomes."""
         return OutcomeTraces(self.probabilities, self.gram(kernel))
 
+    def alternatives(self, weights: FloatArray | None = None) -> "Alternatives":
+        """Other temperatures, random labels, classes that are too frequent."""
+        from caltest.predictions.alternatives.classes import ClassAlternatives
+
+        return ClassAlternatives(self, weights)
+
     def squared_diameter(self, kernel: TargetKernel) -> float:
         """That of the matrix, and no less than what is left of kernels that are equal for all outcomes to rounding."""
         gram = self.gram(kernel)
@@ -181,8 +188,7 @@ class FinitePredictions(Predictions):
 
     def observed(self, labels: Array, rng: np.random.Generator) -> Array:
         """Outcomes (..., n) with these labels, as users give them."""
-        names = getattr(self, "classes", None)
-        return labels if names is None else np.array(names)[labels]
+        return labels if self.classes is None else np.array(self.classes)[labels]
 
     def redraw(self, rng: Any = None, size: int | None = None) -> Array:
         """Labels (n,), or (size, n), drawn by inversion; probabilities are used in proportion to their sum."""
@@ -221,6 +227,16 @@ class FinitePredictions(Predictions):
         differences = self.positions - (self.probabilities @ self.positions)[:, None]
         variance = np.einsum("ik,ik,ik->i", self.probabilities, differences, differences)
         return median_standard_deviation(np.sqrt(variance))
+
+
+def of_classes(predictions: Predictions, purpose: str) -> FinitePredictions:
+    """The predictions, if they are probabilities of classes that can differ; ``TypeError`` otherwise."""
+    classes = predictions.finite
+    if classes is None or not classes.probabilities_differ:
+        raise TypeError(
+            f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones{purpose}"
+        )
+    return classes
 
 
 def at_labels(values: FloatArray, labels: Array) -> FloatArray:

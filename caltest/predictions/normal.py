@@ -24,6 +24,7 @@ from caltest.kernels import (
 from caltest.predictions.location_scale import LocationScale
 from caltest.predictions.quadrature.laws import Laws, real_laws
 from caltest.predictions.quadrature.radial import Radial, radial
+from caltest.predictions.standard_scores import in_units
 from caltest.predictions.traces import Index, Traces
 
 MeansAndVariances = tuple[FloatArray, FloatArray]
@@ -108,6 +109,23 @@ class Normal(LocationScale):
             return super()._expected_kernel2(kernel, other)
         width, tiles = closed_form
         return tiles(self.in_units_of(width), other.in_units_of(width))
+
+    @property
+    def has_normal_scores(self) -> bool:
+        """All of them have, points too, whose scores are 0."""
+        return True
+
+    def standard_scores(self, targets: Array) -> FloatArray:
+        """``(y - m) / s``; 0 for predictions of points."""
+        return in_units(targets - self.mean, self.scale)
+
+    def of_standard_scores(self, scores: FloatArray) -> FloatArray:
+        """``m + s z``."""
+        return np.asarray(self.mean + self.scale * scores)
+
+    def first_deviations(self) -> FloatArray:
+        """Standard deviations (n,)."""
+        return self.scale
 
     @property
     def normal(self) -> tuple[FloatArray, FloatArray]:

@@ -15,9 +15,10 @@ from caltest.estimators import ECE, SKCE
 from caltest.intervals.jackknife import jackknife_interval
 from caltest.kernels import PairKernel
 from caltest.noise_floor import noise_floor
-from caltest.predictions import Bernoulli, Categorical, Sample, top_label
+from caltest.predictions import Sample
 from caltest.predictions.finite import at_labels
 from caltest.predictions.proper_scores import outcome_scores
+from caltest.predictions.reductions import reduce_to_binary
 from caltest.recalibration._observed import Observed, scale_of
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.report_result import RecalibrationReport, RecalibrationRow
@@ -160,9 +161,9 @@ def _row(
     if law.finite is not None:
         brier = float(at_labels(outcome_scores(law.finite.probabilities, "brier"), sample.targets).mean())
         accuracy = float(law.finite.hits(sample.targets).mean())
-    if isinstance(sample.predictions, (Bernoulli, Categorical)):
-        confidence, right = _confidence(sample)
-        ece = float(ECE()(confidence, right))
+    if law.finite is not None and law.finite.probabilities_differ:
+        confidence, chosen = reduce_to_binary(law.finite)
+        ece = ECE().estimate(Sample(confidence, (chosen == sample.targets).astype(np.intp)))
         noise = noise_floor(ECE(), confidence, n_resamples=n_resamples, rng=floor).mean
     return RecalibrationRow(
         name=name,
@@ -181,12 +182,5 @@ def _row(
 
 def targets_as_given(sample: Sample) -> ArrayLike:
     """Targets as names of classes, where predictions have these."""
-    names = getattr(sample.predictions, "classes", None)
+    names = sample.predictions.classes
     return sample.targets if names is None else np.array(names, dtype=object)[sample.targets]
-
-
-def _confidence(sample: Sample) -> tuple[Bernoulli, ArrayLike]:
-    """The binary question that the ECE is about."""
-    if isinstance(sample.predictions, Bernoulli):
-        return sample.predictions, targets_as_given(sample)
-    return top_label(sample.predictions, targets_as_given(sample))

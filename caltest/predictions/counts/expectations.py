@@ -1,6 +1,6 @@
 """Predicted distributions of counts: every expectation is a sum over a window of counts."""
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from caltest.predictions.counts.sums import looked_up, means_of_counts, means_of
 from caltest.predictions.counts.table import CountTable
 from caltest.predictions.outcomes import Outcomes
 from caltest.predictions.traces import OutcomeTraces, Traces
+
+if TYPE_CHECKING:
+    from caltest.predictions.alternatives import Alternatives
 
 LARGEST_TABLE = 2**31
 """Bytes of probabilities and expectations that are kept together."""
@@ -127,6 +130,12 @@ class CountPredictions(CountLaw):
         probabilities[:, : stop - first] = self._probabilities(first, stop)
         gram = without_tiny(kernel.target_tile(counts, counts))
         return Outcomes(probabilities, gram, labels, np.full(len(self), -1))
+
+    def alternatives(self, weights: FloatArray | None = None) -> "Alternatives":
+        """Other means and dispersions."""
+        from caltest.predictions.alternatives.counts import CountAlternatives
+
+        return CountAlternatives(self, weights)
 
     def traces(self, kernel: TargetKernel) -> Traces | None:
         """From sums over the counts of the window."""
