@@ -15,8 +15,6 @@ from caltest._arrays import Table
 from caltest._files import Cells, Rows, decimals, is_number, is_stdin, name_of, number, read_rows
 from caltest._types import Array
 from caltest.predictions import (
-    Bernoulli,
-    Categorical,
     Missing,
     Normal,
     Predictions,
@@ -89,22 +87,17 @@ def read_predictions(path: Path, normal: bool = False) -> tuple[Predictions, lis
 
 def _named(predictions: Predictions, columns: list[str] | None) -> Predictions:
     """Predictions of classes with the names in the header, by which files are matched; 0, 1, 2, ... are none."""
-    if not isinstance(predictions, Categorical) or predictions.classes is not None:
+    if columns is None or len(columns) < 2 or columns == [str(i) for i in range(len(columns))]:
         return predictions
-    if columns in (None, [str(i) for i in range(predictions.n_classes)]):
-        return predictions
-    return Categorical(predictions.probabilities, classes=columns)
+    return predictions.with_classes(columns)
 
 
 def write_predictions(path: Path, predictions: Predictions, names: list[str] | None) -> None:
     """Write predictions as they are read: a column per class, one of class 1, or mean and standard deviation."""
-    if isinstance(predictions, Normal):
-        table = np.stack([predictions.mean, predictions.scale], axis=1)
-    elif isinstance(predictions, Bernoulli):
-        table = predictions.probability[:, None]
-    else:
-        assert isinstance(predictions, Categorical)
-        table = predictions.probabilities
+    normal = predictions.normal
+    table = np.stack(normal, axis=1) if normal is not None else predictions.to_array()
+    if table.ndim == 1:
+        table = table[:, None]
     if path.suffix == ".npy":
         np.save(path, table)
         return

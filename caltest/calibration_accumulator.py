@@ -11,7 +11,7 @@ from caltest._validation import whole_number
 from caltest.estimators import Accumulator
 from caltest.estimators.accumulator import Seen
 from caltest.nulls import Null, SummableNull
-from caltest.predictions import FinitePredictions, Sample
+from caltest.predictions import Sample
 from caltest.results.result import CalibrationTestResult
 
 if TYPE_CHECKING:
@@ -108,6 +108,4 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
 def _content(sample: Sample) -> tuple[Array, ...]:
     """Arrays that differ for chunks that differ, whatever the family."""
     law, targets = sample.predictions.law, np.asarray(sample.targets)
-    if isinstance(law, FinitePredictions):
-        return targets, law.probabilities
-    return targets, *law.moments()
+    return (targets, *law.moments()) if law.finite is None else (targets, law.finite.probabilities)

@@ -11,7 +11,6 @@ from caltest._numerics import OwnErrstate, check_finite, own_errstate, resamplin
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import switch
-from caltest.alternatives import alternatives_for
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus
 from caltest.estimators.default_kernel import default_kernel
 from caltest.estimators.findings import marginal_finding
@@ -182,7 +181,7 @@ def step_down(statistics: FloatArray) -> FloatArray:
 
 def _finding(sample: Sample) -> str:
     """How outcomes differ from what was predicted."""
-    alternatives = alternatives_for(sample.predictions)
+    alternatives = sample.predictions.law.alternatives()
     return marginal_finding(sample) if alternatives is None else alternatives.most_likely(np.asarray(sample.targets))
 
 

@@ -3,8 +3,6 @@
 import numpy as np
 
 import caltest as ct
-from caltest.alternatives import alternatives_for
-from caltest.hstatistics.scores import has_scores, is_continuous
 from caltest.predictions import FinitePredictions, Sample, as_sample
 
 N = 23
@@ -220,11 +218,11 @@ def estimators(sample, kernel):
     if isinstance(kernel, ct.ProductKernel):
         made.append(ct.LowRankSKCE(kernel, rank=5).resolve(sample.predictions))
         made += [ct.MaxSKCE(kernel).resolve(sample.predictions), ct.Omnibus(kernel).resolve(sample.predictions)]
-    if has_scores(sample.predictions):
+    if sample.predictions.law.finite is None:
         made += [ct.ResidualMean(), ct.ResidualSpread()]
     else:
         made += [ct.ExcessLogScore(), ct.ExcessBrierScore(), ct.LogScoreZ(), ct.Spiegelhalter()]
-    if alternatives_for(sample.predictions) is not None:
+    if sample.predictions.law.alternatives() is not None:
         made += [ct.LogLikelihoodRatio(), ct.ClusterLikelihoodRatio(np.arange(N) // 3)]
     if isinstance(sample.predictions, FinitePredictions) and not isinstance(sample.predictions, ct.QuantileForecast):
         made += [
@@ -238,7 +236,7 @@ def estimators(sample, kernel):
             ct.MMCE(),
             ct.MMCE(unbiased=False),
         ]
-    if is_continuous(sample.predictions.law):
+    if sample.predictions.law.is_continuous:
         made += [ct.PIT("KS"), ct.PIT("CvM"), ct.PIT("AD"), ct.QuantileCalibration()]
     if isinstance(sample.predictions, ct.QuantileForecast):
         made += [ct.QuantileCalibration()]

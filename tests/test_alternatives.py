@@ -7,10 +7,9 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest.alternatives import alternatives_for
-from caltest.alternatives import counts as counts_module
-from caltest.alternatives.normal import SCALES
 from caltest.estimators.likelihood_ratio import log_ratios_of
+from caltest.predictions.alternatives import counts as counts_module
+from caltest.predictions.alternatives.normal import SCALES
 
 P = np.random.default_rng(1).dirichlet(np.full(3, 0.5), 3)
 
@@ -19,7 +18,7 @@ def test_ratios_of_classes_have_mean_one_by_enumeration():
     """That of each alternative, and of their mixture; outcomes of probability 0 included."""
     p = P.copy()
     p[1] = [0.25, 0.0, 0.75]
-    alternatives = alternatives_for(ct.Categorical(p))
+    alternatives = ct.Categorical(p).alternatives()
     labels = np.array(list(product(range(3), repeat=3)))
     probabilities = p[0, labels[:, 0]] * p[1, labels[:, 1]] * p[2, labels[:, 2]]
     possible = probabilities > 0.0
@@ -32,13 +31,13 @@ def test_ratios_of_classes_have_mean_one_by_enumeration():
     kept = kept.reshape(len(laws), -1)[:, possible].sum(axis=1)
     assert means == pytest.approx(kept, rel=1e-12)
     assert (means <= 1.0 + 1e-12).all()
-    interior = alternatives_for(ct.Categorical(P))
+    interior = ct.Categorical(P).alternatives()
     weights = P[0, labels[:, 0]] * P[1, labels[:, 1]] * P[2, labels[:, 2]]
     assert np.exp(log_ratios_of(interior, labels)) @ weights == pytest.approx(1.0, rel=1e-12)
 
 
 def test_ratios_of_classes_are_ratios_of_probabilities():
-    alternatives = alternatives_for(ct.Categorical(P))
+    alternatives = ct.Categorical(P).alternatives()
     y = np.array([2, 0, 1])
     for member, ratio in enumerate(alternatives.log_ratios(y[None])[:, 0]):
         law = alternatives._law(member)
@@ -47,7 +46,7 @@ def test_ratios_of_classes_are_ratios_of_probabilities():
 
 
 def test_words_of_the_alternatives_of_classes():
-    alternatives = alternatives_for(ct.Categorical(np.random.default_rng(2).dirichlet(np.full(4, 0.3), 2000)))
+    alternatives = ct.Categorical(np.random.default_rng(2).dirichlet(np.full(4, 0.3), 2000)).alternatives()
     words = {}
     for member, alternative in enumerate(alternatives.members):
         words[alternative.finding] = alternatives.sample(member, np.random.default_rng(3), 1)[0]
@@ -73,7 +72,7 @@ def test_words_of_the_alternatives_of_classes():
     ids=lambda p: p.family,
 )
 def test_ratios_of_numbers_are_ratios_of_densities(predictions):
-    alternatives = alternatives_for(predictions)
+    alternatives = predictions.alternatives()
     rng = np.random.default_rng(4)
     y = predictions.sample(rng)
     z = y if predictions.family != "Gamma" else stats.norm.ppf(predictions.cdf(y))
@@ -102,14 +101,14 @@ def test_ratios_of_numbers_are_ratios_of_densities(predictions):
 
 def test_mean_of_the_ratio_of_numbers_is_one():
     predictions = ct.Gamma(np.array([2.0, 5.0]), 1.0)
-    alternatives = alternatives_for(predictions)
+    alternatives = predictions.alternatives()
     ratios = np.exp(log_ratios_of(alternatives, predictions.sample(6, 200_000)))
     assert ratios.mean() == pytest.approx(1.0, abs=4.5 * ratios.std() / np.sqrt(200_000))
 
 
 def test_families_without_densities():
-    assert alternatives_for(ct.Ensemble([[0.0, 1.0]])) is None
-    assert alternatives_for(ct.MvNormal([[0.0, 1.0]], [[1.0, 0.0]])) is None
+    assert ct.Ensemble([[0.0, 1.0]]).alternatives() is None
+    assert ct.MvNormal([[0.0, 1.0]], [[1.0, 0.0]]).alternatives() is None
     with pytest.raises(TypeError, match="got Ensemble predictions, for which no likelihood ratios are known"):
         ct.LogLikelihoodRatio()(ct.Ensemble([[0.0, 1.0]]), [1.0])
 
@@ -121,7 +120,7 @@ def test_families_without_densities():
 )
 def test_ratios_of_counts(predictions, monkeypatch):
     """Mean 1 by enumeration, and ratios of probabilities."""
-    alternatives = alternatives_for(predictions)
+    alternatives = predictions.alternatives()
     counts = np.arange(40)
     y = np.array([(a, b, 0) for a, b in product(counts, counts)])
     pmf = np.exp(predictions.log_probabilities(counts.astype(float)))
@@ -157,7 +156,7 @@ def test_words_for_counts():
     "predictions", [ct.Poisson(np.full(4000, 5.0)), ct.NegativeBinomial.from_mean(np.full(4000, 5.0), 0.4)], ids=str
 )
 def test_words_for_counts_say_the_right_direction(predictions):
-    alternatives = alternatives_for(predictions)
+    alternatives = predictions.alternatives()
     for member, alternative in enumerate(alternatives.members):
         counts = alternatives.sample(member, np.random.default_rng(member), 1)[0]
         if "times as many" in alternative.finding:
@@ -184,13 +183,13 @@ def test_words_for_counts_say_the_right_direction(predictions):
 )
 def test_ratios_of_a_sample_are_sums_over_its_observations(predictions, monkeypatch):
     monkeypatch.setattr(counts_module, "TABLE", 10)
-    alternatives = alternatives_for(predictions)
+    alternatives = predictions.alternatives()
     y = predictions.sample(8)
     terms = alternatives.log_ratio_terms(y)
     assert terms.shape == (len(alternatives.members), 3)
     assert terms.sum(axis=1) == pytest.approx(alternatives.log_ratios(y[None])[:, 0], rel=1e-12, abs=1e-12)
     for i in range(3):
-        alone = alternatives_for(predictions.take(slice(i, i + 1))).log_ratio_terms(y[i : i + 1])
+        alone = predictions.take(slice(i, i + 1)).alternatives().log_ratio_terms(y[i : i + 1])
         assert terms[:, i] == pytest.approx(alone[:, 0], rel=1e-12, abs=1e-12)
 
 
@@ -198,5 +197,5 @@ def test_rows_of_single_precision_are_normalised():
     """Rounding of the sums of rows, 1e-7 each, does not add up."""
     p = np.tile(P, (1000, 1)) * (1.0 + 5e-7)
     y = np.random.default_rng(9).integers(0, 3, 3000)
-    ratios = [alternatives_for(ct.Categorical(one)).log_ratios(y[None])[:, 0] for one in (p, np.tile(P, (1000, 1)))]
+    ratios = [ct.Categorical(one).alternatives().log_ratios(y[None])[:, 0] for one in (p, np.tile(P, (1000, 1)))]
     assert ratios[0] == pytest.approx(ratios[1], abs=1e-9)

@@ -14,7 +14,7 @@ LAYERS = [
     ["results"],
     ["kernels"],
     ["predictions"],
-    ["hstatistics", "alternatives", "binning", "datasets"],
+    ["hstatistics", "binning", "datasets"],
     ["estimators"],
     ["decompositions"],
     ["nulls", "risk"],
@@ -25,6 +25,10 @@ LAYERS = [
     ["cli"],
     ["__main__"],
 ]
+FAMILIES_ASKED = 0
+"""Questions for the family of predictions outside of their folder."""
+KERNELS_ASKED = 69
+"""Questions for the class of a kernel or metric outside of their folder."""
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 
@@ -50,6 +54,67 @@ def test_imports_go_downward_only():
             parts = name.split(".")
             if parts[0] == "caltest" and len(parts) > 1 and parts[1] in RANK and parts[1] != layer:
                 assert RANK[parts[1]] <= RANK[layer], f"{path.name} imports {name}"
+
+
+def classes_below(folder, *roots):
+    """Names of the classes of a folder that derive from some roots, which are not among them."""
+    nodes = [node for path in (PACKAGE / folder).rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))]
+    bases = {
+        node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
+        for node in nodes
+        if isinstance(node, ast.ClassDef)
+    }
+    found, known = set(), set()
+    while found != known or not known:
+        known, found = found, {name for name, parents in bases.items() if parents & (found | set(roots))}
+    return found - set(roots)
+
+
+def names_in(node):
+    """Names and attributes in an expression."""
+    for one in ast.walk(node):
+        if isinstance(one, (ast.Name, ast.Attribute)):
+            yield one.id if isinstance(one, ast.Name) else one.attr
+
+
+def questions(path, classes):
+    """Lines that ask whether something is of one of some classes."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        asked = []
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("isinstance", "issubclass"):
+            asked = list(names_in(node.args[1]))
+        elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Call):
+            if getattr(node.left.func, "id", None) == "type":
+                asked = [name for side in node.comparators for name in names_in(side)]
+        elif isinstance(node, ast.MatchClass):
+            asked = list(names_in(node.cls))
+        yield from (node.lineno for name in asked if name in classes)
+
+
+def asked_outside(home, classes):
+    """How many of these questions each file outside of a folder asks."""
+    counts = {}
+    for _, path in modules():
+        place = path.relative_to(PACKAGE).as_posix()
+        number = len(list(questions(path, classes)))
+        if number and not place.startswith(home + "/"):
+            counts[place] = number
+    return counts
+
+
+def test_families_answer_questions_themselves():
+    """Outside of their folder nobody asks which family predictions are of, only what they know."""
+    families = classes_below("predictions", "Predictions")
+    assert {"Normal", "FinitePredictions", "Pool", "Poisson"} <= families
+    assert sum(asked_outside("predictions", families).values()) <= FAMILIES_ASKED
+
+
+def test_kernels_and_metrics_answer_questions_themselves():
+    """Outside of their folder nobody asks which kernel or metric it is, only what it knows."""
+    kernels = classes_below("kernels", "Kernel", "PredictionKernel", "TargetKernel", "PairKernel", "Metric")
+    assert {"GaussianKernel", "RadialKernel", "ProductKernel", "TotalVariation"} <= kernels
+    asked = asked_outside("kernels", kernels)
+    assert sum(asked.values()) <= KERNELS_ASKED
 
 
 def test_numba_and_matplotlib_have_one_home():

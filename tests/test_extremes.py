@@ -52,10 +52,8 @@ def test_sequential_test_of_an_outlier(name, outcome):
 
 def test_upper_tails_have_the_digits_of_lower_ones():
     """Scores of Laplace outcomes are odd in them, far beyond where 1 - F(y) is 0."""
-    from caltest.hstatistics.scores import scores_of
-
     y = np.array([[1.0, 5.0, 50.0, 500.0]])
-    above, below = (scores_of(ct.Laplace(np.zeros(4), 1.0), sign * y) for sign in (1.0, -1.0))
+    above, below = (ct.Laplace(np.zeros(4), 1.0).standard_scores(sign * y) for sign in (1.0, -1.0))
     assert above == pytest.approx(-below, rel=1e-12)
     assert above[0, 3] > 30.0
 
@@ -158,7 +156,7 @@ def test_rank_of_covariances_does_not_depend_on_units(ratio, correlation):
     assert not predictions.impossible(np.random.default_rng(2).standard_normal((N, 3)) * scales).any()
     draws = predictions.sample(rng=1, size=2000).reshape(-1, 3) / scales
     assert np.cov(draws.T) == pytest.approx(matrix, abs=0.03)
-    _, z = ct.standardised_residuals(predictions, predictions.of_standardised(y / scales))
+    _, z = ct.standardised_residuals(predictions, predictions.of_standard_scores(y / scales))
     assert z == pytest.approx(y / scales, rel=1e-8, abs=1e-9)
     assert ct.calibration_test(predictions, y, n_resamples=99, rng=1).pvalue > 0.01
 

@@ -8,7 +8,8 @@ import caltest as ct
 from caltest.estimators import Estimator
 from caltest.estimators.default_kernel import default_kernel
 from caltest.kernels import RadialKernel
-from caltest.predictions import Sample, reduce_to_top_label
+from caltest.predictions import Sample
+from caltest.predictions.reductions import reduce_to_binary
 
 TestMaker = Callable[[ct.ProductKernel], ct.CalibrationTest]
 
@@ -66,9 +67,9 @@ def names_help() -> str:
 
 def prepared(name: str, sample: Sample) -> Sample:
     """The sample that a test takes: reduced to the top label for tests of it, unless it is binary."""
-    if not TESTS[name].top_label or not isinstance(sample.predictions, ct.Categorical):
+    if not TESTS[name].top_label or sample.predictions.finite is None:
         return sample
-    confidence, top = reduce_to_top_label(sample.predictions)
+    confidence, top = reduce_to_binary(sample.predictions)
     return replace(sample, predictions=confidence, targets=(top == sample.targets).astype(int))
 
 

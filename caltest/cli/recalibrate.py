@@ -17,7 +17,7 @@ from caltest.cli.options import (
     predictions_help,
     show,
 )
-from caltest.predictions import Bernoulli, FinitePredictions, Predictions
+from caltest.predictions import Predictions
 from caltest.recalibration import Calibrator
 from caltest.recalibration.report import targets_as_given
 
@@ -95,10 +95,10 @@ def run(options: argparse.Namespace) -> int:
 
 def method_for(name: str, predictions: Predictions) -> Calibrator:
     """The method of a name for predictions of a family; ``ValueError`` if there is none."""
-    if not isinstance(predictions, FinitePredictions):
+    if predictions.finite is None:
         if name != "temperature":
             raise ValueError(f"--method: got {name} for predictions of numbers, wanted temperature")
         return maps.FamilyTemperatureScaling()
     if name in OF_CLASSES:
         return OF_CLASSES[name]
-    return BINARY[name] if isinstance(predictions, Bernoulli) else maps.OneVsRest(BINARY[name])
+    return BINARY[name] if predictions.to_array().ndim == 1 else maps.OneVsRest(BINARY[name])

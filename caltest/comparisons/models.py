@@ -14,7 +14,7 @@ from caltest.comparisons.result import ModelComparison
 from caltest.comparisons.rows import Settings, compared
 from caltest.estimators import Estimator
 from caltest.kernels import PairKernel
-from caltest.predictions import FinitePredictions, Sample, as_sample
+from caltest.predictions import Sample, as_sample
 from caltest.predictions.base import named_one
 
 
@@ -102,7 +102,7 @@ def compare_samples(samples: dict[str, Sample], n_resamples: int, rng: Any, prog
 
 
 def _compared_models(samples: dict[str, Sample], settings: "Settings", rng: Any, progress: bool) -> ModelComparison:
-    score_name = "accuracy" if isinstance(next(iter(samples.values())).predictions.law, FinitePredictions) else "RMSE"
+    score_name = "RMSE" if next(iter(samples.values())).predictions.law.finite is None else "accuracy"
     scores = [_score(sample) for sample in samples.values()]
     return compared(samples, scores, settings, "model", score_name, rng, progress)
 
@@ -141,8 +141,9 @@ def check_same_kind(samples: dict[str, Sample]) -> None:
 def _score(sample: Sample) -> float | None:
     """Accuracy of classes; else the root mean square distance of outcomes and predicted means, if these are known."""
     law = sample.predictions.law
-    if isinstance(law, FinitePredictions):
-        return float(np.mean(law.probabilities.argmax(axis=1) == sample.targets))
+    hits = law.hits(sample.targets)
+    if hits is not None:
+        return float(hits.mean())
     try:
         means = sample.predictions.moments()[0]
     except TypeError:

@@ -6,7 +6,8 @@ from functools import reduce
 from caltest.estimators.default_kernel import default_kernel
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
-from caltest.predictions import Members, Predictions
+from caltest.predictions import Predictions
+from caltest.predictions.members import of_equal_size
 
 
 def shared_kernel(kernel: PairKernel | None, predictions: Sequence[Predictions]) -> PairKernel:
@@ -14,9 +15,7 @@ def shared_kernel(kernel: PairKernel | None, predictions: Sequence[Predictions])
 
     Ensembles enter these with as many members as the smallest of them has.
     """
-    fewest = min((one.n_members for one in predictions if isinstance(one, Members)), default=0)
-    alike = [one.of_fewer(fewest) if isinstance(one, Members) else one for one in predictions]
-    pooled = reduce(lambda one, other: one.followed_by(other), alike)
+    pooled = reduce(lambda one, other: one.followed_by(other), of_equal_size(predictions))
     if kernel is None:
         return default_kernel(pooled)[0]
     check_pair_kernel(kernel)

@@ -12,7 +12,7 @@ from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.intervals import AT_ONCE
 from caltest.decompositions.table import table
-from caltest.estimators.ece import finite_predictions
+from caltest.estimators.ece import binned_predictions
 from caltest.predictions import Bernoulli, Categorical, as_sample, reduce_to_top_label
 from caltest.results.result import ConfidenceInterval
 
@@ -136,7 +136,7 @@ def confidence_errors(
     level = None if confidence_level is None else fraction("confidence_level", confidence_level)
     number = whole_number("n_resamples", n_resamples, 1)
     sample = as_sample(predictions, targets, classes)
-    law = finite_predictions(sample.predictions)
+    law = binned_predictions(sample.predictions)
     confidence, top = reduce_to_top_label(Categorical(law.probabilities))
     c, right = confidence.probability, np.asarray(top == sample.targets)
     found = (_mean(c[~right]), _mean(1.0 - c[right]), float(right.mean()))

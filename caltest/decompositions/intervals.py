@@ -8,8 +8,8 @@ from caltest._numerics import generator_apart, ranges
 from caltest._types import Array, FloatArray
 from caltest.decompositions.lines import FINE, Ends, Polyline, inverted
 from caltest.decompositions.parts import PARTS, Parts
-from caltest.decompositions.scores import scores_of
 from caltest.predictions import Bernoulli, Categorical
+from caltest.predictions.proper_scores import outcome_scores
 from caltest.results.result import ConfidenceInterval
 
 METHOD = "Monte Carlo tests along a line"
@@ -90,8 +90,8 @@ def discrimination_line(parts: Parts, fitted: FloatArray) -> Polyline:
 
 def _most_gained(parts: Parts, base: FloatArray, better: FloatArray) -> FloatArray:
     """One-hot labels (n, k) whose score is most above that by a better law; of equal laws the least likely."""
-    own = scores_of(base, parts.score)
-    gains = own - scores_of(better, parts.score)
+    own = outcome_scores(base, parts.score)
+    gains = own - outcome_scores(better, parts.score)
     same = np.abs(gains).max(axis=1, keepdims=True) <= 1e-12
     gains = np.where(parts.possible, np.where(same, own, gains), -np.inf)
     return np.asarray(np.eye(parts.n_classes)[np.argmax(gains, axis=1)])

@@ -10,10 +10,10 @@ from caltest._loops.pools import class_counts, pooled_means
 from caltest._loops.redraws import gathered_sums
 from caltest._types import Array, FloatArray, IntArray
 from caltest.binning import Binning
-from caltest.decompositions.scores import Score, scores_of
 from caltest.estimators.classical.isotonic import IsotonicGroups
 from caltest.estimators.ece import bins_of
-from caltest.predictions import Bernoulli, FinitePredictions
+from caltest.predictions import FinitePredictions
+from caltest.predictions.proper_scores import Score, outcome_scores
 
 PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
 
@@ -56,9 +56,9 @@ class Parts:
             numbers = IsotonicGroups.of(p[:, 1]).numbers
         else:
             numbers = np.unique(bins_of(law, binning).numbers, return_inverse=True)[1]
-        scale = 0.5 if isinstance(law, Bernoulli) and score == "brier" else 1.0
+        scale = law.brier_factor if score == "brier" else 1.0
         sizes = np.bincount(numbers).astype(np.float64)
-        return cls(p, scores_of(p, score), score, numbers, sizes, binning is None, scale)
+        return cls(p, outcome_scores(p, score), score, numbers, sizes, binning is None, scale)
 
     @property
     def n_classes(self) -> int:

@@ -12,10 +12,10 @@ from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning
 from caltest.decompositions.intervals import calibrated_means, intervals_of
 from caltest.decompositions.parts import PARTS, Parts
-from caltest.decompositions.scores import Score
 from caltest.decompositions.table import table
-from caltest.estimators.ece import checked_binning, finite_predictions
+from caltest.estimators.ece import binned_predictions, checked_binning
 from caltest.predictions import as_sample
+from caltest.predictions.proper_scores import Score
 from caltest.results.result import ConfidenceInterval
 from caltest.results.stored import Stored
 
@@ -180,7 +180,7 @@ def score_decomposition(
     level = None if confidence_level is None else fraction("confidence_level", confidence_level)
     number = whole_number("n_resamples", n_resamples, 1)
     sample = as_sample(predictions, targets, classes)
-    law, labels = finite_predictions(sample.predictions), np.asarray(sample.targets)
+    law, labels = binned_predictions(sample.predictions), np.asarray(sample.targets)
     if score == "log" and sample.impossible.size:
         raise ValueError(
             f"targets: got an outcome with predicted probability 0 at row {sample.impossible[0]}, for which the log "

@@ -21,6 +21,7 @@ from caltest.estimators.cluster_likelihood_ratio import ClusterLikelihoodRatio
 from caltest.estimators.clusters import ClusterSKCE
 from caltest.estimators.debiased_ece import DebiasedSquaredECE
 from caltest.estimators.ece import ECE, MCE
+from caltest.estimators.excess_scores import ExcessBrierScore, ExcessLogScore
 from caltest.estimators.groups import GroupMaximum, GroupSKCE
 from caltest.estimators.joint import JointEstimator
 from caltest.estimators.likelihood_ratio import LogLikelihoodRatio
@@ -30,7 +31,7 @@ from caltest.estimators.mmce import MMCE
 from caltest.estimators.moments import Moments
 from caltest.estimators.omnibus import Omnibus
 from caltest.estimators.one_per_cluster import one_per_cluster
-from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, ResidualSpread
+from caltest.estimators.residual_moments import ResidualMean, ResidualSpread
 from caltest.estimators.skce import SKCE, BlockSKCE
 from caltest.estimators.textbook import HasTextbookLaw, TextbookTail
 from caltest.estimators.ucme import UCME

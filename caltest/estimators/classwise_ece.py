@@ -10,7 +10,7 @@ from caltest._types import Array, FloatArray
 from caltest._validation import at_least, one_of
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.base import RedrawnEstimator
-from caltest.estimators.ece import ECE, finite_predictions
+from caltest.estimators.ece import ECE, binned_predictions
 from caltest.predictions import Bernoulli, Predictions
 
 Aggregate = Literal["mean", "sum"]
@@ -67,12 +67,12 @@ class ClasswiseECE(RedrawnEstimator):
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless the predictions are of classes."""
-        finite_predictions(predictions)
+        binned_predictions(predictions)
         at_least(len(predictions), 1, "ClasswiseECE")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n)."""
-        p = finite_predictions(predictions).probabilities
+        p = binned_predictions(predictions).probabilities
         return self.in_bins(p, targets, [self.binning] * p.shape[1])
 
     def in_bins(self, p: FloatArray, targets: Array, binnings: Sequence[Binning]) -> FloatArray:

@@ -6,7 +6,6 @@ import numpy as np
 
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import same_length
-from caltest.alternatives import alternatives_for
 from caltest.estimators.clusters import ASSUMPTIONS, as_clusters
 from caltest.estimators.likelihood_ratio import LogLikelihoodRatio
 from caltest.predictions import Predictions
@@ -59,7 +58,7 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """``log E`` for many targets, (B,)."""
-        alternatives = alternatives_for(predictions)
+        alternatives = predictions.law.alternatives()
         assert alternatives is not None
         order = np.argsort(self.clusters.codes, kind="stable")
         sizes = self.clusters.sizes

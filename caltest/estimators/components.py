@@ -7,19 +7,20 @@ from typing import Any
 import numpy as np
 
 from caltest._types import Array, FloatArray
-from caltest.alternatives import Alternatives, alternatives_for
+from caltest.estimators.excess_scores import ExcessBrierScore, ExcessLogScore
 from caltest.estimators.findings import bias_finding, marginal_finding
 from caltest.estimators.joint import standardised
 from caltest.estimators.likelihood_ratio import log_ratios_of
 from caltest.estimators.low_rank import LowRankSKCE
 from caltest.estimators.max_skce import FACTORS
-from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, ResidualSpread
+from caltest.estimators.residual_moments import ResidualMean, ResidualSpread
 from caltest.hstatistics.lines import on_a_line
 from caltest.hstatistics.redraws import redrawn_means
 from caltest.hstatistics.residuals import residual_means
-from caltest.hstatistics.scores import are_normal, has_scores, has_spread, mean_square, scores_of
 from caltest.kernels import PredictionKernel, ProductKernel, RadialKernel
 from caltest.predictions import Predictions, Sample
+from caltest.predictions.alternatives import Alternatives
+from caltest.predictions.standard_scores import mean_square
 
 MANY_CLASSES, MANY_NUMBERS = 10_000, 500
 """Predictions of classes, and of numbers or vectors, from which on kernels of redraws have a low rank."""
@@ -94,7 +95,7 @@ class ResidualComponent(Component):
 
     def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """The SKCE for each width."""
-        scores = scores_of(predictions, targets)
+        scores = predictions.law.standard_scores(targets)
         return residual_means(self.prediction_kernel, RESIDUAL_WIDTHS, predictions, scores, weights)
 
     def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
@@ -127,7 +128,7 @@ class SpreadComponent(ScoreComponent):
 
     def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """Their mean square, less its mean if calibrated."""
-        return mean_square(scores_of(predictions, targets), weights)[None] - 1.0
+        return mean_square(predictions.law.standard_scores(targets), weights)[None] - 1.0
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ class LikelihoodRatioComponent(Component):
         """Those of all predictions, or of a group of them."""
         if predictions is self.predictions and weights is self.weights:
             return self.alternatives
-        alternatives = alternatives_for(predictions, weights)
+        alternatives = predictions.law.alternatives(weights)
         assert alternatives is not None
         return alternatives
 
@@ -175,12 +176,12 @@ def components_for(
     kernel: ProductKernel, predictions: Predictions, weights: FloatArray | None, rng: Any
 ) -> tuple[Component, ...]:
     """The components for a family, with a resolved kernel."""
-    alternatives = alternatives_for(predictions, weights)
+    alternatives = predictions.law.alternatives(weights)
     ratios = () if alternatives is None else (LikelihoodRatioComponent(predictions, weights, alternatives),)
-    if not has_scores(predictions):
+    if predictions.law.finite is not None:
         return (_kernels(kernel, predictions, FACTORS, rng), *SCORES, *ratios)
-    residuals = (ResidualComponent(kernel.prediction_kernel),) if are_normal(predictions) else ()
-    spread = (SPREAD,) if has_spread(predictions) else ()
+    residuals = (ResidualComponent(kernel.prediction_kernel),) if predictions.law.has_normal_scores else ()
+    spread = (SPREAD,) if predictions.law.has_spread else ()
     return (_kernels(kernel, predictions, (1.0,), rng), *residuals, BiasComponent(), *spread, *ratios)
 
 
@@ -214,7 +215,7 @@ def _kernels(kernel: ProductKernel, predictions: Predictions, factors: tuple[flo
     if isinstance(radial, RadialKernel):
         others = (radial.with_bandwidth(factor * radial.width) for factor in factors if factor != 1.0)
         kernels += [ProductKernel(other, kernel.target_kernel) for other in others]
-    many = MANY_NUMBERS if has_scores(predictions) else MANY_CLASSES
+    many = MANY_CLASSES if predictions.law.finite is not None else MANY_NUMBERS
     if len(predictions) < many or on_a_line(kernel, predictions) is not None:
         return KernelComponent(tuple(kernels))
     return KernelComponent(tuple(kernels), tuple(LowRankSKCE(one).resolve(predictions, rng) for one in kernels))

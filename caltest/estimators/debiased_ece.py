@@ -10,7 +10,7 @@ from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.binning import Binning, QuantileBinning
 from caltest.estimators.base import RedrawnEstimator
-from caltest.estimators.ece import TARGETS_AT_ONCE, bins_of, checked_binning, finite_predictions
+from caltest.estimators.ece import TARGETS_AT_ONCE, binned_predictions, bins_of, checked_binning
 from caltest.predictions import Predictions
 
 
@@ -60,7 +60,7 @@ class DebiasedSquaredECE(RedrawnEstimator):
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless the predictions are of classes."""
-        finite_predictions(predictions)
+        binned_predictions(predictions)
         at_least(len(predictions), 2, "DebiasedSquaredECE")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
@@ -70,10 +70,10 @@ class DebiasedSquaredECE(RedrawnEstimator):
         bounds = np.concatenate([[0], np.cumsum(bins.sizes)])
         totals = np.empty(targets.shape[0])
         for rows in ranges(targets.shape[0], TARGETS_AT_ONCE):
-            labels = np.ascontiguousarray(targets[rows].T, dtype=finite_predictions(predictions).label_type)
+            labels = np.ascontiguousarray(targets[rows].T, dtype=binned_predictions(predictions).label_type)
             totals[rows] = binned.debiased_errors(bins.sums, bounds, order, labels, bins.first)
         return np.asarray(totals / len(predictions))
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
-        return f"debiased squared ECE ({finite_predictions(predictions).notion}), {self.binning.describe()}"
+        return f"debiased squared ECE ({binned_predictions(predictions).notion}), {self.binning.describe()}"

@@ -14,7 +14,8 @@ from caltest._validation import at_least
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.base import Estimator
 from caltest.kernels import Euclidean, Metric, SquaredEuclidean, TotalVariation
-from caltest.predictions import FinitePredictions, Predictions, QuantileForecast, Sample
+from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.predictions.finite import of_classes
 from caltest.results.effect_size import EffectSize
 
 TARGETS_AT_ONCE = 64
@@ -81,7 +82,7 @@ class ECE(Estimator):
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless the predictions are of classes."""
-        finite_predictions(predictions).take(slice(1)).embedding(self.distance)
+        binned_predictions(predictions).take(slice(1)).embedding(self.distance)
         at_least(len(predictions), 1, "ECE")
 
     def estimate(self, sample: Sample) -> float:
@@ -98,7 +99,7 @@ class ECE(Estimator):
         bounds = np.concatenate([[0], np.cumsum(bins.sizes)])
         totals = np.empty(targets.shape[0])
         for rows in ranges(targets.shape[0], TARGETS_AT_ONCE):
-            labels = np.ascontiguousarray(targets[rows].T, dtype=finite_predictions(predictions).label_type)
+            labels = np.ascontiguousarray(targets[rows].T, dtype=binned_predictions(predictions).label_type)
             settings = *self._norm(), self.order
             totals[rows] = binned.errors(bins.sums, bins.weights, bounds, order, labels, bins.first, *settings)
         return np.asarray(self._mean(totals, len(predictions)))
@@ -132,7 +133,7 @@ class ECE(Estimator):
         """What is estimated, in one line."""
         name = "MCE" if self.order == inf else "ECE" if self.order == 1.0 else f"ECE of order {self.order:g}"
         settings = f"{self.binning.describe()}, {self.distance.label} distance"
-        return f"{name} ({finite_predictions(predictions).notion}), {settings}"
+        return f"{name} ({binned_predictions(predictions).notion}), {settings}"
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,7 @@ class Bins(NamedTuple):
 
 def bins_of(predictions: Predictions, binning: Binning) -> Bins:
     """The bins of predictions, all with the weight 1."""
-    vectors = finite_predictions(predictions).embedding(Euclidean())
+    vectors = binned_predictions(predictions).embedding(Euclidean())
     numbers = binning.assign(vectors)
     sizes = np.bincount(numbers)
     return Bins(
@@ -187,7 +188,7 @@ def bins_of(predictions: Predictions, binning: Binning) -> Bins:
         sizes=sizes,
         sums=binned.sums_of_bins(read_only(vectors, np.float64), numbers, sizes.size),
         weights=np.ones(sizes.size),
-        first=finite_predictions(predictions).n_classes - vectors.shape[1],
+        first=binned_predictions(predictions).n_classes - vectors.shape[1],
     )
 
 
@@ -208,11 +209,6 @@ def order_of_mean(order: Any) -> float:
     return float(order)
 
 
-def finite_predictions(predictions: Predictions) -> FinitePredictions:
+def binned_predictions(predictions: Predictions) -> FinitePredictions:
     """The predictions, if they are of classes; ``TypeError`` otherwise."""
-    # Quantile forecasts all have the same probabilities, which would fall into a single bin.
-    if not isinstance(predictions, FinitePredictions) or isinstance(predictions, QuantileForecast):
-        raise TypeError(
-            f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones for binned errors"
-        )
-    return predictions
+    return of_classes(predictions, " for binned errors")

@@ -6,8 +6,8 @@ import numpy as np
 
 from caltest._numerics import effective_number
 from caltest._types import FloatArray
-from caltest.hstatistics.scores import in_predicted_units, scores_of
-from caltest.predictions import FinitePredictions, Sample
+from caltest.predictions import Sample
+from caltest.predictions.standard_scores import mean_square
 
 CLEAR = 3.0
 """Standard errors from which on a difference is named."""
@@ -15,8 +15,8 @@ CLEAR = 3.0
 
 def marginal_finding(sample: Sample, weights: FloatArray | None = None) -> str:
     """What is most off if all observations are taken together, with their weights, or that nothing is."""
-    law = sample.predictions.law
-    if not isinstance(law, FinitePredictions):
+    law = sample.predictions.law.finite
+    if law is None:
         return bias_finding(sample, weights)
     p, w = law.probabilities, np.ones(len(sample)) if weights is None else weights
     counts, expected = np.bincount(sample.targets, w, minlength=law.n_classes), w @ p
@@ -35,7 +35,7 @@ def marginal_finding(sample: Sample, weights: FloatArray | None = None) -> str:
 
 def bias_finding(sample: Sample, weights: FloatArray | None = None) -> str:
     """Whether outcomes are above or below what was predicted overall, in units of the predicted spread."""
-    z = scores_of(sample.predictions, np.asarray(sample.targets)[None])[0]
+    z = sample.predictions.law.standard_scores(np.asarray(sample.targets)[None])[0]
     vectors = z[:, None] if z.ndim == 1 else z
     means = np.average(vectors, axis=0, weights=weights)
     t = int(np.argmax(np.abs(means)))
@@ -46,3 +46,10 @@ def bias_finding(sample: Sample, weights: FloatArray | None = None) -> str:
     mean = abs(means[t]) * in_predicted_units(sample)
     size = "1e+100 or more" if mean > 1e100 else f"{mean:.2g}"
     return f"outcomes are {side} what was predicted{where}, by {size} predicted standard deviations on average"
+
+
+def in_predicted_units(sample: Sample) -> float:
+    """A mean score of 1 in predicted standard deviations, which are those of the members for ensembles."""
+    law = sample.predictions.law
+    share = law.spread_shares(mean_square(law.standard_scores(np.asarray(sample.targets)[None])))
+    return sqrt(law.weight / float(share[0]))

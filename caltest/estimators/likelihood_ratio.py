@@ -6,9 +6,9 @@ import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
-from caltest.alternatives import Alternatives, alternatives_for
 from caltest.estimators.base import RedrawnEstimator
 from caltest.predictions import Predictions
+from caltest.predictions.alternatives import Alternatives
 from caltest.results.effect_size import EffectSize
 
 
@@ -18,7 +18,7 @@ class LogLikelihoodRatio(RedrawnEstimator):
 
     The alternatives are fixed given the predictions: for classes other temperatures, labels at random and classes that
     are too frequent; for continuous distributions shifted and scaled outcomes; for counts other means and dispersions
-    (``caltest.alternatives``). If the
+    (``caltest.predictions.alternatives``). If the
     predictions are calibrated, E has mean 1 whatever they are, so 1 / E bounds a p-value (``EValueBound``). It finds
     what its alternatives describe with the power of a likelihood ratio, and can miss what none of them resembles.
 
@@ -39,7 +39,7 @@ class LogLikelihoodRatio(RedrawnEstimator):
     def check(self, predictions: Predictions) -> None:
         """Raise for no predictions, and for families without known likelihood ratios."""
         at_least(len(predictions), 1, "LogLikelihoodRatio")
-        if alternatives_for(predictions) is None:
+        if predictions.law.alternatives() is None:
             raise TypeError(
                 f"predictions: got {predictions.family} predictions, for which no likelihood ratios are known here; "
                 "wanted classes, counts or continuous distributions of numbers"
@@ -47,7 +47,7 @@ class LogLikelihoodRatio(RedrawnEstimator):
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """``log E`` for many targets, (B,)."""
-        alternatives = alternatives_for(predictions)
+        alternatives = predictions.law.alternatives()
         assert alternatives is not None
         return log_ratios_of(alternatives, targets)
 

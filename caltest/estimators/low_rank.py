@@ -14,7 +14,7 @@ from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.hstatistics.features import Features, FeatureSums
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
-from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.predictions import Predictions, Sample
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
 
     def uses_random_numbers(self, predictions: Predictions) -> bool:
         """For landmarks of real targets."""
-        return not isinstance(predictions, FinitePredictions)
+        return predictions.finite is None
 
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
         """Estimates for many targets (B, n); the features are computed once for all. Weights are for unbiased ones."""

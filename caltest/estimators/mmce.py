@@ -12,12 +12,11 @@ from caltest.estimators.kernel_estimator import median_notes
 from caltest.estimators.skce import SKCE
 from caltest.kernels import DeltaKernel, Euclidean, ExponentialKernel, PredictionKernel, ProductKernel
 from caltest.predictions import (
-    Bernoulli,
-    Categorical,
     Predictions,
     Sample,
-    reduce_to_top_label,
 )
+from caltest.predictions.finite import of_classes
+from caltest.predictions.reductions import reduce_to_binary
 from caltest.results.effect_size import EffectSize, share_of_largest
 
 
@@ -69,22 +68,22 @@ class MMCE(Estimator):
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless the predictions are of classes and enough."""
-        if not isinstance(predictions, (Categorical, Bernoulli)):
-            raise TypeError(f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones")
+        of_classes(predictions, "")
         at_least(len(predictions), 2 if self.unbiased else 1, "MMCE")
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace a ``"median"`` bandwidth by the median distance of the confidences."""
-        return replace(self, kernel=self.kernel.resolve(_confidences(predictions)))
+        return replace(self, kernel=self.kernel.resolve(reduce_to_binary(predictions)[0]))
 
     def estimate(self, sample: Sample) -> float:
         """The estimate from a checked sample."""
-        reduced = Sample(_confidences(sample.predictions), _outcomes(sample.predictions, sample.targets))
-        return self._skce().estimate(reduced) / 2.0
+        confidences, chosen = reduce_to_binary(sample.predictions)
+        return self._skce().estimate(Sample(confidences, (chosen == sample.targets).astype(np.uint8))) / 2.0
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n)."""
-        return self._skce().estimates(_confidences(predictions), _outcomes(predictions, targets)) / 2.0
+        confidences, chosen = reduce_to_binary(predictions)
+        return self._skce().estimates(confidences, (chosen == targets).astype(np.uint8)) / 2.0
 
     def _skce(self) -> SKCE:
         return SKCE(ProductKernel(self.kernel, DeltaKernel()), self.unbiased)
@@ -101,20 +100,8 @@ class MMCE(Estimator):
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
         bias = "unbiased" if self.unbiased else "biased"
-        notion = reduced.notion if isinstance(reduced := _confidences(predictions), Bernoulli) else ""
-        return f"MMCE^2 ({notion}, {bias}), k = {self.kernel.describe()}"
+        return f"MMCE^2 ({reduce_to_binary(predictions)[0].notion}, {bias}), k = {self.kernel.describe()}"
 
     def hypothesis(self, predictions: Predictions) -> str:
         """Calibration of the top label."""
-        return _confidences(predictions).hypothesis
-
-
-def _confidences(predictions: Predictions) -> Predictions:
-    return reduce_to_top_label(predictions)[0] if isinstance(predictions, Categorical) else predictions
-
-
-def _outcomes(predictions: Predictions, targets: Array) -> Array:
-    if not isinstance(predictions, Categorical):
-        return targets
-    outcomes: Array = (reduce_to_top_label(predictions)[1] == targets).astype(np.uint8)
-    return outcomes
+        return reduce_to_binary(predictions)[0].hypothesis

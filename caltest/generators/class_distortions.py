@@ -10,7 +10,10 @@ from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
 from caltest.generators.checks import probabilities_of_classes
 from caltest.generators.distortion import Distortion
-from caltest.predictions import Bernoulli, Categorical, FinitePredictions, Ordinal, Predictions
+from caltest.predictions import Categorical, Predictions
+from caltest.predictions.finite import of_classes
+
+OTHERS = "; for others use Tempering, Outliers, Bias or Scaling"
 
 
 @dataclass(frozen=True)
@@ -25,27 +28,18 @@ class ClassDistortion(Distortion):
 
     def law(self, predictions: Predictions) -> Categorical:
         """The distributions of the labels; ``TypeError`` unless the predictions are of classes."""
-        return Categorical(self.probabilities(_probabilities(predictions)))
+        return Categorical(self.probabilities(of_classes(predictions, OTHERS).probabilities))
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
         """Outcomes (n,) as the predictions take them: labels, or names of the classes if there are some."""
         generator = generator_of(rng)
         labels = self.law(predictions).redraw(generator)
-        return predictions.observed(labels, generator) if isinstance(predictions, FinitePredictions) else labels
+        return of_classes(predictions, OTHERS).observed(labels, generator)
 
     def total_variation(self, predictions: Predictions) -> float:
         """Mean total variation distance of predictions and laws: the true ECE if these are all predictions."""
-        p = _probabilities(predictions)
+        p = of_classes(predictions, OTHERS).probabilities
         return float(np.abs(self.probabilities(p) - p).sum(axis=1).mean() / 2.0)
-
-
-def _probabilities(predictions: Predictions) -> FloatArray:
-    if not isinstance(predictions, (Categorical, Bernoulli, Ordinal)):
-        raise TypeError(
-            f"predictions: got {predictions.family} predictions, wanted Categorical, Bernoulli or Ordinal ones; "
-            "for others use Tempering, Outliers, Bias or Scaling"
-        )
-    return predictions.probabilities
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import scipy
 from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
 from caltest.generators.distortion import Distortion
-from caltest.predictions import Members, MvNormal, Normal, Predictions
+from caltest.predictions import Predictions
 
 INSIDE = np.finfo(np.float64).tiny, 1.0 - 2.0**-53
 """Levels of quantiles other than 0 and 1."""
@@ -130,21 +130,12 @@ class _Moved(Distortion):
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
         """Targets (n,), or (n, d) for vectors."""
         generator = generator_of(rng)
-        if isinstance(predictions, (Normal, MvNormal, Members)):
-            means, scale = predictions.moments()[0], _first_scale(predictions)
+        scale = predictions.first_deviations()
+        if scale is not None:
+            means = predictions.moments()[0]
             return np.asarray(means + self.moved_residuals(predictions.sample(generator) - means, scale))
         z = self.moved(generator.standard_normal(len(predictions)))
         return predictions.quantile(np.clip(scipy.special.ndtr(z), *INSIDE))
-
-
-def _first_scale(predictions: Normal | MvNormal | Members) -> FloatArray:
-    """Standard deviations (n,) of the first coordinate of the targets."""
-    if isinstance(predictions, MvNormal):
-        variances = predictions.covariance.reshape(len(predictions), -1)[:, 0]
-        return np.sqrt(variances)
-    if isinstance(predictions, Members) and predictions.members.ndim == 3:
-        return np.asarray(predictions.members[..., 0].std(axis=1))
-    return np.sqrt(predictions.moments()[1])
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
 from caltest.hstatistics.pairs import deviations
 from caltest.kernels import GaussianKernel, PairKernel, TargetKernel
-from caltest.predictions import ClosedFormMissing, CountPredictions, FinitePredictions, Predictions, Sample
+from caltest.predictions import ClosedFormMissing, Predictions, Sample
 
 DRAWS = 256
 """Targets of each prediction that are drawn where the covariance has no formula."""
@@ -30,12 +30,11 @@ def deviation_covariance(
     and for counts, a mean over 256 draws of the targets. Time O(n J**2) times the cost of an expectation, memory a
     few MB.
     """
-    if isinstance(predictions.law, FinitePredictions):
+    if predictions.law.finite is not None:
         return _finite_covariance(kernel, predictions, locations)
-    terms = [term for one in kernel.products for _, term in one.target_kernel.weighted_terms]
+    is_gaussian = all(one.target_kernel.gaussian_terms is not None for one in kernel.products)
     # Between two counts there are no counts, so that expectations of kernels at middles are not defined.
-    is_real = not isinstance(predictions.law, CountPredictions)
-    if is_real and all(isinstance(term, GaussianKernel) for term in terms):
+    if is_gaussian and not predictions.law.discrete:
         try:
             return _gaussian_covariance(kernel, predictions, locations)
         except ClosedFormMissing:
@@ -49,8 +48,8 @@ def _finite_covariance(kernel: PairKernel, predictions: Predictions, locations: 
     total = np.zeros((j, j))
     for part in ranges(n, max(1, PART // (predictions.width(kernel.products[0].target_kernel) * j))):
         here = predictions.take(part)
-        law = here.law
-        assert isinstance(law, FinitePredictions)
+        law = here.law.finite
+        assert law is not None
         p = law.probabilities / law.probabilities.sum(axis=1, keepdims=True)
         possible = np.zeros((len(here), law.n_classes, j))
         for one in kernel.products:
@@ -71,8 +70,7 @@ def _gaussian_covariance(kernel: PairKernel, predictions: Predictions, locations
         terms = [
             (one.prediction_kernel.tile(here, locations.predictions), weight, term)
             for one in kernel.products
-            for weight, term in one.target_kernel.weighted_terms
-            if isinstance(term, GaussianKernel)
+            for weight, term in one.target_kernel.gaussian_terms or ()
         ]
         for one, other in product(terms, terms):
             total += _gaussian_term(here.law, one, other, locations.targets)

@@ -19,7 +19,7 @@ from caltest._numerics import check_memory, ranges, weight_of_pairs
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest.kernels import ProductKernel
-from caltest.predictions import MEDIAN_OF, FinitePredictions, Predictions
+from caltest.predictions import MEDIAN_OF, Predictions
 
 ROWS = 8192
 """Observations whose features are computed together."""
@@ -78,15 +78,15 @@ class Features:
         among = predictions.evenly_spaced(MEDIAN_OF)
         landmarks = among.take(np.sort(np.argsort(np.arange(len(among)) * GOLDEN % 1.0)[:rank]))
         prediction_map = inverse_root(kernel.prediction_kernel.tile(landmarks, landmarks))
-        if isinstance(predictions, FinitePredictions):
-            return cls(kernel, landmarks, prediction_map, np.empty(0), predictions.gram(kernel.target_kernel))
+        if predictions.finite is not None:
+            return cls(kernel, landmarks, prediction_map, np.empty(0), predictions.finite.gram(kernel.target_kernel))
         targets = landmarks.redraw(rng)
         target_map = inverse_root(landmarks.law.target_tile(kernel.target_kernel, targets, targets))
         return cls(kernel, landmarks, prediction_map, targets, target_map)
 
     def means(self, sums: FeatureSums, unbiased: bool) -> FloatArray:
         """Mean of h over the pairs i != j, or over all pairs, for each of the targets, (B,)."""
-        return sums.means(self.target_map if isinstance(self.landmarks, FinitePredictions) else None, unbiased)
+        return sums.means(None if self.landmarks.finite is None else self.target_map, unbiased)
 
     def estimates(
         self, predictions: Predictions, targets: Array, unbiased: bool, weights: FloatArray | None = None
@@ -123,7 +123,7 @@ class Features:
     def _sums(
         self, predictions: Predictions, targets: Array, redraws: slice, weights: FloatArray | None = None
     ) -> FeatureSums:
-        is_finite = isinstance(predictions, FinitePredictions)
+        is_finite = predictions.finite is not None
         parts = list(ranges(len(predictions), ROWS if is_finite else NUMBERS))
         part_sums = self._finite_sums if is_finite else self._real_sums
         sums = threaded(
@@ -147,8 +147,8 @@ class Features:
         self, predictions: Predictions, targets: Array, redraws: slice, part: slice, weights: FloatArray | None
     ) -> FeatureSums:
         """M with phi = e_y - p: that of the most probable labels, and of the changes from them."""
-        here = predictions.take(part)
-        assert isinstance(here, FinitePredictions)
+        here = predictions.take(part).finite
+        assert here is not None
         features, base = self._prediction_features(here, None if weights is None else weights[part]), here.bases
         labels = np.ascontiguousarray(targets[redraws, part], dtype=here.label_type)
         matrices = changes_by_class(features, base, labels, here.n_classes)

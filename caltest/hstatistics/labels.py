@@ -8,7 +8,6 @@ many labels change and the root has few rows.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,8 +17,9 @@ from caltest._threads import threaded
 from caltest._types import Array, FloatArray, IntArray
 from caltest.hstatistics.places import PairsKernel, Places, kernel_tiles, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place
-from caltest.kernels import PredictionKernel, TargetKernel
-from caltest.predictions import CountPredictions, FinitePredictions, Predictions
+from caltest.kernels import PredictionKernel
+from caltest.predictions import Predictions
+from caltest.predictions.outcomes import Outcomes
 
 AT_ONCE = 512
 """Features of an observation in all redraws that are multiplied together: 1.5 MB for each of three arrays."""
@@ -30,40 +30,6 @@ LISTED = 16.0
 
 MOST_LABELS = 256
 """Labels up to which a root of the matrix of the target kernel takes no time, and is likely to have few rows."""
-
-
-@dataclass(frozen=True, eq=False)
-class Outcomes:
-    """Finitely many outcomes of n predictions, and redraws of them."""
-
-    probabilities: FloatArray
-    """Of each outcome, (n, k)."""
-    gram: FloatArray
-    """The target kernel between outcomes, (k, k)."""
-    labels: Array
-    """Which outcomes were redrawn, (B, n)."""
-    base: IntArray
-    """The outcome that most redraws of an observation have, (n,), or -1 for none."""
-
-    @property
-    def anchors(self) -> FloatArray:
-        """``e_base - p``, (n, k), and ``-p`` where there is no base."""
-        anchors = -self.probabilities
-        rows = np.flatnonzero(self.base >= 0)
-        anchors[rows, self.base[rows]] += 1.0
-        return anchors
-
-
-def outcomes_of(target_kernel: TargetKernel, predictions: Predictions, targets: Array) -> Outcomes | None:
-    """The targets (B, n) as labels, or None if they are not finitely many, or too many."""
-    law = predictions.law
-    if isinstance(law, FinitePredictions):
-        if targets.dtype.kind == "f":
-            raise TypeError("targets: got real numbers, wanted numbers of classes as check_targets returns them")
-        labels = np.ascontiguousarray(targets, dtype=law.label_type)
-        return Outcomes(law.probabilities, law.gram(target_kernel), labels, law.bases)
-    counts = law.outcomes(target_kernel, targets) if isinstance(law, CountPredictions) else None
-    return None if counts is None else Outcomes(*counts, np.full(len(law), -1))
 
 
 def label_pair_sums(

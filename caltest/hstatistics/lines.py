@@ -12,18 +12,11 @@ import numpy as np
 from caltest._loops.lines import sums_to_the_left
 from caltest._types import Array, FloatArray, IntArray
 from caltest.kernels import (
-    Cityblock,
-    Euclidean,
-    ExponentialKernel,
     PairKernel,
     ProductKernel,
     SumOfProducts,
-    TotalVariation,
-    Wasserstein1,
 )
-from caltest.predictions import Bernoulli, Categorical, Ordinal, Predictions
-
-NORMS = (TotalVariation, Cityblock, Euclidean, Wasserstein1)
+from caltest.predictions import Predictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,25 +67,24 @@ def lines_and_rest(kernel: PairKernel, predictions: Predictions) -> tuple[list[L
 
 def on_a_line(kernel: ProductKernel, predictions: Predictions) -> Line | None:
     """The line, or None if predictions or kernel are not of that kind."""
+    classes = predictions.finite
     # The places on the line are the probabilities, by which not all predictions with two outcomes are compared.
-    if not (isinstance(predictions, (Bernoulli, Categorical, Ordinal)) and predictions.n_classes == 2):
+    if classes is None or classes.n_classes != 2 or not classes.probabilities_differ:
         return None
-    metric_kernel = kernel.prediction_kernel
-    if not isinstance(metric_kernel, ExponentialKernel) or metric_kernel.power != 1:
+    form = kernel.prediction_kernel.distance_form
+    if form is None or form.power != 1 or not form.metric.is_norm:
         return None
-    if not isinstance(metric_kernel.metric, NORMS):
-        return None
-    vectors = predictions.probabilities
+    vectors = classes.probabilities
     if np.abs(vectors.sum(axis=1) - 1.0).max() > 1e-15:
         return None
     p = vectors[:, 1]
     # A norm of the difference of two-class vectors is proportional to |p - q|; the ends of the line tell the factor.
     order = np.argsort(p, kind="stable")
     ends = predictions.take(order[[0, -1]])
-    farthest = float(ends.distance(metric_kernel.metric, ends)[0, 1])
+    farthest = float(ends.distance(form.metric, ends)[0, 1])
     spread = float(p[order[-1]] - p[order[0]])
-    scale = farthest / spread * metric_kernel.inverse_width if spread > 0.0 else 0.0
+    scale = farthest / spread * form.inverse_width if spread > 0.0 else 0.0
     gaps = np.diff(p[order], prepend=p[order[0]])
-    gram = predictions.gram(kernel.target_kernel)
+    gram = classes.gram(kernel.target_kernel)
     factor = float(gram[0, 0] - gram[0, 1] - gram[1, 0] + gram[1, 1])
     return Line(order, np.exp(-scale * gaps), p[order], factor)

@@ -6,19 +6,16 @@ mean 0. With the covariance operators ``C_i`` of ``k_Y(., Z_i)`` for ``Z_i ~ P_i
 """
 
 from collections.abc import Callable, Sequence
-from math import sqrt
 
 import numpy as np
 
 from caltest._numerics import check_memory
 from caltest._threads import threaded
-from caltest._types import FloatArray, IntArray
+from caltest._types import FloatArray
 from caltest.hstatistics.places import TILE, kernel_tiles, n_upper_tiles, total_of_tiles, upper_tiles
 from caltest.hstatistics.tiles import Place
-from caltest.kernels import DeltaKernel, GaussianKernel, PredictionKernel, ProductKernel, TargetKernel
-from caltest.predictions import CountPredictions, FinitePredictions, Normal, Predictions
-
-Index = slice | IntArray
+from caltest.kernels import PredictionKernel, ProductKernel
+from caltest.predictions import Predictions
 
 PROBES = 64
 """Random vectors for each of the two parts of an estimated trace."""
@@ -38,7 +35,7 @@ def standard_deviation(kernel: ProductKernel, predictions: Predictions) -> float
 
 def standard_deviations(kernels: Sequence[ProductKernel], predictions: Predictions) -> FloatArray | None:
     """``standard_deviation`` for each of some kernels with the same kernel of targets, for which traces are shared."""
-    traces = traces_of(kernels[0].target_kernel, predictions)
+    traces = predictions.law.traces(kernels[0].target_kernel)
     if traces is None:
         return None
     n, prediction_kernels = len(predictions), [kernel.prediction_kernel for kernel in kernels]
@@ -54,66 +51,6 @@ def standard_deviations(kernels: Sequence[ProductKernel], predictions: Predictio
     return np.asarray(2.0 / (n * (n - 1)) * np.sqrt(np.maximum(sums, 0.0)))
 
 
-def traces_of(kernel: TargetKernel, predictions: Predictions) -> "_Traces | _NormalTraces | None":
-    """``tr(C_i C_j)`` of all pairs, tile by tile; None where there is no closed form."""
-    law = predictions.law
-    if isinstance(law, FinitePredictions):
-        return _Traces.of_outcomes(law.probabilities, law.gram(kernel))
-    if isinstance(law, CountPredictions):
-        outcomes = law.outcomes(kernel, np.zeros((1, len(law)), dtype=np.intp) + law.window[0])
-        return None if outcomes is None else _Traces.of_outcomes(*outcomes[:2])
-    if isinstance(law, Normal) and isinstance(kernel, GaussianKernel):
-        return _NormalTraces(law, kernel)
-    return None
-
-
-class _Traces:
-    """``tr(C_i C_j) = E k(Z, Z')**2 - E m_i(Z')**2 - E m_j(Z)**2 + (E k(Z, Z'))**2`` with ``m_i(y) = E k(Z_i, y)``."""
-
-    def __init__(self, left: list[FloatArray], right: list[FloatArray]) -> None:
-        self._left, self._right = left, right
-
-    @classmethod
-    def of_outcomes(cls, probabilities: FloatArray, gram: FloatArray) -> "_Traces":
-        means = probabilities @ gram
-        squares = np.square(means)
-        return cls([probabilities @ np.square(gram), squares, probabilities, means], [probabilities, squares])
-
-    def tile(self, rows: Index, columns: Index) -> FloatArray:
-        """Traces for all rows (..., r) and columns (..., c)."""
-        of_squares, squares, probabilities, means = (values[rows] for values in self._left)
-        other_probabilities, other_squares = (values[columns].swapaxes(-1, -2) for values in self._right)
-        tile = np.square(means @ other_probabilities)
-        tile += of_squares @ other_probabilities
-        tile -= squares @ other_probabilities
-        tile -= probabilities @ other_squares
-        return np.asarray(tile)
-
-
-class _NormalTraces:
-    """The same for normal distributions and a Gaussian kernel, whose squares are Gaussian functions again."""
-
-    def __init__(self, law: Normal, kernel: GaussianKernel) -> None:
-        self._law, self._kernel = law, kernel
-        self._half = kernel.with_bandwidth(kernel.width / sqrt(2.0))
-
-    def tile(self, rows: Index, columns: Index) -> FloatArray:
-        """Traces for all rows (..., r) and columns (..., c)."""
-        one, two = self._law.take(rows), self._law.take(columns)
-        tile = np.square(one.expected_kernel2(self._kernel, two))
-        tile += one.expected_kernel2(self._half, two)
-        tile -= self._of_squared_means(one, two)
-        tile -= self._of_squared_means(two, one).swapaxes(-1, -2)
-        return np.asarray(tile)
-
-    def _of_squared_means(self, one: Normal, two: Normal) -> FloatArray:
-        """``E m_i(Z_j)**2``, where m_i**2 is b**2 / c exp(-(y - m)**2 / c) with c = b**2 + s**2."""
-        b2, c = self._kernel.width**2, self._kernel.width**2 + np.square(one.scale)[..., None]
-        spread = c / 2.0 + np.square(two.scale)[..., None, :]
-        squares = np.square(one.mean[..., None] - two.mean[..., None, :]) / (2.0 * spread)
-        return np.asarray(b2 / c * np.sqrt(c / (2.0 * spread)) * np.exp(-squares))
-
-
 def third_moment(kernel: ProductKernel, predictions: Predictions, rng: np.random.Generator) -> float | None:
     """``E U**3`` given the predictions, for classes and the Delta kernel; None for others.
 
@@ -126,9 +63,9 @@ def third_moment(kernel: ProductKernel, predictions: Predictions, rng: np.random
     1e-3 for more (measured for 2 to 100 classes), in time O(n**2 k) with 128 random vectors. Memory O(n**2).
     """
     law = predictions.law
-    if not (isinstance(law, FinitePredictions) and isinstance(kernel.target_kernel, DeltaKernel)):
+    if law.finite is None or not np.array_equal(law.finite.gram(kernel.target_kernel), np.eye(law.finite.n_classes)):
         return None
-    n, p = len(predictions), np.ascontiguousarray(law.probabilities)
+    n, p = len(predictions), np.ascontiguousarray(law.finite.probabilities)
     check_memory(8 * 4 * n * n, "matrices of all pairs", "use MonteCarloTest")
     weights = _all_pairs(kernel.prediction_kernel, predictions)
     np.fill_diagonal(weights, 0.0)

@@ -14,7 +14,6 @@ from caltest._numerics import ranges
 from caltest._types import FloatArray
 from caltest.hstatistics.clusters import Clusters, tiles_of_clusters
 from caltest.hstatistics.lines import on_a_line
-from caltest.hstatistics.moments import traces_of
 from caltest.hstatistics.pairs import block_means
 from caltest.hstatistics.places import TILE, Places, n_upper_tiles, total_of_tiles, upper_tiles
 from caltest.hstatistics.tiles import Place, tiles_of
@@ -30,9 +29,8 @@ PART = 2**18
 
 def has_formula(kernel: PairKernel, predictions: Predictions) -> bool:
     """Whether the variance is known without redraws."""
-    return isinstance(kernel, ProductKernel) and (
-        traces_of(kernel.target_kernel, predictions.take(slice(0, 1))) is not None
-    )
+    single = kernel.single
+    return single is not None and predictions.take(slice(0, 1)).law.traces(single.target_kernel) is not None
 
 
 def variance_if_calibrated(kernel: PairKernel, predictions: Predictions, rng: np.random.Generator) -> float | None:
@@ -43,7 +41,7 @@ def variance_if_calibrated(kernel: PairKernel, predictions: Predictions, rng: np
     targets. Time O(n**2 k).
     """
     n = len(predictions)
-    line = on_a_line(kernel, predictions) if isinstance(kernel, ProductKernel) else None
+    line = None if kernel.single is None else on_a_line(kernel.single, predictions)
     squares: float | None
     if line is not None:
         variances = (line.probabilities * (1.0 - line.probabilities))[:, None]
@@ -78,11 +76,11 @@ def variance_of_blocks(
         draws = predictions.with_redraws(None, streams(rng, -(-REDRAWN // n_blocks)))
         means = [block_means(kernel, Sample(predictions, one), block_size, True) for one in draws]
         return float(sum(one @ one for one in means)) / len(means)
-    assert isinstance(kernel, ProductKernel)
-    width = block_size + predictions.law.width(kernel.target_kernel)
+    assert kernel.single is not None
+    width = block_size + predictions.law.width(kernel.single.target_kernel)
     parts = ranges(n_blocks, max(1, PART // (block_size * width)))
     pairs = block_size * (block_size - 1) / 2.0
-    return sum(_squares_of_blocks(kernel, predictions, part, block_size) for part in parts) / pairs**2
+    return sum(_squares_of_blocks(kernel.single, predictions, part, block_size) for part in parts) / pairs**2
 
 
 def _squares_of_blocks(kernel: ProductKernel, predictions: Predictions, part: slice, block_size: int) -> float:
@@ -90,7 +88,7 @@ def _squares_of_blocks(kernel: ProductKernel, predictions: Predictions, part: sl
     rows = predictions.take(slice(part.start * block_size, part.stop * block_size))
     if block_size > TILE:
         return _known_squares(kernel, rows, (upper_tiles(len(rows), TILE), n_upper_tiles(len(rows), TILE)))
-    traces = traces_of(kernel.target_kernel, rows)
+    traces = rows.law.traces(kernel.target_kernel)
     assert traces is not None
     index = np.arange(len(rows)).reshape(-1, block_size)
     blocks = rows.take(index)
@@ -103,8 +101,8 @@ def _squares(
 ) -> float | None:
     """``sum E h_ij**2`` over the pairs i < j of tiles on and above the diagonal."""
     if has_formula(kernel, predictions):
-        assert isinstance(kernel, ProductKernel)
-        return _known_squares(kernel, predictions, places())
+        assert kernel.single is not None
+        return _known_squares(kernel.single, predictions, places())
     if not predictions.can_be_drawn:
         return None
     draws = predictions.with_redraws(None, streams(rng, -(-REDRAWN // len(predictions))))
@@ -112,7 +110,7 @@ def _squares(
 
 
 def _known_squares(kernel: ProductKernel, predictions: Predictions, places: Places) -> float:
-    traces = traces_of(kernel.target_kernel, predictions)
+    traces = predictions.law.traces(kernel.target_kernel)
     assert traces is not None
 
     def squares(place: Place) -> FloatArray:

@@ -11,9 +11,9 @@ from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
 from caltest.hstatistics.places import PairsKernel, Places, TileSums, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place
-from caltest.kernels import GaussianKernel, ProductKernel, TargetKernel
+from caltest.kernels import ProductKernel, TargetKernel
 from caltest.kernels.forms import form_of
-from caltest.predictions import Normal, Predictions
+from caltest.predictions import Predictions
 
 NUMBERS_AT_ONCE = 2**18
 """Targets of all redraws whose h with themselves is computed together."""
@@ -30,7 +30,7 @@ def number_pair_sums(
     way = _by_terms
     if predictions.law.centred_directly:
         way = _directly
-    elif isinstance(predictions.law, Normal) and _is_gaussian(target_kernel):
+    elif predictions.law.normal is not None and target_kernel.gaussian_terms is not None:
         way = _normal
     return total_of_tiles(way(kernels, target_kernel, predictions, targets), places)
 
@@ -50,20 +50,15 @@ def _directly(
     return tile_sums
 
 
-def _is_gaussian(kernel: TargetKernel) -> bool:
-    return all(isinstance(term, GaussianKernel) for _, term in kernel.weighted_terms)
-
-
 def _normal(
     kernels: Sequence[PairsKernel], target_kernel: TargetKernel, predictions: Predictions, targets: Array
 ) -> TileSums:
     """Three Gaussians per pair, redraw and term of the kernel of targets, in one pass for all kernels."""
-    law = predictions.law
-    assert isinstance(law, Normal)
-    terms = []
-    for weight, term in target_kernel.weighted_terms:
-        assert isinstance(term, GaussianKernel)
-        terms.append((weight, 1.0 / term.width, 1.0 / np.hypot(law.scale, term.width)))
+    law, normal, gaussians = predictions.law, predictions.law.normal, target_kernel.gaussian_terms
+    assert normal is not None
+    assert gaussians is not None
+    mean, scale = normal
+    terms = [(weight, 1.0 / term.width, 1.0 / np.hypot(scale, term.width)) for weight, term in gaussians]
     y = np.ascontiguousarray(targets.T, dtype=np.float64)
 
     def tile_sums(place: Place) -> FloatArray:
@@ -72,7 +67,7 @@ def _normal(
         both = law.take(rows).expected_kernel2(target_kernel, law.take(columns))
         sums: FloatArray = np.zeros((len(kernels), targets.shape[0])) + np.einsum("lij,ij->l", values, both)[:, None]
         for weight, precision, precisions in terms:
-            one, two = (law.mean[rows], precisions[rows]), (law.mean[columns], precisions[columns])
+            one, two = (mean[rows], precisions[rows]), (mean[columns], precisions[columns])
             sums += weight * smoothed_gaussian_sums(values, precision, y[rows], y[columns], *one, *two, rows == columns)
         return sums
 

@@ -10,7 +10,7 @@ from caltest._threads import threaded
 from caltest._types import FloatArray
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import Metric, PredictionKernel, RadialKernel
-from caltest.predictions import CountPredictions, FinitePredictions, Predictions
+from caltest.predictions import Predictions
 
 Places = tuple[Iterable[Place], int]
 """Places of tiles, and how many there are."""
@@ -31,7 +31,7 @@ NUMBERS_TILE = 128
 
 def tile_size(predictions: Predictions) -> int:
     """Rows and columns of the tiles that redraws are summed over."""
-    return TILE if isinstance(predictions.law, (FinitePredictions, CountPredictions)) else NUMBERS_TILE
+    return TILE if predictions.law.discrete else NUMBERS_TILE
 
 
 def upper_tiles(n: int, tile: int) -> Iterator[Place]:

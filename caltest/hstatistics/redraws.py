@@ -11,7 +11,7 @@ import numpy as np
 from caltest._numerics import ranges, weight_of_pairs
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray
-from caltest.hstatistics.labels import label_diagonal_sums, label_pair_sums, outcomes_of
+from caltest.hstatistics.labels import label_diagonal_sums, label_pair_sums
 from caltest.hstatistics.lines import Line, on_a_line
 from caltest.hstatistics.numbers import number_diagonal_sums, number_pair_sums
 from caltest.hstatistics.places import (
@@ -176,7 +176,7 @@ def _sums_of_pairs(
     targets: Array,
     places: Places,
 ) -> FloatArray:
-    outcomes = outcomes_of(target_kernel, predictions, targets)
+    outcomes = predictions.law.outcomes(target_kernel, targets)
     if outcomes is None:
         return number_pair_sums(prediction_kernels, target_kernel, predictions, targets, places)
     return label_pair_sums(prediction_kernels, predictions, outcomes, places)
@@ -186,7 +186,7 @@ def _diagonal_sums(kernel: PairKernel, predictions: Predictions, targets: Array)
     """``sum_i h_ii`` for each of the targets."""
     sums = []
     for one in kernel.products:
-        outcomes = outcomes_of(one.target_kernel, predictions, targets)
+        outcomes = predictions.law.outcomes(one.target_kernel, targets)
         if outcomes is None:
             sums.append(number_diagonal_sums(one, predictions, targets))
         else:

@@ -14,9 +14,10 @@ from caltest._loops.blocks import Settings, block_sums
 from caltest._loops.gaussian import gaussian_tile
 from caltest._loops.pairs import finite_sums, finite_tile
 from caltest._numerics import ranges
-from caltest._types import FloatArray
-from caltest.kernels import GaussianKernel, PairKernel, ProductKernel, RadialKernel, VectorMetric
-from caltest.predictions import CountPredictions, FinitePredictions, Normal, Sample
+from caltest._types import Array, FloatArray
+from caltest.kernels import PairKernel, ProductKernel, TargetKernel
+from caltest.kernels.base import DistanceForm
+from caltest.predictions import FinitePredictions, Sample
 
 Place = tuple[slice, slice]
 """Ranges of rows and of columns."""
@@ -115,8 +116,8 @@ class AnyTiles(Tiles):
 
     @property
     def products(self) -> bool:
-        """Those of counts are."""
-        return isinstance(self.sample.predictions.law, CountPredictions)
+        """Those of classes and counts are."""
+        return self.sample.predictions.law.discrete
 
     def tile(self, place: Place) -> FloatArray:
         """``h`` between the rows and the columns, (r, c)."""
@@ -136,24 +137,14 @@ class AnyTiles(Tiles):
 class FiniteTiles(Tiles):
     """``f(d / bandwidth) (e_y - p)' A (e_y' - p')`` for finitely many outcomes."""
 
-    def __init__(self, kernel: ProductKernel, metric_kernel: RadialKernel, sample: Sample) -> None:
-        predictions, metric, power = sample.predictions, metric_kernel.metric, metric_kernel.power
-        assert isinstance(predictions, FinitePredictions)
-        assert isinstance(metric, VectorMetric)
-        assert power is not None
-        residuals = predictions.residuals(sample.targets)
+    def __init__(self, kernel: TargetKernel, form: DistanceForm, predictions: FinitePredictions, labels: Array) -> None:
+        metric, residuals = form.metric, predictions.residuals(labels)
         self._vectors = (
             np.ascontiguousarray(predictions.embedding(metric)),
-            predictions.times_gram(residuals, kernel.target_kernel),
+            predictions.times_gram(residuals, kernel),
             residuals,
         )
-        self._settings: Settings = (
-            metric.kind,
-            metric.scale,
-            metric.root,
-            power,
-            metric_kernel.inverse_width,
-        )
+        self._settings: Settings = (metric.kind, metric.scale, metric.root, form.power, form.inverse_width)
 
     def tile(self, place: Place) -> FloatArray:
         """``h`` between the rows and the columns, (r, c)."""
@@ -178,14 +169,14 @@ class NormalTiles(AnyTiles):
 
     def tile(self, place: Place) -> FloatArray:
         """``h`` between the rows and the columns, (r, c)."""
-        predictions, gaussian = self.sample.predictions, self.kernel.target_kernel
-        law = predictions.law
-        assert isinstance(law, Normal)
-        assert isinstance(gaussian, GaussianKernel)
+        predictions, gaussian = self.sample.predictions, self.kernel.target_kernel.gaussian
+        normal = predictions.law.normal
+        assert normal is not None
+        assert gaussian is not None
         rows, columns = place
         tile = self.kernel.prediction_kernel.tile(predictions.take(rows), predictions.take(columns))
         precision = 1.0 / gaussian.width
-        vectors = law.mean, law.scale * precision, self.sample.targets
+        vectors = normal[0], normal[1] * precision, self.sample.targets
         gaussian_tile(*vectors, precision, _ends(rows), _ends(columns), tile)
         return tile
 
@@ -197,15 +188,10 @@ def tiles_of(kernel: PairKernel, sample: Sample) -> Tiles:
 
 
 def _tiles_of_product(kernel: ProductKernel, sample: Sample) -> Tiles:
-    predictions, metric_kernel = sample.predictions, kernel.prediction_kernel
-    if (
-        isinstance(predictions, FinitePredictions)
-        and isinstance(metric_kernel, RadialKernel)
-        and isinstance(metric_kernel.metric, VectorMetric)
-        and metric_kernel.power is not None
-    ):
-        return FiniteTiles(kernel, metric_kernel, sample)
-    if isinstance(predictions.law, Normal) and isinstance(kernel.target_kernel, GaussianKernel):
+    predictions = sample.predictions
+    if predictions.finite is not None and (form := kernel.prediction_kernel.distance_form) is not None:
+        return FiniteTiles(kernel.target_kernel, form, predictions.finite, sample.targets)
+    if predictions.law.normal is not None and kernel.target_kernel.gaussian is not None:
         return NormalTiles(kernel, sample)
     return AnyTiles(kernel, sample_for(kernel, sample))
 

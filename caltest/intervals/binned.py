@@ -10,7 +10,7 @@ from caltest._numerics import own_errstate
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least, fraction
 from caltest.binning import Binning, QuantileBinning
-from caltest.estimators.ece import bins_of, checked_binning, finite_predictions
+from caltest.estimators.ece import binned_predictions, bins_of, checked_binning
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.predictions import FinitePredictions, as_sample
 from caltest.results.result import ConfidenceInterval
@@ -91,7 +91,7 @@ def binned_error_interval(
     binning = QuantileBinning() if binning is None else binning
     checked_binning(binning)
     sample = as_sample(predictions, targets, classes)
-    law = finite_predictions(sample.predictions)
+    law = binned_predictions(sample.predictions)
     at_least(len(sample), 2, "the binned error")
     sizes, deviations, frequencies = _deviations(law, np.asarray(sample.targets), binning)
     found = _moments(sizes, deviations, frequencies)

@@ -11,7 +11,7 @@ from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning
 from caltest.estimators import ECE, ClasswiseECE
-from caltest.estimators.ece import bins_of, finite_predictions
+from caltest.estimators.ece import binned_predictions, bins_of
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.kernels import SquaredEuclidean
 from caltest.predictions import Bernoulli, Categorical, FinitePredictions, as_sample
@@ -112,7 +112,7 @@ def ece_interval(
     number = whole_number("n_resamples", n_resamples, 1)
     sample = as_sample(predictions, targets, classes)
     estimator.check(sample.predictions)
-    law, estimate = finite_predictions(sample.predictions), estimator.estimate(sample)
+    law, estimate = binned_predictions(sample.predictions), estimator.estimate(sample)
     labels, generator = np.asarray(sample.targets), generator_apart(rng)
     noises: list[Noise] = [
         _noise_in_bins(estimator, law, labels),
@@ -136,12 +136,17 @@ def _quantile(noise: Noise, n_resamples: int, level: float, generator: np.random
 def _largest(estimator: ECE | ClasswiseECE, law: FinitePredictions) -> float:
     """The largest error that there can be."""
     if isinstance(estimator, ECE):
-        corners = Bernoulli([0.0, 1.0]) if isinstance(law, Bernoulli) else Categorical(np.eye(law.n_classes)[:2])
+        corners = _alike(law, np.eye(law.n_classes)[:2])
         return float(corners.distance(estimator.distance, corners)[0, 1])
     # Deviations of the k classes sum to at most 2, and so do their powers; the mean of order q is at least that of 1.
     k, share = law.n_classes, 1.0 / estimator.order
     total = float(k ** (1.0 - share) * 2.0**share)
     return total / k if estimator.aggregate == "mean" else total
+
+
+def _alike(law: FinitePredictions, probabilities: FloatArray) -> FinitePredictions:
+    """Predictions of the same number of classes with other probabilities (m, k); binary ones stay binary."""
+    return Bernoulli(probabilities[:, 1]) if law.to_array().ndim == 1 else Categorical(probabilities)
 
 
 @dataclass(frozen=True)
@@ -161,7 +166,7 @@ def _noise_in_bins(estimator: ECE | ClasswiseECE, law: FinitePredictions, labels
     """Predictions of the frequencies of bins, with the same bins."""
     if isinstance(estimator, ECE):
         f, given = _frequencies(law, labels, estimator.binning)
-        binned = Bernoulli(f[:, 1]) if isinstance(law, Bernoulli) else Categorical(f)
+        binned = _alike(law, f)
         resampled = ECE(given, estimator.distance, estimator.order)
         return binned, lambda draws: resampled.estimates(binned, draws)
     p = law.probabilities

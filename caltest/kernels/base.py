@@ -1,13 +1,14 @@
 """What a kernel is: a function of two predicted distributions, or of two targets, with a known supremum."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from caltest._numerics import OwnErrstate
 from caltest._types import Array, FloatArray
-from caltest.kernels.metrics import Metric
+from caltest.kernels.metrics import Metric, VectorMetric
 
 if TYPE_CHECKING:
+    from caltest.kernels.gaussian import GaussianKernel
     from caltest.kernels.sums import SumKernel
 
 
@@ -73,6 +74,17 @@ class TargetKernel(Kernel):
         return 2.0 * self.bound
 
     @property
+    def gaussian(self) -> "GaussianKernel | None":
+        """The kernel, if it is a Gaussian function of the difference of two targets."""
+        return None
+
+    @property
+    def gaussian_terms(self) -> "tuple[tuple[float, GaussianKernel], ...] | None":
+        """The kernel as a sum of multiples of Gaussian functions, if it is one."""
+        terms = tuple((weight, term.gaussian) for weight, term in self.weighted_terms if term.gaussian is not None)
+        return terms if len(terms) == len(self.weighted_terms) else None
+
+    @property
     def weighted_terms(self) -> "tuple[tuple[float, TargetKernel], ...]":
         """The kernel as a sum of multiples of kernels that are no sums."""
         return ((1.0, self),)
@@ -98,8 +110,21 @@ class TargetKernel(Kernel):
     __rmul__ = __mul__
 
 
+class DistanceForm(NamedTuple):
+    """A kernel of predictions as compiled loops know it: exp(-x) or exp(-x**2 / 2) of ``x = inverse_width * d``."""
+
+    metric: VectorMetric
+    power: int
+    inverse_width: float
+
+
 class PredictionKernel(Kernel):
     """A positive semi-definite function k(p, p') of two predicted distributions."""
+
+    @property
+    def distance_form(self) -> DistanceForm | None:
+        """The kernel as a function of a distance of vectors, if compiled loops know it."""
+        return None
 
     @abstractmethod
     def tile(self, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:

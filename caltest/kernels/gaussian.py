@@ -1,6 +1,7 @@
 """The Gaussian kernel."""
 
 from dataclasses import dataclass, field
+from typing import Self
 
 from caltest._loops.exponential import gaussian
 from caltest._types import FloatArray
@@ -50,6 +51,11 @@ class GaussianKernel(RadialKernel):
     def power(self) -> int | None:
         """2."""
         return 2
+
+    @property
+    def gaussian(self) -> Self:
+        """The kernel itself."""
+        return self
 
     @property
     def formula(self) -> str:

@@ -51,6 +51,11 @@ class VectorMetric(Metric):
     root: ClassVar[bool] = False
     """Whether the distance is the square root of the sum."""
 
+    @property
+    def is_norm(self) -> bool:
+        """Whether it is a norm of the difference of two vectors."""
+        return self.root or self.kind == CITYBLOCK
+
     def between(self, rows: Any, columns: Any) -> FloatArray:
         """Distances (..., r, c) of the vectors that represent the predictions."""
         return self.tile(rows.embedding(self), columns.embedding(self))

@@ -20,6 +20,11 @@ class PairKernel(OwnErrstate, ABC):
     def products(self) -> "tuple[ProductKernel, ...]":
         """The products whose sum it is."""
 
+    @property
+    def single(self) -> "ProductKernel | None":
+        """The product, if it is only one."""
+        return self.products[0] if len(self.products) == 1 else None
+
     @abstractmethod
     def resolve(self, predictions: PredictedDistributions) -> Self:
         """The same kernel with its ``"median"`` bandwidths replaced by numbers computed from the predictions."""

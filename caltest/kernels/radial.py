@@ -11,8 +11,8 @@ from caltest._loops.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._types import Array, FloatArray
 from caltest._validation import positive_number
 from caltest._warnings import warn
-from caltest.kernels.base import KernelWarning, PredictedDistributions, PredictionKernel, TargetKernel
-from caltest.kernels.metrics import Metric
+from caltest.kernels.base import DistanceForm, KernelWarning, PredictedDistributions, PredictionKernel, TargetKernel
+from caltest.kernels.metrics import Metric, VectorMetric
 
 Bandwidth = float | Literal["median"] | tuple[float, ...]
 
@@ -68,6 +68,13 @@ class RadialKernel(PredictionKernel, TargetKernel):
     @abstractmethod
     def of_distance(self, distance: FloatArray) -> FloatArray:
         """Kernel values, written over the contiguous distances."""
+
+    @property
+    def distance_form(self) -> DistanceForm | None:
+        """The kernel as a function of a distance of vectors, if compiled loops know it."""
+        if self.power is None or not isinstance(self.metric, VectorMetric):
+            return None
+        return DistanceForm(self.metric, self.power, self.inverse_width)
 
     @property
     def bound(self) -> float:

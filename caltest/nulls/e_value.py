@@ -8,11 +8,11 @@ import numpy as np
 from caltest._jobs import Stream, run, streams
 from caltest._types import FloatArray
 from caltest._validation import whole_number
-from caltest.alternatives import Alternatives, alternatives_for
 from caltest.estimators import Estimator, LogLikelihoodRatio
 from caltest.estimators.likelihood_ratio import log_ratios_of
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
+from caltest.predictions.alternatives import Alternatives
 
 
 class LikelihoodRatioNull(Null):
@@ -46,7 +46,7 @@ class EValueBound(LikelihoodRatioNull):
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """The log likelihood ratio, and the bound."""
-        alternatives = alternatives_for(sample.predictions)
+        alternatives = sample.predictions.law.alternatives()
         assert alternatives is not None
         estimate = estimator.estimate(sample)
         return Outcome(
@@ -99,7 +99,7 @@ class ImportanceSampling(LikelihoodRatioNull):
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """The log likelihood ratio, and the p-value."""
-        alternatives = alternatives_for(sample.predictions)
+        alternatives = sample.predictions.law.alternatives()
         assert alternatives is not None
         calls = [(alternatives, stream) for stream in streams(rng, self.n_resamples)]
         draws = np.concatenate(run(_draws, calls, "redraws"))

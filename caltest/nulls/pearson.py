@@ -6,14 +6,13 @@ from math import sqrt
 import numpy as np
 
 from caltest._laws.pearson import pearson3_tail
-from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import SKCE, Estimator
 from caltest.hstatistics.moments import standard_deviation, third_moment
 from caltest.kernels import ProductKernel
 from caltest.nulls.base import Null, Outcome
 from caltest.nulls.monte_carlo import ConditionalMonteCarlo
-from caltest.predictions import FinitePredictions, Sample
+from caltest.predictions import Sample
 
 
 @dataclass(frozen=True)
@@ -65,14 +64,14 @@ class PearsonNull(Null):
 
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise unless the estimator is an unbiased SKCE with a product kernel."""
-        if not (isinstance(estimator, SKCE) and estimator.unbiased and isinstance(estimator.kernel, ProductKernel)):
+        if not (isinstance(estimator, SKCE) and estimator.unbiased and estimator.kernel.single is not None):
             raise self._illegal(estimator, "the unbiased SKCE of a ProductKernel")
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """The estimate, its ratio to the standard deviation, and the p-value."""
         assert isinstance(estimator, SKCE)
-        assert isinstance(estimator.kernel, ProductKernel)
-        deviation, cube = _moments(estimator.kernel, sample, rng.spawn(1)[0])
+        assert estimator.kernel.single is not None
+        deviation, cube = _moments(estimator.kernel.single, sample, rng.spawn(1)[0])
         estimate = estimator.estimate(sample)
         if deviation is None or cube is None:
             _, _, draws = ConditionalMonteCarlo(self.n_resamples).resample(estimator, sample, rng)
@@ -101,11 +100,8 @@ def _moments(kernel: ProductKernel, sample: Sample, rng: np.random.Generator) ->
 
 def probability_of(sample: Sample) -> float:
     """Predicted probability of all outcomes together, 0 for continuous ones: no p-value of a statistic is smaller."""
-    law = sample.predictions.law
-    if not isinstance(law, FinitePredictions):
-        return 0.0
-    probabilities: FloatArray = np.take_along_axis(law.probabilities, sample.targets[:, None], axis=1)
-    if (probabilities == 0.0).any():
+    law = sample.predictions.law.finite
+    if law is None:
         return 0.0
     with np.errstate(under="ignore"):
-        return float(np.exp(np.log(probabilities).sum()))
+        return float(np.exp(law.log_density(sample.targets).sum()))

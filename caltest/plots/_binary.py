@@ -10,7 +10,8 @@ from caltest._numerics import seed_of
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest.plots._axes import PALE
-from caltest.predictions import Bernoulli, Categorical, Sample, reduce_to_top_label
+from caltest.predictions import Bernoulli, Sample
+from caltest.predictions.reductions import reduce_to_binary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,16 +21,8 @@ HISTOGRAM_BINS = 30
 
 def binary_of(sample: Sample) -> tuple[Bernoulli, Array]:
     """Binary predictions and outcomes: of top labels, if there are classes; ``TypeError`` for other families."""
-    predictions = sample.predictions
-    if isinstance(predictions, Bernoulli):
-        return predictions, sample.targets
-    if isinstance(predictions, Categorical):
-        confidence, top = reduce_to_top_label(predictions)
-        return confidence, (top == sample.targets).astype(np.intp)
-    raise TypeError(
-        f"predictions: got {predictions.family} predictions, wanted Bernoulli or Categorical ones or an array of "
-        "probabilities, because a reliability diagram compares probabilities with frequencies"
-    )
+    confidence, chosen = reduce_to_binary(sample.predictions)
+    return confidence, (chosen == sample.targets).astype(np.intp)
 
 
 def redrawn_ends(

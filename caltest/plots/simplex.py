@@ -13,7 +13,7 @@ from caltest._validation import fraction, whole_number
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.ece import checked_binning
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, title_of
-from caltest.predictions import FinitePredictions, Sample, as_sample
+from caltest.predictions import Sample, as_sample
 from caltest.results.result import CalibrationTestResult
 
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ def simplex_map(
     ['class 0', 'class 1', 'class 2']
     """
     sample = as_sample(predictions, targets, classes)
-    law = sample.predictions.law
-    if not isinstance(law, FinitePredictions):
-        raise TypeError(f"predictions: got {law.family} predictions, wanted probabilities of three classes")
+    law = sample.predictions.law.finite
+    if law is None:
+        raise TypeError(f"predictions: got {sample.predictions.family} predictions, wanted probabilities of 3 classes")
     if law.n_classes != 3:
         raise ValueError(f"predictions: got {law.n_classes} classes, wanted three, for which there is a triangle")
     binning = UniformBinning(5) if binning is None else binning
@@ -110,7 +110,7 @@ def simplex_map(
     number, least = whole_number("n_resamples", n_resamples, 1), whole_number("min_size", min_size, 1, inf)
     arrows = _arrows(sample, law.probabilities, binning, number, least, 1.0 - level, seed_of(rng))
     ax = axes_of(ax, "simplex_map", (5.0, 4.6))
-    _draw_triangle(ax, [str(name) for name in getattr(law, "classes", None) or ("class 0", "class 1", "class 2")])
+    _draw_triangle(ax, [str(name) for name in law.classes or ("class 0", "class 1", "class 2")])
     x, y = (law.probabilities @ CORNERS).T
     ax.scatter(x, y, 3, c=PALE, linewidths=0, zorder=1)
     _draw_arrows(ax, arrows, level)

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,10 +13,14 @@ from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
+from caltest.predictions.outcomes import Outcomes
+from caltest.predictions.standard_scores import in_units, mean_square, normal_scores, of_normal_scores
+from caltest.predictions.traces import Traces
 from caltest.results.pvalues import EXCLUDED
 
-LARGEST_SCORE = 1e140
-"""Differences beyond this, in units of a scale, are taken as this: sums of squares of many of them are finite."""
+if TYPE_CHECKING:
+    from caltest.predictions.alternatives import Alternatives
+    from caltest.predictions.finite import FinitePredictions
 
 
 class Unbounded(TypeError):
@@ -41,6 +45,8 @@ class Predictions(OwnErrstate, ABC):
     """What the redraws of a test are, in words."""
     has_jumps: ClassVar[bool] = False
     """Whether single targets have positive probabilities, although the targets are numbers."""
+    discrete: ClassVar[bool] = False
+    """Whether targets are classes or counts, of which finitely many matter."""
     centred_directly: ClassVar[bool] = False
     """Whether ``centred_kernel`` has a formula of its own, and expectations of kernels have none."""
 
@@ -51,6 +57,14 @@ class Predictions(OwnErrstate, ABC):
 
     def __len__(self) -> int:
         return self.shape[-1]
+
+    classes: tuple[Any, ...] | None = None
+    """Names of the outcomes, if these are classes."""
+
+    @property
+    def finite(self) -> "FinitePredictions | None":
+        """The predictions as probabilities of finitely many outcomes, if they are that."""
+        return None
 
     @property
     def law(self) -> "Predictions":
@@ -70,6 +84,27 @@ class Predictions(OwnErrstate, ABC):
     def pooled(self, targets: ArrayLike) -> "Predictions":
         """The predictions as tests of these targets take them: themselves, or ensembles together with the targets."""
         return self
+
+    @property
+    def source(self) -> "Predictions | None":
+        """The predictions from which ``to_ensemble`` drew these."""
+        return None
+
+    @property
+    def levels(self) -> FloatArray | None:
+        """Levels (K,) at which quantiles are all that is known; None for predictions of whole distributions."""
+        return None
+
+    def to_array(self) -> FloatArray:
+        """Probabilities of class 1 (n,), or of all classes (n, k), of which ``as_predictions`` makes these."""
+        raise TypeError(
+            f"predictions: got {self.family} predictions, wanted Categorical or Bernoulli ones or an array of "
+            "probabilities"
+        )
+
+    def with_probabilities(self, probabilities: FloatArray) -> "Predictions":
+        """Predictions of the same kind, with the same names of classes and other probabilities, (n,) or (n, k)."""
+        raise TypeError(f"predictions: got {self.family} predictions, wanted probabilities of classes")
 
     @property
     def redrawable(self) -> "Predictions":
@@ -131,6 +166,10 @@ class Predictions(OwnErrstate, ABC):
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the targets (n,) are outcomes that the predictions exclude."""
 
+    def hits(self, targets: Array) -> BoolArray | None:
+        """Where the most probable outcome occurred, (..., n); None if outcomes have no probabilities."""
+        return None
+
     def outcome_in_words(self, outcome: Any) -> str:
         """What a report calls an outcome: a number, or the first coordinates of a vector."""
         numbers = ", ".join(f"{number:.6g}" for number in np.atleast_1d(outcome)[:5])
@@ -154,6 +193,13 @@ class Predictions(OwnErrstate, ABC):
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means (..., n), or (..., n, d) for vectors, and variances, summed over the dimensions, (..., n)."""
         raise TypeError(f"predictions: got {self.family} predictions, whose means and variances are not known here")
+
+    def first_deviations(self) -> FloatArray | None:
+        """Standard deviations (n,) of the first coordinate of targets that can lie anywhere around a known mean.
+
+        None for others, which are moved on the scale of their quantiles.
+        """
+        return None
 
     @abstractmethod
     def target_scale(self) -> float:
@@ -200,6 +246,19 @@ class Predictions(OwnErrstate, ABC):
     @abstractmethod
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``expected_kernel2`` for a kernel that is no sum."""
+
+    def outcomes(self, kernel: TargetKernel, targets: Array) -> Outcomes | None:
+        """Targets (B, n) as labels of the outcomes that matter; None if these are not finitely many, or too many."""
+        return None
+
+    def traces(self, kernel: TargetKernel) -> Traces | None:
+        """``tr(C_i C_j)`` of the covariance operators of pairs of predictions, None where there is no closed form."""
+        return None
+
+    @property
+    def normal(self) -> tuple[FloatArray, FloatArray] | None:
+        """Means and standard deviations (..., n), if the predictions are normal distributions of numbers."""
+        return None
 
     def squared_diameter(self, kernel: TargetKernel) -> float:
         """Supremum of ``k(y, y) - 2 k(y, y') + k(y', y')`` over the targets that the family allows."""
@@ -275,11 +334,74 @@ class Predictions(OwnErrstate, ABC):
         """``P(Z > y)`` for the target y of each prediction, (..., n): with all digits where families know it."""
         return 1.0 - self.cdf(targets)
 
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p(y)`` for the target y of each prediction, (..., n): of a density, or the probability of an outcome.
+
+        Densities are with respect to the Lebesgue measure. ``TypeError`` for families that have none, ``ValueError``
+        for predictions without spread.
+        """
+        raise TypeError(f"predictions: got {self.family} predictions, which have no density or none that is known here")
+
     def check_continuous(self) -> None:
         """Raise ``TypeError`` unless the family is continuous, ``ValueError`` if a prediction has no spread."""
         raise TypeError(
             f"predictions: got {self.family} predictions, which are not continuous distributions of a real target"
         )
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether all predictions are continuous distributions of a number, with a distribution function."""
+        try:
+            self.check_continuous()
+            self.cdf(np.zeros((0, len(self))))
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    @property
+    def has_normal_scores(self) -> bool:
+        """Whether standard scores are standard normal given calibrated predictions."""
+        return self.is_continuous
+
+    def standard_scores(self, targets: Array) -> FloatArray:
+        """Scores of targets (B, n) or (B, n, d), of the same shape: of mean 0 and variance 1, as far as possible.
+
+        Of continuous distributions of numbers the normal quantile of ``F(y)``. Of others the difference to the mean, in
+        units of the standard deviation, for vectors of that of a coordinate on average. Predictions without spread have
+        the score 0. ``TypeError`` for classes.
+        """
+        if self.is_continuous:
+            return normal_scores(self, targets)
+        mean, variance = self.moments()
+        if targets.ndim == 3:
+            return in_units(targets - mean, np.sqrt(variance / mean.shape[-1])[:, None])
+        return in_units(targets - mean, np.sqrt(variance))
+
+    def of_standard_scores(self, scores: FloatArray) -> Array:
+        """Targets with these scores, which are normal ones."""
+        return of_normal_scores(self, scores)
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether residuals can be too large or too small."""
+        return True
+
+    def spread_shares(self, squares: FloatArray) -> FloatArray:
+        """Predicted variances as a share of those that scores of mean squares (B,) are in units of."""
+        return np.ones_like(squares)
+
+    def excess_spread(self, targets: Array, weights: FloatArray | None) -> FloatArray:
+        """Mean square of the standard scores of targets (B, n) or (B, n, d), less 1: (B,)."""
+        return mean_square(self.standard_scores(targets), weights) - 1.0
+
+    def alternatives(self, weights: FloatArray | None = None) -> "Alternatives | None":
+        """Ways in which the predictions can be wrong, or None if likelihood ratios are not known.
+
+        Weights (n,) are those of the observations.
+        """
+        from caltest.predictions.alternatives.normal import NormalAlternatives
+
+        return NormalAlternatives(self, 1, weights) if self.is_continuous else None
 
     def standardised(self, targets: Array) -> "tuple[Predictions, Array]":
         """The law of residuals ``(Z - m) / s`` of each prediction, and those of the targets."""
@@ -410,12 +532,6 @@ def excluded_in_words(count: int, outcomes: Sequence[str]) -> str:
     return f"{count} outcomes occurred to which probability 0 was given ({which})"
 
 
-def in_units(differences: FloatArray, scales: FloatArray) -> FloatArray:
-    """Differences in units of scales, finite however large they are; 0 where the scale is."""
-    ratios = np.divide(differences, scales, out=np.zeros(np.shape(differences)), where=scales > 0.0)
-    return np.clip(ratios, -LARGEST_SCORE, LARGEST_SCORE, out=ratios)
-
-
 def require_family(predictions: Predictions, family: type, name: str) -> None:
     """Raise ``TypeError`` unless predictions belong to a family."""
     if not isinstance(predictions, family):
@@ -434,7 +550,7 @@ def require_same_classes(classes: Sequence[Any] | None, wanted: Sequence[Any] | 
 
 def named_one(known: Predictions | None, new: Predictions) -> Predictions:
     """One of the new predictions, to check others against, or the known one if it has names of its classes."""
-    return new.take(slice(0, 1)) if known is None or getattr(known, "classes", None) is None else known
+    return new.take(slice(0, 1)) if known is None or known.classes is None else known
 
 
 def median_standard_deviation(standard_deviations: FloatArray) -> float:

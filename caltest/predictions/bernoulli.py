@@ -48,6 +48,7 @@ class Bernoulli(FinitePredictions):
     """
 
     family = "Bernoulli"
+    brier_factor = 0.5
 
     def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
         self._fill(probabilities, classes, copy=True)
@@ -95,6 +96,10 @@ class Bernoulli(FinitePredictions):
     def probabilities(self) -> FloatArray:
         """Probability vectors (1 - p, p), (..., n, 2)."""
         return np.stack([1.0 - self._p, self._p], axis=-1)
+
+    def to_array(self) -> FloatArray:
+        """Probabilities of class 1, (n,)."""
+        return self._p
 
     def with_probabilities(self, probabilities: FloatArray) -> Self:
         """Predictions of the same kind, with the same names of outcomes, and other probabilities (n,)."""

@@ -87,6 +87,10 @@ class Beta(Univariate):
         """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.betaincc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
 
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p(y)`` for the target y of each prediction, (..., n)."""
+        return np.asarray(scipy.stats.beta.logpdf(targets, self.a, self.b))
+
     def _quantile(self, level: FloatArray) -> FloatArray:
         return _quantiles(self.a, self.b, level)
 

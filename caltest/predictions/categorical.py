@@ -79,6 +79,10 @@ class Categorical(FinitePredictions):
         """Probability vectors (..., n, k)."""
         return self._probabilities
 
+    def to_array(self) -> FloatArray:
+        """Probabilities of all classes, (n, k)."""
+        return self._probabilities
+
     def with_probabilities(self, probabilities: FloatArray) -> Self:
         """Predictions of the same kind, with the same names of classes and other probability vectors (n, k)."""
         checked, _ = probability_matrix(probabilities)

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from caltest._validation import class_names
 from caltest.kernels import DeltaKernel, MatrixKernel, TargetKernel
 from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import Predictions, median_standard_deviation, require_same_classes, weighted_sum
+from caltest.predictions.outcomes import Outcomes
+from caltest.predictions.traces import OutcomeTraces, Traces
+
+if TYPE_CHECKING:
+    from caltest.predictions.alternatives import Alternatives
 
 UNIFORMS_AT_ONCE = 2**18
 """Random numbers drawn together by each thread; the draws do not depend on it."""
@@ -29,8 +34,16 @@ class FinitePredictions(Predictions):
     bilinear form ``delta' A delta'``, which is how it is computed.
     """
 
-    classes: tuple[Any, ...] | None = None
-    """Names of the outcomes."""
+    discrete = True
+    probabilities_differ: ClassVar[bool] = True
+    """Whether predictions are compared, and can be put into bins, by their probabilities."""
+    brier_factor: ClassVar[float] = 1.0
+    """What the Brier score ``|e_y - p|**2`` is multiplied by, as is usual."""
+
+    @property
+    def finite(self) -> "FinitePredictions":
+        """Themselves."""
+        return self
 
     @property
     @abstractmethod
@@ -87,6 +100,10 @@ class FinitePredictions(Predictions):
         anchors[rows, base[rows]] += 1.0
         return anchors
 
+    def hits(self, targets: Array) -> BoolArray:
+        """Where the most probable outcome, the first one among equals, occurred, (..., n)."""
+        return np.asarray(self.probabilities.argmax(axis=-1) == targets)
+
     def residuals(self, targets: Array) -> FloatArray:
         """``e_y - p``, of shape (..., n, k)."""
         residuals = -self.probabilities
@@ -97,6 +114,11 @@ class FinitePredictions(Predictions):
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the labels have predicted probability 0."""
         return np.asarray(at_labels(self.probabilities, targets) == 0.0)
+
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p_y``, (..., n); minus infinity for probabilities of 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(at_labels(self.probabilities, targets))
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for the positions of all outcomes in rows and in columns, (..., r, c)."""
@@ -116,6 +138,23 @@ class FinitePredictions(Predictions):
                 )
         outcomes = np.arange(self.n_classes)
         return self.target_tile(kernel, outcomes, outcomes)
+
+    def outcomes(self, kernel: TargetKernel, targets: Array) -> Outcomes:
+        """All of them."""
+        if targets.dtype.kind == "f":
+            raise TypeError("targets: got real numbers, wanted numbers of classes as check_targets returns them")
+        labels = np.ascontiguousarray(targets, dtype=self.label_type)
+        return Outcomes(self.probabilities, self.gram(kernel), labels, self.bases)
+
+    def traces(self, kernel: TargetKernel) -> Traces:
+        """From sums over the outcomes."""
+        return OutcomeTraces(self.probabilities, self.gram(kernel))
+
+    def alternatives(self, weights: FloatArray | None = None) -> "Alternatives":
+        """Other temperatures, random labels, classes that are too frequent."""
+        from caltest.predictions.alternatives.classes import ClassAlternatives
+
+        return ClassAlternatives(self, weights)
 
     def squared_diameter(self, kernel: TargetKernel) -> float:
         """That of the matrix, and no less than what is left of kernels that are equal for all outcomes to rounding."""
@@ -149,8 +188,7 @@ class FinitePredictions(Predictions):
 
     def observed(self, labels: Array, rng: np.random.Generator) -> Array:
         """Outcomes (..., n) with these labels, as users give them."""
-        names = getattr(self, "classes", None)
-        return labels if names is None else np.array(names)[labels]
+        return labels if self.classes is None else np.array(self.classes)[labels]
 
     def redraw(self, rng: Any = None, size: int | None = None) -> Array:
         """Labels (n,), or (size, n), drawn by inversion; probabilities are used in proportion to their sum."""
@@ -189,6 +227,16 @@ class FinitePredictions(Predictions):
         differences = self.positions - (self.probabilities @ self.positions)[:, None]
         variance = np.einsum("ik,ik,ik->i", self.probabilities, differences, differences)
         return median_standard_deviation(np.sqrt(variance))
+
+
+def of_classes(predictions: Predictions, purpose: str) -> FinitePredictions:
+    """The predictions, if they are probabilities of classes that can differ; ``TypeError`` otherwise."""
+    classes = predictions.finite
+    if classes is None or not classes.probabilities_differ:
+        raise TypeError(
+            f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones{purpose}"
+        )
+    return classes
 
 
 def at_labels(values: FloatArray, labels: Array) -> FloatArray:

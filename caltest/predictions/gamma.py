@@ -89,6 +89,10 @@ class Gamma(Univariate):
         """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.gammaincc(self.shape_parameter, np.maximum(targets, 0.0) / self.scale))
 
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p(y)`` for the target y of each prediction, (..., n)."""
+        return np.asarray(scipy.stats.gamma.logpdf(targets, self.shape_parameter, scale=self.scale))
+
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(self.scale * scipy.special.gammaincinv(self.shape_parameter, level))
 

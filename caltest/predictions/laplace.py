@@ -61,6 +61,9 @@ class Laplace(LocationScale):
         tail = np.log(2.0 * np.minimum(level, 1.0 - level))
         return np.where(level < 0.5, tail, -tail)
 
+    def _noise_log_density(self, values: FloatArray) -> FloatArray:
+        return np.asarray(-np.abs(values) - log(2.0))
+
     def at_temperature(self, temperature: float) -> Self:
         """The same means and T times the scales (with respect to the Lebesgue measure)."""
         t = positive_number("temperature", temperature)

@@ -52,6 +52,10 @@ class LocationScale(Univariate):
     def _noise_quantile(self, level: FloatArray) -> FloatArray:
         """The inverse of ``_noise_cdf``."""
 
+    @abstractmethod
+    def _noise_log_density(self, values: FloatArray) -> FloatArray:
+        """Logarithm of the density of E."""
+
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return self.mean + self.scale * self._noise(rng, shape)
 
@@ -69,6 +73,11 @@ class LocationScale(Univariate):
 
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(self.mean + self.scale * self._noise_quantile(level))
+
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p(y)`` for the target y of each prediction, (..., n)."""
+        self.check_continuous()
+        return self._noise_log_density((targets - self.mean) / self.scale) - np.log(self.scale)
 
     def check_continuous(self) -> None:
         """Raise unless all scales are positive."""

@@ -92,6 +92,10 @@ class LogNormal(Univariate):
         """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.ndtr((self.log_mean - np.log(np.maximum(targets, 0.0))) / self.log_scale))
 
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p(y)`` for the target y of each prediction, (..., n)."""
+        return np.asarray(scipy.stats.lognorm.logpdf(targets, self.log_scale, scale=np.exp(self.log_mean)))
+
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(np.exp(self.log_mean + self.log_scale * scipy.special.ndtri(level)))
 

@@ -1,5 +1,6 @@
 """Sums over equally likely members, whatever they say of the targets."""
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -159,6 +160,11 @@ class Members(Predictions):
         variances = self._members.var(axis=axis)
         return self._members.mean(axis=axis), variances.sum(axis=-1) if self._is_vector else variances
 
+    def first_deviations(self) -> FloatArray:
+        """Standard deviations (n,) of the members, of their first coordinate for vectors."""
+        first = self._members[..., 0] if self._is_vector else self._members
+        return np.asarray(first.std(axis=1))
+
     def target_scale(self) -> float:
         """Median over the predictions of the standard deviation (the root of the sum of variances for vectors)."""
         return median_standard_deviation(np.sqrt(self.moments()[1]))
@@ -243,6 +249,12 @@ class Members(Predictions):
                 f"predictions: got members {other.meaning}, wanted members {self.meaning}, as in those that they follow"
             )
         return self._like(np.concatenate([self._members, other._members]))
+
+
+def of_equal_size(predictions: Sequence[Predictions]) -> list[Predictions]:
+    """The predictions, ensembles among them with as many members as the smallest has."""
+    fewest = min((one.n_members for one in predictions if isinstance(one, Members)), default=0)
+    return [one.of_fewer(fewest) if isinstance(one, Members) else one for one in predictions]
 
 
 def checked_members(members: ArrayLike) -> FloatArray:

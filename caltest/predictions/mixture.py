@@ -223,6 +223,13 @@ class Mixture(Predictions):
         parts = np.stack([one.survival(targets) for one in self._components], axis=-1)
         return np.asarray((self._weights * parts).sum(axis=-1))
 
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p(y)`` for the target y of each prediction, (..., n), whatever underflows."""
+        from scipy.special import logsumexp
+
+        parts = np.stack([one.log_density(targets) for one in self._components], axis=-1)
+        return np.asarray(logsumexp(parts, axis=-1, b=self._weights))
+
     def check_continuous(self) -> None:
         """Raise unless the components are continuous."""
         for component in self._components:

@@ -1,6 +1,6 @@
 """Predicted normal distributions of vectors."""
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -23,8 +23,12 @@ from caltest.kernels import (
     TargetKernel,
     Wasserstein,
 )
-from caltest.predictions.base import Predictions, in_units, median_standard_deviation, require_family, weighted_sum
+from caltest.predictions.base import Predictions, median_standard_deviation, require_family, weighted_sum
 from caltest.predictions.covariances import ROUNDING, checked_covariance, do_commute, in_standard_deviations, roots_of
+from caltest.predictions.standard_scores import LARGEST_SCORE, in_units
+
+if TYPE_CHECKING:
+    from caltest.predictions.alternatives import Alternatives
 
 NUMBER, DIAGONAL, FULL = 0, 1, 2
 """Dimensions of a covariance: v I, diag(v), or a matrix."""
@@ -118,6 +122,15 @@ class MvNormal(Predictions):
         noise = generator_of(rng).standard_normal(shape)
         return self._mean + self._times_root(noise)
 
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p(y)`` for the target y of each prediction, (..., n); ``ValueError`` for singular matrices."""
+        z = self.standardised(targets)[1]
+        if self._kind == FULL:
+            log_determinant = np.linalg.slogdet(self._covariance)[1]
+        else:
+            log_determinant = np.log(self._as_kind(DIAGONAL)._covariance).sum(axis=-1)
+        return np.asarray(-0.5 * (np.square(z).sum(axis=-1) + log_determinant + self.dimension * np.log(2.0 * np.pi)))
+
     def _times_root(self, vectors: FloatArray) -> FloatArray:
         if self._kind == FULL:
             return np.asarray((self._root @ vectors[..., None])[..., 0])
@@ -149,9 +162,26 @@ class MvNormal(Predictions):
         inverse = np.linalg.inv(self._root / scales[..., None])
         return law, np.asarray((inverse @ in_units(difference, scales)[..., None])[..., 0])
 
-    def of_standardised(self, residuals: Array) -> FloatArray:
-        """Targets ``m + S**1/2 z`` for residuals z (..., n, d), with the symmetric root."""
-        return self._mean + self._times_root(residuals)
+    @property
+    def has_normal_scores(self) -> bool:
+        """Unless a covariance matrix is singular."""
+        return not self.is_singular
+
+    def standard_scores(self, targets: Array) -> FloatArray:
+        """``S**-1/2 (y - m)``; with singular matrices differences to the mean in units of a standard deviation."""
+        if self.is_singular:
+            return super().standard_scores(targets)
+        return np.clip(self.standardised(targets)[1], -LARGEST_SCORE, LARGEST_SCORE)
+
+    def of_standard_scores(self, scores: FloatArray) -> FloatArray:
+        """Targets ``m + S**1/2 z`` for scores z (..., n, d), with the symmetric root."""
+        return self._mean + self._times_root(scores)
+
+    def alternatives(self, weights: FloatArray | None = None) -> "Alternatives | None":
+        """Shifted means, one coordinate at a time, and other scales."""
+        from caltest.predictions.alternatives.normal import NormalAlternatives
+
+        return None if self.is_singular else NormalAlternatives(self, self.dimension, weights)
 
     @property
     def is_singular(self) -> bool:
@@ -245,6 +275,10 @@ class MvNormal(Predictions):
         if self._kind == FULL:
             return self._mean, np.trace(self._covariance, axis1=-2, axis2=-1)
         return self._mean, self._covariance.sum(axis=-1) if self._kind else self.dimension * self._covariance
+
+    def first_deviations(self) -> FloatArray:
+        """Standard deviations (n,) of the first coordinate."""
+        return np.sqrt(self._covariance.reshape(len(self), -1)[:, 0])
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for all targets in rows (..., r, d) and in columns (..., c, d), of shape (..., r, c)."""

@@ -24,6 +24,8 @@ from caltest.kernels import (
 from caltest.predictions.location_scale import LocationScale
 from caltest.predictions.quadrature.laws import Laws, real_laws
 from caltest.predictions.quadrature.radial import Radial, radial
+from caltest.predictions.standard_scores import in_units
+from caltest.predictions.traces import Index, Traces
 
 MeansAndVariances = tuple[FloatArray, FloatArray]
 
@@ -76,6 +78,9 @@ class Normal(LocationScale):
     def _noise_quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(scipy.special.ndtri(level))
 
+    def _noise_log_density(self, values: FloatArray) -> FloatArray:
+        return np.asarray(-0.5 * (np.square(values) + log(2.0 * pi)))
+
     def at_temperature(self, temperature: float) -> Self:
         """The same means and sqrt(T) times the scales (with respect to the Lebesgue measure)."""
         t = positive_number("temperature", temperature)
@@ -105,6 +110,32 @@ class Normal(LocationScale):
         width, tiles = closed_form
         return tiles(self.in_units_of(width), other.in_units_of(width))
 
+    @property
+    def has_normal_scores(self) -> bool:
+        """All of them have, points too, whose scores are 0."""
+        return True
+
+    def standard_scores(self, targets: Array) -> FloatArray:
+        """``(y - m) / s``; 0 for predictions of points."""
+        return in_units(targets - self.mean, self.scale)
+
+    def of_standard_scores(self, scores: FloatArray) -> FloatArray:
+        """``m + s z``."""
+        return np.asarray(self.mean + self.scale * scores)
+
+    def first_deviations(self) -> FloatArray:
+        """Standard deviations (n,)."""
+        return self.scale
+
+    @property
+    def normal(self) -> tuple[FloatArray, FloatArray]:
+        """Means and standard deviations (..., n)."""
+        return self.mean, self.scale
+
+    def traces(self, kernel: TargetKernel) -> Traces | None:
+        """For Gaussian kernels, whose squares are Gaussian functions again."""
+        return None if kernel.gaussian is None else _Traces(self, kernel.gaussian)
+
     def in_units_of(self, width: float) -> tuple[FloatArray, FloatArray]:
         """Means and variances in units of the bandwidth of a kernel."""
         with np.errstate(over="ignore"):
@@ -129,3 +160,27 @@ def _closed_form(
     if isinstance(kernel, ExponentialKernel) and kernel.exponent == 2.0:
         return kernel.width / sqrt(2.0), normals.scalar
     return None
+
+
+class _Traces:
+    """Traces for a Gaussian kernel, with closed forms for its square and the squares of its expectations."""
+
+    def __init__(self, law: Normal, kernel: GaussianKernel) -> None:
+        self._law, self._kernel = law, kernel
+        self._half = kernel.with_bandwidth(kernel.width / sqrt(2.0))
+
+    def tile(self, rows: Index, columns: Index) -> FloatArray:
+        """Traces for all rows (..., r) and columns (..., c)."""
+        one, two = self._law.take(rows), self._law.take(columns)
+        tile = np.square(one.expected_kernel2(self._kernel, two))
+        tile += one.expected_kernel2(self._half, two)
+        tile -= self._of_squared_means(one, two)
+        tile -= self._of_squared_means(two, one).swapaxes(-1, -2)
+        return np.asarray(tile)
+
+    def _of_squared_means(self, one: Normal, two: Normal) -> FloatArray:
+        """``E m_i(Z_j)**2``, where m_i**2 is b**2 / c exp(-(y - m)**2 / c) with c = b**2 + s**2."""
+        b2, c = self._kernel.width**2, self._kernel.width**2 + np.square(one.scale)[..., None]
+        spread = c / 2.0 + np.square(two.scale)[..., None, :]
+        squares = np.square(one.mean[..., None] - two.mean[..., None, :]) / (2.0 * spread)
+        return np.asarray(b2 / c * np.sqrt(c / (2.0 * spread)) * np.exp(-squares))

@@ -69,6 +69,7 @@ class QuantileForecast(FinitePredictions):
     """
 
     family = "QuantileForecast"
+    probabilities_differ = False
 
     def __init__(self, levels: ArrayLike, values: ArrayLike) -> None:
         self._levels = _checked_levels(levels)

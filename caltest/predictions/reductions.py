@@ -9,6 +9,7 @@ from caltest._arrays import read_only
 from caltest._loops.rows import maxima
 from caltest._numerics import own_errstate
 from caltest._types import Array, ArrayLike, IntArray
+from caltest.predictions.base import Predictions
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.categorical import Categorical
 from caltest.predictions.convert import as_sample
@@ -112,6 +113,18 @@ def reduce_to_top_label(categorical: Categorical) -> tuple[Bernoulli, IntArray]:
     confidence, top = np.empty(len(categorical)), np.empty(len(categorical), dtype=np.intp)
     maxima(read_only(categorical.probabilities, np.float64), confidence, top)
     return Bernoulli.reduced(confidence, "top label", categorical.notes), top
+
+
+def reduce_to_binary(predictions: Predictions) -> tuple[Bernoulli, IntArray]:
+    """Probabilities that a class occurs, and which one: 1 of binary predictions, else the most probable class."""
+    if isinstance(predictions, Bernoulli):
+        return predictions, np.ones(len(predictions), dtype=np.intp)
+    if isinstance(predictions, Categorical):
+        return reduce_to_top_label(predictions)
+    raise TypeError(
+        f"predictions: got {predictions.family} predictions, wanted Bernoulli or Categorical ones or an array of "
+        "probabilities"
+    )
 
 
 def categorical_sample(

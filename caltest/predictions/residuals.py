@@ -119,6 +119,10 @@ class Residuals(Predictions):
         """That of the residuals."""
         return self._law.cdf(targets)
 
+    def log_density(self, targets: Array) -> FloatArray:
+        """That of the residuals."""
+        return self._law.log_density(targets)
+
     def prepared(self, kernel: TargetKernel) -> Self:
         """The law prepared for a kernel."""
         return self._like(self._predictions, self._law.prepared(kernel))

@@ -7,6 +7,7 @@ import numpy as np
 from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest.predictions.members import Members, checked_members
+from caltest.predictions.standard_scores import FARTHEST
 
 
 class Scenarios(Members):
@@ -52,6 +53,11 @@ class Scenarios(Members):
         index = generator_of(rng).integers(self.n_members, size=shape)
         return self._members[np.arange(len(self)), index]
 
+    @property
+    def has_spread(self) -> bool:
+        """Both of two scenarios are equally far from their mean."""
+        return self.n_members > 2
+
     def cdf_below(self, targets: Array) -> FloatArray:
         """``P(Z < y)``: the share of members below y."""
         return np.asarray((self._members < targets[..., None]).mean(axis=-1))
@@ -85,6 +91,29 @@ class Pool(Scenarios):
     def weight(self) -> float:
         """``(m + 1) / m``."""
         return self.n_members / (self.n_members - 1)
+
+    def spread_shares(self, squares: FloatArray) -> FloatArray:
+        """The variance of the members as a share of that of the pool.
+
+        A pool of m members and an outcome of score z has, without the outcome, ``(m - z**2) / (m - 1)`` times its
+        variance, both with their unbiased divisors: 1 on average if calibrated.
+        """
+        if not self.has_spread:
+            return super().spread_shares(squares)
+        m = self.n_members - 1
+        # Outcomes so far away that the difference is rounding count as nearer.
+        return np.maximum(m - squares, FARTHEST) / (m - 1)
+
+    def excess_spread(self, targets: Array, weights: FloatArray | None) -> FloatArray:
+        """``(sum |e|**2 - v / m) / v - 1`` with the differences e of outcomes and means of the m members.
+
+        v is the sum of the variances of the members with divisors m - 1, so that it is unbiased in the parts.
+        """
+        means, variances = self.moments()
+        w = np.ones(len(self)) if weights is None else weights
+        deviations = np.square(targets - means).reshape(*targets.shape[:2], -1).sum(axis=2)
+        squares = deviations @ w / (variances @ w)
+        return np.asarray(self.weight * (squares / self.spread_shares(squares) - 1.0))
 
     @property
     def hypothesis(self) -> str:

@@ -101,6 +101,10 @@ class StudentT(Univariate):
         """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.stdtr(self.df, (self.location - targets) / self.scale))
 
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p(y)`` for the target y of each prediction, (..., n)."""
+        return np.asarray(scipy.stats.t.logpdf(targets, self.df, self.location, self.scale))
+
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(self.location + self.scale * scipy.special.stdtrit(self.df, level))
 

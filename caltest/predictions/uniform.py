@@ -101,6 +101,10 @@ class StandardUniform(Predictions):
         """``P(Z <= u) = u``."""
         return np.clip(targets, 0.0, 1.0)
 
+    def log_density(self, targets: Array) -> FloatArray:
+        """0 in the unit interval."""
+        return np.where((targets >= 0.0) & (targets <= 1.0), 0.0, -np.inf)
+
     def default_kernel(self) -> ProductKernel:
         """A kernel of targets with the bandwidth 1/4; the kernel of predictions is that of equal ones."""
         return ProductKernel(ExponentialKernel(Euclidean(), 1.0), GaussianKernel(bandwidth=0.25))

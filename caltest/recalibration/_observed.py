@@ -9,19 +9,16 @@ from scipy.special import expit, softmax
 
 from caltest._arrays import to_array
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
-from caltest.decompositions import log_scores
 from caltest.predictions import (
     Bernoulli,
     Categorical,
-    FinitePredictions,
     Predictions,
     Sample,
     as_predictions,
     as_sample,
 )
 from caltest.predictions.convert import in_order_of_targets
-from caltest.recalibration._densities import log_densities
-from caltest.recalibration._scores import labels_of, read_scores
+from caltest.recalibration._inputs import labels_of, read_scores
 from caltest.recalibration._seen import seen_note
 from caltest.recalibration.base import CalibrationMap, Calibrator
 
@@ -84,12 +81,3 @@ class Observed:
 def scale_of(method: Calibrator | CalibrationMap) -> str:
     """The scale of the input of a method or map."""
     return str(getattr(method, "input", "probabilities"))
-
-
-def log_scores_of(sample: Sample) -> FloatArray:
-    """``-log p(y)`` for each observation (n,), infinite for outcomes of probability 0."""
-    law = sample.predictions.law
-    if not isinstance(law, FinitePredictions):
-        return -log_densities(sample.predictions, sample.targets)
-    with np.errstate(divide="ignore"):
-        return log_scores(law.probabilities, sample.targets)

@@ -12,7 +12,7 @@ from caltest._numerics import OwnErrstate
 from caltest._types import ArrayLike, FloatArray, IntArray
 from caltest._validation import class_order, one_of
 from caltest.predictions.convert import in_order_of_targets
-from caltest.recalibration._scores import SCALES, Scores, labels_of, read_scores
+from caltest.recalibration._inputs import SCALES, Scores, labels_of, read_scores
 from caltest.recalibration._seen import digest, seen_note, share_seen
 from caltest.recalibration._storage import (
     as_kind,

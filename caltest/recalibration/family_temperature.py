@@ -8,7 +8,6 @@ import numpy as np
 
 from caltest._types import Array, ArrayLike
 from caltest.predictions import Predictions, as_predictions, as_sample
-from caltest.recalibration._densities import log_densities
 from caltest.recalibration._seen import digest, rows_of, seen_note, share_seen
 from caltest.recalibration._storage import require_range
 from caltest.recalibration.base import CalibrationMap, Calibrator
@@ -82,8 +81,13 @@ class FamilyTemperatureScaling(Calibrator):
         """The map of the largest likelihood."""
         sample = as_sample(predictions, targets, classes)
         given = sample.predictions
-        if not np.isfinite(log_densities(given, sample.targets)).all():
-            row = int(np.argmin(np.isfinite(log_densities(given, sample.targets))))
+        if given.finite is not None:
+            raise TypeError(
+                f"predictions: got {given.family} predictions, wanted distributions of numbers or vectors; for classes "
+                "use TemperatureScaling()"
+            )
+        if not np.isfinite(given.log_density(sample.targets)).all():
+            row = int(np.argmin(np.isfinite(given.log_density(sample.targets))))
             raise ValueError(
                 f"targets: got one of density 0 or infinity at row {row}, wanted positive finite densities"
             )
@@ -98,7 +102,7 @@ def _best_temperature(predictions: Predictions, targets: Array) -> float:
         try:
             with np.errstate(all="ignore"):
                 tempered = predictions.at_temperature(float(np.exp(log_temperature)))
-                value = float(-log_densities(tempered, targets).mean())
+                value = float(-tempered.log_density(targets).mean())
         except ValueError:
             # Powers of Student t densities that have no finite integral, parameters beyond double precision.
             return WORST

@@ -10,8 +10,7 @@ from caltest._numerics import own_errstate, seed_of
 from caltest._types import ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import at_least, whole_number
 from caltest.comparisons.formats import aligned
-from caltest.predictions import FinitePredictions, Predictions
-from caltest.recalibration._observed import Observed, log_scores_of, scale_of
+from caltest.recalibration._observed import Observed, scale_of
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.one_vs_rest import OneVsRest
 
@@ -184,15 +183,17 @@ def _folds(observed: Observed, n_folds: int, rng: np.random.Generator) -> IntArr
 def _held_out(method: Calibrator, observed: Observed, folds: IntArray) -> tuple[FloatArray, BoolArray | None]:
     """Log scores of observations that the method was not fitted to, and whose most probable class occurred, (n,)."""
     losses, right = np.empty(folds.size), np.zeros(folds.size, dtype=bool)
-    law: Predictions | None = None
+    hits: BoolArray | None = None
     for fold in range(folds.max() + 1):
         inside, outside = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         fitted = observed.take(outside).fit(method)
         sample = observed.take(inside).after(fitted)
-        losses[inside], law = log_scores_of(sample), sample.predictions.law
-        if isinstance(law, FinitePredictions):
-            right[inside] = law.probabilities.argmax(axis=1) == sample.targets
-    return losses, right if isinstance(law, FinitePredictions) else None
+        law = sample.predictions.law
+        losses[inside] = -law.log_density(sample.targets)
+        hits = law.hits(sample.targets)
+        if hits is not None:
+            right[inside] = hits
+    return losses, None if hits is None else right
 
 
 def _standard_error(losses: FloatArray) -> float:

@@ -10,14 +10,16 @@ from caltest._progress import progress_bars
 from caltest._types import ArrayLike
 from caltest._validation import at_least, fraction, switch, whole_number
 from caltest.comparisons.shared_kernel import shared_kernel
-from caltest.decompositions import brier_scores
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
 from caltest.intervals.jackknife import jackknife_interval
 from caltest.kernels import PairKernel
 from caltest.noise_floor import noise_floor
-from caltest.predictions import Bernoulli, Categorical, FinitePredictions, Sample, top_label
-from caltest.recalibration._observed import Observed, log_scores_of, scale_of
+from caltest.predictions import Sample
+from caltest.predictions.finite import at_labels
+from caltest.predictions.proper_scores import outcome_scores
+from caltest.predictions.reductions import reduce_to_binary
+from caltest.recalibration._observed import Observed, scale_of
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.report_result import RecalibrationReport, RecalibrationRow
 
@@ -121,10 +123,10 @@ def report(
 
 def _accuracy_note(before: Sample, after: Sample) -> tuple[str, ...]:
     """How many rows get another most probable class, and what that costs, if it costs something."""
-    laws = before.predictions.law, after.predictions.law
-    if not (isinstance(laws[0], FinitePredictions) and isinstance(laws[1], FinitePredictions)):
+    first, second = before.predictions.law.finite, after.predictions.law.finite
+    if first is None or second is None:
         return ()
-    tops = [law.probabilities.argmax(axis=1) for law in laws if isinstance(law, FinitePredictions)]
+    tops = [law.probabilities.argmax(axis=1) for law in (first, second)]
     lost, won = (int(np.sum((one == before.targets) & (tops[0] != tops[1]))) for one in tops)
     if lost <= won:
         return ()
@@ -156,17 +158,16 @@ def _row(
     result = calibration_test(sample.predictions, targets_as_given(sample), n_resamples=n_resamples, rng=test)
     law = sample.predictions.law
     brier = accuracy = ece = noise = None
-    if isinstance(law, FinitePredictions):
-        p = law.probabilities
-        brier = float(brier_scores(p, sample.targets).mean())
-        accuracy = float(np.mean(p.argmax(axis=1) == sample.targets))
-    if isinstance(sample.predictions, (Bernoulli, Categorical)):
-        confidence, right = _confidence(sample)
-        ece = float(ECE()(confidence, right))
+    if law.finite is not None:
+        brier = float(at_labels(outcome_scores(law.finite.probabilities, "brier"), sample.targets).mean())
+        accuracy = float(law.finite.hits(sample.targets).mean())
+    if law.finite is not None and law.finite.probabilities_differ:
+        confidence, chosen = reduce_to_binary(law.finite)
+        ece = ECE().estimate(Sample(confidence, (chosen == sample.targets).astype(np.intp)))
         noise = noise_floor(ECE(), confidence, n_resamples=n_resamples, rng=floor).mean
     return RecalibrationRow(
         name=name,
-        log_score=float(log_scores_of(sample).mean()),
+        log_score=-float(law.log_density(sample.targets).mean()),
         brier=brier,
         accuracy=accuracy,
         ece=ece,
@@ -181,12 +182,5 @@ def _row(
 
 def targets_as_given(sample: Sample) -> ArrayLike:
     """Targets as names of classes, where predictions have these."""
-    names = getattr(sample.predictions, "classes", None)
+    names = sample.predictions.classes
     return sample.targets if names is None else np.array(names, dtype=object)[sample.targets]
-
-
-def _confidence(sample: Sample) -> tuple[Bernoulli, ArrayLike]:
-    """The binary question that the ECE is about."""
-    if isinstance(sample.predictions, Bernoulli):
-        return sample.predictions, targets_as_given(sample)
-    return top_label(sample.predictions, targets_as_given(sample))

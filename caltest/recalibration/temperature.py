@@ -7,7 +7,7 @@ from scipy.special import softmax
 
 from caltest._types import FloatArray, IntArray
 from caltest._validation import positive_number
-from caltest.recalibration._scores import log_probabilities
+from caltest.recalibration._inputs import log_probabilities
 from caltest.recalibration._storage import require_range
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 

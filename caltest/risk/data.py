@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from caltest._types import Array, FloatArray, IntArray
-from caltest.predictions import Bernoulli, Categorical, Predictions, Sample
+from caltest.predictions import Predictions, Sample
 from caltest.risk.spectrum import KernelSpectrum
 
 Projected = tuple[KernelSpectrum, FloatArray]
@@ -61,11 +61,4 @@ class CalibrationData:
 
 def points_of(predictions: Predictions) -> FloatArray:
     """Points (n, d) that predictions are; ``TypeError`` unless they are of classes."""
-    if isinstance(predictions, Bernoulli):
-        return np.array(predictions.probability, dtype=np.float64)[:, None]
-    if isinstance(predictions, Categorical):
-        return np.array(predictions.probabilities, dtype=np.float64)
-    raise TypeError(
-        f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones or an array of "
-        "probabilities, because calibration errors are squared distances of probability vectors"
-    )
+    return np.array(predictions.to_array(), dtype=np.float64).reshape(len(predictions), -1)

@@ -9,7 +9,7 @@ from caltest._numerics import ranges
 from caltest._types import FloatArray
 from caltest.estimators.default_kernel import default_kernel
 from caltest.kernels import ProductKernel
-from caltest.predictions import DrawnEnsemble, Predictions, Sample
+from caltest.predictions import Predictions, Sample
 from caltest.sequential.bets import Bets
 from caltest.sequential.witness import Witness
 
@@ -37,7 +37,7 @@ class KernelBets(Bets):
     findings = ("errors are alike where predictions are alike",) * len(FRACTIONS)
 
     def __init__(self, kernel: ProductKernel | None, first: Predictions) -> None:
-        if isinstance(first.law, DrawnEnsemble):
+        if first.law.source is not None:
             raise TypeError(
                 "predictions: got draws made by to_ensemble, over which expectations are not those of the predictions; "
                 "wanted the distributions themselves for bets on a kernel"

@@ -5,20 +5,19 @@ from typing import Self
 import numpy as np
 
 from caltest._types import FloatArray
-from caltest.alternatives import alternatives_for
 from caltest.predictions import Predictions, Sample
 from caltest.sequential.bets import Bets
 
 
 class LikelihoodBets(Bets):
-    """One gambler for each alternative Q_k of ``caltest.alternatives``: factors ``Q_k(Y_t | P_t) / P_t(Y_t)``.
+    """One gambler for each alternative Q_k of the predictions: factors ``Q_k(Y_t | P_t) / P_t(Y_t)``.
 
     The mean of their capitals is the likelihood ratio of the distribution that mixes the alternatives in proportion to
     how well they predicted so far.
     """
 
     def __init__(self, predictions: Predictions) -> None:
-        alternatives = alternatives_for(predictions)
+        alternatives = predictions.law.alternatives()
         assert alternatives is not None
         self.weights = np.exp(alternatives.log_weights)
         self.findings = tuple(member.finding for member in alternatives.members)
@@ -29,7 +28,7 @@ class LikelihoodBets(Bets):
 
     def log_factors(self, sample: Sample) -> tuple[FloatArray, Self]:
         """``log Q_k(y) / P(y)``; they do not depend on the past."""
-        alternatives = alternatives_for(sample.predictions)
+        alternatives = sample.predictions.law.alternatives()
         if alternatives is None:
             raise ValueError(
                 "predictions: got some without spread after others with one, for which no likelihood ratios are known; "

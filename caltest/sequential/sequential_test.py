@@ -11,7 +11,6 @@ from caltest._arrays import to_array
 from caltest._numerics import OwnErrstate, ranges
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import one_of
-from caltest.alternatives import alternatives_for
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample, as_sample, assumed
@@ -42,7 +41,7 @@ class SequentialCalibrationTest(OwnErrstate):
     ----------
     strategy
         ``"likelihood"``: gamblers on other temperatures, random labels, too frequent classes; shifted and scaled
-        scores; other means and dispersions of counts (``caltest.alternatives``), with the factors
+        scores; other means and dispersions of counts (``caltest.predictions.alternatives``), with the factors
         ``Q_k(Y_t | P_t) / P_t(Y_t)``. ``"kernel"``: gamblers on any error that is alike where predictions are alike,
         with the factors ``1 + lambda g_t(Y_t) / -min g_t`` and the witness function
         ``g_t(y) = sum_{s<t} k_P(P_s, P_t) <phi_s(Y_s), phi_t(y)>``, ``phi_t(y) = k_Y(y, .) - E k_Y(Z, .)``, Z ~ P_t.
@@ -233,7 +232,7 @@ class SequentialCalibrationTest(OwnErrstate):
 
     def _started(self, predictions: Predictions) -> "_State":
         """The bets for the family."""
-        known = alternatives_for(predictions) is not None
+        known = predictions.law.alternatives() is not None
         if not known and self.strategy == "likelihood":
             raise TypeError(
                 f"predictions: got {predictions.family} predictions, for which no likelihood ratios are known here; "

@@ -37,15 +37,15 @@ class ClassFeatures(TargetFeatures):
 
     def of(self, sample: Sample) -> FloatArray:
         """The features."""
-        law = sample.predictions.law
-        assert isinstance(law, FinitePredictions)
+        law = sample.predictions.law.finite
+        assert law is not None
         return np.asarray(self.root.T[sample.targets] - _probabilities(law) @ self.root.T)
 
     def least(self, predictions: Predictions, weights: FloatArray) -> FloatArray:
         """The minimum."""
-        assert isinstance(predictions.law, FinitePredictions)
+        assert predictions.law.finite is not None
         values = weights @ self.root
-        return np.asarray(values.min(axis=1) - np.einsum("ik,ik->i", _probabilities(predictions.law), values))
+        return np.asarray(values.min(axis=1) - np.einsum("ik,ik->i", _probabilities(predictions.law.finite), values))
 
 
 def _probabilities(law: FinitePredictions) -> FloatArray:
@@ -76,10 +76,10 @@ class LandmarkFeatures(TargetFeatures):
 def features_for(kernel: ProductKernel, past: Sample) -> TargetFeatures:
     """Features of the family; landmarks are targets of the past."""
     law, target_kernel = past.predictions.law, kernel.target_kernel
-    if isinstance(law, FinitePredictions):
+    if law.finite is not None:
         from caltest.hstatistics.labels import root_of
 
-        return ClassFeatures(root_of(law.gram(target_kernel)))
+        return ClassFeatures(root_of(law.finite.gram(target_kernel)))
     distinct = np.unique(np.asarray(past.targets), axis=0)
     targets = distinct[np.arange(min(LANDMARKS, len(distinct))) * len(distinct) // min(LANDMARKS, len(distinct))]
     return LandmarkFeatures(target_kernel, targets, inverse_root(law.target_tile(target_kernel, targets, targets)))

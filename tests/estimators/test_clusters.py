@@ -4,7 +4,6 @@ from contracts import CASES, N
 from samples import TV, W2, samples
 
 import caltest as ct
-from caltest.alternatives import alternatives_for
 
 CLUSTERS = np.random.default_rng(3).permutation(np.arange(N) // 3)
 
@@ -66,7 +65,7 @@ def test_signs_of_clusters_by_the_definition(monkeypatch):
 def test_likelihood_ratio_is_the_mean_over_choices():
     data = samples(7, 3)
     p, clusters = ct.Categorical(data.p), np.array([0, 1, 0, 2, 1, 1, 2])
-    alternatives = alternatives_for(p)
+    alternatives = p.law.alternatives()
     terms, weights = alternatives.log_ratio_terms(data.y), np.exp(alternatives.log_weights)
     ratios = [weights @ np.exp(terms[:, [a, b, c]].sum(axis=1)) for a in (0, 2) for b in (1, 4, 5) for c in (3, 6)]
     estimate = ct.ClusterLikelihoodRatio(clusters)(data.p, data.y)

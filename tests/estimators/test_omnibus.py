@@ -6,7 +6,6 @@ from contracts import FAMILIES, NOT_CENTRED, vector_ensemble
 from scipy import stats
 
 import caltest as ct
-from caltest.alternatives import alternatives_for
 from caltest.estimators import findings, omnibus
 from caltest.estimators.joint import leave_one_out, standardised, tail_exponents
 from caltest.predictions import as_sample
@@ -239,4 +238,4 @@ def test_words_have_the_names_of_classes():
         findings.marginal_finding(top) == "the top label is right less often than predicted: 30 times instead of 54.0"
     )
     assert one.predictions.occurrence(0) == "another class than 0 occurs"
-    assert any("class owl occurs" in one.finding for one in alternatives_for(named.predictions).members)
+    assert any("class owl occurs" in one.finding for one in named.predictions.law.alternatives().members)

@@ -6,11 +6,10 @@ from contracts import FAMILIES, NOT_CENTRED, vector_ensemble
 from scipy import stats
 
 import caltest as ct
-from caltest.alternatives import alternatives_for
 from caltest.estimators.findings import marginal_finding
-from caltest.estimators.scores import ResidualMean, ResidualSpread
+from caltest.estimators.residual_moments import ResidualMean
 from caltest.hstatistics.residuals import residual_means
-from caltest.hstatistics.scores import scores_of
+from caltest.predictions.standard_scores import mean_square
 
 MAKERS = [pytest.param(maker, id=family.__name__) for family, maker in FAMILIES.items()] + [
     pytest.param(vector_ensemble, id="vectors")
@@ -71,7 +70,7 @@ def expected_values(component, p, y, w):
     if component.name == "kernel error":
         return [[ct.WeightedSKCE(one, w)(p, t) for t in y] for one in component.kernels]
     if component.name == "likelihood ratio":
-        alternatives = alternatives_for(p)
+        alternatives = p.law.alternatives()
         terms = [(alternatives.log_ratio_terms(t) * w).sum(axis=1) + alternatives.log_weights for t in y]
         return [[np.logaddexp.reduce(one) for one in terms]]
     if component.name in ("log score", "Brier score"):
@@ -79,7 +78,7 @@ def expected_values(component, p, y, w):
         return [np.average(scores, axis=1, weights=w)]
     if component.name == "kernel error of residuals":
         return None
-    z = scores_of(p, y).reshape(len(y), len(p), -1)
+    z = p.law.standard_scores(y).reshape(len(y), len(p), -1)
     if component.name == "mean residual":
         mean = np.stack([np.average(one, axis=0, weights=w) for one in z])
         return [w.sum() ** 2 / (w @ w) * np.square(mean).sum(axis=1) - z.shape[2]]
@@ -145,7 +144,7 @@ def test_moments_of_residuals_with_weights(dimension):
     assert ResidualMean().moments(z, w) == pytest.approx(expected, rel=1e-12)
     assert ResidualMean().moments(z, np.full(9, 0.4)) == pytest.approx(ResidualMean().moments(z), rel=1e-12)
     expected = ((vectors**2).mean(axis=2) * w).sum(axis=1) / w.sum() - 1.0
-    assert ResidualSpread().moments(z, w) == pytest.approx(expected, rel=1e-12)
+    assert mean_square(z, w) - 1.0 == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.statistical
@@ -264,7 +263,7 @@ def test_likelihood_ratios_of_groups_are_those_of_their_members(maker):
     parts = ct.GroupMaximum(omnibus, groups).parts(p, y)
     rows = np.flatnonzero(groups)
     assert parts[1] == pytest.approx(omnibus.values(p.take(rows), y[:, rows]), rel=1e-9, abs=1e-12)
-    if alternatives_for(p) is not None:
+    if p.law.alternatives() is not None:
         expected = ct.LogLikelihoodRatio().estimates(p.take(rows), y[:, rows])
         assert parts[1][-1] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 

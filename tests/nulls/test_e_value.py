@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest.alternatives import alternatives_for
 from caltest.estimators.likelihood_ratio import log_ratios_of
 
 
@@ -20,7 +19,7 @@ def shifted(n, seed, share=0.1, k=10):
 
 def test_pvalue_by_its_formula():
     p, y = shifted(60, 1, k=3)
-    alternatives = alternatives_for(p)
+    alternatives = p.law.alternatives()
     rng = np.random.default_rng(np.random.default_rng(3).spawn(1)[0])
     members = rng.choice(len(alternatives.members), size=20, p=np.exp(alternatives.log_weights))
     targets = np.concatenate([alternatives.sample(int(member), rng, 1) for member in members])

@@ -48,17 +48,6 @@ def test_the_temperature_of_the_targets_is_found(name):
         assert type(fitted(predictions)) is type(predictions)
 
 
-def test_densities_of_vectors_are_those_of_scipy():
-    from scipy.stats import multivariate_normal
-
-    from caltest.recalibration._densities import log_densities
-
-    vectors = FAMILIES["vectors"]
-    y = vectors.sample(2)
-    wanted = [multivariate_normal(vectors.mean[i], vectors.covariance[i]).logpdf(y[i]) for i in range(5)]
-    np.testing.assert_allclose(log_densities(vectors, y)[:5], wanted, rtol=1e-10)
-
-
 def test_maps_are_saved_and_check_the_family(tmp_path):
     fitted = FamilyTemperatureScaling().fit(FAMILIES["normal"], X + 0.3)
     fitted.save(tmp_path / "map.npz")

@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 import caltest as ct
 from caltest.recalibration import CalibrationMap, GPCalibrator, TemperatureScaling
-from caltest.recalibration._scores import renormalised
+from caltest.recalibration._inputs import renormalised
 from caltest.recalibration.gaussian_process import fit as fits
 from caltest.recalibration.gaussian_process.draws import marginal_probabilities
 from caltest.recalibration.gaussian_process.parameters import LatentProcess

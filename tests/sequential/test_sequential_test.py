@@ -10,7 +10,6 @@ from interruption import broken_at
 from samples import TV, samples
 
 import caltest as ct
-from caltest.alternatives import alternatives_for
 from caltest.estimators.likelihood_ratio import log_ratios_of
 from caltest.plots import evidence
 
@@ -46,7 +45,7 @@ def test_batches_do_not_matter(predictions, strategy):
 def test_likelihood_strategy_ends_at_the_likelihood_ratio_of_all(predictions):
     y = predictions.sample(2)
     test = ct.SequentialCalibrationTest("likelihood").update(predictions, y)
-    assert test.log_evalue == pytest.approx(log_ratios_of(alternatives_for(predictions), y[None])[0], rel=1e-10)
+    assert test.log_evalue == pytest.approx(log_ratios_of(predictions.law.alternatives(), y[None])[0], rel=1e-10)
 
 
 def test_both_is_the_mean_of_both():

@@ -10,7 +10,8 @@ from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
-from caltest.predictions import Bernoulli, Categorical, Predictions
+from caltest.predictions import Predictions
+from caltest.predictions.finite import of_classes
 
 AT_ONCE = 2**20
 """Outcomes taken together; the estimates do not depend on it."""
@@ -47,17 +48,12 @@ def in_parts(function: Callable[[Array], FloatArray], targets: Array) -> FloatAr
 
 def probability_of_one(predictions: Predictions, name: str) -> FloatArray:
     """Probabilities of class 1, (n,), of predictions with two classes; ``TypeError`` for others."""
-    if isinstance(predictions, Bernoulli):
-        return predictions.probability
-    if isinstance(predictions, Categorical):
-        if predictions.n_classes == 2:
-            return np.ascontiguousarray(predictions.probabilities[:, 1])
+    classes = of_classes(predictions, f", or probabilities of class 1, for {name}")
+    if classes.n_classes > 2:
         raise TypeError(
-            f"predictions: got Categorical predictions of {predictions.n_classes} classes, wanted binary ones for "
+            f"predictions: got {classes.family} predictions of {classes.n_classes} classes, wanted binary ones for "
             f"{name}; reduce them to their top label with ct.top_label(p, y), or to each class against the rest with "
             "ct.classwise(p, y)"
         )
-    raise TypeError(
-        f"predictions: got {predictions.family} predictions, wanted Bernoulli ones, or probabilities of class 1, for "
-        f"{name}"
-    )
+    p = classes.to_array()
+    return p if p.ndim == 1 else np.ascontiguousarray(p[:, 1])

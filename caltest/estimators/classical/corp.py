@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -10,11 +10,9 @@ from caltest._types import Array, FloatArray
 from caltest._validation import one_of
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.estimators.classical.isotonic import IsotonicGroups
-from caltest.estimators.scores import SMALLEST
 from caltest.predictions import Predictions
+from caltest.predictions.proper_scores import Score, outcome_scores
 from caltest.results.effect_size import EffectSize
-
-Score = Literal["brier", "log"]
 
 
 @dataclass(frozen=True)
@@ -63,11 +61,11 @@ class CORPMiscalibration(BinaryStatistic):
         """The statistics (B,) of outcomes (B, n)."""
         groups = IsotonicGroups.of(p)
         values, sizes = groups.values, groups.sizes
-        score = _brier if self.score == "brier" else _log
 
         def of(outcomes: Array) -> FloatArray:
             events = groups.events(outcomes)
-            return (score(values, events, sizes) - score(groups.fitted(events), events, sizes)) / p.size
+            gains = _total(values, events, sizes, self.score) - _total(groups.fitted(events), events, sizes, self.score)
+            return gains / p.size
 
         return of
 
@@ -81,14 +79,8 @@ class CORPMiscalibration(BinaryStatistic):
         return f"{name} score above that of the isotonic recalibration (CORP miscalibration)"
 
 
-def _brier(p: FloatArray, events: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Sums (B,) of the Brier scores of groups with events (B, m), but for numbers that do not depend on p."""
-    return np.asarray(np.sum(p * (sizes * p - 2.0 * events), axis=1))
-
-
-def _log(p: FloatArray, events: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Sums (B,) of the log scores of groups with events (B, m)."""
-    from scipy.special import xlogy
-
-    scores = xlogy(events, np.maximum(p, SMALLEST)) + xlogy(sizes - events, np.maximum(1.0 - p, SMALLEST))
-    return np.asarray(-np.sum(scores, axis=1))
+def _total(p: FloatArray, events: FloatArray, sizes: FloatArray, score: Score) -> FloatArray:
+    """Sums (B,) of the scores of groups with events (B, m); ``(p - Y)**2`` is half of the Brier score of classes."""
+    scores = outcome_scores(np.stack([1.0 - p, p], axis=-1), score)
+    total = np.sum((sizes - events) * scores[..., 0] + events * scores[..., 1], axis=1)
+    return np.asarray(0.5 * total if score == "brier" else total)

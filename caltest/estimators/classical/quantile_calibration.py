@@ -10,7 +10,7 @@ from caltest._validation import at_least, levels
 from caltest.estimators.classical.base import in_parts
 from caltest.estimators.classical.transforms import TransformStatistic
 from caltest.estimators.textbook import TextbookTail
-from caltest.predictions import Predictions, QuantileForecast, Sample
+from caltest.predictions import Predictions, Sample
 from caltest.results.effect_size import EffectSize, root_per_observation
 from caltest.results.result import PValueKind
 
@@ -68,22 +68,19 @@ class QuantileCalibration(TransformStatistic):
 
     def check(self, predictions: Predictions) -> None:
         """Raise for no predictions, and unless their quantiles are known at the levels."""
-        if not isinstance(predictions.law, QuantileForecast):
+        known = predictions.law.levels
+        if known is None:
             super().check(predictions)
             return
         at_least(len(predictions), 1, "QuantileCalibration")
-        if not np.isin(self._levels(predictions), predictions.law.levels).all():
-            raise ValueError(
-                f"levels: got {list(self.levels)}, wanted some of those of the forecast, "
-                f"{predictions.law.levels.tolist()}"
-            )
+        if not np.isin(self._levels(predictions), known).all():
+            raise ValueError(f"levels: got {list(self.levels)}, wanted some of those of the forecast, {known.tolist()}")
 
     def _levels(self, predictions: Predictions) -> FloatArray:
         if self.levels is not None:
             return np.array(self.levels)
-        if isinstance(predictions.law, QuantileForecast):
-            return predictions.law.levels
-        return np.arange(1, 10) / 10.0
+        known = predictions.law.levels
+        return np.arange(1, 10) / 10.0 if known is None else known
 
     def _expected(self, predictions: Predictions) -> FloatArray:
         """Expected numbers of outcomes in the intervals, (K + 1,)."""
@@ -92,9 +89,9 @@ class QuantileCalibration(TransformStatistic):
 
     def _intervals(self, predictions: Predictions, targets: Array) -> IntArray:
         """The number of quantiles below each target, of the shape of the targets."""
-        law, chosen = predictions.law, self._levels(predictions)
-        if isinstance(law, QuantileForecast):
-            below = np.concatenate([[0], np.cumsum(np.isin(law.levels, chosen))])
+        known, chosen = predictions.law.levels, self._levels(predictions)
+        if known is not None:
+            below = np.concatenate([[0], np.cumsum(np.isin(known, chosen))])
             return np.asarray(below[targets])
         return np.searchsorted(chosen, self.transforms(predictions, targets), side="left")
 

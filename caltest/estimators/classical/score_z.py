@@ -8,9 +8,9 @@ import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest.estimators.base import RedrawnEstimator
-from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ExcessScore
+from caltest.estimators.excess_scores import ExcessBrierScore, ExcessLogScore, ExcessScore
 from caltest.estimators.textbook import TextbookTail
-from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.predictions import Predictions, Sample
 from caltest.results.effect_size import EffectSize
 from caltest.results.result import PValueKind
 
@@ -51,19 +51,13 @@ class ScoreZ(RedrawnEstimator):
 
     def _central_moment(self, predictions: Predictions, power: int) -> FloatArray:
         """``E (S - E S)**power`` of each score given the prediction, (n,)."""
-        p, scores = self._scores(predictions)
+        p, scores = self.excess.outcome_scores(predictions)
         means = np.einsum("ik,ik->i", p, scores)
         return np.asarray(np.einsum("ik,ik->i", p, (scores - means[:, None]) ** power))
 
-    def _scores(self, predictions: Predictions) -> tuple[FloatArray, FloatArray]:
-        """Probabilities and scores of all outcomes, (n, k)."""
-        assert isinstance(predictions.law, FinitePredictions)
-        p = predictions.law.probabilities
-        return p, self.excess.scores(p)
-
     def _deviation(self, predictions: Predictions) -> float:
         variance = float(self._central_moment(predictions, 2).sum())
-        p, scores = self._scores(predictions)
+        p, scores = self.excess.outcome_scores(predictions)
         squares = float(np.einsum("ik,ik->", p, np.square(scores)))
         return float(np.sqrt(variance)) if variance > ROUNDING**2 * squares else 0.0
 

@@ -15,7 +15,8 @@ from caltest._validation import at_least, whole_number
 from caltest.binning import UniformBinning
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.classical.base import in_parts
-from caltest.predictions import Bernoulli, Categorical, Predictions, Sample
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.finite import of_classes
 from caltest.results.effect_size import EffectSize, root_per_observation
 
 MOST_BINS = 2**12
@@ -80,11 +81,11 @@ class TCal(RedrawnEstimator):
     def check(self, predictions: Predictions) -> None:
         """Raise for no predictions, and unless they are of classes."""
         at_least(len(predictions), 1, "TCal")
-        _classes(predictions)
+        of_classes(predictions, "")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n)."""
-        p = _classes(predictions).probabilities
+        p = of_classes(predictions, "").probabilities
         resolutions = list(self._resolutions(predictions, p))
         squares = _squares(p)
         return in_parts(lambda labels: _standardised(resolutions, squares, labels).max(axis=0), targets)
@@ -103,7 +104,7 @@ class TCal(RedrawnEstimator):
 
     def effect_size_of(self, estimate: float, sample: Sample, mean: float | None) -> EffectSize:
         """The root of ``T / n`` at the resolution of the largest standardised T; of one probability for two classes."""
-        p, n = _classes(sample.predictions).probabilities, len(sample)
+        p, n = of_classes(sample.predictions, "").probabilities, len(sample)
         resolutions = list(self._resolutions(sample.predictions, p))
         unit = "root of the mean squared error of cells"
         if not resolutions:
@@ -154,9 +155,3 @@ def _variance(p: FloatArray, cells: IntArray, sizes: IntArray) -> float:
         alone = (squares - 2.0 * squares * q).sum() + np.square(squares.sum(axis=1)).sum()
         total += (np.square(together).sum() - alone) / float(sizes[c]) ** 2
     return 2.0 * float(total)
-
-
-def _classes(predictions: Predictions) -> Bernoulli | Categorical:
-    if not isinstance(predictions, (Bernoulli, Categorical)):
-        raise TypeError(f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones")
-    return predictions

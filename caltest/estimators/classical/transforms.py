@@ -9,9 +9,9 @@ from caltest._numerics import generator_apart
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
-from caltest.hstatistics.scores import FARTHEST
 from caltest.predictions import Predictions
 from caltest.predictions.residuals import integral_transforms
+from caltest.predictions.standard_scores import FARTHEST
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Predicted distributions of counts: every expectation is a sum over a window of counts."""
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -23,6 +23,11 @@ from caltest.kernels import (
 from caltest.predictions.counts.law import PART, CountLaw
 from caltest.predictions.counts.sums import looked_up, means_of_counts, means_of_range, without_tiny
 from caltest.predictions.counts.table import CountTable
+from caltest.predictions.outcomes import Outcomes
+from caltest.predictions.traces import OutcomeTraces, Traces
+
+if TYPE_CHECKING:
+    from caltest.predictions.alternatives import Alternatives
 
 LARGEST_TABLE = 2**31
 """Bytes of probabilities and expectations that are kept together."""
@@ -45,6 +50,7 @@ class CountPredictions(CountLaw):
     """
 
     has_jumps = True
+    discrete = True
 
     def cdf_below(self, targets: Array) -> FloatArray:
         """``P(Z < y)``."""
@@ -106,12 +112,8 @@ class CountPredictions(CountLaw):
             raise AttributeError("table: call prepared(kernel) first")
         return self._table
 
-    def outcomes(self, kernel: TargetKernel, targets: Array) -> tuple[FloatArray, FloatArray, Array] | None:
-        """The counts that matter as finitely many outcomes, or None if they are too many to look up pairs of them.
-
-        They are those of the window and those that occur outside of it: their probabilities (n, U), the matrix (U, U)
-        of the kernel between them, and which of them the targets (B, n) are.
-        """
+    def outcomes(self, kernel: TargetKernel, targets: Array) -> Outcomes | None:
+        """The counts of the window and those that occur outside of it; None if they are too many to look up pairs."""
         self._check_kernel(kernel)
         first, stop = self._window()
         parts = list(ranges(targets.shape[0], max(1, PART // len(self))))
@@ -126,7 +128,19 @@ class CountPredictions(CountLaw):
             labels[part] = np.where(inside, some - first, stop - first + np.searchsorted(outside, some))
         probabilities = np.zeros((len(self), counts.size))
         probabilities[:, : stop - first] = self._probabilities(first, stop)
-        return probabilities, without_tiny(kernel.target_tile(counts, counts)), labels
+        gram = without_tiny(kernel.target_tile(counts, counts))
+        return Outcomes(probabilities, gram, labels, np.full(len(self), -1))
+
+    def alternatives(self, weights: FloatArray | None = None) -> "Alternatives":
+        """Other means and dispersions."""
+        from caltest.predictions.alternatives.counts import CountAlternatives
+
+        return CountAlternatives(self, weights)
+
+    def traces(self, kernel: TargetKernel) -> Traces | None:
+        """From sums over the counts of the window."""
+        outcomes = self.outcomes(kernel, np.full((1, len(self)), self._window()[0]))
+        return None if outcomes is None else OutcomeTraces(outcomes.probabilities, outcomes.gram)
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for all counts in rows and in columns, (..., r, c)."""

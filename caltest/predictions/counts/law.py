@@ -197,6 +197,15 @@ class CountLaw(Predictions):
         logs[..., positive] += self._log_factor(counts[positive])
         return logs
 
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p(y)`` for the count y of each prediction, (n,)."""
+        order = np.argsort(targets, kind="stable")
+        counts, starts = np.unique(targets[order], return_index=True)
+        logs = np.empty(len(self))
+        for count, rows in zip(counts, np.split(order, starts[1:]), strict=True):
+            logs[rows] = self.take(rows).log_probabilities(np.array([count], dtype=np.float64))[:, 0]
+        return logs
+
     def _exact_pmf(self, counts: FloatArray) -> FloatArray:
         """Probabilities of counts (m,) by their logarithms, (n, m)."""
         logs = self.log_probabilities(counts)

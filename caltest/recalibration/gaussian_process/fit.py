@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 from caltest._numerics import ranges
 from caltest._threads import one_blas_thread
 from caltest._types import FloatArray, IntArray
-from caltest.recalibration._scores import log_probabilities
+from caltest.recalibration._inputs import log_probabilities
 from caltest.recalibration.gaussian_process.inducing import centres
 from caltest.recalibration.gaussian_process.objective import evidence_bound, full_evidence_bound
 from caltest.recalibration.gaussian_process.order import COARSE, FINE, Order

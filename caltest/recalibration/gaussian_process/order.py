@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._types import FloatArray, IntArray
-from caltest.recalibration._scores import SMALLEST, log_probabilities
+from caltest.recalibration._inputs import SMALLEST, log_probabilities
 from caltest.recalibration.gaussian_process.objective import by_kernel
 from caltest.recalibration.gaussian_process.parameters import LatentProcess, slope_of_softplus
 from caltest.recalibration.gaussian_process.pull_back import pull_back

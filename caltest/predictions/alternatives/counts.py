@@ -5,8 +5,8 @@ import numpy as np
 from caltest._loops.redraws import gathered_tables
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
-from caltest.alternatives.base import Alternative, Alternatives
-from caltest.predictions import CountPredictions, NegativeBinomial, Poisson
+from caltest.predictions.alternatives.base import Alternative, Alternatives
+from caltest.predictions.counts import CountPredictions, NegativeBinomial, Poisson
 
 FACTORS = (0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0)
 """Ratios of means of counts."""

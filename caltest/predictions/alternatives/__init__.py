@@ -5,7 +5,6 @@ target is seen. The ratio ``E = sum_k w_k prod_i Q_k(Y_i | P_i) / P_i(Y_i)`` has
 whatever they are, so it is an e-value.
 """
 
-from caltest.alternatives.base import Alternative, Alternatives
-from caltest.alternatives.choice import alternatives_for
+from caltest.predictions.alternatives.base import Alternative, Alternatives
 
-__all__ = ["Alternative", "Alternatives", "alternatives_for"]
+__all__ = ["Alternative", "Alternatives"]

@@ -16,7 +16,7 @@ from caltest._validation import (
     not_swapped,
     same_length,
 )
-from caltest.predictions import Bernoulli, Categorical, Predictions, as_predictions
+from caltest.predictions import Predictions, as_predictions
 
 SCALES = ("probabilities", "logits")
 
@@ -74,9 +74,7 @@ class Scores:
         """Probabilities in the form of what was given."""
         if self.values.ndim == 1 and probabilities.ndim == 2:
             probabilities = probabilities[:, 1].copy()
-        if isinstance(self.source, (Bernoulli, Categorical)):
-            return self.source.with_probabilities(probabilities)
-        return probabilities
+        return probabilities if self.source is None else self.source.with_probabilities(probabilities)
 
 
 def read_scores(data: ArrayLike, scale: str, classes: Sequence[Any] | None = None, *, fitting: bool = False) -> Scores:
@@ -86,11 +84,8 @@ def read_scores(data: ArrayLike, scale: str, classes: Sequence[Any] | None = Non
         return Scores(values, scale, None, class_names(classes, values.shape[1] if values.ndim == 2 else 2))
     predictions = as_predictions(data, classes)
     given = predictions if isinstance(data, Predictions) else None
-    if isinstance(predictions, Bernoulli):
-        return Scores(np.asarray(predictions.probability, dtype=np.float64), scale, given, predictions.classes)
-    if isinstance(predictions, Categorical):
-        return Scores(renormalised(predictions.probabilities), scale, given, predictions.classes)
-    raise TypeError(f"predictions: got {predictions.family} predictions, wanted probabilities of classes")
+    array = np.asarray(predictions.to_array(), dtype=np.float64)
+    return Scores(array if array.ndim == 1 else renormalised(array), scale, given, predictions.classes)
 
 
 def labels_of(scores: Scores, targets: ArrayLike, classes: Sequence[Any] | None) -> IntArray:

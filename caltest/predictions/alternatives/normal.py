@@ -3,9 +3,8 @@
 import numpy as np
 
 from caltest._types import Array, FloatArray
-from caltest.alternatives.base import Alternative, Alternatives
-from caltest.hstatistics.scores import FARTHEST, scores_of
-from caltest.predictions import MvNormal, Normal, Predictions
+from caltest.predictions.alternatives.base import Alternative, Alternatives
+from caltest.predictions.base import Predictions
 
 SHIFTS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 """Differences of means, in standard deviations."""
@@ -17,9 +16,9 @@ SCALES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
 class NormalAlternatives(Alternatives):
     """Shifted means, one coordinate at a time, and other scales of normal scores: half of the weight each."""
 
-    def __init__(self, predictions: Predictions, dimension: int, weights: FloatArray | None = None) -> None:
-        self._predictions, self._d = predictions, dimension
-        self._weights = np.ones(len(predictions)) if weights is None else weights
+    def __init__(self, law: Predictions, dimension: int, weights: FloatArray | None = None) -> None:
+        self._law, self._d = law, dimension
+        self._weights = np.ones(len(law)) if weights is None else weights
         coordinates = [""] if dimension == 1 else [f" in coordinate {t}" for t in range(dimension)]
         shifts = [(sign * s, t) for s in SHIFTS for sign in (1.0, -1.0) for t in range(dimension)]
         self._shifts = np.array([shift for shift, _ in shifts])
@@ -38,7 +37,7 @@ class NormalAlternatives(Alternatives):
 
     def log_ratios(self, targets: Array) -> FloatArray:
         """From the sums of the scores and of their squares."""
-        z = scores_of(self._predictions, targets)
+        z = self._law.standard_scores(targets)
         vectors = z[..., None] if z.ndim == 2 else z
         n, sums = self._weights.sum(), np.einsum("bid,i->bd", vectors, self._weights)
         shifted = self._shifts[:, None] * sums[:, self._coordinates].T - n * np.square(self._shifts)[:, None] / 2.0
@@ -49,7 +48,7 @@ class NormalAlternatives(Alternatives):
 
     def log_ratio_terms(self, targets: Array) -> FloatArray:
         """From the scores."""
-        z = scores_of(self._predictions, targets[None])[0]
+        z = self._law.standard_scores(targets[None])[0]
         vectors = z[:, None] if z.ndim == 1 else z
         shifted = self._shifts[:, None] * vectors[:, self._coordinates].T - np.square(self._shifts)[:, None] / 2.0
         scales = np.array(SCALES)[:, None]
@@ -58,19 +57,13 @@ class NormalAlternatives(Alternatives):
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
         """Targets whose scores are normal with another mean or scale."""
-        law, n = self._predictions.law, len(self._predictions)
+        n = len(self._law)
         z = rng.standard_normal((size, n) if self._d == 1 else (size, n, self._d))
         if member < self._shifts.size:
             z[(...,) if self._d == 1 else (..., self._coordinates[member])] += self._shifts[member]
         else:
             z *= SCALES[member - self._shifts.size]
-        if isinstance(law, Normal):
-            return np.asarray(law.mean + law.scale * z)
-        if isinstance(law, MvNormal):
-            return law.of_standardised(z)
-        from scipy.special import ndtr
-
-        return law.quantile(np.clip(ndtr(z), FARTHEST, 1.0 - FARTHEST))
+        return self._law.of_standard_scores(z)
 
 
 def _scale_finding(scale: float) -> str:
