@@ -221,7 +221,7 @@ def estimators(sample, kernel):
     if sample.predictions.law.finite is None:
         made += [ct.ResidualMean(), ct.ResidualSpread()]
     else:
-        made += [ct.ExcessLogScore(), ct.ExcessBrierScore(), ct.LogScoreZ(), ct.Spiegelhalter()]
+        made += [ct.ExcessLogScore(), ct.ExcessBrierScore()]
     if sample.predictions.law.alternatives() is not None:
         made += [ct.LogLikelihoodRatio(), ct.ClusterLikelihoodRatio(np.arange(N) // 3)]
     if isinstance(sample.predictions, FinitePredictions) and not isinstance(sample.predictions, ct.QuantileForecast):

@@ -50,7 +50,7 @@ TESTS = {
         "Hosmer-Lemeshow of the top label, exact Monte Carlo", _exact(ct.HosmerLemeshow()), True
     ),
     "spiegelhalter": NamedTest(
-        "Spiegelhalter's z of the top label, exact Monte Carlo", _exact(ct.Spiegelhalter()), True
+        "Brier score of the top label against its expectation, exact Monte Carlo", _exact(ct.ExcessBrierScore()), True
     ),
     "cox": NamedTest(
         "intercept and slope of the top label's log-odds, exact Monte Carlo", _exact(ct.CoxCalibration()), True

@@ -1,6 +1,7 @@
 """Proper scores above what they are on average if the predictions are calibrated."""
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -9,14 +10,24 @@ from caltest._loops.redraws import gathered_sums
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
-from caltest.predictions import Predictions
+from caltest.estimators.textbook import TextbookTail
+from caltest.predictions import Predictions, Sample
 from caltest.predictions.proper_scores import Score, outcome_scores
+from caltest.results.result import PValueKind
+
+ROUNDING = 1e-13
+"""Standard deviations of this size, relative to the scores, are rounding errors."""
+
+LARGEST_KURTOSIS = 0.5
+"""Excess kurtosis of the score from which on the normal law is rough: few uncertain outcomes make it vary."""
 
 
 class ExcessScore(RedrawnEstimator):
     """Mean of ``S(P, Y) - E S(P, Z)``, Z ~ P, for a score S of classes: 0 on average if predictions are calibrated."""
 
     two_sided = True
+    textbook_statistic = "z, standard normal if calibrated"
+    textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def check(self, predictions: Predictions) -> None:
         """Raise for no predictions, and for families other than classes."""
@@ -44,13 +55,29 @@ class ExcessScore(RedrawnEstimator):
         total = len(predictions) if weights is None else weights.sum()
         return np.asarray(gathered_sums(excess, np.ascontiguousarray(targets)) / total)
 
+    def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
+        """Both normal tails of the estimate over its standard deviation given the predictions."""
+        from scipy.special import ndtr
+
+        p, scores = self.outcome_scores(sample.predictions)
+        centred = scores - np.einsum("ik,ik->i", p, scores)[:, None]
+        variances, fourths = (np.einsum("ik,ik->i", p, centred**power) for power in (2, 4))
+        variance = float(variances.sum())
+        if variance <= ROUNDING**2 * float(np.einsum("ik,ik->", p, np.square(scores))):
+            return TextbookTail(0.0, 1.0)
+        z = estimate * len(p) / sqrt(variance)
+        kurtosis = float((fourths - 3.0 * variances**2).sum()) / variance**2
+        notes = (few_uncertain(type(self).__name__),) if kurtosis > LARGEST_KURTOSIS else ()
+        return TextbookTail(z, 2.0 * float(ndtr(-abs(z))), notes=notes)
+
 
 @dataclass(frozen=True)
 class ExcessLogScore(ExcessScore):
     """Mean of ``-log p_Y`` minus the entropy of p: positive for overconfident predictions, negative for underconfident.
 
-    Divided by its standard deviation it is the score statistic for a temperature of the predictions at 1.
-    ``MonteCarloTest(ExcessLogScore())`` is exact and two-sided.
+    Divided by its standard deviation given the predictions it is the score statistic for a temperature of the
+    predictions at 1. ``MonteCarloTest(ExcessLogScore())`` is exact, ``LogScoreTest()`` takes the normal law; both are
+    two-sided.
 
     Notes
     -----
@@ -77,7 +104,10 @@ class ExcessLogScore(ExcessScore):
 class ExcessBrierScore(ExcessScore):
     """Mean of ``|e_Y - p|**2`` minus its expectation ``1 - |p|**2``: positive for overconfident predictions.
 
-    For binary predictions it is twice the numerator of Spiegelhalter's statistic, divided by n.
+    For binary predictions it is twice the numerator of Spiegelhalter's statistic
+    ``Z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)**2 p (1 - p))``, divided by n. ``MonteCarloTest(ExcessBrierScore())``
+    is exact, ``SpiegelhalterTest()`` takes the normal law; both are two-sided. Blind to errors that do not change the
+    mean score, such as those of predictions around 1/2.
 
     Notes
     -----
@@ -101,3 +131,12 @@ class ExcessBrierScore(ExcessScore):
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
         return "mean Brier score minus its expectation"
+
+
+def few_uncertain(name: str) -> str:
+    """What readers should know where the score is far from normal."""
+    return (
+        "only few uncertain outcomes make the score vary, for which the normal law is rough: in simulations it "
+        "rejected up to 5.5 % of calibrated predictions at the 5 % level and 3 % at the 1 % level, and 16 and 12 % "
+        f"where all predictions were nearly equal and rare; MonteCarloTest({name}()) is exact"
+    )

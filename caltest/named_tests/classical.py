@@ -3,7 +3,15 @@
 from typing import Any, Literal
 
 from caltest.calibration_test import CalibrationTest
-from caltest.estimators import ECCE, PIT, CoxCalibration, HosmerLemeshow, LogScoreZ, QuantileCalibration, Spiegelhalter
+from caltest.estimators import (
+    ECCE,
+    PIT,
+    CoxCalibration,
+    ExcessBrierScore,
+    ExcessLogScore,
+    HosmerLemeshow,
+    QuantileCalibration,
+)
 from caltest.nulls import TextbookNull
 
 
@@ -53,7 +61,7 @@ class HosmerLemeshowTest(CalibrationTest):
 
 
 class LogScoreTest(CalibrationTest):
-    """Two-sided normal test of the log score. See ``LogScoreZ``.
+    """Two-sided normal test of the log score. See ``ExcessLogScore``.
 
     Examples
     --------
@@ -64,7 +72,7 @@ class LogScoreTest(CalibrationTest):
     """
 
     def __init__(self) -> None:
-        super().__init__(LogScoreZ(), TextbookNull())
+        super().__init__(ExcessLogScore(), TextbookNull())
 
 
 class PITTest(CalibrationTest):
@@ -97,7 +105,7 @@ class QuantileCalibrationTest(CalibrationTest):
 
 
 class SpiegelhalterTest(CalibrationTest):
-    """Two-sided normal test of the Brier score. See ``Spiegelhalter``.
+    """Two-sided normal test of the Brier score. See ``ExcessBrierScore``.
 
     Examples
     --------
@@ -108,4 +116,4 @@ class SpiegelhalterTest(CalibrationTest):
     """
 
     def __init__(self) -> None:
-        super().__init__(Spiegelhalter(), TextbookNull())
+        super().__init__(ExcessBrierScore(), TextbookNull())

@@ -27,7 +27,7 @@ class TextbookNull(Null):
     --------
     >>> import caltest as ct
     >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> result = ct.CalibrationTest(ct.Spiegelhalter(), ct.TextbookNull())(*ct.top_label(p, y))
+    >>> result = ct.CalibrationTest(ct.ExcessBrierScore(), ct.TextbookNull())(*ct.top_label(p, y))
     >>> result.pvalue < 1e-20
     True
     """

@@ -23,8 +23,8 @@ BINARY = {
     "ECCE-MAD": ct.ECCE("MAD"),
     "ECCE-R": ct.ECCE("R"),
     "HosmerLemeshow": ct.HosmerLemeshow(),
-    "LogScoreZ": ct.LogScoreZ(),
-    "Spiegelhalter": ct.Spiegelhalter(),
+    "LogScoreZ": ct.ExcessLogScore(),
+    "Spiegelhalter": ct.ExcessBrierScore(),
     "T-Cal": ct.TCal(),
 }
 LARGEST = {
@@ -80,7 +80,7 @@ def test_laws_of_textbooks(name, n, concentration, replications):
         assert np.count_nonzero(pvalues <= alpha) <= stats.binom.ppf(0.995, simulations, largest)
 
 
-@pytest.mark.parametrize("estimator", [ct.Spiegelhalter(), ct.LogScoreZ()], ids=["Brier", "log"])
+@pytest.mark.parametrize("estimator", [ct.ExcessBrierScore(), ct.ExcessLogScore()], ids=["Brier", "log"])
 def test_scores_of_ten_classes_are_normal(estimator, replications):
     simulations = replications(1000, 20_000)
     pvalues = textbook_pvalues(estimator, lambda rng: dirichlet(rng, 250, 10, 1.0), spawn(32), simulations)

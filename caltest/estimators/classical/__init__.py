@@ -7,7 +7,6 @@ from caltest.estimators.classical.ecce import ECCE
 from caltest.estimators.classical.hosmer_lemeshow import HosmerLemeshow
 from caltest.estimators.classical.pit import PIT
 from caltest.estimators.classical.quantile_calibration import QuantileCalibration
-from caltest.estimators.classical.score_z import LogScoreZ, Spiegelhalter
 from caltest.estimators.classical.t_cal import TCal
 
 __all__ = [
@@ -19,9 +18,7 @@ __all__ = [
     "CoxCalibration",
     "CoxCalibrationResult",
     "HosmerLemeshow",
-    "LogScoreZ",
     "QuantileCalibration",
-    "Spiegelhalter",
     "TCal",
     "belt",
     "cox_calibration",
