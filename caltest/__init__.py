@@ -184,10 +184,10 @@ from caltest.predictions import (
     standardised_residuals,
     top_label,
 )
+from caltest.results.calibration_test_result import CalibrationTestResult, ComponentResult, ConfidenceInterval
 from caltest.results.citations import bibtex
 from caltest.results.effect_size import EffectSize
 from caltest.results.group_result import GroupCalibrationTestResult, GroupResult
-from caltest.results.result import CalibrationTestResult, ComponentResult, ConfidenceInterval
 from caltest.risk import (
     BinnedErrorFunction,
     CalibrationErrorEstimate,

@@ -12,7 +12,7 @@ from caltest.estimators import Accumulator
 from caltest.estimators.accumulator import Seen
 from caltest.nulls import Null, SummableNull
 from caltest.predictions import Sample
-from caltest.results.result import CalibrationTestResult
+from caltest.results.calibration_test_result import CalibrationTestResult
 
 if TYPE_CHECKING:
     from caltest.calibration_test import CalibrationTest

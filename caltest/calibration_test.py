@@ -16,8 +16,8 @@ from caltest.estimators import Estimator
 from caltest.estimators.base import some_predictions
 from caltest.nulls import Null, Outcome
 from caltest.predictions import Predictions, Sample, as_sample
+from caltest.results.calibration_test_result import CalibrationTestResult
 from caltest.results.effect_size import EffectSize
-from caltest.results.result import CalibrationTestResult
 
 
 class _Named(OwnErrstate):

@@ -17,7 +17,7 @@ from caltest.estimators.default_kernel import default_kernel
 from caltest.kernels import PairKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
 from caltest.predictions import Missing, Sample, as_sample
-from caltest.results.result import CalibrationTestResult
+from caltest.results.calibration_test_result import CalibrationTestResult
 
 
 @own_errstate

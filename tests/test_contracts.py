@@ -35,10 +35,10 @@ from slow import pair_sums_one_by_one
 import caltest as ct
 from caltest._threads import n_threads
 from caltest.estimators import SummableEstimator
-from caltest.hstatistics import labels as hlabels
+from caltest.hstatistics import pair_tiles as hplaces
 from caltest.hstatistics import pairs as hpairs
-from caltest.hstatistics import places as hplaces
 from caltest.hstatistics import redraws as hredraws
+from caltest.hstatistics import redraws_of_labels as hlabels
 from caltest.hstatistics import tiles as htiles
 from caltest.hstatistics.bound import h_bound
 from caltest.predictions import Predictions, Sample

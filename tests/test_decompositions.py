@@ -9,7 +9,7 @@ from slow import pooled
 import caltest as ct
 from caltest._loops.pools import class_counts, pooled_means
 from caltest.decompositions import intervals as intervals_module
-from caltest.decompositions.lines import Polyline, inverted
+from caltest.decompositions.inverted_tests import Polyline, inverted
 from caltest.decompositions.parts import PARTS, Parts
 
 RNG = np.random.default_rng(4)

@@ -17,7 +17,7 @@ from caltest.cli.options import add_shared, command, predictions_help, show, who
 from caltest.comparisons.formats import Table
 from caltest.generators import Distortion
 from caltest.predictions import Sample, as_sample
-from caltest.results.result import CalibrationTestResult
+from caltest.results.calibration_test_result import CalibrationTestResult
 from caltest.studies import PowerResult
 from caltest.studies import power as simulated_power
 

@@ -18,8 +18,8 @@ from caltest.cli.options import (
     show,
 )
 from caltest.comparisons.formats import Table
+from caltest.results.calibration_test_result import CalibrationTestResult
 from caltest.results.pvalues import EXCLUDED, format_pvalue, in_brackets
-from caltest.results.result import CalibrationTestResult
 
 
 def add_to(commands: Any) -> None:

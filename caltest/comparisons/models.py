@@ -10,7 +10,7 @@ from caltest._numerics import own_errstate
 from caltest._types import ArrayLike
 from caltest._validation import same_length
 from caltest.calibration_test import CalibrationTest
-from caltest.comparisons.result import ModelComparison
+from caltest.comparisons.model_comparison import ModelComparison
 from caltest.comparisons.rows import Settings, compared
 from caltest.estimators import Estimator
 from caltest.kernels import PairKernel

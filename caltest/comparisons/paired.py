@@ -15,8 +15,8 @@ from caltest.hstatistics.jackknife import jackknife, row_sums
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import as_sample
+from caltest.results.calibration_test_result import CalibrationTestResult
 from caltest.results.effect_size import EffectSize
-from caltest.results.result import CalibrationTestResult
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from caltest._numerics import seed_of
 from caltest._validation import fraction, whole_number
 from caltest.calibration_test import CalibrationTest
-from caltest.comparisons.result import ComparedModel, ModelComparison
+from caltest.comparisons.model_comparison import ComparedModel, ModelComparison
 from caltest.comparisons.shared_kernel import shared_kernel
 from caltest.estimators import SKCE, Estimator
 from caltest.intervals.jackknife import jackknife_interval
@@ -16,7 +16,7 @@ from caltest.kernels import PairKernel, ProductKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
 from caltest.noise_floor import NoiseFloor, noise_floor
 from caltest.predictions import Sample
-from caltest.results.result import CalibrationTestResult, ConfidenceInterval
+from caltest.results.calibration_test_result import CalibrationTestResult, ConfidenceInterval
 
 
 @dataclass(frozen=True)

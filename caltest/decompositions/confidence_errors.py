@@ -14,7 +14,7 @@ from caltest.decompositions.intervals import AT_ONCE
 from caltest.decompositions.table import table
 from caltest.estimators.ece import binned_predictions
 from caltest.predictions import Bernoulli, Categorical, as_sample, reduce_to_top_label
-from caltest.results.result import ConfidenceInterval
+from caltest.results.calibration_test_result import ConfidenceInterval
 
 ERRORS = ("overconfidence", "underconfidence", "accuracy")
 

@@ -16,7 +16,7 @@ from caltest.decompositions.table import table
 from caltest.estimators.ece import binned_predictions, checked_binning
 from caltest.predictions import as_sample
 from caltest.predictions.proper_scores import Score
-from caltest.results.result import ConfidenceInterval
+from caltest.results.calibration_test_result import ConfidenceInterval
 from caltest.results.stored import Stored
 
 

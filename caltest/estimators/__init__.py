@@ -16,7 +16,7 @@ from caltest.estimators.classical import (
 )
 from caltest.estimators.classwise_ece import ClasswiseECE
 from caltest.estimators.cluster_likelihood_ratio import ClusterLikelihoodRatio
-from caltest.estimators.clusters import ClusterSKCE
+from caltest.estimators.cluster_skce import ClusterSKCE
 from caltest.estimators.debiased_ece import DebiasedSquaredECE
 from caltest.estimators.ece import ECE, MCE
 from caltest.estimators.excess_scores import ExcessBrierScore, ExcessLogScore
@@ -31,7 +31,7 @@ from caltest.estimators.omnibus import Omnibus
 from caltest.estimators.one_per_cluster import one_per_cluster
 from caltest.estimators.residual_moments import ResidualMean, ResidualSpread
 from caltest.estimators.skce import SKCE, BlockSKCE
-from caltest.estimators.textbook import HasTextbookLaw, TextbookTail
+from caltest.estimators.textbook_law import HasTextbookLaw, TextbookTail
 from caltest.estimators.ucme import UCME
 from caltest.estimators.weighted import WeightedSKCE
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import same_length
-from caltest.estimators.clusters import ASSUMPTIONS, as_clusters
+from caltest.estimators.cluster_skce import ASSUMPTIONS, as_clusters
 from caltest.estimators.likelihood_ratio import LogLikelihoodRatio
 from caltest.predictions import Predictions
 

@@ -14,7 +14,7 @@ from caltest.estimators.likelihood_ratio import log_ratios_of
 from caltest.estimators.low_rank import LowRankSKCE
 from caltest.estimators.max_skce import FACTORS
 from caltest.estimators.residual_moments import ResidualMean, ResidualSpread
-from caltest.hstatistics.lines import on_a_line
+from caltest.hstatistics.binary_line import on_a_line
 from caltest.hstatistics.redraws import redrawn_means
 from caltest.hstatistics.residuals import residual_means
 from caltest.kernels import PredictionKernel, ProductKernel, RadialKernel

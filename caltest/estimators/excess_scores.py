@@ -10,10 +10,10 @@ from caltest._loops.redraws import gathered_sums
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
-from caltest.estimators.textbook import TextbookTail
+from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.proper_scores import Score, outcome_scores
-from caltest.results.result import PValueKind
+from caltest.results.calibration_test_result import PValueKind
 
 ROUNDING = 1e-13
 """Standard deviations of this size, relative to the scores, are rounding errors."""

@@ -12,8 +12,8 @@ from caltest.estimators.base import Estimator, RedrawnEstimator
 from caltest.estimators.joint import JointEstimator, standardised
 from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.estimators.weighted import given
-from caltest.hstatistics.labels import root_of
 from caltest.hstatistics.redraws import factored_pair_sums
+from caltest.hstatistics.redraws_of_labels import root_of
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions, Sample
 from caltest.results.effect_size import EffectSize

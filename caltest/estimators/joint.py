@@ -9,7 +9,7 @@ from caltest._laws.pearson import pearson3_exponents
 from caltest._types import Array, FloatArray
 from caltest.estimators.base import Estimator
 from caltest.predictions import Predictions, Sample
-from caltest.results.result import ComponentResult
+from caltest.results.calibration_test_result import ComponentResult
 
 
 class JointEstimator(Estimator):

@@ -18,8 +18,8 @@ from caltest.estimators.weighted import ASSUMED, WeightedSKCE, given
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
+from caltest.results.calibration_test_result import ComponentResult
 from caltest.results.effect_size import EffectSize
-from caltest.results.result import ComponentResult
 
 ALL_PAIRS = 20_000
 """Predictions up to which the estimate that is reported is that of all pairs."""

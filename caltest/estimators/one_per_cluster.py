@@ -9,7 +9,7 @@ from caltest._groups import rows_of
 from caltest._numerics import generator_apart, own_errstate
 from caltest._types import Array, ArrayLike
 from caltest._validation import same_length
-from caltest.estimators.clusters import as_clusters
+from caltest.estimators.cluster_skce import as_clusters
 from caltest.predictions import Predictions, as_sample
 
 

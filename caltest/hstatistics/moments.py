@@ -12,10 +12,18 @@ import numpy as np
 from caltest._numerics import check_memory
 from caltest._threads import threaded
 from caltest._types import FloatArray
-from caltest.hstatistics.places import TILE, kernel_tiles, n_upper_tiles, total_of_tiles, upper_tiles
+from caltest.hstatistics.pair_tiles import (
+    TILE,
+    Places,
+    n_upper_tiles,
+    total_of_tiles,
+    upper_kernel_tiles,
+    upper_tiles,
+)
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel, ProductKernel
 from caltest.predictions import Predictions
+from caltest.predictions.traces import Traces
 
 PROBES = 64
 """Random vectors for each of the two parts of an estimated trace."""
@@ -39,16 +47,21 @@ def standard_deviations(kernels: Sequence[ProductKernel], predictions: Predictio
     if traces is None:
         return None
     n, prediction_kernels = len(predictions), [kernel.prediction_kernel for kernel in kernels]
+    sums = known_squares(prediction_kernels, traces, predictions, (upper_tiles(n, TILE), n_upper_tiles(n, TILE)))
+    return np.asarray(2.0 / (n * (n - 1)) * np.sqrt(np.maximum(sums, 0.0)))
+
+
+def known_squares(
+    kernels: Sequence[PredictionKernel], traces: Traces, predictions: Predictions, places: Places
+) -> FloatArray:
+    """``sum E h_ij**2`` over the pairs i < j of tiles on and above the diagonal, for each of the kernels, (L,)."""
 
     def tile_sums(place: Place) -> FloatArray:
-        rows, columns = place
-        weights = kernel_tiles(prediction_kernels, predictions, place)
+        weights = upper_kernel_tiles(kernels, predictions, place)
         np.square(weights, out=weights)
-        tile = traces.tile(rows, columns)
-        return np.asarray(np.einsum("lij,ij->l", weights, np.triu(tile, k=1) if rows == columns else tile))
+        return np.asarray(np.einsum("lij,ij->l", weights, traces.tile(*place)))
 
-    sums = total_of_tiles(tile_sums, (upper_tiles(n, TILE), n_upper_tiles(n, TILE)))
-    return np.asarray(2.0 / (n * (n - 1)) * np.sqrt(np.maximum(sums, 0.0)))
+    return total_of_tiles(tile_sums, places)
 
 
 def third_moment(kernel: ProductKernel, predictions: Predictions, rng: np.random.Generator) -> float | None:

@@ -12,10 +12,11 @@ import numpy as np
 from caltest._jobs import streams
 from caltest._numerics import ranges
 from caltest._types import FloatArray
-from caltest.hstatistics.clusters import Clusters, tiles_of_clusters
-from caltest.hstatistics.lines import on_a_line
+from caltest.hstatistics.binary_line import on_a_line
+from caltest.hstatistics.cluster_sums import Clusters, tiles_of_clusters
+from caltest.hstatistics.moments import known_squares
+from caltest.hstatistics.pair_tiles import TILE, Places, n_upper_tiles, total_of_tiles, upper_tiles
 from caltest.hstatistics.pairs import block_means
-from caltest.hstatistics.places import TILE, Places, n_upper_tiles, total_of_tiles, upper_tiles
 from caltest.hstatistics.tiles import Place, tiles_of
 from caltest.kernels import PairKernel, ProductKernel
 from caltest.predictions import Predictions, Sample
@@ -112,13 +113,7 @@ def _squares(
 def _known_squares(kernel: ProductKernel, predictions: Predictions, places: Places) -> float:
     traces = predictions.law.traces(kernel.target_kernel)
     assert traces is not None
-
-    def squares(place: Place) -> FloatArray:
-        rows, columns = place
-        tile = kernel.prediction_kernel.tile(predictions.take(rows), predictions.take(columns))
-        return _above(np.square(tile) * traces.tile(rows, columns), place)
-
-    return float(total_of_tiles(squares, places)[0])
+    return float(known_squares([kernel.prediction_kernel], traces, predictions, places)[0])
 
 
 def _observed_squares(kernel: PairKernel, sample: Sample, places: Places) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import FloatArray
-from caltest.hstatistics.lines import Line, lines_and_rest
+from caltest.hstatistics.binary_line import Line, lines_and_rest
 from caltest.hstatistics.tiles import Place, Tiles, h_tile, sample_for, tiles_of
 from caltest.kernels import PairKernel, ProductKernel
 from caltest.predictions import Sample

@@ -11,10 +11,8 @@ import numpy as np
 from caltest._numerics import ranges, weight_of_pairs
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray
-from caltest.hstatistics.labels import label_diagonal_sums, label_pair_sums
-from caltest.hstatistics.lines import Line, on_a_line
-from caltest.hstatistics.numbers import number_diagonal_sums, number_pair_sums
-from caltest.hstatistics.places import (
+from caltest.hstatistics.binary_line import Line, on_a_line
+from caltest.hstatistics.pair_tiles import (
     ObservationKernel,
     PairsKernel,
     Places,
@@ -23,6 +21,8 @@ from caltest.hstatistics.places import (
     tile_size,
     upper_tiles,
 )
+from caltest.hstatistics.redraws_of_labels import label_diagonal_sums, label_pair_sums
+from caltest.hstatistics.redraws_of_numbers import number_diagonal_sums, number_pair_sums
 from caltest.kernels import PairKernel, ProductKernel, TargetKernel
 from caltest.predictions import Predictions, Sample
 

@@ -13,7 +13,7 @@ from caltest.binning import Binning, QuantileBinning
 from caltest.estimators.ece import binned_predictions, bins_of, checked_binning
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.predictions import FinitePredictions, as_sample
-from caltest.results.result import ConfidenceInterval
+from caltest.results.calibration_test_result import ConfidenceInterval
 
 NORMAL = "debiased bins, normal limit"
 

@@ -11,7 +11,7 @@ from caltest.estimators import SKCE, BlockSKCE
 from caltest.hstatistics.bound import h_bound
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.predictions import as_sample
-from caltest.results.result import ConfidenceInterval
+from caltest.results.calibration_test_result import ConfidenceInterval
 
 
 @own_errstate

@@ -15,7 +15,7 @@ from caltest.estimators.ece import binned_predictions, bins_of
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.kernels import SquaredEuclidean
 from caltest.predictions import Bernoulli, Categorical, FinitePredictions, as_sample
-from caltest.results.result import ConfidenceInterval
+from caltest.results.calibration_test_result import ConfidenceInterval
 
 METHOD = "triangle inequality, redraws"
 

@@ -15,7 +15,7 @@ from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Sample, as_sample
-from caltest.results.result import JACKKNIFE, ConfidenceInterval
+from caltest.results.calibration_test_result import JACKKNIFE, ConfidenceInterval
 
 
 @own_errstate

@@ -3,7 +3,7 @@
 from caltest.nulls.base import Null, Outcome, SummableNull
 from caltest.nulls.binned_margin import BinnedEquivalenceBound
 from caltest.nulls.bootstrap import ArconesGineBootstrap
-from caltest.nulls.clusters import ClusterBootstrap
+from caltest.nulls.cluster_bootstrap import ClusterBootstrap
 from caltest.nulls.consistency import ConsistencyResampling
 from caltest.nulls.distribution_free import DistributionFreeBound
 from caltest.nulls.e_value import EValueBound, ImportanceSampling
@@ -13,7 +13,7 @@ from caltest.nulls.margin import EquivalenceNull, ToleranceNull
 from caltest.nulls.monte_carlo import ConditionalMonteCarlo
 from caltest.nulls.normal import NormalNull
 from caltest.nulls.pearson import PearsonNull
-from caltest.nulls.textbook import TextbookNull
+from caltest.nulls.textbook_null import TextbookNull
 
 __all__ = [
     "ArconesGineBootstrap",

@@ -11,7 +11,7 @@ from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, UStatistic
 from caltest.predictions import Predictions, Sample
-from caltest.results.result import ComponentResult, PValueKind
+from caltest.results.calibration_test_result import ComponentResult, PValueKind
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from caltest.estimators import Estimator, JointEstimator, LowRankSKCE
 from caltest.hstatistics.features import FeatureSums
 from caltest.nulls.base import Outcome, ResamplingNull, SummableNull, ranked
 from caltest.predictions import Predictions, Sample
-from caltest.results.result import PValueKind
+from caltest.results.calibration_test_result import PValueKind
 
 Ties = Literal["conservative", "randomized", "mid"]
 

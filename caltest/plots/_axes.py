@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._validation import fraction, whole_number
+from caltest.results.calibration_test_result import CalibrationTestResult
 from caltest.results.pvalues import pvalue_phrase
-from caltest.results.result import CalibrationTestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

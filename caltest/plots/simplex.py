@@ -14,7 +14,7 @@ from caltest.binning import Binning, UniformBinning
 from caltest.estimators.ece import checked_binning
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, title_of
 from caltest.predictions import Sample, as_sample
-from caltest.results.result import CalibrationTestResult
+from caltest.results.calibration_test_result import CalibrationTestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from caltest.comparisons.formats import Table, aligned
 from caltest.comparisons.table import TabularResult
 from caltest.predictions import Sample
 from caltest.recalibration.base import CalibrationMap
+from caltest.results.calibration_test_result import ConfidenceInterval
 from caltest.results.pvalues import format_pvalue, remarks
-from caltest.results.result import ConfidenceInterval
 from caltest.results.stored import Stored
 
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from caltest._validation import fraction
+from caltest.results.calibration_test_result import PValueKind
 from caltest.results.citations import entries
 from caltest.results.pvalues import format_pvalue, in_brackets, is_smallest, pvalue_phrase, undecided
 from caltest.results.report import ASSUMPTIONS, KINDS
-from caltest.results.result import PValueKind
 from caltest.results.sentences import listed
 from caltest.results.stored import Stored
 

@@ -3,9 +3,9 @@
 from caltest.risk.base import ErrorFunction, FittedErrorFunction
 from caltest.risk.binning import BinnedErrorFunction, DebiasedBinnedErrorFunction
 from caltest.risk.density import DirichletErrorFunction
+from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
 from caltest.risk.pair_risk import RiskEstimate
 from caltest.risk.pipeline import estimate_calibration_error
-from caltest.risk.result import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
 from caltest.risk.ridge import KroneckerRidgeErrorFunction, TwoStepRidgeErrorFunction
 
 __all__ = [

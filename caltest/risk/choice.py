@@ -5,7 +5,7 @@ import numpy as np
 from caltest._numerics import check_finite
 from caltest._types import FloatArray
 from caltest.risk.data import CalibrationData
-from caltest.risk.result import CandidateRisk, ErrorSelection
+from caltest.risk.error_estimate import CandidateRisk, ErrorSelection
 from caltest.risk.selection import CrossValidation
 
 NAMED = 3

@@ -16,9 +16,9 @@ from caltest.risk.binning import BinnedErrorFunction, DebiasedBinnedErrorFunctio
 from caltest.risk.choice import choose, grouped, notes_on
 from caltest.risk.data import CalibrationData, points_of
 from caltest.risk.density import DirichletErrorFunction
+from caltest.risk.error_estimate import CalibrationErrorEstimate
 from caltest.risk.pair_risk import SMALLEST
 from caltest.risk.problems import NOTIONS, problems_of
-from caltest.risk.result import CalibrationErrorEstimate
 from caltest.risk.ridge import KroneckerRidgeErrorFunction, TwoStepRidgeErrorFunction
 from caltest.risk.selection import cross_validate
 

@@ -18,7 +18,7 @@ from caltest.predictions.base import excluded_in_words, impossible_note, named_o
 from caltest.sequential.bets import Bets, log_capital
 from caltest.sequential.kernel import KernelBets
 from caltest.sequential.likelihood import LikelihoodBets
-from caltest.sequential.result import SequentialTestResult, exponential, format_evalue
+from caltest.sequential.sequential_result import SequentialTestResult, exponential, format_evalue
 from caltest.sequential.times import checked_times
 
 Strategy = Literal["both", "likelihood", "kernel"]

@@ -77,7 +77,7 @@ def features_for(kernel: ProductKernel, past: Sample) -> TargetFeatures:
     """Features of the family; landmarks are targets of the past."""
     law, target_kernel = past.predictions.law, kernel.target_kernel
     if law.finite is not None:
-        from caltest.hstatistics.labels import root_of
+        from caltest.hstatistics.redraws_of_labels import root_of
 
         return ClassFeatures(root_of(law.finite.gram(target_kernel)))
     distinct = np.unique(np.asarray(past.targets), axis=0)

@@ -10,7 +10,7 @@ from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
 from caltest._types import FloatArray
 from caltest._validation import fraction, switch, whole_number
-from caltest.studies.result import PowerResult
+from caltest.studies.power_result import PowerResult
 from caltest.studies.settings import (
     check_generator,
     check_test,

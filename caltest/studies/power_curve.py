@@ -13,7 +13,7 @@ from caltest._types import FloatArray
 from caltest._validation import fraction, switch, whole_number
 from caltest.results.stored import Stored, restored
 from caltest.studies.power import check_same_study, power_result
-from caltest.studies.result import PowerResult
+from caltest.studies.power_result import PowerResult
 from caltest.studies.settings import check_generator, check_test, checked_alphas, checked_seed, describe_generator
 from caltest.studies.simulation import Task, Test, child_seed, simulate
 

@@ -7,9 +7,9 @@ from typing import Any
 from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
 from caltest._validation import fraction, switch, whole_number
-from caltest.results.result import ConfidenceInterval
+from caltest.results.calibration_test_result import ConfidenceInterval
 from caltest.results.stored import Stored
-from caltest.studies.result import PowerResult
+from caltest.studies.power_result import PowerResult
 from caltest.studies.search import Search
 from caltest.studies.settings import (
     check_generator,

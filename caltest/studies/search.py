@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from caltest.results.result import ConfidenceInterval
+from caltest.results.calibration_test_result import ConfidenceInterval
 from caltest.studies.power import power_result
+from caltest.studies.power_result import PowerResult
 from caltest.studies.probit import Crossing, fitted_size
-from caltest.studies.result import PowerResult
 from caltest.studies.simulation import Task, Test, child_seed, simulate
 
 PILOT = 10

@@ -11,7 +11,7 @@ import caltest as ct
 from caltest import generators, recalibration
 from caltest.kernels import Metric, PredictionKernel, TargetKernel
 from caltest.predictions import Predictions
-from caltest.results import effect_size, group_result, result
+from caltest.results import calibration_test_result, effect_size, group_result
 
 from .data import POSITIVE
 
@@ -39,7 +39,7 @@ RESULTS = {
     recalibration.RecalibrationRow,
     *(
         value
-        for place in (result, effect_size, group_result)
+        for place in (calibration_test_result, effect_size, group_result)
         for value in vars(place).values()
         if inspect.isclass(value)
     ),

@@ -7,7 +7,7 @@ import pytest
 from samples import TV, W2, samples
 
 import caltest as ct
-from caltest.estimators.clusters import as_clusters
+from caltest.estimators.cluster_skce import as_clusters
 from caltest.hstatistics import null_variance
 from caltest.hstatistics.null_variance import variance_between_clusters, variance_if_calibrated, variance_of_blocks
 

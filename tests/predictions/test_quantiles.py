@@ -7,7 +7,7 @@ from scipy import stats
 from slow import h_matrix_finite, mean_upper
 
 import caltest as ct
-from caltest.hstatistics import lines as hlines
+from caltest.hstatistics import binary_line as hlines
 from caltest.hstatistics import pairs as hpairs
 from caltest.hstatistics import tiles as htiles
 from caltest.predictions import Sample

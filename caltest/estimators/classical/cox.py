@@ -12,11 +12,11 @@ from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
 from caltest.estimators.classical.logistic import GAIN, LogOdds
-from caltest.estimators.textbook import TextbookTail
+from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample, as_sample
+from caltest.results.calibration_test_result import ConfidenceInterval, PValueKind
 from caltest.results.effect_size import EffectSize
 from caltest.results.pvalues import pvalue_phrase
-from caltest.results.result import ConfidenceInterval, PValueKind
 
 INFORMATION = 10.0
 """Sums of p (1 - p) below which the chi-squared law is rough."""

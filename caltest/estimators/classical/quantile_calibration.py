@@ -9,10 +9,10 @@ from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least, levels
 from caltest.estimators.classical.base import in_parts
 from caltest.estimators.classical.transforms import TransformStatistic
-from caltest.estimators.textbook import TextbookTail
+from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
+from caltest.results.calibration_test_result import PValueKind
 from caltest.results.effect_size import EffectSize, root_per_observation
-from caltest.results.result import PValueKind
 
 EXPECTED = 2.0
 """Expected numbers below which the chi-squared law is rough."""

@@ -8,7 +8,7 @@ import numpy as np
 from caltest._jobs import Stream, run
 from caltest._types import FloatArray
 from caltest.estimators import ClusterSKCE, Estimator
-from caltest.hstatistics.clusters import Clusters, within_pair_sums
+from caltest.hstatistics.cluster_sums import Clusters, within_pair_sums
 from caltest.hstatistics.null_variance import variance_between_clusters
 from caltest.hstatistics.pairs import h_diagonal, weighted_sums
 from caltest.nulls.base import ResamplingNull

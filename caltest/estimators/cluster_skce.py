@@ -9,7 +9,7 @@ from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import same_length
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.kernel_estimator import KernelEstimator
-from caltest.hstatistics.clusters import Clusters, between_pair_sums
+from caltest.hstatistics.cluster_sums import Clusters, between_pair_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from caltest.predictions import Sample
-from caltest.results.result import PValueKind
+from caltest.results.calibration_test_result import PValueKind
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from caltest._loops.members import redrawn_sums
 from caltest._loops.stacks import redraws_last
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
-from caltest.hstatistics.places import PairsKernel, Places, TileSums, total_of_tiles, upper_kernel_tiles
+from caltest.hstatistics.pair_tiles import PairsKernel, Places, TileSums, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import ProductKernel, TargetKernel
 from caltest.kernels.forms import form_of

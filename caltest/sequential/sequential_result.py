@@ -7,10 +7,10 @@ import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest._validation import fraction
+from caltest.results.calibration_test_result import PValueKind
 from caltest.results.citations import entries
 from caltest.results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
 from caltest.results.report import KINDS
-from caltest.results.result import PValueKind
 from caltest.results.stored import Stored
 
 ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"

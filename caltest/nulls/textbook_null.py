@@ -7,7 +7,7 @@ import numpy as np
 from caltest.estimators import Estimator, HasTextbookLaw
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
-from caltest.results.result import PValueKind
+from caltest.results.calibration_test_result import PValueKind
 
 
 @dataclass(frozen=True)

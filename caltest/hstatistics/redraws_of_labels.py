@@ -15,7 +15,7 @@ from caltest._loops import redraws
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray, IntArray
-from caltest.hstatistics.places import PairsKernel, Places, kernel_tiles, total_of_tiles, upper_kernel_tiles
+from caltest.hstatistics.pair_tiles import PairsKernel, Places, kernel_tiles, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel
 from caltest.predictions import Predictions

@@ -6,9 +6,9 @@ from typing import Any
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, aligned
 from caltest.comparisons.table import TabularResult
+from caltest.results.calibration_test_result import ConfidenceInterval
 from caltest.results.citations import entries
 from caltest.results.pvalues import format_pvalue, pvalue_phrase, remarks
-from caltest.results.result import ConfidenceInterval
 from caltest.results.sentences import listed
 from caltest.results.stored import Stored
 

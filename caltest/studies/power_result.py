@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._types import FloatArray
 from caltest._validation import fraction
-from caltest.results.result import ConfidenceInterval
+from caltest.results.calibration_test_result import ConfidenceInterval
 from caltest.results.stored import Stored
 
 

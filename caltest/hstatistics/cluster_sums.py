@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._types import Array, FloatArray, IntArray
-from caltest.hstatistics.places import Places, tile_size, upper_tiles
+from caltest.hstatistics.pair_tiles import Places, tile_size, upper_tiles
 from caltest.hstatistics.redraws import pair_sums, redrawn_means
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PairKernel

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.hstatistics import lines as hlines
+from caltest.hstatistics import binary_line as hlines
+from caltest.hstatistics import pair_tiles as hplaces
 from caltest.hstatistics import pairs as hpairs
-from caltest.hstatistics import places as hplaces
 from caltest.hstatistics import redraws as hredraws
 from caltest.hstatistics.tiles import h_tile
 from caltest.predictions import Sample
