@@ -1,7 +1,7 @@
 """What a kernel is: a function of two predicted distributions, or of two targets, with a known supremum."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 from caltest._numerics import OwnErrstate
 from caltest._types import Array, FloatArray
@@ -28,6 +28,9 @@ class PredictedDistributions(Protocol):
     def median_distance(self, metric: Metric) -> float:
         """Median distance of pairs of predictions."""
 
+    def median_positive_distance(self, metric: Metric) -> float:
+        """Median distance of the pairs that differ."""
+
     def target_scale(self) -> float:
         """Typical width of the predicted distributions, in units of the targets."""
 
@@ -48,6 +51,17 @@ class Kernel(OwnErrstate, ABC):
     def uses_median(self) -> bool:
         """Whether a setting is computed from all pairs of predictions."""
         return False
+
+    has_bandwidth: ClassVar[bool] = False
+    """Whether there is a bandwidth that can be changed."""
+
+    def with_bandwidth(self, bandwidth: float) -> Self:
+        """The same kernel with another bandwidth; ``TypeError`` if it has none."""
+        raise TypeError(f"kernel: got {self!r}, which has no bandwidth, wanted a kernel of a distance")
+
+    def scaled(self, factor: float) -> Self:
+        """The same kernel with a multiple of its bandwidth; ``TypeError`` if it has none."""
+        return self.with_bandwidth(factor)
 
 
 class TargetKernel(Kernel):
@@ -129,6 +143,24 @@ class PredictionKernel(Kernel):
     @abstractmethod
     def tile(self, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
         """``k(p, p')`` for all rows and columns, of shape (..., r, c), times the weights of both."""
+
+    def fill(
+        self,
+        out: FloatArray,
+        rows: PredictedDistributions,
+        columns: PredictedDistributions,
+        distances: dict[Metric, FloatArray],
+    ) -> None:
+        """Write ``tile`` into an array (r, c); distances that are known are not computed again."""
+        out[...] = self.tile(rows, columns)
+
+    def resolve_metric(self, predictions: PredictedDistributions) -> Self:
+        """The same kernel with the settings of its metric that depend on the predictions replaced by their values."""
+        return self
+
+    def resolve_distinct(self, predictions: PredictedDistributions) -> Self:
+        """``resolve`` with medians over the pairs of predictions that differ."""
+        return self.resolve(predictions)
 
     @abstractmethod
     def resolve(self, predictions: PredictedDistributions) -> Self:

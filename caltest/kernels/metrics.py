@@ -52,9 +52,14 @@ class VectorMetric(Metric):
     """Whether the distance is the square root of the sum."""
 
     @property
+    def has_squares(self) -> bool:
+        """Whether squares of the differences of coordinates are summed, not their sizes."""
+        return self.kind == SQUARED_EUCLIDEAN
+
+    @property
     def is_norm(self) -> bool:
         """Whether it is a norm of the difference of two vectors."""
-        return self.root or self.kind == CITYBLOCK
+        return self.root or not self.has_squares
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
         """Distances (..., r, c) of the vectors that represent the predictions."""
@@ -196,3 +201,10 @@ class Wasserstein1(VectorMetric):
     symbol = "W1"
     label = "1-Wasserstein"
     kind = CITYBLOCK
+
+
+def vector_metric(metric: object, name: str) -> VectorMetric:
+    """A metric of vectors; ``TypeError`` for anything else."""
+    if not isinstance(metric, VectorMetric):
+        raise TypeError(f"{name}: got {metric!r}, wanted a distance such as TotalVariation()")
+    return metric
