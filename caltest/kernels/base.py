@@ -64,6 +64,14 @@ class Kernel(OwnErrstate, ABC):
         return self.with_bandwidth(factor)
 
 
+class Exponential(NamedTuple):
+    """``exp(-x) (1 + linear x + square x**2)`` with ``x = rate |y - y'|``."""
+
+    rate: float
+    linear: float
+    square: float
+
+
 class TargetKernel(Kernel):
     """A positive semi-definite function k(y, y') of two targets; sums and multiples are kernels too."""
 
@@ -87,10 +95,35 @@ class TargetKernel(Kernel):
         """
         return 2.0 * self.bound
 
+    of_classes: ClassVar[bool] = False
+    """Whether targets have to be numbers of classes."""
+    is_identity: ClassVar[bool] = False
+    """Whether it is 1 for equal targets and 0 for others."""
+
+    def check_classes(self, n_classes: int) -> None:
+        """Raise ``ValueError`` if the kernel is for another number of classes."""
+
+    @property
+    def of_difference(self) -> bool:
+        """Whether it is a function of the difference of two numbers."""
+        return self.is_identity
+
     @property
     def gaussian(self) -> "GaussianKernel | None":
         """The kernel, if it is a Gaussian function of the difference of two targets."""
         return None
+
+    @property
+    def exponential(self) -> "Exponential | None":
+        """The kernel as a function of the distance of two numbers, if it is exp(-x) times a polynomial."""
+        return None
+
+    def derivatives(self, squares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """``f(u)``, ``f'(u)`` and ``f''(u)`` of a kernel ``f(|y - y'|**2)`` at squared distances u."""
+        raise TypeError(
+            f"target_kernel: got {self!r} for Unnormalised predictions, wanted GaussianKernel or "
+            "RationalQuadraticKernel with one bandwidth, which are differentiable"
+        )
 
     @property
     def gaussian_terms(self) -> "tuple[tuple[float, GaussianKernel], ...] | None":

@@ -137,6 +137,11 @@ class RadialKernel(PredictionKernel, TargetKernel):
             tile *= weight
         return tile
 
+    @property
+    def of_difference(self) -> bool:
+        """It is."""
+        return True
+
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
         difference = np.subtract(rows[..., :, None], columns[..., None, :], dtype=np.float64, order="C")

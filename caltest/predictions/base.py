@@ -43,6 +43,8 @@ class Predictions(OwnErrstate, ABC):
     notes: tuple[str, ...] = ()
     redraws: ClassVar[str] = "targets redrawn from the predictions"
     """What the redraws of a test are, in words."""
+    known_metrics: ClassVar[str] = "MMD(kernel)"
+    """The metrics of the family, in words."""
     has_jumps: ClassVar[bool] = False
     """Whether single targets have positive probabilities, although the targets are numbers."""
     discrete: ClassVar[bool] = False
@@ -179,16 +181,44 @@ class Predictions(OwnErrstate, ABC):
     def check_compatible(self, other: "Predictions", name: str) -> None:
         """Raise unless kernels can compare these predictions with others."""
 
-    @abstractmethod
     def embedding(self, metric: Metric) -> FloatArray:
         """Vectors (..., n, d) whose distances are the metric; ``TypeError`` if the family does not have it."""
+        return metric.vectors_of(self)
+
+    def parameter_vectors(self) -> FloatArray | None:
+        """What the Euclidean and the cityblock distance compare, (..., n, d): parameters, or probabilities."""
+        return None
+
+    def probability_vectors(self) -> FloatArray | None:
+        """Probabilities of outcomes for the total variation distance, (..., n, d)."""
+        return None
+
+    def cumulative_vectors(self) -> FloatArray | None:
+        """Vectors (..., n, d) whose cityblock distance is the 1-Wasserstein distance."""
+        return None
+
+    def with_common_outcomes(self, other: Self) -> tuple[Self, Self]:
+        """These predictions and others, whose probabilities are those of the same outcomes."""
+        return self, other
+
+    def transport_vectors(self) -> FloatArray | None:
+        """Vectors (..., n, d) whose Euclidean distance is the 2-Wasserstein distance."""
+        return None
+
+    def transport_distances(self, other: Self) -> FloatArray | None:
+        """2-Wasserstein distances (..., r, c) to others where they are not those of ``transport_vectors``."""
+        return None
+
+    def coupling_distances(self, metric: Metric, other: Self) -> FloatArray | None:
+        """Distances (..., r, c) of mixtures by the cheapest coupling of components, None for other predictions."""
+        return None
 
     def resolve_metric(self, metric: Metric) -> Metric:
         """The metric with every setting that depends on the predictions replaced by its value."""
         return metric.resolve(self)
 
-    def warn_of(self, metric: Metric) -> None:
-        """Warn if functions of the metric of these predictions need not be positive definite."""
+    def warn_of_transport(self) -> None:
+        """Warn if functions of 2-Wasserstein distances of these predictions need not be positive definite."""
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means (..., n), or (..., n, d) for vectors, and variances, summed over the dimensions, (..., n)."""
@@ -437,8 +467,9 @@ class Predictions(OwnErrstate, ABC):
             f"use {known}, or draws instead of the distributions: predictions.to_ensemble(n_members, rng)"
         )
 
-    def _no_metric(self, metric: Metric, known: str) -> TypeError:
-        return TypeError(f"metric: got {metric!r} for {self.family} predictions, wanted one of {known}")
+    def no_metric(self, metric: Metric) -> TypeError:
+        """What to raise for a metric that the family does not have."""
+        return TypeError(f"metric: got {metric!r} for {self.family} predictions, wanted one of {self.known_metrics}")
 
 
 def weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatArray]) -> FloatArray:
