@@ -34,6 +34,7 @@ class CountLaw(Predictions):
     All sums run over one window of counts for all predictions, outside of which each has a probability below 2e-18.
     """
 
+    known_metrics = "Euclidean(), Cityblock(), TotalVariation(), Wasserstein1(), EnergyDistance(), MMD(kernel)"
     _parameters: tuple[FloatArray, ...]
     _table: CountTable | None = None
     _known_window: tuple[int, int] | None = None
