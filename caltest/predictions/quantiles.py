@@ -10,6 +10,7 @@ from caltest._validation import finite_array, real_array, same_length
 from caltest.kernels import (
     ExponentialKernel,
     LaplacianKernel,
+    Metric,
     ProductKernel,
     Wasserstein,
 )
@@ -163,6 +164,11 @@ class QuantileForecast(FinitePredictions):
         """Quantiles times the roots of the widths of the cells around their levels, which are 1 together."""
         middles = (self._levels[1:] + self._levels[:-1]) / 2.0
         return np.asarray(self._values * np.sqrt(np.diff(middles, prepend=0.0, append=1.0)))
+
+    def distance(self, metric: Metric, other: Any) -> FloatArray:
+        """Distances (..., r, c) of these predictions (..., r) to others (..., c), those of vectors only."""
+        metric.vectors_of(self)
+        return super().distance(metric, other)
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-W2 / median) x exp(-|l - l'| / median)`` with middles l of levels and their standard deviation."""
