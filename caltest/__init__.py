@@ -4,7 +4,7 @@ Glossary, from the symbols in the papers to the names here:
 
 ====================================  ============================  ===================================
 P_X, g(X): prediction                 ``Categorical``, ``Normal``   ``caltest.predictions``
-Y: target, label                      ``targets``                   ``caltest.predictions.base.Sample``
+Y: target, label                      ``targets``                   ``caltest.predictions.sample.Sample``
 Z_X, drawn from P_X                   ``Predictions.sample``        ``caltest.predictions.base``
 k_P, k_Y, k = k_P x k_Y               ``ProductKernel``             ``caltest.kernels.product``
 sum_i k_i A_i: matrix-valued kernel   ``MatrixKernel``              ``caltest.kernels.matrix``

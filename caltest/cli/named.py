@@ -7,7 +7,6 @@ from typing import NamedTuple
 import caltest as ct
 from caltest.estimators import Estimator
 from caltest.estimators.default_kernel import default_kernel
-from caltest.kernels import RadialKernel
 from caltest.predictions import Sample
 from caltest.predictions.reductions import reduce_to_binary
 
@@ -82,6 +81,5 @@ def kernel_of(name: str, bandwidth: float | None, sample: Sample) -> tuple[ct.Pr
         return kernel, ()
     if bandwidth is None:
         return default_kernel(sample.predictions)
-    assert isinstance(kernel.prediction_kernel, RadialKernel)
     metric_kernel = kernel.prediction_kernel.with_bandwidth(bandwidth)
     return ct.ProductKernel(metric_kernel, kernel.target_kernel), ()

@@ -12,7 +12,7 @@ from caltest.comparisons.model_comparison import ComparedModel, ModelComparison
 from caltest.comparisons.shared_kernel import shared_kernel
 from caltest.estimators import SKCE, Estimator
 from caltest.intervals.jackknife import jackknife_interval
-from caltest.kernels import PairKernel, ProductKernel
+from caltest.kernels import PairKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
 from caltest.noise_floor import NoiseFloor, noise_floor
 from caltest.predictions import Sample
@@ -48,8 +48,8 @@ class Settings:
             shared = shared_kernel(kernel, [sample.predictions for sample in samples])
             estimator = SKCE(shared) if estimator is None else estimator
             if test is None and kernel is None:
-                assert isinstance(shared, ProductKernel)
-                test = OmnibusTest(shared, number)
+                assert shared.single is not None
+                test = OmnibusTest(shared.single, number)
             elif test is None:
                 test = MonteCarloTest(SKCE(shared), number)
         return cls(estimator, test, number, level)

@@ -10,7 +10,8 @@ from caltest._numerics import OwnErrstate, check_finite
 from caltest._types import ArrayLike
 from caltest.estimators.base import Estimator, SummableEstimator
 from caltest.predictions import Predictions, Sample, as_sample
-from caltest.predictions.base import impossible_note, named_one
+from caltest.predictions.base import named_one
+from caltest.predictions.sample import impossible_note
 
 R = TypeVar("R")
 

@@ -17,7 +17,7 @@ from caltest.estimators.residual_moments import ResidualMean, ResidualSpread
 from caltest.hstatistics.binary_line import on_a_line
 from caltest.hstatistics.redraws import redrawn_means
 from caltest.hstatistics.residuals import residual_means
-from caltest.kernels import PredictionKernel, ProductKernel, RadialKernel
+from caltest.kernels import PredictionKernel, ProductKernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.alternatives import Alternatives
 from caltest.predictions.standard_scores import mean_square
@@ -212,8 +212,8 @@ def _kernels(kernel: ProductKernel, predictions: Predictions, factors: tuple[flo
     """The kernel first, and with other bandwidths; of low rank for many predictions that are not on a line."""
     kernels = [kernel]
     radial = kernel.prediction_kernel
-    if isinstance(radial, RadialKernel):
-        others = (radial.with_bandwidth(factor * radial.width) for factor in factors if factor != 1.0)
+    if radial.has_bandwidth:
+        others = (radial.scaled(factor) for factor in factors if factor != 1.0)
         kernels += [ProductKernel(other, kernel.target_kernel) for other in others]
     many = MANY_CLASSES if predictions.law.finite is not None else MANY_NUMBERS
     if len(predictions) < many or on_a_line(kernel, predictions) is not None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from caltest.estimators.kernel_estimator import median_notes
-from caltest.kernels import PredictionKernel, ProductKernel, RadialKernel, TargetKernel
+from caltest.kernels import PredictionKernel, ProductKernel, TargetKernel
 from caltest.predictions import Predictions, ZeroBandwidth
 
 
@@ -29,17 +29,16 @@ def _of_predictions(
     try:
         return kernel.resolve(predictions), ()
     except ZeroBandwidth:
-        assert isinstance(kernel, RadialKernel)
-        kernel = kernel.resolve_metric(predictions)
+        pass
     try:
-        bandwidth = predictions.median_positive_distance(kernel.metric)
+        distinct = kernel.resolve_distinct(predictions)
     except ZeroBandwidth:
         if identical is None:
             raise
         note = "all predictions are identical, so that every bandwidth gives the same kernel of predictions"
-        return kernel.with_bandwidth(identical), (note,)
+        return kernel.resolve_metric(predictions).with_bandwidth(identical), (note,)
     note = "more than half of the pairs of predictions are identical; the bandwidth is the median of the others"
-    return kernel.with_bandwidth(bandwidth), (note,)
+    return distinct, (note,)
 
 
 def _of_targets(predictions: Predictions, kernel: TargetKernel) -> tuple[TargetKernel, tuple[str, ...]]:
@@ -48,7 +47,6 @@ def _of_targets(predictions: Predictions, kernel: TargetKernel) -> tuple[TargetK
         return kernel.resolve_for_targets(predictions), ()
     except ZeroBandwidth:
         deviations = np.sqrt(predictions.law.moments()[1])
-    assert isinstance(kernel, RadialKernel)
     positive = deviations[deviations > 0.0]
     note = "more than half of the targets are predicted with certainty; the bandwidth of targets is that of the others"
     return kernel.with_bandwidth(float(np.median(positive)) if positive.size else 1.0), (note,)

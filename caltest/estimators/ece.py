@@ -13,7 +13,8 @@ from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.base import Estimator
-from caltest.kernels import Euclidean, Metric, SquaredEuclidean, TotalVariation
+from caltest.kernels import Euclidean, TotalVariation, VectorMetric
+from caltest.kernels.metrics import vector_metric
 from caltest.predictions import FinitePredictions, Predictions, Sample
 from caltest.predictions.finite import of_classes
 from caltest.results.effect_size import EffectSize
@@ -71,14 +72,13 @@ class ECE(Estimator):
     citations: ClassVar[tuple[str, ...]] = ("guo2017", "vaicenavicius2019", "widmann2019")
 
     binning: Binning = field(default_factory=UniformBinning)
-    distance: Metric = field(default_factory=TotalVariation)
+    distance: VectorMetric = field(default_factory=TotalVariation)
     order: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", order_of_mean(self.order))
         checked_binning(self.binning)
-        if not isinstance(self.distance, Metric):
-            raise TypeError(f"distance: got {self.distance!r}, wanted a distance such as TotalVariation()")
+        vector_metric(self.distance, "distance")
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless the predictions are of classes."""
@@ -119,15 +119,16 @@ class ECE(Estimator):
     def _bins(self, predictions: Predictions) -> "Bins":
         bins = bins_of(predictions, self.binning)
         # The deviations of n_b observations are n_b times those of their means, and their squares n_b**2 times.
-        power = 1.0 / self.order - (2.0 if isinstance(self.distance, SquaredEuclidean) else 1.0)
+        power = 1.0 / self.order - (1.0 if self.distance.is_norm else 2.0)
         weights = np.power(bins.sizes.astype(np.float64), power)
-        if isinstance(self.distance, TotalVariation) and bins.sums.shape[1] > 1:
-            weights *= 0.5
+        # The distance of two binary predictions is that of the numbers p.
+        if bins.sums.shape[1] > 1:
+            weights *= self.distance.scale
         return bins._replace(weights=weights)
 
     def _norm(self) -> tuple[bool, bool]:
         """Whether the norm of the distance has squares, and a root."""
-        return isinstance(self.distance, (Euclidean, SquaredEuclidean)), isinstance(self.distance, Euclidean)
+        return self.distance.has_squares, self.distance.root
 
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""

@@ -12,7 +12,7 @@ from caltest.estimators.joint import JointEstimator, standardised
 from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.hstatistics.moments import standard_deviations
 from caltest.hstatistics.redraws import redrawn_means
-from caltest.kernels import ProductKernel, RadialKernel
+from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions
 
@@ -69,7 +69,7 @@ class MaxSKCE(KernelEstimator, JointEstimator):
 
     def __post_init__(self) -> None:
         check_product_kernel(self.kernel)
-        if not isinstance(self.kernel.prediction_kernel, RadialKernel):
+        if not self.kernel.prediction_kernel.has_bandwidth:
             raise TypeError(
                 f"kernel: got {self.kernel.prediction_kernel!r} for the predictions, wanted a kernel of a distance, "
                 "the bandwidth of which can be multiplied"
@@ -81,10 +81,7 @@ class MaxSKCE(KernelEstimator, JointEstimator):
     def kernels(self) -> tuple[ProductKernel, ...]:
         """The kernels that the maximum is taken over; bandwidths are numbers."""
         radial, target_kernel = self.kernel.prediction_kernel, self.kernel.target_kernel
-        assert isinstance(radial, RadialKernel)
-        return tuple(
-            ProductKernel(radial.with_bandwidth(factor * radial.width), target_kernel) for factor in self.factors
-        )
+        return tuple(ProductKernel(radial.scaled(factor), target_kernel) for factor in self.factors)
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there are two observations."""

@@ -9,7 +9,7 @@ from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import FloatArray
 from caltest.hstatistics.tiles import Place
-from caltest.kernels import Metric, PredictionKernel, RadialKernel
+from caltest.kernels import Metric, PredictionKernel
 from caltest.predictions import Predictions
 
 Places = tuple[Iterable[Place], int]
@@ -87,13 +87,7 @@ def kernel_tiles(kernels: Sequence[PairsKernel], predictions: Predictions, place
     tiles = np.empty((len(kernels), len(left), len(right)))
     for one, owner in enumerate(kernels):
         kernel = owner.kernel if isinstance(owner, ObservationKernel) else owner
-        if isinstance(kernel, RadialKernel):
-            if kernel.metric not in distances:
-                distances[kernel.metric] = left.distance(kernel.metric, right)
-            tiles[one] = distances[kernel.metric]
-            kernel.weighted(kernel.of_distance(tiles[one]), left, right)
-        else:
-            tiles[one] = kernel.tile(left, right)
+        kernel.fill(tiles[one], left, right, distances)
         if isinstance(owner, ObservationKernel):
             tiles[one] *= owner.factors[rows] @ owner.factors[columns].T
     return tiles

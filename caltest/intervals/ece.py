@@ -13,7 +13,6 @@ from caltest.binning import Binning
 from caltest.estimators import ECE, ClasswiseECE
 from caltest.estimators.ece import binned_predictions, bins_of
 from caltest.intervals.sides import Side, checked_side, ends, within
-from caltest.kernels import SquaredEuclidean
 from caltest.predictions import Bernoulli, Categorical, FinitePredictions, as_sample
 from caltest.results.calibration_test_result import ConfidenceInterval
 
@@ -106,7 +105,7 @@ def ece_interval(
     """
     level, side = fraction("confidence_level", confidence_level), checked_side(side)
     if not isinstance(estimator, (ECE, ClasswiseECE)) or (
-        isinstance(estimator, ECE) and isinstance(estimator.distance, SquaredEuclidean)
+        isinstance(estimator, ECE) and not estimator.distance.is_norm
     ):
         raise TypeError(f"estimator: got {estimator!r}, wanted ECE, MCE or ClasswiseECE with a distance that is a norm")
     number = whole_number("n_resamples", n_resamples, 1)

@@ -1,7 +1,7 @@
 """What a kernel is: a function of two predicted distributions, or of two targets, with a known supremum."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 from caltest._numerics import OwnErrstate
 from caltest._types import Array, FloatArray
@@ -28,6 +28,9 @@ class PredictedDistributions(Protocol):
     def median_distance(self, metric: Metric) -> float:
         """Median distance of pairs of predictions."""
 
+    def median_positive_distance(self, metric: Metric) -> float:
+        """Median distance of the pairs that differ."""
+
     def target_scale(self) -> float:
         """Typical width of the predicted distributions, in units of the targets."""
 
@@ -48,6 +51,25 @@ class Kernel(OwnErrstate, ABC):
     def uses_median(self) -> bool:
         """Whether a setting is computed from all pairs of predictions."""
         return False
+
+    has_bandwidth: ClassVar[bool] = False
+    """Whether there is a bandwidth that can be changed."""
+
+    def with_bandwidth(self, bandwidth: float) -> Self:
+        """The same kernel with another bandwidth; ``TypeError`` if it has none."""
+        raise TypeError(f"kernel: got {self!r}, which has no bandwidth, wanted a kernel of a distance")
+
+    def scaled(self, factor: float) -> Self:
+        """The same kernel with a multiple of its bandwidth; ``TypeError`` if it has none."""
+        return self.with_bandwidth(factor)
+
+
+class Exponential(NamedTuple):
+    """``exp(-x) (1 + linear x + square x**2)`` with ``x = rate |y - y'|``."""
+
+    rate: float
+    linear: float
+    square: float
 
 
 class TargetKernel(Kernel):
@@ -73,10 +95,35 @@ class TargetKernel(Kernel):
         """
         return 2.0 * self.bound
 
+    of_classes: ClassVar[bool] = False
+    """Whether targets have to be numbers of classes."""
+    is_identity: ClassVar[bool] = False
+    """Whether it is 1 for equal targets and 0 for others."""
+
+    def check_classes(self, n_classes: int) -> None:
+        """Raise ``ValueError`` if the kernel is for another number of classes."""
+
+    @property
+    def of_difference(self) -> bool:
+        """Whether it is a function of the difference of two numbers."""
+        return self.is_identity
+
     @property
     def gaussian(self) -> "GaussianKernel | None":
         """The kernel, if it is a Gaussian function of the difference of two targets."""
         return None
+
+    @property
+    def exponential(self) -> "Exponential | None":
+        """The kernel as a function of the distance of two numbers, if it is exp(-x) times a polynomial."""
+        return None
+
+    def derivatives(self, squares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """``f(u)``, ``f'(u)`` and ``f''(u)`` of a kernel ``f(|y - y'|**2)`` at squared distances u."""
+        raise TypeError(
+            f"target_kernel: got {self!r} for Unnormalised predictions, wanted GaussianKernel or "
+            "RationalQuadraticKernel with one bandwidth, which are differentiable"
+        )
 
     @property
     def gaussian_terms(self) -> "tuple[tuple[float, GaussianKernel], ...] | None":
@@ -129,6 +176,24 @@ class PredictionKernel(Kernel):
     @abstractmethod
     def tile(self, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
         """``k(p, p')`` for all rows and columns, of shape (..., r, c), times the weights of both."""
+
+    def fill(
+        self,
+        out: FloatArray,
+        rows: PredictedDistributions,
+        columns: PredictedDistributions,
+        distances: dict[Metric, FloatArray],
+    ) -> None:
+        """Write ``tile`` into an array (r, c); distances that are known are not computed again."""
+        out[...] = self.tile(rows, columns)
+
+    def resolve_metric(self, predictions: PredictedDistributions) -> Self:
+        """The same kernel with the settings of its metric that depend on the predictions replaced by their values."""
+        return self
+
+    def resolve_distinct(self, predictions: PredictedDistributions) -> Self:
+        """``resolve`` with medians over the pairs of predictions that differ."""
+        return self.resolve(predictions)
 
     @abstractmethod
     def resolve(self, predictions: PredictedDistributions) -> Self:

@@ -25,6 +25,8 @@ class DeltaKernel(TargetKernel):
            [1., 1.]])
     """
 
+    is_identity = True
+
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
         """``[y == y']`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
         equal: FloatArray = (rows[..., :, None] == columns[..., None, :]).astype(np.float64)

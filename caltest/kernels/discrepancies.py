@@ -57,6 +57,7 @@ class MMD(Metric):
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
         """Distances (..., r, c) of rows of predictions (..., r) and columns (..., c)."""
+        rows, columns = rows.prepared(self.kernel), columns.prepared(self.kernel)
         squares: FloatArray = rows.expected_kernel2(self.kernel, columns)
         squares *= -2.0
         squares += rows.self_kernel(self.kernel)[..., :, None]

@@ -1,12 +1,15 @@
 """The exponential kernel, and the Laplacian kernel of targets."""
 
 from dataclasses import dataclass, field
+from math import sqrt
 
 import numpy as np
 
 from caltest._loops.exponential import exponential
 from caltest._types import FloatArray
 from caltest._validation import positive_number
+from caltest.kernels.base import Exponential
+from caltest.kernels.gaussian import GaussianKernel
 from caltest.kernels.metrics import Euclidean, Metric
 from caltest.kernels.radial import Bandwidth, RadialKernel
 
@@ -65,6 +68,20 @@ class ExponentialKernel(RadialKernel):
     def power(self) -> int | None:
         """1 for exp(-x), None for other exponents."""
         return 1 if self.exponent == 1.0 else None
+
+    @property
+    def gaussian(self) -> GaussianKernel | None:
+        """A Gaussian kernel for the exponent 2."""
+        if self.exponent != 2.0:
+            return None
+        if isinstance(self.bandwidth, tuple):
+            return GaussianKernel(bandwidth=tuple(width / sqrt(2.0) for width in self.bandwidth))
+        return GaussianKernel(bandwidth=self.width / sqrt(2.0))
+
+    @property
+    def exponential(self) -> Exponential | None:
+        """Of degree 0, for the exponent 1."""
+        return Exponential(1.0 / self.width, 0.0, 0.0) if self.exponent == 1.0 else None
 
     @property
     def formula(self) -> str:

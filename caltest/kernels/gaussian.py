@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Self
 
+import numpy as np
+
 from caltest._loops.exponential import gaussian
 from caltest._types import FloatArray
 from caltest.kernels.metrics import Euclidean, Metric
@@ -56,6 +58,14 @@ class GaussianKernel(RadialKernel):
     def gaussian(self) -> Self:
         """The kernel itself."""
         return self
+
+    def derivatives(self, squares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """``exp(-r u)`` with ``r = 1 / (2 bandwidth**2)``, and its derivatives."""
+        if isinstance(self.bandwidth, tuple):
+            return super().derivatives(squares)
+        rate = 0.5 / self.width**2
+        value = np.exp(-rate * squares)
+        return value, -rate * value, rate**2 * value
 
     @property
     def formula(self) -> str:

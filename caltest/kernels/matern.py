@@ -8,6 +8,7 @@ import numpy as np
 from caltest._loops.exponential import exponential
 from caltest._types import FloatArray
 from caltest._validation import real_number
+from caltest.kernels.base import Exponential
 from caltest.kernels.metrics import Euclidean, Metric
 from caltest.kernels.radial import RadialKernel
 
@@ -48,6 +49,11 @@ class MaternKernel(RadialKernel):
     def _check_settings(self) -> None:
         if real_number(self.order) not in (1.5, 2.5):
             raise ValueError(f"order: got {self.order!r}, wanted 1.5 or 2.5 (ExponentialKernel has order 0.5)")
+
+    @property
+    def exponential(self) -> Exponential:
+        """Of degree 1 or 2."""
+        return Exponential(sqrt(2.0 * self.order) / self.width, 1.0, 0.0 if self.order == 1.5 else 1.0 / 3.0)
 
     @property
     def formula(self) -> str:

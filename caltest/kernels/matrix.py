@@ -45,6 +45,8 @@ class MatrixKernel(TargetKernel):
 
     matrix: ArrayLike
 
+    of_classes = True
+
     def __post_init__(self) -> None:
         values = positive_semidefinite(self.matrix, "matrix")
         object.__setattr__(self, "matrix", read_only(values, np.float64))
@@ -73,6 +75,11 @@ class MatrixKernel(TargetKernel):
                 )
         tile: FloatArray = self.matrix[rows[..., :, None], columns[..., None, :]]
         return tile
+
+    def check_classes(self, n_classes: int) -> None:
+        """Raise ``ValueError`` unless there is a row for each class."""
+        if n_classes != self.n_classes:
+            raise ValueError(f"matrix: got {self.n_classes} rows and columns, wanted {n_classes}, one for each class")
 
     @property
     def n_classes(self) -> int:

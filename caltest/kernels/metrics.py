@@ -27,14 +27,17 @@ class Metric(OwnErrstate, ABC):
     def resolve(self, predictions: Any) -> Self:
         """The same metric with every setting that depends on the predictions replaced by its value.
 
-        Predictions warn here if the metric does not make kernels of them.
+        It warns here if it does not make kernels of the predictions.
         """
-        predictions.warn_of(self)
         return self
 
     @abstractmethod
     def between(self, rows: Any, columns: Any) -> FloatArray:
         """Distances (..., r, c) of rows of predictions (..., r) and columns (..., c) of the same family."""
+
+    def vectors_of(self, predictions: Any) -> FloatArray:
+        """Vectors (..., n, d) whose distances are the metric; ``TypeError`` if there are none."""
+        raise predictions.no_metric(self)
 
     @abstractmethod
     def rounding(self, predictions: Any) -> float:
@@ -52,9 +55,25 @@ class VectorMetric(Metric):
     """Whether the distance is the square root of the sum."""
 
     @property
+    def has_squares(self) -> bool:
+        """Whether squares of the differences of coordinates are summed, not their sizes."""
+        return self.kind == SQUARED_EUCLIDEAN
+
+    @property
     def is_norm(self) -> bool:
         """Whether it is a norm of the difference of two vectors."""
-        return self.root or self.kind == CITYBLOCK
+        return self.root or not self.has_squares
+
+    @abstractmethod
+    def known_vectors(self, predictions: Any) -> FloatArray | None:
+        """The vectors by which the family compares predictions with this metric, if it has some."""
+
+    def vectors_of(self, predictions: Any) -> FloatArray:
+        """Vectors (..., n, d) whose distances are the metric; ``TypeError`` if the family does not have it."""
+        vectors = self.known_vectors(predictions)
+        if vectors is None:
+            raise predictions.no_metric(self)
+        return vectors
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
         """Distances (..., r, c) of the vectors that represent the predictions."""
@@ -94,6 +113,11 @@ class Cityblock(VectorMetric):
     label = "cityblock"
     kind = CITYBLOCK
 
+    def known_vectors(self, predictions: Any) -> FloatArray | None:
+        """Parameters, or probabilities."""
+        vectors: FloatArray | None = predictions.parameter_vectors()
+        return vectors
+
 
 @dataclass(frozen=True)
 class TotalVariation(VectorMetric):
@@ -114,6 +138,15 @@ class TotalVariation(VectorMetric):
     label = "total variation"
     kind = CITYBLOCK
     scale = 0.5
+
+    def known_vectors(self, predictions: Any) -> FloatArray | None:
+        """Probabilities of outcomes."""
+        vectors: FloatArray | None = predictions.probability_vectors()
+        return vectors
+
+    def between(self, rows: Any, columns: Any) -> FloatArray:
+        """Distances (..., r, c) of vectors of the same outcomes."""
+        return super().between(*rows.with_common_outcomes(columns))
 
 
 @dataclass(frozen=True)
@@ -136,6 +169,11 @@ class Euclidean(VectorMetric):
     root = True
     squared_negative_definite = True
 
+    def known_vectors(self, predictions: Any) -> FloatArray | None:
+        """Parameters, or probabilities."""
+        vectors: FloatArray | None = predictions.parameter_vectors()
+        return vectors
+
 
 @dataclass(frozen=True)
 class SquaredEuclidean(VectorMetric):
@@ -152,6 +190,11 @@ class SquaredEuclidean(VectorMetric):
     symbol = "L2^2"
     label = "squared Euclidean"
     kind = SQUARED_EUCLIDEAN
+
+    def known_vectors(self, predictions: Any) -> FloatArray | None:
+        """Parameters, or probabilities."""
+        vectors: FloatArray | None = predictions.parameter_vectors()
+        return vectors
 
 
 @dataclass(frozen=True)
@@ -176,6 +219,21 @@ class Wasserstein(VectorMetric):
     root = True
     squared_negative_definite = True
 
+    def resolve(self, predictions: Any) -> Self:
+        """The metric itself, with a warning where it does not make kernels of the predictions."""
+        predictions.warn_of_transport()
+        return self
+
+    def known_vectors(self, predictions: Any) -> FloatArray | None:
+        """Quantile functions, or what has their distances."""
+        vectors: FloatArray | None = predictions.transport_vectors()
+        return vectors
+
+    def between(self, rows: Any, columns: Any) -> FloatArray:
+        """Distances (..., r, c), by the predictions themselves where they are not those of vectors."""
+        known: FloatArray | None = rows.transport_distances(columns)
+        return super().between(rows, columns) if known is None else known
+
 
 @dataclass(frozen=True)
 class Wasserstein1(VectorMetric):
@@ -196,3 +254,19 @@ class Wasserstein1(VectorMetric):
     symbol = "W1"
     label = "1-Wasserstein"
     kind = CITYBLOCK
+
+    def known_vectors(self, predictions: Any) -> FloatArray | None:
+        """Distribution functions at the outcomes, times the gaps between them."""
+        vectors: FloatArray | None = predictions.cumulative_vectors()
+        return vectors
+
+    def between(self, rows: Any, columns: Any) -> FloatArray:
+        """Distances (..., r, c) of vectors of the same outcomes."""
+        return super().between(*rows.with_common_outcomes(columns))
+
+
+def vector_metric(metric: object, name: str) -> VectorMetric:
+    """A metric of vectors; ``TypeError`` for anything else."""
+    if not isinstance(metric, VectorMetric):
+        raise TypeError(f"{name}: got {metric!r}, wanted a distance such as TotalVariation()")
+    return metric

@@ -61,8 +61,11 @@ class MixtureWasserstein(Metric):
         return self
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
-        """Mixtures compute it themselves; other predictions do not have it."""
-        raise TypeError(f"metric: got {self!r} for {rows.family} predictions, but it is for Mixture predictions")
+        """Distances (..., r, c) of mixtures; other predictions do not have it."""
+        known: FloatArray | None = rows.coupling_distances(self.of_components, columns)
+        if known is None:
+            raise TypeError(f"metric: got {self!r} for {rows.family} predictions, but it is for Mixture predictions")
+        return known
 
     def rounding(self, predictions: Any) -> float:
         """The root of the rounding error of the squares."""

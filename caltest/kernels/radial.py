@@ -28,6 +28,8 @@ class RadialKernel(PredictionKernel, TargetKernel):
     metric: Metric
     bandwidth: Bandwidth = "median"
 
+    has_bandwidth = True
+
     def __post_init__(self) -> None:
         if not isinstance(self.metric, Metric):
             raise TypeError(
@@ -115,12 +117,30 @@ class RadialKernel(PredictionKernel, TargetKernel):
         """``k(p, p')`` for all rows and columns, (..., r, c), times their weights. Cost: that of the distances."""
         return self.weighted(self.of_distance(rows.distance(self.metric, columns)), rows, columns)
 
+    def fill(
+        self,
+        out: FloatArray,
+        rows: PredictedDistributions,
+        columns: PredictedDistributions,
+        distances: dict[Metric, FloatArray],
+    ) -> None:
+        """Write ``tile`` into a contiguous array (r, c); each metric is computed once."""
+        if self.metric not in distances:
+            distances[self.metric] = rows.distance(self.metric, columns)
+        out[...] = distances[self.metric]
+        self.weighted(self.of_distance(out), rows, columns)
+
     def weighted(self, tile: FloatArray, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
         """A tile times the weights of both sides, in its place."""
         weight = rows.weight * columns.weight
         if weight != 1.0:
             tile *= weight
         return tile
+
+    @property
+    def of_difference(self) -> bool:
+        """It is."""
+        return True
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
@@ -145,6 +165,11 @@ class RadialKernel(PredictionKernel, TargetKernel):
         metric = predictions.resolve_metric(self.metric)
         return self if metric is self.metric else self._changed("metric", metric)
 
+    def resolve_distinct(self, predictions: PredictedDistributions) -> Self:
+        """Replace the bandwidth by the median distance of the pairs of predictions that differ."""
+        resolved = self.resolve_metric(predictions)
+        return resolved.with_bandwidth(predictions.median_positive_distance(resolved.metric))
+
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
         """Replace ``"median"`` by the median standard deviation of the predicted distributions."""
         return self.with_bandwidth(predictions.target_scale()) if _is_median(self.bandwidth) else self
@@ -152,6 +177,10 @@ class RadialKernel(PredictionKernel, TargetKernel):
     def with_bandwidth(self, bandwidth: float) -> Self:
         """The same kernel with another bandwidth, without a second warning if it is not positive definite."""
         return self._changed("bandwidth", positive_number("bandwidth", bandwidth))
+
+    def scaled(self, factor: float) -> Self:
+        """The same kernel with a multiple of its bandwidth, which is a number."""
+        return self.with_bandwidth(factor * self.width)
 
     def _changed(self, name: str, value: object) -> Self:
         changed = copy(self)

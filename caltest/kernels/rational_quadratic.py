@@ -45,6 +45,15 @@ class RationalQuadraticKernel(RadialKernel):
     def _check_settings(self) -> None:
         object.__setattr__(self, "shape", positive_number("shape", self.shape))
 
+    def derivatives(self, squares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """``(1 + r u / shape)**-shape`` with ``r = 1 / (2 bandwidth**2)``, and its derivatives."""
+        if isinstance(self.bandwidth, tuple):
+            return super().derivatives(squares)
+        rate = 0.5 / self.width**2
+        base = 1.0 + rate * squares / self.shape
+        value = base**-self.shape
+        return value, -rate * value / base, rate**2 * (1.0 + 1.0 / self.shape) * value / base**2
+
     @property
     def formula(self) -> str:
         """What is printed."""

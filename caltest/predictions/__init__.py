@@ -1,7 +1,7 @@
 """Families of predictive distributions, one per file, and the checked samples that tests work on."""
 
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth
-from caltest.predictions.base import ClosedFormMissing, Predictions, Sample, assumed
+from caltest.predictions.base import ClosedFormMissing, Predictions, assumed
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.beta import Beta
 from caltest.predictions.categorical import Categorical
@@ -20,6 +20,7 @@ from caltest.predictions.ordinal import Ordinal
 from caltest.predictions.quantiles import QuantileForecast
 from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label
 from caltest.predictions.residuals import Residuals, pit_values, standardised_residuals
+from caltest.predictions.sample import Sample
 from caltest.predictions.scenarios import Pool, Scenarios
 from caltest.predictions.student_t import StudentT
 from caltest.predictions.unnormalised import Unnormalised

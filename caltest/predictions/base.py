@@ -2,21 +2,19 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from caltest._jobs import Stream
 from caltest._numerics import OwnErrstate, check_memory, generator_apart
-from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
+from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
 from caltest.predictions.outcomes import Outcomes
 from caltest.predictions.standard_scores import in_units, mean_square, normal_scores, of_normal_scores
 from caltest.predictions.traces import Traces
-from caltest.results.pvalues import EXCLUDED
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
@@ -43,6 +41,8 @@ class Predictions(OwnErrstate, ABC):
     notes: tuple[str, ...] = ()
     redraws: ClassVar[str] = "targets redrawn from the predictions"
     """What the redraws of a test are, in words."""
+    known_metrics: ClassVar[str] = "MMD(kernel)"
+    """The metrics of the family, in words."""
     has_jumps: ClassVar[bool] = False
     """Whether single targets have positive probabilities, although the targets are numbers."""
     discrete: ClassVar[bool] = False
@@ -179,16 +179,44 @@ class Predictions(OwnErrstate, ABC):
     def check_compatible(self, other: "Predictions", name: str) -> None:
         """Raise unless kernels can compare these predictions with others."""
 
-    @abstractmethod
     def embedding(self, metric: Metric) -> FloatArray:
         """Vectors (..., n, d) whose distances are the metric; ``TypeError`` if the family does not have it."""
+        return metric.vectors_of(self)
+
+    def parameter_vectors(self) -> FloatArray | None:
+        """What the Euclidean and the cityblock distance compare, (..., n, d): parameters, or probabilities."""
+        return None
+
+    def probability_vectors(self) -> FloatArray | None:
+        """Probabilities of outcomes for the total variation distance, (..., n, d)."""
+        return None
+
+    def cumulative_vectors(self) -> FloatArray | None:
+        """Vectors (..., n, d) whose cityblock distance is the 1-Wasserstein distance."""
+        return None
+
+    def with_common_outcomes(self, other: Self) -> tuple[Self, Self]:
+        """These predictions and others, whose probabilities are those of the same outcomes."""
+        return self, other
+
+    def transport_vectors(self) -> FloatArray | None:
+        """Vectors (..., n, d) whose Euclidean distance is the 2-Wasserstein distance."""
+        return None
+
+    def transport_distances(self, other: Self) -> FloatArray | None:
+        """2-Wasserstein distances (..., r, c) to others where they are not those of ``transport_vectors``."""
+        return None
+
+    def coupling_distances(self, metric: Metric, other: Self) -> FloatArray | None:
+        """Distances (..., r, c) of mixtures by the cheapest coupling of components, None for other predictions."""
+        return None
 
     def resolve_metric(self, metric: Metric) -> Metric:
         """The metric with every setting that depends on the predictions replaced by its value."""
         return metric.resolve(self)
 
-    def warn_of(self, metric: Metric) -> None:
-        """Warn if functions of the metric of these predictions need not be positive definite."""
+    def warn_of_transport(self) -> None:
+        """Warn if functions of 2-Wasserstein distances of these predictions need not be positive definite."""
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means (..., n), or (..., n, d) for vectors, and variances, summed over the dimensions, (..., n)."""
@@ -437,8 +465,9 @@ class Predictions(OwnErrstate, ABC):
             f"use {known}, or draws instead of the distributions: predictions.to_ensemble(n_members, rng)"
         )
 
-    def _no_metric(self, metric: Metric, known: str) -> TypeError:
-        return TypeError(f"metric: got {metric!r} for {self.family} predictions, wanted one of {known}")
+    def no_metric(self, metric: Metric) -> TypeError:
+        """What to raise for a metric that the family does not have."""
+        return TypeError(f"metric: got {metric!r} for {self.family} predictions, wanted one of {self.known_metrics}")
 
 
 def weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatArray]) -> FloatArray:
@@ -452,84 +481,10 @@ def weighted_sum(kernel: TargetKernel, function: Callable[[TargetKernel], FloatA
     return total
 
 
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Predictions and the targets observed for them, both checked, and their rows in the data, if some are left out."""
-
-    predictions: Predictions
-    targets: Array = field(repr=False)
-    rows: IntArray | None = field(default=None, repr=False)
-    remarks: tuple[str, ...] = ()
-    """What was done to the rows when they were matched."""
-
-    def __len__(self) -> int:
-        return len(self.predictions)
-
-    @property
-    def impossible(self) -> IntArray:
-        """Rows with outcomes that their predictions exclude: under the null hypothesis there are none."""
-        return np.flatnonzero(self.predictions.impossible(self.targets))
-
-    def excluded_outcomes(self, start: int = 0) -> tuple[str, ...]:
-        """The first five of these outcomes in words, with rows that count from ``start``."""
-        places = self.impossible[:5]
-        words = [self.predictions.law.outcome_in_words(self.targets[i]) for i in places]
-        return tuple(f"row {start + row}: {one}" for row, one in zip(self.rows_at(places), words, strict=True))
-
-    def rows_at(self, places: IntArray) -> list[int]:
-        """Numbers of rows as the user counts them."""
-        rows = places if self.rows is None else self.rows[places]
-        return [int(row) for row in rows]
-
-    @property
-    def exclusion(self) -> str | None:
-        """That outcomes occurred which their predictions exclude, in words, if there are some."""
-        rows = self.impossible
-        return excluded_in_words(rows.size, self.excluded_outcomes()) if rows.size else None
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What readers of a result should know about the outcomes."""
-        places = self.impossible
-        impossible = impossible_note(places.size, len(self), self.rows_at(places[:6])) if places.size else ()
-        return (*self.remarks, *impossible)
-
-    def followed_by(self, other: "Sample") -> "Sample":
-        """These pairs and others of the same kind, in this order."""
-        return Sample(self.predictions.followed_by(other.predictions), np.concatenate([self.targets, other.targets]))
-
-    def take(self, index: Any) -> "Sample":
-        """The pairs at a slice or an integer array of any shape."""
-        rows = None if self.rows is None else self.rows[index]
-        return Sample(self.predictions.take(index), self.targets[index], rows, self.remarks)
-
-    def without(self, left_out: BoolArray) -> "Sample":
-        """The others, with their rows."""
-        kept = np.flatnonzero(~left_out)
-        return replace(self.take(kept), rows=kept if self.rows is None else self.rows[kept])
-
-
 def assumed(predictions: Predictions) -> tuple[str, ...]:
     """Notes of predictions, with what tests assume of them, for results that state what all tests assume."""
     assumption = predictions.assumption
     return (*predictions.notes, f"assumes {assumption}") if assumption else predictions.notes
-
-
-def impossible_note(count: int, n: int, rows: Sequence[int]) -> tuple[str]:
-    """What to say about outcomes of predicted probability 0; of the rows only the first five are named."""
-    which = ", ".join(str(row) for row in rows[:5]) + (", ..." if count > 5 else "")
-    return (
-        f"{count} of {n} outcomes had predicted probability 0 (row {which}); calibrated predictions exclude that, "
-        "whatever the p-value says; if they were rounded, pass them with all digits",
-    )
-
-
-def excluded_in_words(count: int, outcomes: Sequence[str]) -> str:
-    """Why a p-value is 0; the first outcomes are named by row and class."""
-    which = "; ".join(outcomes[:5]) + ("; ..." if count > 5 else "")
-    if count == 1:
-        return f"{EXCLUDED} ({which})"
-    return f"{count} outcomes occurred to which probability 0 was given ({which})"
 
 
 def require_family(predictions: Predictions, family: type, name: str) -> None:

@@ -8,13 +8,9 @@ import numpy as np
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import class_labels, class_names, positive_number, probability_vector, same_length
 from caltest.kernels import (
-    Cityblock,
     DeltaKernel,
-    Euclidean,
     ExponentialKernel,
-    Metric,
     ProductKernel,
-    SquaredEuclidean,
     TotalVariation,
 )
 from caltest.predictions.base import Predictions, require_family, require_same_classes
@@ -48,6 +44,7 @@ class Bernoulli(FinitePredictions):
     """
 
     family = "Bernoulli"
+    known_metrics = "TotalVariation(), Cityblock(), Euclidean()"
     brier_factor = 0.5
 
     def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
@@ -149,13 +146,13 @@ class Bernoulli(FinitePredictions):
         if isinstance(other, Bernoulli):
             require_same_classes(other.classes, self.classes, name)
 
-    def embedding(self, metric: Metric) -> FloatArray:
-        """Vectors (1 - p, p) for the total variation distance, the numbers p for the others."""
-        if isinstance(metric, TotalVariation):
-            return self.probabilities
-        if isinstance(metric, (Cityblock, Euclidean, SquaredEuclidean)):
-            return self._p[..., None]
-        raise self._no_metric(metric, "TotalVariation(), Cityblock(), Euclidean()")
+    def probability_vectors(self) -> FloatArray:
+        """Vectors (1 - p, p)."""
+        return self.probabilities
+
+    def parameter_vectors(self) -> FloatArray:
+        """The numbers p."""
+        return self._p[..., None]
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-|p - q| / median) x [y = y']``."""

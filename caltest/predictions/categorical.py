@@ -1,20 +1,16 @@
 """Predicted distributions on k classes."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import class_labels, class_names, positive_number, probability_matrix, same_length
 from caltest.kernels import (
-    Cityblock,
     DeltaKernel,
-    Euclidean,
     ExponentialKernel,
-    Metric,
     ProductKernel,
-    SquaredEuclidean,
     TotalVariation,
 )
 from caltest.predictions.base import Predictions, require_family, require_same_classes
@@ -45,7 +41,7 @@ class Categorical(FinitePredictions):
     """
 
     family = "Categorical"
-    known_metrics: ClassVar[str] = "TotalVariation(), Cityblock(), Euclidean(), because classes have no order"
+    known_metrics = "TotalVariation(), Cityblock(), Euclidean(), because classes have no order"
 
     def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
         self._fill(probabilities, classes, copy=True)
@@ -120,11 +116,13 @@ class Categorical(FinitePredictions):
         if isinstance(other, Categorical):
             require_same_classes(other.classes, self.classes, name)
 
-    def embedding(self, metric: Metric) -> FloatArray:
-        """Probability vectors, for every metric of vectors."""
-        if isinstance(metric, (TotalVariation, Cityblock, Euclidean, SquaredEuclidean)):
-            return self._probabilities
-        raise self._no_metric(metric, self.known_metrics)
+    def probability_vectors(self) -> FloatArray:
+        """Probability vectors."""
+        return self._probabilities
+
+    def parameter_vectors(self) -> FloatArray:
+        """Probability vectors."""
+        return self._probabilities
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-TV / median) x [y = y']``, the kernel of the 2019 paper."""

@@ -12,10 +12,11 @@ from caltest._types import Array, ArrayLike, IntArray
 from caltest._validation import not_numbers, not_swapped, switch
 from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
-from caltest.predictions.base import Predictions, Sample
+from caltest.predictions.base import Predictions
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.categorical import Categorical
 from caltest.predictions.foreign.families import from_foreign, is_foreign
+from caltest.predictions.sample import Sample
 
 Missing: TypeAlias = Literal["refuse", "drop"]
 """What becomes of observations without an outcome."""

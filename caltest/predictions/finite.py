@@ -14,7 +14,7 @@ from caltest._numerics import generator_of, ranges
 from caltest._threads import threaded
 from caltest._types import Array, BoolArray, FloatArray, IntArray
 from caltest._validation import class_names
-from caltest.kernels import DeltaKernel, MatrixKernel, TargetKernel
+from caltest.kernels import TargetKernel
 from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import Predictions, median_standard_deviation, require_same_classes, weighted_sum
 from caltest.predictions.outcomes import Outcomes
@@ -125,17 +125,14 @@ class FinitePredictions(Predictions):
         return weighted_sum(kernel, lambda term: self._target_tile(term, rows, columns))
 
     def _target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        if isinstance(kernel, MatrixKernel):
+        if kernel.of_classes:
             return kernel.target_tile(rows, columns)
         return kernel.target_tile(self.positions[rows], self.positions[columns])
 
     def gram(self, kernel: TargetKernel) -> FloatArray:
         """Matrix (k, k) of the target kernel between outcomes."""
         for _, term in kernel.weighted_terms:
-            if isinstance(term, MatrixKernel) and term.n_classes != self.n_classes:
-                raise ValueError(
-                    f"matrix: got {term.n_classes} rows and columns, wanted {self.n_classes}, one for each class"
-                )
+            term.check_classes(self.n_classes)
         outcomes = np.arange(self.n_classes)
         return self.target_tile(kernel, outcomes, outcomes)
 
@@ -163,7 +160,7 @@ class FinitePredictions(Predictions):
 
     def times_gram(self, vectors: FloatArray, kernel: TargetKernel) -> FloatArray:
         """Vectors (..., k) times the matrix of the target kernel."""
-        return vectors if isinstance(kernel, DeltaKernel) else vectors @ self.gram(kernel)
+        return vectors if kernel.is_identity else vectors @ self.gram(kernel)
 
     def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
         """``(e_y - p)' A (e_y' - p')``, of shape (..., r, c)."""

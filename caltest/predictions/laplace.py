@@ -1,7 +1,7 @@
 """Predicted Laplace distributions of a real target."""
 
 from math import log, sqrt
-from typing import Self, TypeGuard
+from typing import Self
 
 import numpy as np
 
@@ -77,22 +77,26 @@ class Laplace(LocationScale):
 
     def _quadrature(self, kernel: TargetKernel) -> Radial | None:
         """The kernel, if it has no closed form."""
-        return None if _is_laplacian(kernel) else radial(kernel)
+        return None if _bandwidth(kernel) is not None else radial(kernel)
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
-        if not _is_laplacian(kernel):
+        width = _bandwidth(kernel)
+        if width is None:
             return super()._expected_kernel(kernel, targets)
-        return laplaces.one_sided(self.mean, self.scale, targets, kernel.width)
+        return laplaces.one_sided(self.mean, self.scale, targets, width)
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        if not _is_laplacian(kernel):
+        width = _bandwidth(kernel)
+        if width is None:
             return super()._expected_kernel2(kernel, other)
-        return laplaces.two_sided((self.mean, self.scale), (other.mean, other.scale), kernel.width)
+        return laplaces.two_sided((self.mean, self.scale), (other.mean, other.scale), width)
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-W2 / median) x Laplacian`` with the median standard deviation as the bandwidth of the targets."""
         return ProductKernel(ExponentialKernel(Wasserstein(), "median"), LaplacianKernel("median"))
 
 
-def _is_laplacian(kernel: TargetKernel) -> TypeGuard[ExponentialKernel]:
-    return isinstance(kernel, ExponentialKernel) and kernel.exponent == 1.0
+def _bandwidth(kernel: TargetKernel) -> float | None:
+    """That of a Laplacian kernel."""
+    form = kernel.exponential
+    return 1.0 / form.rate if form is not None and form.linear == form.square == 0.0 else None

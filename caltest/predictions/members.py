@@ -14,7 +14,6 @@ from caltest.kernels import (
     EnergyDistance,
     ExponentialKernel,
     GaussianKernel,
-    Metric,
     ProductKernel,
     TargetKernel,
     Wasserstein,
@@ -45,6 +44,7 @@ class Members(Predictions):
     What members say of the targets is what subclasses differ in. Costs are in the docstring of ``Ensemble``.
     """
 
+    known_metrics = "EnergyDistance(), MMD(kernel), and Wasserstein() for scalar targets"
     meaning: ClassVar[str]
     """What the members are to the targets, in a few words."""
 
@@ -118,22 +118,19 @@ class Members(Predictions):
     def _kind(self) -> str:
         return f"vectors of length {self._dimension}" if self._is_vector else "numbers"
 
-    def embedding(self, metric: Metric) -> FloatArray:
+    def transport_vectors(self) -> FloatArray | None:
         """Sorted members over sqrt(m), for scalar targets."""
-        if isinstance(metric, Wasserstein) and not self._is_vector:
-            return np.asarray(self._members / np.sqrt(self.n_members))
-        raise self._no_metric(metric, "EnergyDistance(), MMD(kernel), and Wasserstein() for scalar targets")
+        return None if self._is_vector else np.asarray(self._members / np.sqrt(self.n_members))
 
-    def distance(self, metric: Metric, other: Any) -> FloatArray:
-        """Distances (..., r, c) of these predictions (..., r) to others (..., c), which can have more or less members.
+    def transport_distances(self, other: Self) -> FloatArray | None:
+        """Those to ensembles with more or less members.
 
         Quantile functions of m and m' members are constant on the same m + m' intervals or less, so that the
         2-Wasserstein distance is a Euclidean distance for them too.
         """
-        self.check_compatible(other, "other")
-        if isinstance(metric, Wasserstein) and not self._is_vector and other.n_members != self.n_members:
-            return metric.tile(*_quantile_functions(self._members, other._members))
-        return metric.between(self, other)
+        if self._is_vector or other.n_members == self.n_members:
+            return None
+        return Wasserstein().tile(*_quantile_functions(self._members, other._members))
 
     def energy_distances(self, other: Self) -> FloatArray:
         """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c).

@@ -1,7 +1,7 @@
 """Predicted mixtures of distributions of one family."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeGuard
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from caltest.kernels import (
     ExponentialKernel,
     GaussianKernel,
     Metric,
-    MixtureWasserstein,
     ProductKernel,
     TargetKernel,
 )
@@ -64,6 +63,7 @@ class Mixture(Predictions):
     """
 
     family = "Mixture"
+    known_metrics = "MMD(kernel), MixtureWasserstein()"
 
     def __init__(self, components: Sequence[Predictions], weights: ArrayLike | None = None) -> None:
         self._components = _checked_components(components)
@@ -140,24 +140,16 @@ class Mixture(Predictions):
         assert isinstance(other, Mixture)
         self._components[0].check_compatible(other._components[0], name)
 
-    def embedding(self, metric: Metric) -> FloatArray:
-        """None: mixtures are compared by their expectations."""
-        raise self._no_metric(metric, "MMD(kernel), MixtureWasserstein()")
-
-    def distance(self, metric: Metric, other: Any) -> FloatArray:
+    def coupling_distances(self, metric: Metric, other: Self) -> FloatArray:
         """Distances (..., r, c) of these predictions (..., r) to others (..., c)."""
-        self.check_compatible(other, "other")
-        if isinstance(metric, MixtureWasserstein):
-            squares = self._squared_costs(metric, other)
-            check_finite(float(squares.max()))
-            return np.sqrt(transport_costs(self._weights, other._weights, squares))
-        return metric.between(self, other)
+        squares = self._squared_costs(metric, other)
+        check_finite(float(squares.max()))
+        return np.sqrt(transport_costs(self._weights, other._weights, squares))
 
-    def _squared_costs(self, metric: MixtureWasserstein, other: Self) -> FloatArray:
+    def _squared_costs(self, metric: Metric, other: Self) -> FloatArray:
         """Squared distances of components, (..., r, c, m, m')."""
         rows = [
-            np.stack([np.square(a.distance(metric.of_components, b)) for b in other._components], axis=-1)
-            for a in self._components
+            np.stack([np.square(a.distance(metric, b)) for b in other._components], axis=-1) for a in self._components
         ]
         return np.stack(rows, axis=-2)
 
@@ -170,10 +162,10 @@ class Mixture(Predictions):
         return self._components[0].target_tile(kernel, rows, columns)
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
-        if self._is_fused(kernel):
-            points = (targets / kernel.width)[..., None]
+        if (gaussian := self._fused(kernel)) is not None:
+            points = (targets / gaussian.width)[..., None]
             certain = points, np.zeros_like(points), np.ones_like(points)
-            return normals.mixture(self._in_units_of(kernel.width), certain)
+            return normals.mixture(self._in_units_of(gaussian.width), certain)
 
         def part(a: int) -> FloatArray:
             tile = self._components[a].expected_kernel(kernel, targets)
@@ -183,8 +175,8 @@ class Mixture(Predictions):
         return _sum_of(part, len(self._components))
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        if self._is_fused(kernel):
-            return normals.mixture(self._in_units_of(kernel.width), other._in_units_of(kernel.width))
+        if (gaussian := self._fused(kernel)) is not None:
+            return normals.mixture(self._in_units_of(gaussian.width), other._in_units_of(gaussian.width))
 
         def part(a: int) -> FloatArray:
             tile = _sum_of(lambda b: pair(a, b), len(other._components))
@@ -204,9 +196,9 @@ class Mixture(Predictions):
         sums = [one.expectation_sums(kernel, weights * share[:, None], targets) for one, share in parts]
         return np.asarray(np.sum(sums, axis=0))
 
-    def _is_fused(self, kernel: TargetKernel) -> TypeGuard[GaussianKernel]:
-        """Whether one compiled loop goes over all pairs of components."""
-        return isinstance(self._components[0], Normal) and isinstance(kernel, GaussianKernel)
+    def _fused(self, kernel: TargetKernel) -> GaussianKernel | None:
+        """The kernel, if one compiled loop goes over all pairs of components."""
+        return kernel.gaussian if self._components[0].normal is not None else None
 
     def _in_units_of(self, width: float) -> normals.Components:
         parts = [one.in_units_of(width) for one in self._components if isinstance(one, Normal)]

@@ -13,7 +13,6 @@ from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import positive_number, real_array, vector_targets
 from caltest._warnings import warn
 from caltest.kernels import (
-    Cityblock,
     Euclidean,
     ExponentialKernel,
     GaussianKernel,
@@ -76,6 +75,7 @@ class MvNormal(Predictions):
     """
 
     family = "MvNormal"
+    known_metrics = "Wasserstein(), Euclidean(), Cityblock(), MMD(kernel)"
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
         means, covariances = in_one_order((mean, covariance), ("mean", "covariance"))
@@ -222,27 +222,24 @@ class MvNormal(Predictions):
                 f"{name}: got vectors of length {other.dimension}, wanted {self.dimension} as in the predictions"
             )
 
-    def embedding(self, metric: Metric) -> FloatArray:
+    def transport_vectors(self) -> FloatArray:
         """Vectors (m, S**1/2), with the diagonal of the root for diagonal covariances."""
-        if not isinstance(metric, (Wasserstein, Euclidean, Cityblock)):
-            raise self._no_metric(metric, "Wasserstein(), Euclidean(), Cityblock(), MMD(kernel)")
-        if self._kind == FULL:
-            root = self._root.reshape(*self.shape, -1)
-        elif self._kind == DIAGONAL:
-            root = self._root
-        elif isinstance(metric, Cityblock):
-            root = np.broadcast_to(self._root[..., None], self._mean.shape)
-        else:
-            root = np.sqrt(self.dimension) * self._root[..., None]
-        return np.concatenate([self._mean, root], axis=-1)
+        if self._kind == NUMBER:
+            return np.concatenate([self._mean, np.sqrt(self.dimension) * self._root[..., None]], axis=-1)
+        return np.concatenate([self._mean, self._root.reshape(*self.shape, -1)], axis=-1)
+
+    def parameter_vectors(self) -> FloatArray:
+        """The same, with a root for each dimension of isotropic covariances too."""
+        return self._as_kind(max(self._kind, DIAGONAL)).transport_vectors()
 
     def distance(self, metric: Metric, other: Any) -> FloatArray:
         """Distances (..., r, c) of these predictions (..., r) to others (..., c)."""
         self.check_compatible(other, "other")
-        left, right = self._of_one_kind(other)
-        if isinstance(metric, Wasserstein) and not (left._commute and right._commute):
-            return left._bures_wasserstein(right)
-        return metric.between(left, right)
+        return metric.between(*self._of_one_kind(other))
+
+    def transport_distances(self, other: Self) -> FloatArray | None:
+        """Those of matrices that do not commute."""
+        return None if self._commute and other._commute else self._bures_wasserstein(other)
 
     def _bures_wasserstein(self, other: Self) -> FloatArray:
         squares = np.square(Euclidean().tile(self._mean, other._mean))
@@ -255,9 +252,9 @@ class MvNormal(Predictions):
         squares[squares < 1e-14 * (traces[0][..., :, None] + traces[1][..., None, :])] = 0.0
         return np.sqrt(squares, out=squares)
 
-    def warn_of(self, metric: Metric) -> None:
-        """Warn of the Wasserstein distance of covariance matrices that do not commute."""
-        if isinstance(metric, Wasserstein) and not self._commute:
+    def warn_of_transport(self) -> None:
+        """Warn of covariance matrices that do not commute."""
+        if not self._commute:
             warn(
                 "the 2-Wasserstein distance of normal distributions whose covariance matrices do not commute is not "
                 "that of a Hilbert space: functions of it need not be positive definite, calibration errors can be "
@@ -289,9 +286,7 @@ class MvNormal(Predictions):
         return self._expected_kernel2(kernel, certain)
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        if not isinstance(kernel, GaussianKernel):
-            raise self._no_closed_form(kernel, "GaussianKernel(bandwidth=...) or sums of such kernels")
-        widths = kernel.widths(self.dimension)
+        widths = self._widths(kernel)
         left, right = self._of_one_kind(other)
         if left._kind == FULL:
             return normals.full(left._in_units_of(widths), right._in_units_of(widths))
@@ -302,9 +297,7 @@ class MvNormal(Predictions):
         return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
 
     def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        if not isinstance(kernel, GaussianKernel):
-            raise self._no_closed_form(kernel, "GaussianKernel(bandwidth=...) or sums of such kernels")
-        widths = kernel.widths(self.dimension)
+        widths = self._widths(kernel)
         means, covariances = self._in_units_of(widths)
         if self._kind == FULL:
             factors = np.linalg.inv(np.linalg.cholesky(np.eye(self.dimension) + covariances))
@@ -314,6 +307,12 @@ class MvNormal(Predictions):
             heights = factors[:, 0].prod(axis=1)
         y = redraws_last(targets / widths)
         return redrawn_expectation_sums(np.ascontiguousarray(weights), means, factors, heights, y)
+
+    def _widths(self, kernel: TargetKernel) -> FloatArray:
+        """Bandwidths (d,) of a Gaussian kernel; ``ClosedFormMissing`` for others."""
+        if kernel.gaussian is None:
+            raise self._no_closed_form(kernel, "GaussianKernel(bandwidth=...) or sums of such kernels")
+        return kernel.gaussian.widths(self.dimension)
 
     def _of_one_kind(self, other: Self) -> tuple[Self, Self]:
         kind = max(self._kind, other._kind)

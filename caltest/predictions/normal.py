@@ -16,7 +16,6 @@ from caltest._validation import positive_number
 from caltest.kernels import (
     ExponentialKernel,
     GaussianKernel,
-    MaternKernel,
     ProductKernel,
     TargetKernel,
     Wasserstein,
@@ -150,16 +149,12 @@ def _closed_form(
     kernel: TargetKernel,
 ) -> tuple[float, Callable[[MeansAndVariances, MeansAndVariances], FloatArray]] | None:
     """The unit of length of a kernel, and the formula of its expectation in that unit, if there is one."""
-    if isinstance(kernel, GaussianKernel):
-        return kernel.width, normals.scalar
-    if isinstance(kernel, MaternKernel):
-        square = 0.0 if kernel.order == 1.5 else 1.0 / 3.0
-        return kernel.width / sqrt(2.0 * kernel.order), partial(exponential, a=1.0, b=square)
-    if isinstance(kernel, ExponentialKernel) and kernel.exponent == 1.0:
-        return kernel.width, partial(exponential, a=0.0, b=0.0)
-    if isinstance(kernel, ExponentialKernel) and kernel.exponent == 2.0:
-        return kernel.width / sqrt(2.0), normals.scalar
-    return None
+    if kernel.gaussian is not None:
+        return kernel.gaussian.width, normals.scalar
+    if kernel.exponential is None:
+        return None
+    rate, linear, square = kernel.exponential
+    return 1.0 / rate, partial(exponential, a=linear, b=square)
 
 
 class _Traces:

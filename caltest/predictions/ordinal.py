@@ -10,7 +10,6 @@ from caltest._validation import real_array
 from caltest.kernels import (
     ExponentialKernel,
     LaplacianKernel,
-    Metric,
     ProductKernel,
     SquaredEuclidean,
     Wasserstein1,
@@ -98,11 +97,9 @@ class Ordinal(Categorical):
                 "predictions"
             )
 
-    def embedding(self, metric: Metric) -> FloatArray:
-        """Distribution functions times gaps for ``Wasserstein1``, probability vectors for the other metrics."""
-        if isinstance(metric, Wasserstein1):
-            return self._cumulative()[..., :-1] * np.diff(self._positions)
-        return super().embedding(metric)
+    def cumulative_vectors(self) -> FloatArray:
+        """Distribution functions times gaps."""
+        return self._cumulative()[..., :-1] * np.diff(self._positions)
 
     def energy_distances(self, other: Self) -> FloatArray:
         """``2 sum_c gap_c (F_c - F'_c)**2`` for each prediction (..., r) and each other one (..., c)."""

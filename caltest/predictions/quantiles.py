@@ -70,6 +70,7 @@ class QuantileForecast(FinitePredictions):
 
     family = "QuantileForecast"
     probabilities_differ = False
+    known_metrics = "Wasserstein(): the probabilities of all forecasts are the same"
 
     def __init__(self, levels: ArrayLike, values: ArrayLike) -> None:
         self._levels = _checked_levels(levels)
@@ -159,17 +160,15 @@ class QuantileForecast(FinitePredictions):
                 "the predictions"
             )
 
-    def embedding(self, metric: Metric) -> FloatArray:
+    def transport_vectors(self) -> FloatArray:
         """Quantiles times the roots of the widths of the cells around their levels, which are 1 together."""
-        if isinstance(metric, Wasserstein):
-            middles = (self._levels[1:] + self._levels[:-1]) / 2.0
-            return np.asarray(self._values * np.sqrt(np.diff(middles, prepend=0.0, append=1.0)))
-        raise self._no_metric(metric, "Wasserstein(): the probabilities of all forecasts are the same")
+        middles = (self._levels[1:] + self._levels[:-1]) / 2.0
+        return np.asarray(self._values * np.sqrt(np.diff(middles, prepend=0.0, append=1.0)))
 
     def distance(self, metric: Metric, other: Any) -> FloatArray:
-        """Distances (..., r, c) of these predictions (..., r) to others (..., c)."""
-        self.check_compatible(other, "other")
-        return Wasserstein().tile(self.embedding(metric), other.embedding(metric))
+        """Distances (..., r, c) of these predictions (..., r) to others (..., c), those of vectors only."""
+        metric.vectors_of(self)
+        return super().distance(metric, other)
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-W2 / median) x exp(-|l - l'| / median)`` with middles l of levels and their standard deviation."""

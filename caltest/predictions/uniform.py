@@ -1,6 +1,6 @@
 """The uniform distribution on the unit interval: the law of probability integral transforms."""
 
-from math import gamma, pi, sqrt
+from math import pi, sqrt
 from typing import Any, Self
 
 import numpy as np
@@ -12,11 +12,10 @@ from caltest.kernels import (
     Euclidean,
     ExponentialKernel,
     GaussianKernel,
-    MaternKernel,
-    Metric,
     ProductKernel,
     TargetKernel,
 )
+from caltest.kernels.base import Exponential
 from caltest.predictions.base import Predictions, require_family
 
 PANELS, NODES = 24, 14
@@ -38,11 +37,12 @@ class StandardUniform(Predictions):
     """n uniform distributions on [0, 1].
 
     With the integral ``K(x)`` of the kernel from distance 0 to x, ``E k(Z, u) = K(u) + K(1 - u)``, and
-    ``E k(Z, Z') = 2 int_0^1 (1 - t) k(t) dt``. K has a closed form for Gaussian, exponential and Matern kernels; the
+    ``E k(Z, Z') = 2 int_0^1 (1 - t) k(t) dt``. K has a closed form for Gaussian, Laplacian and Matern kernels; the
     rest is Gauss quadrature on panels that narrow towards 0: exact to 1e-12 for bandwidths of at least 1e-5.
     """
 
     family = "uniform"
+    known_metrics = "none: all uniform distributions are equal"
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._shape = shape
@@ -77,10 +77,6 @@ class StandardUniform(Predictions):
     def check_compatible(self, other: Predictions, name: str) -> None:
         """Raise unless ``other`` is uniform too."""
         require_family(other, StandardUniform, name)
-
-    def embedding(self, metric: Metric) -> FloatArray:
-        """None: all are equal."""
-        raise self._no_metric(metric, "none: all uniform distributions are equal")
 
     def target_scale(self) -> float:
         """Standard deviation."""
@@ -135,27 +131,21 @@ class StandardUniform(Predictions):
 
 def _integral(kernel: TargetKernel, ends: FloatArray) -> FloatArray:
     """Integral of the kernel from distance 0 to each of the ends."""
-    if isinstance(kernel, GaussianKernel):
+    if kernel.gaussian is not None:
         from scipy.special import erf
 
-        return np.asarray(kernel.width * sqrt(pi / 2.0) * erf(ends / (sqrt(2.0) * kernel.width)))
-    if isinstance(kernel, ExponentialKernel):
-        from scipy.special import gammainc
-
-        power = 1.0 / kernel.exponent
-        return np.asarray(kernel.width * gamma(1.0 + power) * gammainc(power, (ends / kernel.width) ** kernel.exponent))
-    if isinstance(kernel, MaternKernel):
-        return _integral_of_matern(kernel, ends)
+        width = kernel.gaussian.width
+        return np.asarray(width * sqrt(pi / 2.0) * erf(ends / (sqrt(2.0) * width)))
+    if kernel.exponential is not None:
+        return _integral_of_exponential(kernel.exponential, ends)
     return np.asarray(ends * (_of_distance(kernel, ends[..., None] * POINTS) @ WEIGHTS))
 
 
-def _integral_of_matern(kernel: MaternKernel, ends: FloatArray) -> FloatArray:
-    """``(2 - (2 + x) exp(-x)) / a`` with x = a d for the order 3/2; the numbers are 8/3, 5/3 and 1/3 for 5/2."""
-    scale = sqrt(2.0 * kernel.order) / kernel.width
-    x = scale * ends
-    linear, square = (1.0, 0.0) if kernel.order == 1.5 else (5.0 / 3.0, 1.0 / 3.0)
-    whole = 1.0 + linear
-    return np.asarray((-whole * np.expm1(-x) - x * (linear + square * x) * np.exp(-x)) / scale)
+def _integral_of_exponential(kernel: Exponential, ends: FloatArray) -> FloatArray:
+    """``(2 - (2 + x) exp(-x)) / rate`` with ``x = rate d`` for the linear factor 1 + x, and alike for others."""
+    x = kernel.rate * ends
+    linear = kernel.linear + 2.0 * kernel.square
+    return np.asarray((-(1.0 + linear) * np.expm1(-x) - x * (linear + kernel.square * x) * np.exp(-x)) / kernel.rate)
 
 
 def _of_distance(kernel: TargetKernel, distances: FloatArray) -> FloatArray:

@@ -78,6 +78,7 @@ class Univariate(Predictions):
     cases; ``ClosedFormMissing`` where it is not.
     """
 
+    known_metrics = "Wasserstein(), Euclidean(), Cityblock(), MMD(kernel)"
     parameter_names: ClassVar[tuple[str, ...]]
     support: ClassVar[tuple[float, float]] = (-inf, inf)
     """Smallest and largest possible targets."""
@@ -203,7 +204,7 @@ class Univariate(Predictions):
             return vectors.reshape(*self.shape, -1)
         if isinstance(metric, (Euclidean, Cityblock)):
             return self._features()
-        raise self._no_metric(metric, "Wasserstein(), Euclidean(), Cityblock(), MMD(kernel)")
+        raise self.no_metric(metric)
 
     def width(self, kernel: TargetKernel) -> int:
         """The parameters, or the coefficients of the polynomials of each term of the kernel that takes quadrature."""

@@ -9,7 +9,7 @@ from caltest._arrays import to_array
 from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import finite_array, real_array, same_length, vector_targets
-from caltest.kernels import GaussianKernel, Metric, ProductKernel, RationalQuadraticKernel, TargetKernel
+from caltest.kernels import GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.kernels.metrics import Euclidean
 from caltest.predictions.base import ClosedFormMissing, Predictions, Unbounded, require_family, weighted_sum
 
@@ -71,6 +71,7 @@ class Unnormalised(Predictions):
 
     family = "Unnormalised"
     centred_directly = True
+    known_metrics = "Euclidean(), the distance of the scores"
 
     def __init__(
         self, score: Score, parameters: ArrayLike, points: ArrayLike, *, sampler: Sampler | None = None
@@ -170,9 +171,9 @@ class Unnormalised(Predictions):
         return np.zeros(len(targets), dtype=bool)
 
     def embedding(self, metric: Metric) -> FloatArray:
-        """Scores at the points."""
-        if type(metric) is not Euclidean:
-            raise self._no_metric(metric, "Euclidean(), the distance of the scores")
+        """Scores at the points, for the Euclidean distance only."""
+        if metric != Euclidean():
+            raise self.no_metric(metric)
         return self._vectors
 
     def target_scale(self) -> float:
@@ -196,7 +197,7 @@ class Unnormalised(Predictions):
         across = np.einsum("...id,...ijd->...ij", s, difference) - np.einsum("...jd,...ijd->...ij", t, difference)
 
         def stein(term: TargetKernel) -> FloatArray:
-            value, first, second = _derivatives(term, squares)
+            value, first, second = term.derivatives(squares)
             return np.asarray(
                 value * product - 2.0 * first * across - 2.0 * self.dimension * first - 4.0 * second * squares
             )
@@ -223,19 +224,3 @@ class Unnormalised(Predictions):
         """Family and dimensions in a few words."""
         d = f", dimension {self.dimension}" if self.dimension > 1 else ""
         return f"Unnormalised, n = {len(self) if n is None else n}{d}, compared at {len(self._points)} points"
-
-
-def _derivatives(kernel: TargetKernel, squares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """``f(u)``, ``f'(u)`` and ``f''(u)`` of a kernel ``f(|y - y'|**2)`` at squared distances u."""
-    if isinstance(kernel, (GaussianKernel, RationalQuadraticKernel)) and not isinstance(kernel.bandwidth, tuple):
-        rate = 0.5 / kernel.width**2
-        if isinstance(kernel, GaussianKernel):
-            value = np.exp(-rate * squares)
-            return value, -rate * value, rate**2 * value
-        base = 1.0 + rate * squares / kernel.shape
-        value = base**-kernel.shape
-        return value, -rate * value / base, rate**2 * (1.0 + 1.0 / kernel.shape) * value / base**2
-    raise TypeError(
-        f"target_kernel: got {kernel!r} for Unnormalised predictions, wanted GaussianKernel or "
-        "RationalQuadraticKernel with one bandwidth, which are differentiable"
-    )

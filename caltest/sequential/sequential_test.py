@@ -14,7 +14,8 @@ from caltest._validation import one_of
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample, as_sample, assumed
-from caltest.predictions.base import excluded_in_words, impossible_note, named_one
+from caltest.predictions.base import named_one
+from caltest.predictions.sample import excluded_in_words, impossible_note
 from caltest.sequential.bets import Bets, log_capital
 from caltest.sequential.kernel import KernelBets
 from caltest.sequential.likelihood import LikelihoodBets

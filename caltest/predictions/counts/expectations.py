@@ -1,6 +1,6 @@
 """Predicted distributions of counts: every expectation is a sum over a window of counts."""
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -8,17 +8,12 @@ from caltest._loops.tiles import PRODUCT, sum_over_coordinates
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray, IntArray
 from caltest.kernels import (
-    MMD,
     Euclidean,
     ExponentialKernel,
     GaussianKernel,
-    MatrixKernel,
-    Metric,
     ProductKernel,
     SquaredEuclidean,
     TargetKernel,
-    TotalVariation,
-    Wasserstein1,
 )
 from caltest.predictions.counts.law import PART, CountLaw
 from caltest.predictions.counts.sums import looked_up, means_of_counts, means_of_range, without_tiny
@@ -64,21 +59,10 @@ class CountPredictions(CountLaw):
         """
         return ProductKernel(ExponentialKernel(Euclidean(), "median"), GaussianKernel(bandwidth="median"))
 
-    def distance(self, metric: Metric, other: Any) -> FloatArray:
-        """Distances (..., r, c) of these predictions (..., r) to others (..., c) of the same family."""
-        if isinstance(metric, (TotalVariation, Wasserstein1)):
-            self.check_compatible(other, "other")
-            window = self._common_window(other)
-            return metric.tile(self._functions(metric, *window), other._functions(metric, *window))
-        if isinstance(metric, MMD):
-            self.check_compatible(other, "other")
-            return metric.between(self.prepared(metric.kernel), other.prepared(metric.kernel))
-        return super().distance(metric, other)
-
     def energy_distances(self, other: Self) -> FloatArray:
         """``2 sum_u (F(u) - F'(u))**2`` with the distribution functions of each and of each other one, (..., r, c)."""
-        window = self._common_window(other)
-        squares = SquaredEuclidean().tile(self._functions(None, *window), other._functions(None, *window))
+        one, two = self.with_common_outcomes(other)
+        squares = SquaredEuclidean().tile(one.cumulative_vectors(), two.cumulative_vectors())
         squares *= 2.0
         return squares
 
@@ -214,7 +198,7 @@ class CountPredictions(CountLaw):
 
     def _check_kernel(self, kernel: TargetKernel) -> None:
         for _, term in kernel.weighted_terms:
-            if isinstance(term, MatrixKernel):
+            if term.of_classes:
                 raise TypeError(
                     f"target_kernel: got {term.describe_for_targets()} for {self.family} predictions, wanted a kernel "
                     "of numbers such as GaussianKernel(bandwidth=2.0): a matrix is for classes only"

@@ -13,14 +13,6 @@ from caltest._numerics import check_memory, ranges
 from caltest._threads import threaded
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import same_length, whole_counts
-from caltest.kernels import (
-    Cityblock,
-    Euclidean,
-    Metric,
-    TotalVariation,
-    VectorMetric,
-    Wasserstein1,
-)
 from caltest.predictions.base import Predictions, median_standard_deviation, require_family
 from caltest.predictions.counts.table import CountTable
 
@@ -42,6 +34,7 @@ class CountLaw(Predictions):
     All sums run over one window of counts for all predictions, outside of which each has a probability below 2e-18.
     """
 
+    known_metrics = "Euclidean(), Cityblock(), TotalVariation(), Wasserstein1(), EnergyDistance(), MMD(kernel)"
     _parameters: tuple[FloatArray, ...]
     _table: CountTable | None = None
     _known_window: tuple[int, int] | None = None
@@ -77,7 +70,7 @@ class CountLaw(Predictions):
         """Slopes and constants of ``p(u + 1) (u + 1) / p(u) = constant + slope u``, (..., n)."""
 
     @abstractmethod
-    def _parameter_vectors(self) -> FloatArray:
+    def parameter_vectors(self) -> FloatArray:
         """What Euclidean and cityblock distances compare, (..., n, d)."""
 
     @property
@@ -219,29 +212,29 @@ class CountLaw(Predictions):
             return table.probabilities
         return self._pmf(first, stop)
 
-    def _functions(self, metric: VectorMetric | None, first: int, stop: int) -> FloatArray:
-        """Probabilities for the total variation distance, else distribution functions."""
-        probabilities = self._probabilities(first, stop)
-        if isinstance(metric, TotalVariation):
-            return probabilities
-        sums = np.cumsum(probabilities, axis=-1)
+    def cumulative_vectors(self) -> FloatArray:
+        """Distribution functions at the counts of the window, (..., n, U)."""
+        sums = np.cumsum(self._probabilities(*self._window()), axis=-1)
         # Where nothing is left they are exactly 1, so that no rounding adds up over the tails.
         sums /= sums[..., -1:]
         return sums
 
-    def _common_window(self, other: Self) -> tuple[int, int]:
-        (first, stop), (other_first, other_stop) = self._window(), other._window()
-        return min(first, other_first), max(stop, other_stop)
+    def with_common_outcomes(self, other: Self) -> tuple[Self, Self]:
+        """Both with the window that covers those of both."""
+        windows = self._window(), other._window()
+        window = min(first for first, _ in windows), max(stop for _, stop in windows)
+        one, two = (law if law._window() == window else law._at(window) for law in (self, other))
+        return one, two
 
-    def embedding(self, metric: Metric) -> FloatArray:
-        """Parameters for ``Euclidean`` and ``Cityblock``, probabilities or distribution functions on a window."""
-        if isinstance(metric, (Euclidean, Cityblock)):
-            return self._parameter_vectors()
-        if isinstance(metric, (TotalVariation, Wasserstein1)):
-            return self._functions(metric, *self._window())
-        raise self._no_metric(
-            metric, "Euclidean(), Cityblock(), TotalVariation(), Wasserstein1(), EnergyDistance(), MMD(kernel)"
-        )
+    def _at(self, window: tuple[int, int]) -> Self:
+        """The same predictions with another window."""
+        new = self._with(self._parameters)
+        new._known_window = window
+        return new
+
+    def probability_vectors(self) -> FloatArray:
+        """Probabilities of the counts of the window."""
+        return self._probabilities(*self._window())
 
 
 def _smallest(counts: Array) -> Array:

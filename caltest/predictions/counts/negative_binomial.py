@@ -189,7 +189,7 @@ class NegativeBinomial(CountPredictions):
         """Slope ``1 - q = mean / (mean + size)`` and constant ``size (1 - q)``."""
         return self.mean / (self.mean + self.size), self.mean / (1.0 + self.mean / self.size)
 
-    def _parameter_vectors(self) -> FloatArray:
+    def parameter_vectors(self) -> FloatArray:
         """Square roots of the means and of the standard deviations of the rates."""
         return np.sqrt(np.stack([self.mean, self.mean / np.sqrt(self.size)], axis=-1))
 

@@ -122,6 +122,6 @@ class Poisson(CountPredictions):
     def _recursion(self) -> tuple[FloatArray, FloatArray]:
         return np.zeros(self.shape), self.rate
 
-    def _parameter_vectors(self) -> FloatArray:
+    def parameter_vectors(self) -> FloatArray:
         """Square roots of the rates."""
         return np.sqrt(self.rate)[..., None]

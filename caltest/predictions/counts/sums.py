@@ -5,7 +5,7 @@ import numpy as np
 from caltest._loops.recursion import TINY
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray, IntArray
-from caltest.kernels import DeltaKernel, RadialKernel, TargetKernel
+from caltest.kernels import TargetKernel
 
 VALUES = 2**20
 """Kernel values that are computed together."""
@@ -35,16 +35,12 @@ def means_of_counts(kernel: TargetKernel, probabilities: FloatArray, first: int,
 
 def means_of_range(kernel: TargetKernel, probabilities: FloatArray, first: int, start: int, stop: int) -> FloatArray:
     """``means_of_counts`` for the counts from start to stop - 1."""
-    if isinstance(kernel, DeltaKernel) and (first, probabilities.shape[-1]) == (start, stop - start):
+    if kernel.is_identity and (first, probabilities.shape[-1]) == (start, stop - start):
         return probabilities
     terms = [term for _, term in kernel.weighted_terms]
-    if max(probabilities.shape[-1], stop - start) < LONG or not all(map(_is_of_difference, terms)):
+    if max(probabilities.shape[-1], stop - start) < LONG or not all(term.of_difference for term in terms):
         return means_of_counts(kernel, probabilities, first, np.arange(start, stop))
     return _convolved(kernel, probabilities, first, start, stop)
-
-
-def _is_of_difference(kernel: TargetKernel) -> bool:
-    return isinstance(kernel, (RadialKernel, DeltaKernel))
 
 
 def _convolved(kernel: TargetKernel, probabilities: FloatArray, first: int, start: int, stop: int) -> FloatArray:
