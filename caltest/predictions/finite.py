@@ -218,13 +218,11 @@ class FinitePredictions(Predictions):
         return median_standard_deviation(np.sqrt(variance))
 
 
-def of_classes(predictions: Predictions, purpose: str) -> FinitePredictions:
+def of_classes(predictions: Predictions, wanted: str = "Categorical or Bernoulli ones") -> FinitePredictions:
     """The predictions, if they are probabilities of classes that can differ; ``TypeError`` otherwise."""
     classes = predictions.finite
     if classes is None or not classes.probabilities_differ:
-        raise TypeError(
-            f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones{purpose}"
-        )
+        raise TypeError(f"predictions: got {predictions.family} predictions, wanted {wanted}")
     return classes
 
 
