@@ -1,4 +1,5 @@
 import re
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -6,24 +7,32 @@ from samples import TV, samples
 
 import caltest as ct
 from caltest import estimators, nulls
-from caltest.results.citations import ENTRIES, entries
+from caltest.results.citations import all_entries, entries
 
 S = samples(30, 3)
 CITING = [getattr(place, name) for place in (estimators, nulls) for name in place.__all__]
 CITING = [one for one in CITING if isinstance(one, type) and hasattr(one, "citations")]
 
 
+WHERE = {"article": {"journal", "volume", "pages"}, "inproceedings": {"booktitle"}, "book": {"publisher"}}
+ENTRIES = all_entries()
+
+
 @pytest.mark.parametrize("key", ENTRIES)
 def test_entries_are_complete(key):
-    kind, fields = ENTRIES[key]
-    needed = {"author", "title", "year"} | ({"journal", "volume", "pages"} if kind == "article" else {"booktitle"})
-    assert needed <= set(fields)
+    first, *lines, last = entries([key]).splitlines()
+    kind = re.fullmatch(r"@(\w+)\{" + key + ",", first)[1]
+    fields = dict(re.fullmatch(r"  (\w+) = \{(.+)\},", line).groups() for line in lines)
+    assert {"author", "title", "year"} | WHERE[kind] <= set(fields)
     assert key.endswith(fields["year"])
-    assert all(fields.values())
-    text = entries([key])
-    assert text.startswith(f"@{kind}{{{key},\n")
-    assert text.count("{") == text.count("}")
-    assert text.isascii()
+    assert last == "}"
+    assert all(value.count("{") == value.count("}") and value.isascii() for value in fields.values())
+
+
+def test_entries_are_in_order_and_all_read():
+    text = (files("caltest.results") / "citations.bib").read_text()
+    assert entries(ENTRIES) + "\n" == text
+    assert text.count("@") == len(ENTRIES)
 
 
 @pytest.mark.parametrize("one", CITING, ids=lambda one: one.__name__)
