@@ -219,9 +219,9 @@ class BlockSKCE(SummableEstimator):
     def tail_bound(self, estimate: float, predictions: Predictions) -> float:
         """Bound of P(estimator >= estimate | calibrated) for unbiased blocks.
 
-        ``exp(-N t**2 / (2 B**2))`` with B = ``sup |h|`` and N = floor(n/b) floor(b/2) independent pairs in blocks of size
-        b (Theorems H.3 and H.4 of Widmann et al. 2019; Hoeffding 1963). The Julia reference uses floor(n/2) for every
-        b, which is too many when b is odd or does not divide n.
+        ``exp(-N t**2 / (2 B**2))`` with B = ``sup |h|`` and N = floor(n/b) floor(b/2) independent pairs in blocks of
+        size b (Theorems H.3 and H.4 of Widmann et al. 2019; Hoeffding 1963). The Julia reference uses floor(n/2) for
+        every b, which is too many when b is odd or does not divide n.
         """
         n_pairs = len(predictions) // self.block_size * (self.block_size // 2)
         return hoeffding_bound(estimate, h_bound(self.kernel, predictions), n_pairs)
