@@ -30,10 +30,13 @@ nitpicky = True
 exclude_patterns = ["**/sg_execution_times.rst", "sg_execution_times.rst", "gallery/*.ipynb", "pictures/*"]
 templates_path = ["templates"]
 
+highlight_language = "none"
+
 html_theme = "pydata_sphinx_theme"
 html_title = "caltest"
 html_show_sourcelink = False
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+html_sidebars = {path.stem: [] for path in HERE.glob("*.md") if path.stem not in ("api", "how-to", "notebooks")}
 
 autosummary_generate = True
 autodoc_typehints = "none"

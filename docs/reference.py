@@ -13,15 +13,10 @@ from types import ModuleType
 
 import caltest
 
-FRONT_DOOR = {name: getattr(caltest, name) for name in caltest.__all__}
-LOADED = set(vars(caltest))
 PACKAGE = Path(caltest.__file__).parent
-
-
-def public_modules() -> set[str]:
-    """Modules that the front door offers: they are in its list, or it loads them when they are asked for."""
-    names = (name for name in dir(caltest) if name in FRONT_DOOR or name not in LOADED)
-    return {name for name in names if isinstance(getattr(caltest, name), ModuleType)}
+FRONT_DOOR = {name: getattr(caltest, name) for name in caltest.__all__}
+OFFERED = {*caltest.__all__} | {*dir(caltest)} - {*vars(caltest)}
+"""What is in the list of the front door, and what it loads when it is asked for."""
 
 
 def names_of(module: ModuleType) -> list[str]:
@@ -32,7 +27,7 @@ def names_of(module: ModuleType) -> list[str]:
         for name, value in FRONT_DOOR.items()
         if not inspect.ismodule(value) and f"{value.__module__}.".startswith(f"caltest.{short}.")
     ]
-    rest = [name for name in getattr(module, "__all__", []) if name not in inside and short in public_modules()]
+    rest = [name for name in getattr(module, "__all__", []) if name not in inside and short in OFFERED]
     return sorted([f"caltest.{name}" for name in inside] + [f"{module.__name__}.{name}" for name in rest])
 
 
