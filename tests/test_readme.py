@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import inspect
 import io
 import re
 from functools import partial
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 CALLS = re.findall(r"^\| [^|`]+ \| `(.*)` \|$", README, re.M)
 PAGES = {path.relative_to(ROOT): path.read_text() for path in [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")]}
-PLACES = (ct, ct.generators, ct.plots, ct.recalibration)
+PLACES = [ct, *(value for name in dir(ct) if inspect.ismodule(value := getattr(ct, name)))]
 NOT_OURS = {"OMP_NUM_THREADS", "NUMBA_NUM_THREADS"}
 
 
