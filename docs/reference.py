@@ -10,6 +10,7 @@ import inspect
 import pkgutil
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import caltest
 
@@ -19,39 +20,58 @@ OFFERED = {*caltest.__all__} | {*dir(caltest)} - {*vars(caltest)}
 """What is in the list of the front door, and what it loads when it is asked for."""
 
 
-def names_of(module: ModuleType) -> list[str]:
+def home_of(value: Any) -> str:
+    """The part of the package that defines a public name, empty if it is a private one."""
+    top, _, rest = getattr(value, "__module__", "").partition(".")
+    part = rest.partition(".")[0]
+    return "" if top != "caltest" or part.startswith("_") else part
+
+
+def names_of(part: str, module: ModuleType) -> list[str]:
     """Full names of what the page of a module describes."""
-    short = module.__name__.partition(".")[2]
-    inside = [
-        name
-        for name, value in FRONT_DOOR.items()
-        if not inspect.ismodule(value) and f"{value.__module__}.".startswith(f"caltest.{short}.")
-    ]
-    rest = [name for name in getattr(module, "__all__", []) if name not in inside and short in OFFERED]
+    inside = [name for name, value in FRONT_DOOR.items() if not inspect.ismodule(value) and home_of(value) == part]
+    rest = {*getattr(module, "__all__", [])} - {*FRONT_DOOR} if part in OFFERED else set()
+    rest = {name for name in rest if not inspect.ismodule(getattr(module, name))}
     return sorted([f"caltest.{name}" for name in inside] + [f"{module.__name__}.{name}" for name in rest])
 
 
-def page_of(module: ModuleType, names: list[str]) -> str:
-    title = module.__name__.partition(".")[2].replace("_", " ").capitalize()
-    lines = [title, "=" * len(title), "", inspect.getdoc(module) or "", ""]
+def pages() -> dict[str, tuple[ModuleType, list[str]]]:
+    """Modules with public names, and these; names that a private module defines are on the page of the package."""
+    parts = [info.name for info in pkgutil.iter_modules(caltest.__path__) if not info.name.startswith("_")]
+    modules = {"": caltest} | {part: importlib.import_module(f"caltest.{part}") for part in parts}
+    found = {part or "caltest": (module, names_of(part, module)) for part, module in modules.items()}
+    return {name: page for name, page in found.items() if page[1]}
+
+
+def text_of(title: str, module: ModuleType, names: list[str]) -> str:
+    """A page: what the module says of itself, and a table of its names."""
+    heading = title.replace("_", " ").capitalize()
+    said = inspect.getdoc(module) or ""
     listed = [f"   {name}" for name in names]
-    return "\n".join([*lines, ".. autosummary::", "   :toctree: names", "   :nosignatures:", "", *listed, ""])
+    head = [
+        heading,
+        "=" * len(heading),
+        "",
+        said,
+        "",
+        ".. autosummary::",
+        "   :toctree: names",
+        "   :nosignatures:",
+        "",
+    ]
+    return "\n".join([*head, *listed, ""])
 
 
 def write_reference(folder: Path) -> None:
-    """A page for each module with public names."""
+    """A page for each module with public names, and none else."""
     folder.mkdir(exist_ok=True)
-    missing = {f"caltest.{name}" for name, value in FRONT_DOOR.items() if not inspect.ismodule(value)}
-    for info in pkgutil.iter_modules(caltest.__path__):
-        if info.name.startswith("_"):
-            continue
-        module = importlib.import_module(f"caltest.{info.name}")
-        names = names_of(module)
-        if names:
-            write(folder / f"{info.name}.rst", page_of(module, names))
-            missing -= set(names)
-    if missing:
-        raise ValueError(f"public names without a page: {sorted(missing)}")
+    wanted = set()
+    for part, (module, names) in pages().items():
+        write(folder / f"{part}.rst", text_of(part, module, names))
+        wanted |= {part, *names}
+    for path in folder.rglob("*.rst"):
+        if path.stem not in wanted:
+            path.unlink()
 
 
 def source_files(folder: Path, indent: str = "") -> list[str]:

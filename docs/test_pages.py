@@ -5,6 +5,8 @@ that begin with ``caltest`` run.
 """
 
 import contextlib
+import importlib
+import inspect
 import io
 import os
 import re
@@ -14,6 +16,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+import caltest as ct
 
 DOCS = Path(__file__).parent
 PAGES = sorted(path for folder in (DOCS, DOCS / "how-to") for path in folder.glob("*.md"))
@@ -60,3 +64,13 @@ def test_sizes_are_those_that_are_checked():
     assert {name: (float(rate), where) for name, rate, where in rows} == {
         name: (round(100 * rate, 1), where) for name, (rate, where) in STATED.items()
     }
+
+
+def test_every_public_name_is_in_the_reference_once(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS)
+    reference = importlib.import_module("reference")
+    modules = [value for name in ct.__all__ if inspect.ismodule(value := getattr(ct, name))]
+    public = [f"caltest.{name}" for name in ct.__all__ if not inspect.ismodule(getattr(ct, name))]
+    for module in {*modules, ct.plots, ct.recalibration}:
+        public += [f"{module.__name__}.{name}" for name in module.__all__ if name not in ct.__all__]
+    assert sorted(public) == sorted(name for _, names in reference.pages().values() for name in names)
