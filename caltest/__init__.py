@@ -2,7 +2,7 @@
 
 Glossary, from the symbols in the papers to the names here:
 
-====================================  ============================  ===================================
+====================================  ============================= ===================================
 P_X, g(X): prediction                 ``Categorical``, ``Normal``   ``caltest.predictions``
 Y: target, label                      ``targets``                   ``caltest.predictions.sample.Sample``
 Z_X, drawn from P_X                   ``Predictions.sample``        ``caltest.predictions.base``
@@ -30,7 +30,7 @@ h_bin, h_kde, h_kkr, h_ukkr           ``BinnedErrorFunction``, ...  ``caltest.ri
 E_t: martingale, evidence over time   ``SequentialCalibrationTest`` ``caltest.sequential``
 k_G: groups, multicalibration         ``GroupSKCE``                 ``caltest.estimators.groups``
 s_p: score, KCCSD                     ``Unnormalised``              ``caltest.predictions.unnormalised``
-====================================  ============================  ===================================
+====================================  ============================= ===================================
 """
 
 from importlib import import_module

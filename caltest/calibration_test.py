@@ -90,7 +90,7 @@ class CalibrationTest(_Named):
 
     @property
     def citations(self) -> tuple[str, ...]:
-        """Sources of the estimator and the null, keys of ``caltest.results.citations.ENTRIES``."""
+        """Sources of the estimator and the null, keys of ``caltest/results/citations.bib``."""
         return tuple(sorted({*self.estimator.citations, *self.null.citations}))
 
     def __call__(

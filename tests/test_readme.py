@@ -1,22 +1,89 @@
-"""The README's code runs and prints what it says."""
+"""The README is short, its code runs and prints what it says; it and the pages name only what there is.
+
+``docs/test_pages.py`` runs the snippets of the pages.
+"""
 
 import contextlib
+import inspect
 import io
 import re
+from functools import partial
 from pathlib import Path
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+import numpy as np
+import pytest
+
+import caltest as ct
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+CALLS = re.findall(r"^\| [^|`]+ \| `(.*)` \|$", README, re.M)
+PAGES = {path.relative_to(ROOT): path.read_text() for path in [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")]}
+PLACES = [ct, *(value for name in dir(ct) if inspect.ismodule(value := getattr(ct, name)))]
+NOT_OURS = {"OMP_NUM_THREADS", "NUMBA_NUM_THREADS"}
 
 
 def test_code_blocks_run_and_print_what_is_shown():
-    text = README.read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    shown = re.search(r"```python\n.*?print\(result\)\n```\n\n```\n(.*?)```", text, re.S)
-    assert len(blocks) == 9
-    assert shown
-    names = {}
+    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
+    shown = re.search(r"```python\n.*?print\(result\)\n```\n\n```text\n(.*?)```", README, re.S)
+    assert len(blocks) == 1
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        for block in blocks:
-            exec(block, names)
+        exec(blocks[0], {})
     assert printed.getvalue() == shown[1]
+
+
+def test_the_chooser_has_every_question():
+    assert len(CALLS) == 14
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_calls_of_the_chooser_run(call):
+    predictions, labels = ct.load_digits_predictions()["random forest"]
+    p, y = predictions.take(slice(0, None, 9)), labels[::9]
+    rng = np.random.default_rng(1)
+    mean, members = rng.normal(size=50), rng.normal(size=(50, 9))
+    real = "Normal" in call or "Ensemble" in call
+    names = {
+        "ct": ct,
+        "p": p,
+        "q": ct.Categorical(np.full_like(p.probabilities, 0.1)),
+        "y": rng.normal(size=50) if real else y,
+        "mean": mean,
+        "scale": 1.0,
+        "members": members,
+        "margin": 0.01,
+        "old": np.arange(len(y)) % 2 == 0,
+        "test": partial(ct.MonteCarloTest(ct.ExcessLogScore(), 19), rng=1),
+        "deviation": ct.generators.LabelNoise(0.9),
+    }
+    assert eval(call, names) is not None
+
+
+def test_readme_is_short():
+    assert len(README.splitlines()) <= 150
+    tree = re.search(r"```\n(caltest/\n.*?)```", README, re.S)[1].splitlines()
+    assert len(tree) <= 25
+    for line in tree:
+        names = re.findall(r"^ *((?:[\w.]+/?  )*[\w.]+/?)(?:  |$)", line)[0].split()
+        folder = ROOT / "caltest" if line.startswith(" ") else ROOT
+        assert all((folder / name).exists() for name in names), line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:]+)\)", PAGES[page]):
+        path = ROOT / page.parent / target
+        if path.suffix == ".ipynb":
+            path = ROOT / "notebooks" / path.name
+        made = path.stem == "source-files" or path.parent.name == "gallery"
+        assert made or path.exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_names_on_pages_exist(page):
+    spans = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", PAGES[page])
+    called = {name for span in spans for name in re.findall(r"(?<![\w.\"])([A-Z]\w+)(?=\()", span)}
+    alone = {match[0] for span in spans if (match := re.fullmatch(r"[A-Z]\w+", span))}
+    unknown = {name for name in (called | alone) - NOT_OURS if not any(hasattr(place, name) for place in PLACES)}
+    assert not unknown

@@ -28,7 +28,7 @@ class Estimator(OwnErrstate, ABC):
     """Whether small values speak against calibration as large ones do; the mean is then 0 if calibrated."""
 
     citations: ClassVar[tuple[str, ...]] = ()
-    """Sources, keys of ``caltest.results.citations.ENTRIES``."""
+    """Sources, keys of ``caltest/results/citations.bib``."""
 
     effect_unit: ClassVar[str] = "estimate above its mean if calibrated"
     """What ``effect_size`` is, unless the estimator has one of its own."""

@@ -30,7 +30,7 @@ class MMCE(Estimator):
     Parameters
     ----------
     kernel
-        Kernel of two confidences; default: exp(-|c - c'| / 0.2).
+        Kernel of two confidences; default: ``exp(-|c - c'| / 0.2)``.
     unbiased
         Average over the pairs i < j; otherwise over all n**2 pairs.
 

@@ -84,7 +84,7 @@ class SKCE(KernelEstimator):
     def tail_bound(self, estimate: float, predictions: Predictions) -> float:
         """Bound of P(estimator >= estimate | calibrated), Lemma 2 of Widmann et al. 2019.
 
-        With B = sup |h|: ``exp(-floor(n/2) t**2 / (2 B**2))`` for the unbiased estimator (Theorem H.3) and
+        With B = ``sup |h|``: ``exp(-floor(n/2) t**2 / (2 B**2))`` for the unbiased estimator (Theorem H.3) and
         ``exp(-max(0, sqrt(n t / B) - 1)**2 / 2)`` for the biased one (Theorem H.2); 1 for t <= 0. The proofs use
         nothing else of B; that for the biased one takes the kernel to be positive definite.
         """
@@ -200,9 +200,9 @@ class BlockSKCE(KernelEstimator, SummableEstimator):
     def tail_bound(self, estimate: float, predictions: Predictions) -> float:
         """Bound of P(estimator >= estimate | calibrated) for unbiased blocks.
 
-        ``exp(-N t**2 / (2 B**2))`` with B = sup |h| and N = floor(n/b) floor(b/2) independent pairs in blocks of size
-        b (Theorems H.3 and H.4 of Widmann et al. 2019; Hoeffding 1963). The Julia reference uses floor(n/2) for every
-        b, which is too many when b is odd or does not divide n.
+        ``exp(-N t**2 / (2 B**2))`` with B = ``sup |h|`` and N = floor(n/b) floor(b/2) independent pairs in blocks of
+        size b (Theorems H.3 and H.4 of Widmann et al. 2019; Hoeffding 1963). The Julia reference uses floor(n/2) for
+        every b, which is too many when b is odd or does not divide n.
         """
         n_pairs = len(predictions) // self.block_size * (self.block_size // 2)
         return hoeffding_bound(estimate, h_bound(self.kernel, predictions), n_pairs)

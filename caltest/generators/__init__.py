@@ -1,7 +1,7 @@
 """Models of predictions and targets whose calibration is known, to plan studies, to study tests and to teach with.
 
 A generator is a frozen dataclass with a ``description``, ``is_calibrated`` and a method ``sample(n, rng)`` that returns
-n predictions and their targets::
+n predictions and their targets:
 
 >>> import caltest as ct
 >>> generator = ct.generators.GaussianModel(dimension=10, calibrated=False)

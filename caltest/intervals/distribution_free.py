@@ -26,7 +26,7 @@ def distribution_free_interval(
 ) -> ConfidenceInterval:
     """Confidence interval for the squared kernel calibration error that covers it for every n and distribution.
 
-    With a = 1 - confidence_level, B = sup |h| and N independent pairs:
+    With a = 1 - confidence_level, B = ``sup |h|`` and N independent pairs:
 
     - Unbiased estimators U, ``SKCE(kernel)`` with N = floor(n/2) and ``BlockSKCE(kernel, b)`` with N = floor(n/b)
       floor(b/2). Each of ``P(U - SKCE >= t)`` and ``P(U - SKCE <= -t)`` is at most ``exp(-N t**2 / (2 B**2))``, so the

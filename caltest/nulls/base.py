@@ -54,7 +54,7 @@ class Null(OwnErrstate, ABC):
     statistic_name: ClassVar[str]
     uses_random_numbers: ClassVar[bool] = False
     citations: ClassVar[tuple[str, ...]] = ()
-    """Sources, keys of ``caltest.results.citations.ENTRIES``."""
+    """Sources, keys of ``caltest/results/citations.bib``."""
     question: ClassVar[str] = "calibration"
     """What is tested, a key of ``caltest.results.questions.QUESTIONS``."""
 

@@ -18,7 +18,7 @@ from caltest.predictions.quadrature.radial import Radial, radial
 class Laplace(LocationScale):
     """n Laplace distributions ``exp(-|z - m| / s) / (2 s)`` with means m and scales s >= 0; s = 0 predicts a point.
 
-    With the Laplacian target kernel of bandwidth b, at distances x = |m - y| or |m - m'|::
+    With the Laplacian target kernel of bandwidth b, at distances x = ``|m - y|`` or ``|m - m'|``::
 
         E k(Z, y)  = b (b exp(-x / b) - s exp(-x / s)) / (b**2 - s**2)
         E k(Z, Z') = b times the divided difference of t**(3/2) exp(-x / sqrt(t)) at b**2, s**2, s'**2

@@ -37,8 +37,8 @@ class Normal(LocationScale):
         E k(Z, y)  = b / sqrt(b**2 + s**2)         exp(-(m - y)**2  / (2 (b**2 + s**2)))
         E k(Z, Z') = b / sqrt(b**2 + s**2 + s'**2) exp(-(m - m')**2 / (2 (b**2 + s**2 + s'**2)))
 
-    With the Laplacian kernel, where D = Z - y has the mean m - y and the variance v = s**2, and D = Z - Z' the mean
-    m - m' and the variance v = s**2 + s'**2, in units of b::
+    With the Laplacian kernel, where D = Z - y has the mean m - y and the variance v = ``s**2``, and D = Z - Z' the mean
+    m - m' and the variance v = ``s**2 + s'**2``, in units of b::
 
         E exp(-|D|) = exp(-E[D]**2 / (2 v)) (erfcx((v - E[D]) / sqrt(2 v)) + erfcx((v + E[D]) / sqrt(2 v))) / 2
 

@@ -1,7 +1,7 @@
 """Recalibration: maps, fitted to data that the model has not seen, that make predictions agree with outcomes.
 
 A calibrator is a frozen dataclass of settings; ``fit`` estimates a map, a callable that takes predictions of the kind
-it was fitted to and returns the same kind::
+it was fitted to and returns the same kind:
 
 >>> import caltest as ct
 >>> p, y = ct.load_digits_predictions()["random forest"]

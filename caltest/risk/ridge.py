@@ -58,7 +58,7 @@ class _RidgeErrorFunction(ErrorFunction):
 
 @dataclass(frozen=True)
 class KroneckerRidgeErrorFunction(_RidgeErrorFunction):
-    """Kernel ridge regression of the products ``D_i . D_j`` on pairs of points, with the kernel ``k(p, q) k(p', q')``.
+    """Kernel ridge regression of the products ``<D_i, D_j>`` on pairs of points, with the kernel ``k(p, q) k(p', q')``.
 
     ``h(p, p') = k(p)' Q (A * Q' D D' Q) Q' k(p')`` with ``K = Q diag(l) Q'``, ``A_ij = 1 / (l_i l_j + lambda n**2)``
     and ``lambda = c / sqrt(n)``: the least mean over all pairs of squared errors plus lambda times a squared norm.

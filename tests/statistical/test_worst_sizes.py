@@ -1,4 +1,4 @@
-"""The sizes that the README states, in the settings where they were measured to be the worst; all with ``--full``."""
+"""The sizes of ``docs/validity.md``, in the settings where they were measured to be the worst; all with ``--full``."""
 
 import pytest
 

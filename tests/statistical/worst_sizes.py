@@ -1,8 +1,8 @@
-"""How often the tests of the README reject calibrated predictions where that is hardest to get right.
+"""How often the tests reject calibrated predictions where that is hardest to get right.
 
 ``python -m tests.statistical.worst_sizes`` prints the rate of every test at the 5 % level in every setting of
-``settings.HARD``, and the worst of each; half an hour of one processor. The numbers of README, notes and docstrings are
-these.
+``settings.HARD``, and the worst of each; half an hour of one processor. The numbers of
+``docs/validity.md``, of notes and docstrings are these.
 """
 
 import sys

@@ -1,0 +1,64 @@
+"""Settings of the documentation: ``python -m sphinx docs build/docs``, without a network, with warnings as errors."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import caltest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from reference import write_reference, write_source_files  # noqa: E402
+
+project = "caltest"
+author = "the authors of caltest"
+version = release = caltest.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_nb",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "sphinx-mathjax-offline",
+    "sphinxcontrib.bibtex",
+]
+nitpicky = True
+exclude_patterns = ["**/sg_execution_times.rst", "sg_execution_times.rst", "gallery/*.ipynb", "pictures/*"]
+templates_path = ["templates"]
+
+highlight_language = "none"
+
+html_theme = "pydata_sphinx_theme"
+html_title = "caltest"
+html_show_sourcelink = False
+html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+html_sidebars = {path.stem: [] for path in HERE.glob("*.md") if path.stem not in ("api", "how-to", "notebooks")}
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+bibtex_bibfiles = ["../caltest/results/citations.bib"]
+bibtex_reference_style = "author_year"
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"
+
+sphinx_gallery_conf = {
+    "examples_dirs": "pictures",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "min_reported_time": 1e9,
+}
+
+shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=True)
+write_reference(HERE / "api")
+write_source_files(HERE / "source-files.rst")
