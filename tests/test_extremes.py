@@ -187,7 +187,6 @@ NO_DISTANCE = {
     "LogNormal, wide": lambda: ct.LogNormal(UNIT, 1e5),
     "Gamma, flat": lambda: ct.Gamma(1e-300, 1.0 + UNIT),
     "Gamma, narrow": lambda: ct.Gamma(1e300, 1.0 + UNIT),
-    "Beta": lambda: ct.Beta(1e300, 1.0 + UNIT),
 }
 
 
