@@ -212,4 +212,4 @@ def order_of_mean(order: Any) -> float:
 
 def binned_predictions(predictions: Predictions) -> FinitePredictions:
     """The predictions, if they are of classes; ``TypeError`` otherwise."""
-    return of_classes(predictions, " for binned errors")
+    return of_classes(predictions, "Categorical or Bernoulli ones for binned errors")

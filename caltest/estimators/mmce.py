@@ -68,7 +68,7 @@ class MMCE(Estimator):
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless the predictions are of classes and enough."""
-        of_classes(predictions, "")
+        of_classes(predictions)
         at_least(len(predictions), 2 if self.unbiased else 1, "MMCE")
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:

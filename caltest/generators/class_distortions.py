@@ -13,7 +13,7 @@ from caltest.generators.distortion import Distortion
 from caltest.predictions import Categorical, Predictions
 from caltest.predictions.finite import of_classes
 
-OTHERS = "; for others use Tempering, Outliers, Bias or Scaling"
+WANTED = "Categorical, Bernoulli or Ordinal ones; for others use Tempering, Outliers, Bias or Scaling"
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,17 @@ class ClassDistortion(Distortion):
 
     def law(self, predictions: Predictions) -> Categorical:
         """The distributions of the labels; ``TypeError`` unless the predictions are of classes."""
-        return Categorical(self.probabilities(of_classes(predictions, OTHERS).probabilities))
+        return Categorical(self.probabilities(of_classes(predictions, WANTED).probabilities))
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
         """Outcomes (n,) as the predictions take them: labels, or names of the classes if there are some."""
         generator = generator_of(rng)
         labels = self.law(predictions).redraw(generator)
-        return of_classes(predictions, OTHERS).observed(labels, generator)
+        return of_classes(predictions, WANTED).observed(labels, generator)
 
     def total_variation(self, predictions: Predictions) -> float:
         """Mean total variation distance of predictions and laws: the true ECE if these are all predictions."""
-        p = of_classes(predictions, OTHERS).probabilities
+        p = of_classes(predictions, WANTED).probabilities
         return float(np.abs(self.probabilities(p) - p).sum(axis=1).mean() / 2.0)
 
 

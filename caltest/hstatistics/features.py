@@ -149,14 +149,17 @@ class Features:
         """M with phi = e_y - p: that of the most probable labels, and of the changes from them."""
         here = predictions.take(part).finite
         assert here is not None
-        features, base = self._prediction_features(here, None if weights is None else weights[part]), here.bases
-        labels = np.ascontiguousarray(targets[redraws, part], dtype=here.label_type)
-        matrices = changes_by_class(features, base, labels, here.n_classes)
-        matrices += here.anchors.T @ features
-        means = here.probabilities @ self.target_map
-        norms = np.diag(self.target_map) - 2.0 * means + np.einsum("ik,ik->i", means, here.probabilities)[:, None]
+        outcomes = here.outcomes(self.kernel.target_kernel, targets[redraws, part])
+        features, p = (
+            self._prediction_features(here, None if weights is None else weights[part]),
+            outcomes.probabilities,
+        )
+        matrices = changes_by_class(features, outcomes.base, outcomes.labels, here.n_classes)
+        matrices += outcomes.anchors.T @ features
+        means = p @ self.target_map
+        norms = np.diag(self.target_map) - 2.0 * means + np.einsum("ik,ik->i", means, p)[:, None]
         norms *= np.einsum("is,is->i", features, features)[:, None]
-        return FeatureSums(len(here), matrices, gathered_sums(norms, labels))
+        return FeatureSums(len(here), matrices, gathered_sums(norms, outcomes.labels))
 
     def _real_sums(
         self, predictions: Predictions, targets: Array, redraws: slice, part: slice, weights: FloatArray | None

@@ -1,4 +1,4 @@
-"""What a family of predictive distributions has to know, and the samples that tests work on."""
+"""What a family of predictive distributions has to know."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -39,6 +39,8 @@ class Predictions(OwnErrstate, ABC):
 
     family: ClassVar[str]
     notes: tuple[str, ...] = ()
+    classes: tuple[Any, ...] | None = None
+    """Names of the outcomes, if these are classes."""
     redraws: ClassVar[str] = "targets redrawn from the predictions"
     """What the redraws of a test are, in words."""
     known_metrics: ClassVar[str] = "MMD(kernel)"
@@ -57,9 +59,6 @@ class Predictions(OwnErrstate, ABC):
 
     def __len__(self) -> int:
         return self.shape[-1]
-
-    classes: tuple[Any, ...] | None = None
-    """Names of the outcomes, if these are classes."""
 
     @property
     def finite(self) -> "FinitePredictions | None":

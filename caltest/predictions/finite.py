@@ -92,14 +92,6 @@ class FinitePredictions(Predictions):
         highest = np.take_along_axis(self.probabilities, likely[..., None], axis=-1)[..., 0]
         return np.where(highest > 0.5, likely, -1)
 
-    @property
-    def anchors(self) -> FloatArray:
-        """``e_base - p``, (n, k), and ``-p`` where there is no base."""
-        anchors, base = -self.probabilities, self.bases
-        rows = np.flatnonzero(base >= 0)
-        anchors[rows, base[rows]] += 1.0
-        return anchors
-
     def hits(self, targets: Array) -> BoolArray:
         """Where the most probable outcome, the first one among equals, occurred, (..., n)."""
         return np.asarray(self.probabilities.argmax(axis=-1) == targets)
@@ -226,13 +218,11 @@ class FinitePredictions(Predictions):
         return median_standard_deviation(np.sqrt(variance))
 
 
-def of_classes(predictions: Predictions, purpose: str) -> FinitePredictions:
+def of_classes(predictions: Predictions, wanted: str = "Categorical or Bernoulli ones") -> FinitePredictions:
     """The predictions, if they are probabilities of classes that can differ; ``TypeError`` otherwise."""
     classes = predictions.finite
     if classes is None or not classes.probabilities_differ:
-        raise TypeError(
-            f"predictions: got {predictions.family} predictions, wanted Categorical or Bernoulli ones{purpose}"
-        )
+        raise TypeError(f"predictions: got {predictions.family} predictions, wanted {wanted}")
     return classes
 
 

@@ -48,7 +48,7 @@ def in_parts(function: Callable[[Array], FloatArray], targets: Array) -> FloatAr
 
 def probability_of_one(predictions: Predictions, name: str) -> FloatArray:
     """Probabilities of class 1, (n,), of predictions with two classes; ``TypeError`` for others."""
-    classes = of_classes(predictions, f", or probabilities of class 1, for {name}")
+    classes = of_classes(predictions, f"Bernoulli ones, or probabilities of class 1, for {name}")
     if classes.n_classes > 2:
         raise TypeError(
             f"predictions: got {classes.family} predictions of {classes.n_classes} classes, wanted binary ones for "

@@ -81,11 +81,11 @@ class TCal(RedrawnEstimator):
     def check(self, predictions: Predictions) -> None:
         """Raise for no predictions, and unless they are of classes."""
         at_least(len(predictions), 1, "TCal")
-        of_classes(predictions, "")
+        of_classes(predictions)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n)."""
-        p = of_classes(predictions, "").probabilities
+        p = of_classes(predictions).probabilities
         resolutions = list(self._resolutions(predictions, p))
         squares = _squares(p)
         return in_parts(lambda labels: _standardised(resolutions, squares, labels).max(axis=0), targets)
@@ -104,7 +104,7 @@ class TCal(RedrawnEstimator):
 
     def effect_size_of(self, estimate: float, sample: Sample, mean: float | None) -> EffectSize:
         """The root of ``T / n`` at the resolution of the largest standardised T; of one probability for two classes."""
-        p, n = of_classes(sample.predictions, "").probabilities, len(sample)
+        p, n = of_classes(sample.predictions).probabilities, len(sample)
         resolutions = list(self._resolutions(sample.predictions, p))
         unit = "root of the mean squared error of cells"
         if not resolutions:
