@@ -78,7 +78,7 @@ def on_a_line(kernel: ProductKernel, predictions: Predictions) -> Line | None:
     if not (isinstance(predictions, (Bernoulli, Categorical, Ordinal)) and predictions.n_classes == 2):
         return None
     metric_kernel = kernel.prediction_kernel
-    if not isinstance(metric_kernel, ExponentialKernel) or metric_kernel.power != 1:
+    if not isinstance(metric_kernel, ExponentialKernel) or metric_kernel.exponent != 1.0:
         return None
     if not isinstance(metric_kernel.metric, NORMS):
         return None

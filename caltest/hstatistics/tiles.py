@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._loops.blocks import Settings, block_sums
 from caltest._loops.gaussian import gaussian_tile
-from caltest._loops.pairs import finite_sums, finite_tile
+from caltest._loops.pairs import Settings, block_sums, finite_sums, finite_tile
 from caltest._numerics import ranges
 from caltest._types import FloatArray
 from caltest.kernels import GaussianKernel, PairKernel, ProductKernel, RadialKernel, VectorMetric
@@ -53,6 +52,11 @@ class Tiles(ABC):
     @property
     def products(self) -> bool:
         """Whether tiles are products of matrices."""
+        return False
+
+    @property
+    def are_strips(self) -> bool:
+        """Whether sums need no tile, only lines of a few rows."""
         return False
 
     @abstractmethod
@@ -134,26 +138,28 @@ class AnyTiles(Tiles):
 
 
 class FiniteTiles(Tiles):
-    """``f(d / bandwidth) (e_y - p)' A (e_y' - p')`` for finitely many outcomes."""
+    """``f(d) (e_y - p)' A (e_y' - p')`` for finitely many outcomes."""
 
     def __init__(self, kernel: ProductKernel, metric_kernel: RadialKernel, sample: Sample) -> None:
-        predictions, metric, power = sample.predictions, metric_kernel.metric, metric_kernel.power
+        predictions, metric, function = sample.predictions, metric_kernel.metric, metric_kernel.function
         assert isinstance(predictions, FinitePredictions)
         assert isinstance(metric, VectorMetric)
-        assert power is not None
+        assert function is not None
         residuals = predictions.residuals(sample.targets)
         self._vectors = (
             np.ascontiguousarray(predictions.embedding(metric)),
             predictions.times_gram(residuals, kernel.target_kernel),
             residuals,
         )
-        self._settings: Settings = (
-            metric.kind,
-            metric.scale,
-            metric.root,
-            power,
-            metric_kernel.inverse_width,
+        factor = function.stretch * metric_kernel.inverse_width * (1.0 if metric.root else metric.scale)
+        self._settings = Settings(
+            metric.kind, metric.root, function.kind, factor, function.exponent == 2.0, function.shape
         )
+
+    @property
+    def are_strips(self) -> bool:
+        """They are."""
+        return True
 
     def tile(self, place: Place) -> FloatArray:
         """``h`` between the rows and the columns, (r, c)."""
@@ -198,13 +204,10 @@ def tiles_of(kernel: PairKernel, sample: Sample) -> Tiles:
 
 def _tiles_of_product(kernel: ProductKernel, sample: Sample) -> Tiles:
     predictions, metric_kernel = sample.predictions, kernel.prediction_kernel
-    if (
-        isinstance(predictions, FinitePredictions)
-        and isinstance(metric_kernel, RadialKernel)
-        and isinstance(metric_kernel.metric, VectorMetric)
-        and metric_kernel.power is not None
-    ):
-        return FiniteTiles(kernel, metric_kernel, sample)
+    if isinstance(predictions, FinitePredictions) and isinstance(metric_kernel, RadialKernel):
+        function = metric_kernel.function
+        if isinstance(metric_kernel.metric, VectorMetric) and function is not None and function.is_compiled:
+            return FiniteTiles(kernel, metric_kernel, sample)
     if isinstance(predictions.law, Normal) and isinstance(kernel.target_kernel, GaussianKernel):
         return NormalTiles(kernel, sample)
     return AnyTiles(kernel, sample_for(kernel, sample))

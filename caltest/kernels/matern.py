@@ -3,13 +3,10 @@
 from dataclasses import dataclass, field
 from math import sqrt
 
-import numpy as np
-
-from caltest._loops.exponential import exponential
-from caltest._types import FloatArray
+from caltest._loops.kernels import MATERN_3, MATERN_5
 from caltest._validation import real_number
 from caltest.kernels.metrics import Euclidean, Metric
-from caltest.kernels.radial import RadialKernel
+from caltest.kernels.radial import Function, RadialKernel
 
 
 @dataclass(frozen=True)
@@ -50,22 +47,14 @@ class MaternKernel(RadialKernel):
             raise ValueError(f"order: got {self.order!r}, wanted 1.5 or 2.5 (ExponentialKernel has order 0.5)")
 
     @property
+    def function(self) -> Function:
+        """A polynomial times ``exp(-u)``, ``u = sqrt(2 order) d / bandwidth``."""
+        return Function(MATERN_3 if self.order == 1.5 else MATERN_5, sqrt(2.0 * self.order))
+
+    @property
     def formula(self) -> str:
         """What is printed."""
         return "Matern(" + f"{self.order:g}" + ", {d} / {w})"
 
     def _is_positive_definite(self) -> bool:
         return self.metric.squared_negative_definite
-
-    def of_distance(self, distance: FloatArray) -> FloatArray:
-        """Kernel values, written over the contiguous distances."""
-        with np.errstate(over="ignore"):
-            distance *= sqrt(2.0 * self.order) * self.inverse_width
-        # The exponential of -1000 is 0 to double precision, which a larger polynomial must not change.
-        np.minimum(distance, 1000.0, out=distance)
-        polynomial = 1.0 + distance
-        if self.order == 2.5:
-            polynomial += np.square(distance) / 3.0
-        exponential(distance.reshape(-1), 1.0)
-        distance *= polynomial
-        return distance

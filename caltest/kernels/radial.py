@@ -7,6 +7,7 @@ from typing import Literal, Self
 
 import numpy as np
 
+from caltest._loops.kernels import FUNCTIONS
 from caltest._loops.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._types import Array, FloatArray
 from caltest._validation import positive_number
@@ -19,6 +20,21 @@ Bandwidth = float | Literal["median"] | tuple[float, ...]
 
 def _is_median(bandwidth: object) -> bool:
     return isinstance(bandwidth, str) and bandwidth == "median"
+
+
+@dataclass(frozen=True)
+class Function:
+    """``f(u)`` with ``u = (stretch d / bandwidth)**exponent``: f by its kind in ``caltest._loops.kernels``."""
+
+    kind: int
+    stretch: float = 1.0
+    exponent: float = 1.0
+    shape: float = 0.0
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether loops know it: distances and their squares."""
+        return self.exponent in (1.0, 2.0)
 
 
 @dataclass(frozen=True)
@@ -48,8 +64,8 @@ class RadialKernel(PredictionKernel, TargetKernel):
         """Check what subclasses add to metric and bandwidth."""
 
     @property
-    def power(self) -> int | None:
-        """1 for exp(-x), 2 for exp(-x**2 / 2), with x = d / bandwidth; None for other functions."""
+    def function(self) -> Function | None:
+        """The kernel as a function that is compiled; None for a kernel with an ``of_distance`` of its own."""
         return None
 
     @property
@@ -65,9 +81,19 @@ class RadialKernel(PredictionKernel, TargetKernel):
         """1 / bandwidth, finite so that its product with the distance 0 is 0."""
         return min(1.0 / self.width, 1e300)
 
-    @abstractmethod
     def of_distance(self, distance: FloatArray) -> FloatArray:
         """Kernel values, written over the contiguous distances."""
+        function = self.function
+        if function is None:
+            raise NotImplementedError(f"{type(self).__name__} has neither a function nor an of_distance of its own")
+        factor, square = function.stretch * self.inverse_width, function.exponent == 2.0
+        if not function.is_compiled:
+            with np.errstate(over="ignore"):
+                distance *= factor
+                np.power(distance, function.exponent, out=distance)
+            factor = 1.0
+        FUNCTIONS[function.kind](distance.reshape(-1), factor, square, function.shape)
+        return distance
 
     @property
     def bound(self) -> float:

@@ -145,9 +145,9 @@ class Bernoulli(FinitePredictions):
             require_same_classes(other.classes, self.classes, name)
 
     def embedding(self, metric: Metric) -> FloatArray:
-        """Vectors (1 - p, p) for the total variation distance, the numbers p for the others."""
+        """The numbers p; 2 p for the total variation distance, which is half the distance of vectors (1 - p, p)."""
         if isinstance(metric, TotalVariation):
-            return self.probabilities
+            return 2.0 * self._p[..., None]
         if isinstance(metric, (Cityblock, Euclidean, SquaredEuclidean)):
             return self._p[..., None]
         raise self._no_metric(metric, "TotalVariation(), Cityblock(), Euclidean()")
