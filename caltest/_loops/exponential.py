@@ -3,7 +3,6 @@
 import numpy as np
 
 from caltest._jit import jit
-from caltest._types import FloatArray
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 6.93147180369123816490e-01
@@ -22,7 +21,7 @@ def exp_of_negative(x: float) -> float:
     With n the integer next to x / log(2) it is 2**n exp(r), |r| <= log(2) / 2: a Taylor polynomial of degree 13, and
     n written into the exponent of a floating point number.
     """
-    x = max(x, -708.0)
+    x = -708.0 if x < -708.0 else x
     n = np.rint(x * LOG2_E)
     r = (x - n * LN2_HIGH) - n * LN2_LOW
     p = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
@@ -57,18 +56,3 @@ def logarithm(x: float) -> float:
     p = t * (2.0 / 3.0 + t * p)
     result: float = n * LN2_HIGH + (s * (2.0 + p) + n * LN2_LOW)
     return result
-
-
-@jit
-def exponential(values: FloatArray, factor: float) -> None:
-    """Write ``exp(-factor x)`` over the numbers x >= 0 of an array (n,)."""
-    for j in range(values.shape[0]):
-        values[j] = exp_of_negative(-factor * values[j])
-
-
-@jit
-def gaussian(values: FloatArray, factor: float) -> None:
-    """Write ``exp(-(factor x)**2 / 2)`` over the numbers x of an array (n,)."""
-    for j in range(values.shape[0]):
-        x = factor * values[j]
-        values[j] = exp_of_negative(-0.5 * x * x)

@@ -11,7 +11,6 @@ from caltest._loops.exponential import exp_of_negative
 from caltest._types import FloatArray
 
 
-@jit
 def smoothed_gaussian_sums(
     tiles: FloatArray,
     precision: float,
@@ -29,29 +28,51 @@ def smoothed_gaussian_sums(
     E k(Z, y) = r / precision g(r (m - y)) for Z normal with mean m, where 1 / r**2 is 1 / precision**2 plus the
     variance of Z.
     """
-    n_tiles, n_redraws = tiles.shape[0], rows.shape[1]
-    sums = np.zeros((n_tiles, n_redraws))
-    lines = np.empty((n_tiles, n_redraws))
-    values = np.empty(n_redraws)
+    means_and_precisions = row_means, row_precisions, column_means, column_precisions
+    sums, lines = np.zeros((tiles.shape[0], rows.shape[1])), np.empty((tiles.shape[0], rows.shape[1]))
+    _add_smoothed(tiles, precision, rows, columns, *means_and_precisions, skip_lower, lines, lines[0].copy(), sums)
+    return sums
+
+
+@jit
+def _add_smoothed(
+    tiles: FloatArray,
+    precision: float,
+    rows: FloatArray,
+    columns: FloatArray,
+    row_means: FloatArray,
+    row_precisions: FloatArray,
+    column_means: FloatArray,
+    column_precisions: FloatArray,
+    skip_lower: bool,
+    lines: FloatArray,
+    values: FloatArray,
+    sums: FloatArray,
+) -> None:
+    n_tiles, n_redraws = sums.shape
     for i in range(tiles.shape[1]):
-        y, m, r = rows[i], row_means[i], row_precisions[i]
-        lines[:] = 0.0
+        m, r = row_means[i], row_precisions[i]
+        for tile in range(n_tiles):
+            for b in range(n_redraws):
+                lines[tile, b] = 0.0
         for j in range(i + 1 if skip_lower else 0, tiles.shape[2]):
-            z, n, s = columns[j], column_means[j], column_precisions[j]
+            n, s = column_means[j], column_precisions[j]
             one, two = r / precision, s / precision
             for b in range(n_redraws):
-                d, e, f = precision * (y[b] - z[b]), r * (m - z[b]), s * (n - y[b])
+                y, z = rows[i, b], columns[j, b]
+                d, e, f = precision * (y - z), r * (m - z), s * (n - y)
                 values[b] = (
                     exp_of_negative(-0.5 * d * d)
                     - one * exp_of_negative(-0.5 * e * e)
                     - two * exp_of_negative(-0.5 * f * f)
                 )
             for tile in range(n_tiles):
-                weight, line = tiles[tile, i, j], lines[tile]
+                weight = tiles[tile, i, j]
                 for b in range(n_redraws):
-                    line[b] += weight * values[b]
-        sums += lines
-    return sums
+                    lines[tile, b] += weight * values[b]
+        for tile in range(n_tiles):
+            for b in range(n_redraws):
+                sums[tile, b] += lines[tile, b]
 
 
 @jit

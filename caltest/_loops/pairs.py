@@ -1,141 +1,57 @@
 """h of predictions with finitely many outcomes between rows and columns of a sample, without large temporaries.
 
-``h_ij = f(factor d_ij) left_i . right_j`` with the distance d of the points, a decreasing function f and, for the
-target part, residuals: all for two rows at a time, whose lines of distances and products stay in the cache.
+``h_ij = f(d_ij) left_i . right_j`` with the distance d of the points, a kernel f and, for the target part, residuals:
+all for two rows at a time, whose lines of distances and products stay in the cache.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from caltest._jit import jit
-from caltest._loops.assignment import assign
-from caltest._loops.blocks import Settings, check_settings
-from caltest._loops.exponential import exp_of_negative
-from caltest._loops.tiles import PRODUCT, _add_four
+from caltest._loops.kernels import write_kernel
+from caltest._loops.tiles import CITYBLOCK, SQUARED_EUCLIDEAN, add_absolute, add_products, add_squares, padded
 from caltest._types import FloatArray
 
 CACHED = 2**15
 """Numbers in the columns of a tile, which stay in the cache."""
 
+WIDEST = 512
+"""Columns that are taken together at most."""
 
-@jit
-def _width(points: FloatArray) -> int:
-    """Columns that are taken together."""
-    width: int = max(64, min(512, CACHED // points.shape[1]))
-    return width
-
-
-@jit
-def _transposed(vectors: FloatArray, start: int, stop: int) -> FloatArray:
-    """Vectors start..stop-1 of (n, d) as columns (d, stop - start), with zeros up to a multiple of 4 coordinates."""
-    d = vectors.shape[1]
-    columns = np.zeros((-(-d // 4) * 4, stop - start))
-    for j in range(stop - start):
-        for t in range(d):
-            columns[t, j] = vectors[start + j, t]
-    return columns
+PAIRS = 2**12
+"""Pairs in small blocks that are taken together."""
 
 
-@jit
-def _padded(vectors: FloatArray, start: int, stop: int) -> FloatArray:
-    """Vectors start..stop-1 of (n, d) with zeros up to a multiple of 4 coordinates."""
-    d = vectors.shape[1]
-    rows = np.zeros((stop - start, -(-d // 4) * 4))
-    for i in range(stop - start):
-        assign(vectors[start + i], rows[i, :d])
-    return rows
+class Settings(NamedTuple):
+    """The kernel of two points: ``f(u)`` as in ``caltest._loops.kernels``."""
+
+    kind: int
+    """What is summed over the coordinates."""
+    root: bool
+    """Whether the distance is the root of the sum."""
+    function: int
+    """The kind of f."""
+    factor: float
+    """Of the distance."""
+    square: bool
+    """Whether u is a square."""
+    shape: float
 
 
-@jit
-def _add_coordinates_of_two(
-    kind: int, a: FloatArray, b: FloatArray, columns: FloatArray, one: FloatArray, two: FloatArray
-) -> None:
-    """Sums over all coordinates of two rows a and b with the columns."""
-    one[:] = 0.0
-    two[:] = 0.0
-    for t in range(0, a.shape[0], 4):
-        _add_four(kind, a[t : t + 4], b[t : t + 4], columns[t : t + 4], one, two)
-
-
-@jit
-def _times_kernel(distances: FloatArray, settings: Settings, products: FloatArray) -> None:
-    """Multiply the products by the kernel of the distances."""
-    _, scale, root, power, factor = settings
-    if root:
-        for j in range(distances.shape[0]):
-            distances[j] = np.sqrt(distances[j])
-    if power == 1:
-        for j in range(distances.shape[0]):
-            products[j] *= exp_of_negative(-factor * scale * distances[j])
-    else:
-        for j in range(distances.shape[0]):
-            x = factor * scale * distances[j]
-            products[j] *= exp_of_negative(-0.5 * x * x)
-
-
-@jit
-def _sum(values: FloatArray, first: int) -> float:
-    """Sum from ``first`` on, which may lie beyond the end, in eight parts, which do not wait for each other."""
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    stop = first + max(0, values.shape[0] - first) // 8 * 8
-    for j in range(first, stop, 8):
-        s0 += values[j]
-        s1 += values[j + 1]
-        s2 += values[j + 2]
-        s3 += values[j + 3]
-        s4 += values[j + 4]
-        s5 += values[j + 5]
-        s6 += values[j + 6]
-        s7 += values[j + 7]
-    for j in range(stop, values.shape[0]):
-        s0 += values[j]
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
-
-
-@jit
 def finite_sums(
-    points: FloatArray,
-    left: FloatArray,
-    right: FloatArray,
-    rows: tuple[int, int],
-    stop: int,
-    settings: Settings,
+    points: FloatArray, left: FloatArray, right: FloatArray, rows: tuple[int, int], stop: int, settings: Settings
 ) -> tuple[float, float]:
     """Sums of h over the pairs i < j with i in a range of rows and j < stop, and over h_ii for these rows.
 
-    ``rows`` is where the range begins and ends; the other arguments are those of ``blocks.block_sums``.
+    For points (n, d), left and right (n, k); ``rows`` is where the range begins and ends.
     """
-    check_settings(settings)
-    kind = settings[0]
-    row_points, row_vectors = _padded(points, *rows), _padded(left, *rows)
-    last = rows[1] - rows[0] - 1
-    width = _width(points)
-    pairs = diagonal = 0.0
-    for start in range(rows[0], stop, width):
-        end = min(start + width, stop)
-        column_points, column_vectors = _transposed(points, start, end), _transposed(right, start, end)
-        distances, products = np.empty((2, end - start)), np.empty((2, end - start))
-        d, e, g, h = distances[0], distances[1], products[0], products[1]
-        for i in range(0, last + 1, 2):
-            second = min(i + 1, last)
-            if rows[0] + i >= end:
-                break
-            _add_coordinates_of_two(kind, row_points[i], row_points[second], column_points, d, e)
-            _add_coordinates_of_two(PRODUCT, row_vectors[i], row_vectors[second], column_vectors, g, h)
-            _times_kernel(d, settings, g)
-            _times_kernel(e, settings, h)
-            # Where the row itself is among the columns, and from where on its partners are.
-            itself = rows[0] + i - start
-            if itself >= 0:
-                diagonal += g[itself]
-            pairs += _sum(g, max(0, itself + 1))
-            if i < last:
-                if 0 <= itself + 1 < end - start:
-                    diagonal += h[itself + 1]
-                pairs += _sum(h, max(0, itself + 2))
-    return pairs, diagonal
+    sums = np.zeros(2)
+    vectors = _frozen(points), _frozen(right), padded(points[slice(*rows)]), padded(left[slice(*rows)])
+    _add_sums(*settings, *vectors, *rows, stop, *_buffers(points, right, stop - rows[0]), sums)
+    return float(sums[0]), float(sums[1])
 
 
-@jit
 def finite_tile(
     points: FloatArray,
     left: FloatArray,
@@ -146,21 +62,211 @@ def finite_tile(
     out: FloatArray,
 ) -> None:
     """Write h between rows and columns, given by where they begin and end, to ``out`` (r, c)."""
-    check_settings(settings)
-    kind = settings[0]
-    row_points, row_vectors = _padded(points, *rows), _padded(left, *rows)
-    last = rows[1] - rows[0] - 1
-    width = _width(points)
-    for start in range(columns[0], columns[1], width):
-        end = min(start + width, columns[1])
-        column_points, column_vectors = _transposed(points, start, end), _transposed(right, start, end)
-        distances, products = np.empty((2, end - start)), np.empty((2, end - start))
-        d, e, g, h = distances[0], distances[1], products[0], products[1]
-        for i in range(0, last + 1, 2):
-            second = min(i + 1, last)
-            _add_coordinates_of_two(kind, row_points[i], row_points[second], column_points, d, e)
-            _add_coordinates_of_two(PRODUCT, row_vectors[i], row_vectors[second], column_vectors, g, h)
-            _times_kernel(d, settings, g)
-            _times_kernel(e, settings, h)
-            assign(h, out[second, start - columns[0] : end - columns[0]])
-            assign(g, out[i, start - columns[0] : end - columns[0]])
+    vectors = _frozen(points), _frozen(right), padded(points[slice(*rows)]), padded(left[slice(*rows)])
+    _write_tile(*settings, *vectors, *columns, *_buffers(points, right, columns[1] - columns[0]), out)
+
+
+def _frozen(vectors: FloatArray) -> FloatArray:
+    """A read-only view: loops are compiled for arrays that can be written to and for others."""
+    view = vectors.view()
+    view.flags.writeable = False
+    return view
+
+
+def _buffers(points: FloatArray, right: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Columns of points and vectors that are taken together, and lines of distances and products of two rows."""
+    width = min(max(64, min(WIDEST, CACHED // points.shape[1])), max(n, 1))
+    column_points, column_vectors = (np.zeros((-(-one.shape[1] // 4) * 4, width)) for one in (points, right))
+    return column_points, column_vectors, np.empty((2, width)), np.empty((2, width))
+
+
+@jit
+def _transpose(vectors: FloatArray, start: int, n: int, columns: FloatArray) -> None:
+    """Write n vectors of (n, d) from ``start`` on as columns."""
+    for j in range(n):
+        for t in range(vectors.shape[1]):
+            columns[t, j] = vectors[start + j, t]
+
+
+@jit
+def _write_two(
+    kind: int,
+    root: bool,
+    function: int,
+    factor: float,
+    square: bool,
+    shape: float,
+    row_points: FloatArray,
+    row_vectors: FloatArray,
+    i: int,
+    column_points: FloatArray,
+    column_vectors: FloatArray,
+    n: int,
+    values: FloatArray,
+    products: FloatArray,
+) -> None:
+    """Kernel values and products of rows i and i + 1 with n columns."""
+    zero = np.int64(0)
+    if kind == CITYBLOCK:
+        add_absolute(row_points, i, zero, row_points.shape[1], column_points, zero, n, values, zero)
+    elif kind == SQUARED_EUCLIDEAN:
+        add_squares(row_points, i, zero, row_points.shape[1], column_points, zero, n, values, zero)
+    else:
+        raise ValueError("unknown kind of sum")
+    add_products(row_vectors, i, zero, row_vectors.shape[1], column_vectors, zero, n, products, zero)
+    for one in range(2):
+        line = values[one, :n]
+        if root:
+            for j in range(n):
+                line[j] = np.sqrt(line[j])
+        write_kernel(function, line, factor, square, shape)
+
+
+@jit
+def _sum_of_products(a: FloatArray, b: FloatArray) -> float:
+    """Sum in eight parts, which do not wait for each other."""
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    whole = a.shape[0] // 8 * 8
+    for j in range(0, whole, 8):
+        s0 += a[j] * b[j]
+        s1 += a[j + 1] * b[j + 1]
+        s2 += a[j + 2] * b[j + 2]
+        s3 += a[j + 3] * b[j + 3]
+        s4 += a[j + 4] * b[j + 4]
+        s5 += a[j + 5] * b[j + 5]
+        s6 += a[j + 6] * b[j + 6]
+        s7 += a[j + 7] * b[j + 7]
+    for j in range(whole, a.shape[0]):
+        s0 += a[j] * b[j]
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+
+
+@jit
+def _add_sums(
+    kind: int,
+    root: bool,
+    function: int,
+    factor: float,
+    square: bool,
+    shape: float,
+    points: FloatArray,
+    right: FloatArray,
+    row_points: FloatArray,
+    row_vectors: FloatArray,
+    begin: int,
+    end: int,
+    stop: int,
+    column_points: FloatArray,
+    column_vectors: FloatArray,
+    values: FloatArray,
+    products: FloatArray,
+    sums: FloatArray,
+) -> None:
+    kernel = kind, root, function, factor, square, shape
+    width = column_points.shape[1]
+    for start in range(begin, stop, width):
+        n = width if start + width < stop else stop - start
+        _transpose(points, start, n, column_points)
+        _transpose(right, start, n, column_vectors)
+        for i in range(begin, end, 2):
+            if i >= start + n:
+                break
+            place = i - begin
+            _write_two(*kernel, row_points, row_vectors, place, column_points, column_vectors, n, values, products)
+            for one in range(2 if i + 1 < end else 1):
+                # Where the row itself is among the columns, and from where on its partners are.
+                itself = i + one - start
+                if 0 <= itself < n:
+                    sums[1] += values[one, itself] * products[one, itself]
+                first = itself + 1 if itself >= 0 else 0
+                sums[0] += _sum_of_products(values[one, first:n], products[one, first:n])
+
+
+@jit
+def _write_tile(
+    kind: int,
+    root: bool,
+    function: int,
+    factor: float,
+    square: bool,
+    shape: float,
+    points: FloatArray,
+    right: FloatArray,
+    row_points: FloatArray,
+    row_vectors: FloatArray,
+    begin: int,
+    stop: int,
+    column_points: FloatArray,
+    column_vectors: FloatArray,
+    values: FloatArray,
+    products: FloatArray,
+    out: FloatArray,
+) -> None:
+    kernel = kind, root, function, factor, square, shape
+    width = column_points.shape[1]
+    for start in range(begin, stop, width):
+        n = width if start + width < stop else stop - start
+        _transpose(points, start, n, column_points)
+        _transpose(right, start, n, column_vectors)
+        for i in range(0, out.shape[0], 2):
+            _write_two(*kernel, row_points, row_vectors, i, column_points, column_vectors, n, values, products)
+            for one in range(2 if i + 1 < out.shape[0] else 1):
+                for j in range(n):
+                    out[i + one, start - begin + j] = values[one, j] * products[one, j]
+
+
+def block_sums(
+    points: FloatArray, left: FloatArray, right: FloatArray, settings: Settings, block_size: int
+) -> FloatArray:
+    """``sum_{i<j} h_ij`` of each block of consecutive observations, too small for tiles."""
+    sums = np.zeros(points.shape[0] // block_size)
+    n_pairs = block_size * (block_size - 1) // 2
+    together = max(1, min(PAIRS // max(1, n_pairs), sums.size))
+    values, products = np.empty(together * n_pairs), np.empty(together * n_pairs)
+    vectors = _frozen(points), _frozen(left), _frozen(right)
+    _write_block_sums(*settings, *vectors, block_size, together, values, products, sums)
+    return sums
+
+
+@jit
+def _write_block_sums(
+    kind: int,
+    root: bool,
+    function: int,
+    factor: float,
+    square: bool,
+    shape: float,
+    points: FloatArray,
+    left: FloatArray,
+    right: FloatArray,
+    block_size: int,
+    together: int,
+    values: FloatArray,
+    products: FloatArray,
+    sums: FloatArray,
+) -> None:
+    if kind != CITYBLOCK and kind != SQUARED_EUCLIDEAN:
+        raise ValueError("unknown kind of sum")
+    n_pairs = block_size * (block_size - 1) // 2
+    for start in range(0, sums.shape[0], together):
+        stop = start + together if start + together < sums.shape[0] else sums.shape[0]
+        pair = 0
+        for m in range(start, stop):
+            for i in range(m * block_size, (m + 1) * block_size):
+                for j in range(i + 1, (m + 1) * block_size):
+                    total = product = 0.0
+                    if kind == CITYBLOCK:
+                        for t in range(points.shape[1]):
+                            total += abs(points[i, t] - points[j, t])
+                    else:
+                        for t in range(points.shape[1]):
+                            total += (points[i, t] - points[j, t]) ** 2
+                    for t in range(left.shape[1]):
+                        product += left[i, t] * right[j, t]
+                    values[pair] = np.sqrt(total) if root else total
+                    products[pair] = product
+                    pair += 1
+        write_kernel(function, values[:pair], factor, square, shape)
+        for m in range(start, stop):
+            for p in range((m - start) * n_pairs, (m - start + 1) * n_pairs):
+                sums[m] += values[p] * products[p]

@@ -50,9 +50,9 @@ def _list_changes(
         for label in range(n_classes + 1):
             place[label] = 0
         for c in range(n_changed):
-            j = start + np.int64(changed[c])
-            place[labels[b, j]] += 1
-            place[base[j]] += 1
+            column = start + np.int64(changed[c])
+            place[labels[b, column]] += 1
+            place[base[column]] += 1
         total = 0
         for label in range(n_classes):
             count = place[label]
@@ -60,24 +60,24 @@ def _list_changes(
             total += -(-count // FOUR) * FOUR
             ends[b, label + 1] = total
         for c in range(n_changed):
-            j = np.int64(changed[c])
-            new, old = np.int64(labels[b, start + j]), base[start + j]
-            members[b, place[new]] = j
+            at = np.int64(changed[c])
+            new, old = np.int64(labels[b, start + at]), base[start + at]
+            members[b, place[new]] = at
             place[new] += 1
             if old >= 0:
-                members[b, place[old]] = size + j
+                members[b, place[old]] = size + at
                 place[old] += 1
 
 
 @jit
-def _sum_of_places(line: FloatArray, members: Array, b: int, first: int, last: int) -> float:
-    """Sum of a line (2c + 1, 1) over a list of a redraw."""
+def _sum_of_places(line: FloatArray, members: Array, first: int, last: int) -> float:
+    """Sum of a line over a list."""
     s0 = s1 = s2 = s3 = 0.0
     for f in range(first, last, FOUR):
-        s0 += line[members[b, f], 0]
-        s1 += line[members[b, f + 1], 0]
-        s2 += line[members[b, f + 2], 0]
-        s3 += line[members[b, f + 3], 0]
+        s0 += line[members[f]]
+        s1 += line[members[f + 1]]
+        s2 += line[members[f + 2]]
+        s3 += line[members[f + 3]]
     return (s0 + s1) + (s2 + s3)
 
 
@@ -128,15 +128,16 @@ def _equal_sums_of_one(
     line: FloatArray,
     sums: FloatArray,
 ) -> None:
+    flat = line.reshape(line.shape[0])
     for i in range(tiles.shape[1]):
         _write_row(tiles, i, line)
         old = base[row_start + i]
         for c in range(_find_changes(rows, i, old, changed)):
             b = changed[c]
             new = np.uint32(rows[i, b])
-            total = _sum_of_places(line, members, b, ends[b, new], ends[b, new + np.uint32(1)])
+            total = _sum_of_places(flat, members[b], ends[b, new], ends[b, new + np.uint32(1)])
             if old >= 0:
-                total -= _sum_of_places(line, members, b, ends[b, old], ends[b, old + 1])
+                total -= _sum_of_places(flat, members[b], ends[b, old], ends[b, old + 1])
             sums[b, 0] += total
 
 
@@ -171,7 +172,7 @@ def _equal_sums_of_four(
                 sums[b, 1] += sign * a1
                 sums[b, 2] += sign * a2
                 sums[b, 3] += sign * a3
-                label, sign = old if sign > 0.0 else -1, -1.0
+                label, sign = old if sign > 0.0 else np.int64(-1), -1.0
 
 
 @jit
@@ -213,7 +214,7 @@ def _equal_sums_of_eight(
                 sums[b, 5] += sign * a5
                 sums[b, 6] += sign * a6
                 sums[b, 7] += sign * a7
-                label, sign = old if sign > 0.0 else -1, -1.0
+                label, sign = old if sign > 0.0 else np.int64(-1), -1.0
 
 
 EQUAL_SUMS = {1: _equal_sums_of_one, 4: _equal_sums_of_four, LANES: _equal_sums_of_eight}
@@ -242,6 +243,7 @@ def _gram_sums(
     line: FloatArray,
     sums: FloatArray,
 ) -> None:
+    flat = line.reshape(line.shape[0])
     for i in range(tiles.shape[1]):
         _write_row(tiles, i, line)
         old = base[row_start + i]
@@ -252,7 +254,7 @@ def _gram_sums(
                 for label in range(gram.shape[0]):
                     if ends[b, label + 1] > ends[b, label]:
                         weight = gram[new, label] - (gram[old, label] if old >= 0 else 0.0)
-                        total += weight * _sum_of_places(line, members, b, ends[b, label], ends[b, label + 1])
+                        total += weight * _sum_of_places(flat, members[b], ends[b, label], ends[b, label + 1])
                 sums[b] += total
 
 

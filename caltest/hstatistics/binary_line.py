@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from caltest._loops.kernels import EXPONENTIAL
 from caltest._loops.lines import sums_to_the_left
 from caltest._types import Array, FloatArray, IntArray
 from caltest.kernels import (
@@ -16,6 +17,7 @@ from caltest.kernels import (
     ProductKernel,
     SumOfProducts,
 )
+from caltest.kernels.base import Function
 from caltest.predictions import Predictions
 
 
@@ -72,7 +74,7 @@ def on_a_line(kernel: ProductKernel, predictions: Predictions) -> Line | None:
     if classes is None or classes.n_classes != 2 or not classes.probabilities_differ:
         return None
     form = kernel.prediction_kernel.distance_form
-    if form is None or form.power != 1 or not form.metric.is_norm:
+    if form is None or form.function != Function(EXPONENTIAL) or not form.metric.is_norm:
         return None
     vectors = classes.probabilities
     if np.abs(vectors.sum(axis=1) - 1.0).max() > 1e-15:

@@ -16,11 +16,11 @@ from caltest.predictions import Sample
 ROWS, COLUMNS = 256, 4096
 """Shape of a tile that is multiplied by weights: 8 MB of float64 for each thread."""
 
-STRIP = 128
-"""Rows whose h is summed together; ``ROWS`` if it takes products of matrices."""
-
 SMALL_BLOCK = 128
 """Blocks up to this size are summed many at once."""
+
+STRIP = 128
+"""Rows of small tiles that are summed together; ``ROWS`` of others."""
 
 PART = 2**18
 """Probabilities in the small blocks that are summed together."""
@@ -65,7 +65,7 @@ def h_sums(kernel: PairKernel, sample: Sample, size: int | None = None) -> tuple
     pairs, diagonal = 0.0, 0.0
     tiles = tiles_of(kernel, sample)
     if size is None:
-        size = ROWS if tiles.products else STRIP
+        size = STRIP if tiles.are_strips else ROWS
     places, total = strips(0, n, size), -(-n // size)
     parts = threaded(tiles.sums, places, total, "kernel of all pairs", work=2.0 * n * n, products=tiles.products)
     for one, trace in parts:

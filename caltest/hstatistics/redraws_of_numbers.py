@@ -110,8 +110,7 @@ def _target_sums(
             tiles = (law.target_tile(term, one[rows], one[columns]) for one in targets)
             sums += weight * np.stack([np.einsum("lij,ij->l", weights, tile) for tile in tiles], axis=1)
         else:
-            function = form.kind, form.shape, form.factors
-            sums += weight * redrawn_sums(*function, weights, y[rows], y[columns], rows == columns)
+            sums += weight * redrawn_sums(form.settings, weights, y[rows], y[columns], rows == columns)
     return sums
 
 

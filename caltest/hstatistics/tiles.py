@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._loops.blocks import Settings, block_sums
 from caltest._loops.gaussian import gaussian_tile
-from caltest._loops.pairs import finite_sums, finite_tile
+from caltest._loops.pairs import Settings, block_sums, finite_sums, finite_tile
 from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
 from caltest.kernels import PairKernel, ProductKernel, TargetKernel
@@ -54,6 +53,11 @@ class Tiles(ABC):
     @property
     def products(self) -> bool:
         """Whether tiles are products of matrices."""
+        return False
+
+    @property
+    def are_strips(self) -> bool:
+        """Whether sums need no tile, only lines of a few rows."""
         return False
 
     @abstractmethod
@@ -135,16 +139,24 @@ class AnyTiles(Tiles):
 
 
 class FiniteTiles(Tiles):
-    """``f(d / bandwidth) (e_y - p)' A (e_y' - p')`` for finitely many outcomes."""
+    """``f(d) (e_y - p)' A (e_y' - p')`` for finitely many outcomes."""
 
     def __init__(self, kernel: TargetKernel, form: DistanceForm, predictions: FinitePredictions, labels: Array) -> None:
-        metric, residuals = form.metric, predictions.residuals(labels)
+        metric, function, residuals = form.metric, form.function, predictions.residuals(labels)
         self._vectors = (
             np.ascontiguousarray(predictions.embedding(metric)),
             predictions.times_gram(residuals, kernel),
             residuals,
         )
-        self._settings: Settings = (metric.kind, metric.scale, metric.root, form.power, form.inverse_width)
+        factor = function.stretch * form.inverse_width * (1.0 if metric.root else metric.scale)
+        self._settings = Settings(
+            metric.kind, metric.root, function.kind, factor, function.exponent == 2.0, function.shape
+        )
+
+    @property
+    def are_strips(self) -> bool:
+        """They are."""
+        return True
 
     def tile(self, place: Place) -> FloatArray:
         """``h`` between the rows and the columns, (r, c)."""

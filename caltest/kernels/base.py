@@ -157,11 +157,25 @@ class TargetKernel(Kernel):
     __rmul__ = __mul__
 
 
+class Function(NamedTuple):
+    """``f(u)`` with ``u = (stretch d / bandwidth)**exponent``: f by its kind in ``caltest._loops.kernels``."""
+
+    kind: int
+    stretch: float = 1.0
+    exponent: float = 1.0
+    shape: float = 0.0
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether loops know it: distances and their squares."""
+        return self.exponent in (1.0, 2.0)
+
+
 class DistanceForm(NamedTuple):
-    """A kernel of predictions as compiled loops know it: exp(-x) or exp(-x**2 / 2) of ``x = inverse_width * d``."""
+    """A kernel of predictions as compiled loops know it: a function of distances of vectors, and 1 / bandwidth."""
 
     metric: VectorMetric
-    power: int
+    function: Function
     inverse_width: float
 
 

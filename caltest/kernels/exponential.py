@@ -3,12 +3,9 @@
 from dataclasses import dataclass, field
 from math import sqrt
 
-import numpy as np
-
-from caltest._loops.exponential import exponential
-from caltest._types import FloatArray
+from caltest._loops.kernels import EXPONENTIAL
 from caltest._validation import positive_number
-from caltest.kernels.base import Exponential
+from caltest.kernels.base import Exponential, Function
 from caltest.kernels.gaussian import GaussianKernel
 from caltest.kernels.metrics import Euclidean, Metric
 from caltest.kernels.radial import Bandwidth, RadialKernel
@@ -65,9 +62,9 @@ class ExponentialKernel(RadialKernel):
         object.__setattr__(self, "exponent", exponent)
 
     @property
-    def power(self) -> int | None:
-        """1 for exp(-x), None for other exponents."""
-        return 1 if self.exponent == 1.0 else None
+    def function(self) -> Function:
+        """``exp(-u)``, ``u = (d / bandwidth)**exponent``."""
+        return Function(EXPONENTIAL, exponent=self.exponent)
 
     @property
     def gaussian(self) -> GaussianKernel | None:
@@ -91,17 +88,6 @@ class ExponentialKernel(RadialKernel):
     def _is_positive_definite(self) -> bool:
         # A power below 1 of a negative definite function is negative definite too.
         return self.metric.squared_negative_definite or (self.metric.negative_definite and self.exponent <= 1.0)
-
-    def of_distance(self, distance: FloatArray) -> FloatArray:
-        """Kernel values, written over the contiguous distances."""
-        if self.exponent == 1.0:
-            exponential(distance.reshape(-1), self.inverse_width)
-        else:
-            with np.errstate(over="ignore"):
-                distance *= self.inverse_width
-                np.power(distance, self.exponent, out=distance)
-            exponential(distance.reshape(-1), 1.0)
-        return distance
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,14 @@
 """The Gaussian kernel."""
 
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Self
 
 import numpy as np
 
-from caltest._loops.exponential import gaussian
+from caltest._loops.kernels import EXPONENTIAL
 from caltest._types import FloatArray
+from caltest.kernels.base import Function
 from caltest.kernels.metrics import Euclidean, Metric
 from caltest.kernels.radial import RadialKernel
 
@@ -50,9 +52,9 @@ class GaussianKernel(RadialKernel):
     metric: Metric = field(default_factory=Euclidean)
 
     @property
-    def power(self) -> int | None:
-        """2."""
-        return 2
+    def function(self) -> Function:
+        """``exp(-u)``, ``u = (d / (sqrt(2) bandwidth))**2``."""
+        return Function(EXPONENTIAL, sqrt(0.5), 2.0)
 
     @property
     def gaussian(self) -> Self:
@@ -74,8 +76,3 @@ class GaussianKernel(RadialKernel):
 
     def _is_positive_definite(self) -> bool:
         return self.metric.squared_negative_definite
-
-    def of_distance(self, distance: FloatArray) -> FloatArray:
-        """Kernel values, written over the contiguous distances."""
-        gaussian(distance.reshape(-1), self.inverse_width)
-        return distance

@@ -3,12 +3,9 @@
 from dataclasses import dataclass, field
 from math import sqrt
 
-import numpy as np
-
-from caltest._loops.exponential import exponential
-from caltest._types import FloatArray
+from caltest._loops.kernels import MATERN_3, MATERN_5
 from caltest._validation import real_number
-from caltest.kernels.base import Exponential
+from caltest.kernels.base import Exponential, Function
 from caltest.kernels.metrics import Euclidean, Metric
 from caltest.kernels.radial import RadialKernel
 
@@ -56,22 +53,14 @@ class MaternKernel(RadialKernel):
         return Exponential(sqrt(2.0 * self.order) / self.width, 1.0, 0.0 if self.order == 1.5 else 1.0 / 3.0)
 
     @property
+    def function(self) -> Function:
+        """A polynomial times ``exp(-u)``, ``u = sqrt(2 order) d / bandwidth``."""
+        return Function(MATERN_3 if self.order == 1.5 else MATERN_5, sqrt(2.0 * self.order))
+
+    @property
     def formula(self) -> str:
         """What is printed."""
         return "Matern(" + f"{self.order:g}" + ", {d} / {w})"
 
     def _is_positive_definite(self) -> bool:
         return self.metric.squared_negative_definite
-
-    def of_distance(self, distance: FloatArray) -> FloatArray:
-        """Kernel values, written over the contiguous distances."""
-        with np.errstate(over="ignore"):
-            distance *= sqrt(2.0 * self.order) * self.inverse_width
-        # The exponential of -1000 is 0 to double precision, which a larger polynomial must not change.
-        np.minimum(distance, 1000.0, out=distance)
-        polynomial = 1.0 + distance
-        if self.order == 2.5:
-            polynomial += np.square(distance) / 3.0
-        exponential(distance.reshape(-1), 1.0)
-        distance *= polynomial
-        return distance

@@ -7,11 +7,19 @@ from typing import Literal, Self
 
 import numpy as np
 
+from caltest._loops.kernels import FUNCTIONS
 from caltest._loops.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._types import Array, FloatArray
 from caltest._validation import positive_number
 from caltest._warnings import warn
-from caltest.kernels.base import DistanceForm, KernelWarning, PredictedDistributions, PredictionKernel, TargetKernel
+from caltest.kernels.base import (
+    DistanceForm,
+    Function,
+    KernelWarning,
+    PredictedDistributions,
+    PredictionKernel,
+    TargetKernel,
+)
 from caltest.kernels.metrics import Metric, VectorMetric
 
 Bandwidth = float | Literal["median"] | tuple[float, ...]
@@ -50,8 +58,8 @@ class RadialKernel(PredictionKernel, TargetKernel):
         """Check what subclasses add to metric and bandwidth."""
 
     @property
-    def power(self) -> int | None:
-        """1 for exp(-x), 2 for exp(-x**2 / 2), with x = d / bandwidth; None for other functions."""
+    def function(self) -> Function | None:
+        """The kernel as a function that is compiled; None for a kernel with an ``of_distance`` of its own."""
         return None
 
     @property
@@ -67,16 +75,27 @@ class RadialKernel(PredictionKernel, TargetKernel):
         """1 / bandwidth, finite so that its product with the distance 0 is 0."""
         return min(1.0 / self.width, 1e300)
 
-    @abstractmethod
     def of_distance(self, distance: FloatArray) -> FloatArray:
         """Kernel values, written over the contiguous distances."""
+        function = self.function
+        if function is None:
+            raise NotImplementedError(f"{type(self).__name__} has neither a function nor an of_distance of its own")
+        factor, square = function.stretch * self.inverse_width, function.exponent == 2.0
+        if not function.is_compiled:
+            with np.errstate(over="ignore"):
+                distance *= factor
+                np.power(distance, function.exponent, out=distance)
+            factor = 1.0
+        FUNCTIONS[function.kind](distance.reshape(-1), factor, square, function.shape)
+        return distance
 
     @property
     def distance_form(self) -> DistanceForm | None:
         """The kernel as a function of a distance of vectors, if compiled loops know it."""
-        if self.power is None or not isinstance(self.metric, VectorMetric):
+        function = self.function
+        if function is None or not function.is_compiled or not isinstance(self.metric, VectorMetric):
             return None
-        return DistanceForm(self.metric, self.power, self.inverse_width)
+        return DistanceForm(self.metric, function, self.inverse_width)
 
     @property
     def bound(self) -> float:

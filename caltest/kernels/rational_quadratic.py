@@ -1,11 +1,12 @@
 """The rational quadratic kernel: heavier tails than any exponential."""
 
 from dataclasses import dataclass, field
+from math import sqrt
 
-import numpy as np
-
+from caltest._loops.kernels import RATIONAL
 from caltest._types import FloatArray
 from caltest._validation import positive_number
+from caltest.kernels.base import Function
 from caltest.kernels.metrics import Euclidean, Metric
 from caltest.kernels.radial import RadialKernel
 
@@ -55,6 +56,11 @@ class RationalQuadraticKernel(RadialKernel):
         return value, -rate * value / base, rate**2 * (1.0 + 1.0 / self.shape) * value / base**2
 
     @property
+    def function(self) -> Function:
+        """``(1 + u / shape)**-shape``, ``u = (d / (sqrt(2) bandwidth))**2``."""
+        return Function(RATIONAL, sqrt(0.5), 2.0, self.shape)
+
+    @property
     def formula(self) -> str:
         """What is printed."""
         a = f"{self.shape:.4g}"
@@ -62,13 +68,3 @@ class RationalQuadraticKernel(RadialKernel):
 
     def _is_positive_definite(self) -> bool:
         return self.metric.squared_negative_definite
-
-    def of_distance(self, distance: FloatArray) -> FloatArray:
-        """Kernel values, written over the contiguous distances."""
-        with np.errstate(over="ignore"):
-            distance *= self.inverse_width
-            np.square(distance, out=distance)
-        distance *= 0.5 / self.shape
-        np.log1p(distance, out=distance)
-        distance *= -self.shape
-        return np.exp(distance, out=distance)

@@ -147,8 +147,8 @@ class Bernoulli(FinitePredictions):
             require_same_classes(other.classes, self.classes, name)
 
     def probability_vectors(self) -> FloatArray:
-        """Vectors (1 - p, p)."""
-        return self.probabilities
+        """The numbers 2 p, as the total variation distance is half the distance of vectors (1 - p, p)."""
+        return 2.0 * self._p[..., None]
 
     def parameter_vectors(self) -> FloatArray:
         """The numbers p."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from caltest._loops import blocks, densities, members, pairs, radial, selection, sweeps, tiles, transport, trees
+from caltest._loops import densities, kernels, members, pairs, radial, selection, sweeps, tiles, transport, trees
 
 TESTS = Path(__file__).parents[1]
 EXTREMES = [5e-324, 1e-310, 1e-100, 1e100, 1e308]
@@ -69,8 +69,8 @@ assert [trees.halve(False, 0.0, 1.0, lows, widths, waiting) for waiting in (1, 2
     run(code)
 
 
-def settings(kind=tiles.CITYBLOCK, power=1):
-    return kind, 1.0, False, power, 1.0
+def settings(kind=tiles.CITYBLOCK, function=kernels.EXPONENTIAL):
+    return pairs.Settings(kind, False, function, 1.0, False, 0.0)
 
 
 ONE, LINE, TILE = np.ones(1), np.ones((1, 1)), np.ones((1, 1, 1))
@@ -79,9 +79,9 @@ UNKNOWN = {
     "density": lambda: densities.density(99, np.ones(6), 1.0, 1.0, False),
     "radial": lambda: radial.radial_values((99, 1.0, 1.0, 1.0, 1.0), np.ones(3), 3),
     "tiles": lambda: tiles.sum_over_coordinates(99, LINE, LINE),
-    "members": lambda: members.redrawn_sums(99, 1.0, ONE, TILE, TILE, TILE, False),
-    "blocks": lambda: blocks.block_sums(np.ones((2, 1)), np.ones((2, 1)), np.ones((2, 1)), settings(99), 2),
-    "power": lambda: pairs.finite_sums(LINE, LINE, LINE, (0, 1), 1, settings(power=3)),
+    "members": lambda: members.redrawn_sums((99, 1.0, True, ONE), TILE, TILE, TILE, False),
+    "blocks": lambda: pairs.block_sums(np.ones((2, 1)), np.ones((2, 1)), np.ones((2, 1)), settings(99), 2),
+    "function": lambda: pairs.finite_sums(LINE, LINE, LINE, (0, 1), 1, settings(function=99)),
     "pairs": lambda: pairs.finite_tile(LINE, LINE, LINE, (0, 1), (0, 1), settings(99), np.ones((1, 1))),
     "degree": lambda: sweeps.add_from_the_left(3, 1.0, LINE, OWNERS, LINE, TILE),
     "room": lambda: trees.on_leaf(

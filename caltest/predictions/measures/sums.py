@@ -6,6 +6,7 @@ from math import prod, sqrt
 import numpy as np
 
 from caltest._loops import members
+from caltest._loops.kernels import IDENTITY
 from caltest._loops.stacks import redraws_last
 from caltest._numerics import ranges
 from caltest._types import FloatArray
@@ -46,7 +47,7 @@ def kernel_sums(kernel: TargetKernel, rows: Measures, columns: Measures, vectors
 
 def distance_sums(rows: Measures, columns: Measures) -> FloatArray:
     """``sum_ab u_a v_b |x_a - y_b|``, (..., r, c), with the Euclidean norm. Time O(r c m m' d)."""
-    form = Form(members.DISTANCE, np.ones(rows.dimension))
+    form = Form(IDENTITY, np.ones(rows.dimension))
     return _in_blocks(lambda left, right: _by_pairs(form, left, right), rows, columns)
 
 
@@ -62,12 +63,12 @@ def mixture_sums(kernel: TargetKernel, rows: Measures, weights: FloatArray, targ
         return None
     if targets.ndim == 2 and form.is_exponential:
         return _part_by_part(lambda one, some: sweep_mixture_sums(form, rows, one, some), weights, targets)
-    if targets.ndim == 2 and form.kind == members.GAUSSIAN:
-        waves = Waves.between(float(form.factors[0]), rows.points, targets)
+    if targets.ndim == 2 and form.is_gaussian:
+        waves = Waves.between(sqrt(2.0) * float(form.factors[0]), rows.points, targets)
         if waves.size * weights.shape[1] <= VALUES:
             return _part_by_part(lambda one, some: waves.mixture_sums(rows, one, some), weights, targets)
     points, y = np.ascontiguousarray(rows.points), redraws_last(targets)
-    sums = members.redrawn_member_sums(form.kind, form.shape, form.factors, weights, points, y)
+    sums = members.redrawn_member_sums(form.settings, weights, points, y)
     return np.asarray(sums / rows.n_points)
 
 
@@ -99,8 +100,8 @@ def _in_blocks(function: Callable[[Measures, Measures], FloatArray], rows: Measu
 def _block_sums(form: Form, rows: Measures, columns: Measures) -> FloatArray:
     if rows.dimension == 1 and form.is_exponential:
         return sweep_sums(form, rows, columns)
-    if rows.dimension == 1 and form.kind == members.GAUSSIAN:
-        waves = Waves.between(float(form.factors[0]), rows.points, columns.points)
+    if rows.dimension == 1 and form.is_gaussian:
+        waves = Waves.between(sqrt(2.0) * float(form.factors[0]), rows.points, columns.points)
         pairs = float(rows.points.size) * columns.points.shape[1] * columns.n_points
         if waves.nanoseconds(rows, columns) < NANOSECONDS_PAIR * pairs:
             return waves.sums(rows, columns)
@@ -111,7 +112,7 @@ def _by_pairs(form: Form, rows: Measures, columns: Measures) -> FloatArray:
     """Pair of points by pair of points."""
     left, right = np.ascontiguousarray(rows.points), np.ascontiguousarray(columns.points)
     out = np.empty((left.shape[0], left.shape[1], right.shape[1]))
-    members.pair_sums(form.kind, form.shape, form.factors, left, rows.weights, right, columns.weights, out)
+    members.pair_sums(form.settings, left, rows.weights, right, columns.weights, out)
     return out
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caltest._loops import members as forms
+from caltest._loops import kernels as forms
 from caltest._loops.radial import EXPONENTIAL, POWER, RATIONAL
 from caltest._loops.trees import Kernel, Rule
 from caltest.kernels import ExponentialKernel, TargetKernel
@@ -45,11 +45,11 @@ POWER_RULE = double_exponential_rule(1.0 / 10.0, 3.3)
 
 
 EXPONENTIALS = {
-    forms.GAUSSIAN: (0.0, 0.0, 0.0, 0.5, sqrt(2.0 * ROUNDING)),
     forms.EXPONENTIAL: (0.0, 0.0, 1.0, 0.0, ROUNDING),
     forms.MATERN_3: (1.0, 0.0, 1.0, 0.0, 43.5),
     forms.MATERN_5: (1.0, 1.0 / 3.0, 1.0, 0.0, 46.5),
 }
+GAUSSIAN = 0.0, 0.0, 0.0, 0.5, sqrt(2.0 * ROUNDING)
 """Numbers a, b, c, d of ``(1 + a x + b x**2) exp(-c x - d x**2)``, and where it is 0 to rounding."""
 
 
@@ -71,13 +71,13 @@ def radial(kernel: TargetKernel) -> Radial | None:
     form = form_of(kernel)
     if form is None:
         return _of_power(kernel) if isinstance(kernel, ExponentialKernel) else None
-    inverse = float(form.factors[0])
+    inverse = float(form.factors[0]) * (1.0 if form.root else sqrt(2.0))
     if form.kind == forms.RATIONAL:
         pole = sqrt(2.0 * form.shape)
         cut = pole * sqrt(expm1(min(ROUNDING / form.shape, 500.0)))
         settings = _kernel((RATIONAL, form.shape, 0.0, 0.0, 0.0), inverse, cut, pole)
         return Radial(settings, RATIONAL_RULE, min(1.0, pole) / inverse)
-    linear, square, rate, precision, cut = EXPONENTIALS[form.kind]
+    linear, square, rate, precision, cut = GAUSSIAN if form.is_gaussian else EXPONENTIALS[form.kind]
     settings = _kernel((EXPONENTIAL, linear, square, rate, precision), inverse, cut, cut)
     return Radial(settings, GAUSSIAN_RULE, 1.0 / inverse) if rate == 0.0 else Radial(settings, EXPONENTIAL_RULE)
 
