@@ -30,6 +30,7 @@ from contracts import (
     poisson,
     pvalues,
 )
+from grids import full
 from slow import mean_upper, pair_sums_one_by_one
 
 import caltest as ct
@@ -54,8 +55,29 @@ def case(request):
     return maker(), kernel
 
 
-@pytest.fixture(params=[case for case in CASES if case[0] not in NOT_CENTRED], ids=name)
+CENTRED = [case for case in CASES if case[0] not in NOT_CENTRED]
+
+
+def thinned(cases):
+    """The first case of every maker of samples, and all with ``--full``."""
+    first = {maker: (maker, kernel) for maker, kernel in reversed(cases)}
+    return [case if case == first[case[0]] else pytest.param(case, marks=full) for case in cases]
+
+
+@pytest.fixture(params=CENTRED, ids=name)
 def centred_case(request):
+    maker, kernel = request.param
+    return maker(), kernel
+
+
+@pytest.fixture(params=thinned(CASES), ids=name)
+def some_case(request):
+    maker, kernel = request.param
+    return maker(), kernel
+
+
+@pytest.fixture(params=thinned(CENTRED), ids=name)
+def some_centred_case(request):
     maker, kernel = request.param
     return maker(), kernel
 
@@ -196,11 +218,11 @@ def test_blocks_are_means_of_their_pairs(case, tile, monkeypatch):
         assert means == pytest.approx(np.array(expected), rel=1e-12, abs=1e-14), (block_size, unbiased)
 
 
-def test_deviations_against_pairs(case):
+def test_deviations_against_pairs(case, replications):
     sample, kernel = case
     locations = sample.take(slice(4, 9))
     deviation = hpairs.deviations(kernel, sample, locations)
-    for i in range(N):
+    for i in replications(range(0, N, 5), range(N)):
         for j in range(5):
             one, place = sample.take(slice(i, i + 1)), locations.take(slice(j, j + 1))
             slow = 0.0
@@ -220,9 +242,9 @@ def test_stacks_equal_their_members(case):
     assert htiles.h_tile(kernel, stack, stack) == pytest.approx(h[index[:, :, None], index[:, None, :]], abs=1e-14)
 
 
-def test_redraws_equal_estimates_one_by_one(case):
+def test_redraws_equal_estimates_one_by_one(case, replications):
     sample, kernel = case
-    redraws = sample.predictions.redraw(5, 6)
+    redraws = sample.predictions.redraw(5, replications(3, 6))
     for estimator in estimators(sample, kernel):
         one_by_one = [estimator.estimate(Sample(sample.predictions, y)) for y in redraws]
         together = estimator.estimates(sample.predictions, redraws)
@@ -329,27 +351,26 @@ def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
     assert biased >= 0
 
 
-def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(centred_case):
-    sample, kernel = centred_case
+def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(some_centred_case, replications):
+    (sample, kernel), number = some_centred_case, replications(200, 400)
     for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel), ct.CrossSKCE(kernel)):
-        values = estimator.estimates(sample.predictions, sample.predictions.redraw(8, 400))
-        assert abs(values.mean()) <= 4.5 * values.std() / np.sqrt(400)
+        values = estimator.estimates(sample.predictions, sample.predictions.redraw(8, number))
+        assert abs(values.mean()) <= 4.5 * values.std() / np.sqrt(number)
 
 
-@pytest.mark.parametrize("test", ["MonteCarlo", "Consistency", "bootstrap"])
-def test_results_are_reproduced_by_their_seed(case, test):
-    sample, kernel = case
-    make = {
-        "MonteCarlo": lambda: ct.MonteCarloTest(ct.SKCE(kernel), n_resamples=19),
-        "Consistency": lambda: ct.ConsistencyTest(ct.SKCE(kernel), n_resamples=19),
-        "bootstrap": lambda: ct.AsymptoticSKCETest(kernel, n_resamples=19),
-    }[test]
-    first = make()(sample.predictions, sample.targets)
-    again = make()(sample.predictions, sample.targets, rng=first.seed)
-    assert first.to_dict() == again.to_dict()
-    assert np.array_equal(first.null_distribution, again.null_distribution)
-    from_generator = make()(sample.predictions, sample.targets, rng=np.random.default_rng(first.seed))
-    assert from_generator.seed != first.seed
+def test_results_are_reproduced_by_their_seed(some_case):
+    sample, kernel = some_case
+    for make in (
+        lambda: ct.MonteCarloTest(ct.SKCE(kernel), n_resamples=19),
+        lambda: ct.ConsistencyTest(ct.SKCE(kernel), n_resamples=19),
+        lambda: ct.AsymptoticSKCETest(kernel, n_resamples=19),
+    ):
+        first = make()(sample.predictions, sample.targets)
+        again = make()(sample.predictions, sample.targets, rng=first.seed)
+        assert first.to_dict() == again.to_dict()
+        assert np.array_equal(first.null_distribution, again.null_distribution)
+        from_generator = make()(sample.predictions, sample.targets, rng=np.random.default_rng(first.seed))
+        assert from_generator.seed != first.seed
 
 
 TESTS = made_tests()

@@ -28,7 +28,7 @@ def made(rng, n):
 
 @pytest.mark.parametrize("n", [25, 60])
 def test_sizes(n, replications):
-    number, rng = replications(200, 4000), spawn(90, n)
+    number, rng = replications(100, 4000), spawn(90, n)
     rejected = np.zeros((2, 2))
     for _ in range(number):
         p, _ = made(rng, n)
