@@ -13,7 +13,7 @@ import caltest as ct
 
 pytestmark = pytest.mark.statistical
 
-REDUCED = {4: 50, 16: 50, 64: 20, 256: 4}
+REDUCED = {4: 50, 16: 50, 64: 20, 256: 10}
 N_COMPARISONS = 240
 
 
