@@ -13,7 +13,7 @@ import caltest as ct
 
 pytestmark = pytest.mark.statistical
 
-REDUCED = {4: 50, 16: 50, 64: 20, 256: 10}
+REDUCED = {4: 50, 64: 20}
 N_COMPARISONS = 240
 
 

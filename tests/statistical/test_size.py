@@ -188,7 +188,7 @@ class TestKnownFailuresOfPublishedMethods:
 
     def test_consistency_resampling_of_a_binary_error_holds(self, replications):
         """Two classes keep their few bins occupied."""
-        simulations = replications(100, 3000)
+        simulations = replications(60, 3000)
         test = ct.ConsistencyTest(ct.ECE(ct.UniformBinning(10)), n_resamples=99)
         counts = rejections(test, lambda r: calibrated(r, 50, 2, 0.1), spawn(9), simulations)
         assert counts[0] <= band(simulations, 0.07)[1]
