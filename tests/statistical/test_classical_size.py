@@ -1,6 +1,6 @@
 """Rejection rates of the classical tests for calibrated predictions.
 
-Reduced here; ``python -m pytest tests/statistical --full`` runs ten times as many data sets.
+Reduced here; ``python -m pytest tests/statistical --full`` takes every cell and many more data sets.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Sizes of every exact test, and the power of the default test.
 
-Reduced here; ``python -m pytest tests/statistical --full`` runs ten times as many data sets.
+Reduced here; ``python -m pytest tests/statistical --full`` takes every cell and many more data sets.
 """
 
 import numpy as np

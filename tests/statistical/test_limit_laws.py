@@ -1,6 +1,6 @@
 """Rejection rates of the nulls that are not exact Monte Carlo, against binomial bounds.
 
-Reduced here; ``python -m pytest tests/statistical --full`` runs ten times as many data sets. "Valid" means at most
+Reduced here; ``python -m pytest tests/statistical --full`` takes every cell and many more data sets. "Valid" means at most
 alpha beyond the simulation error, "close" at most 7 % and 2 % at the levels of 5 % and 1 %.
 """
 

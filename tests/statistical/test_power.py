@@ -1,6 +1,6 @@
 """Sizes and powers of tests for the models of Widmann et al. 2019, and what sample sizes are worth.
 
-Reduced here; ``python -m pytest tests/statistical --full`` runs ten times as many data sets.
+Reduced here; ``python -m pytest tests/statistical --full`` takes every cell and many more data sets.
 """
 
 from functools import partial
