@@ -488,6 +488,7 @@ def test_files_that_exist_are_overwritten_if_asked_for(folder, capsys):
 
 
 ANNOUNCED = """
+import signal
 import sys
 import types
 import caltest.cli
@@ -506,6 +507,8 @@ class Waiting:
         return getattr(self.file, name)
 
 
+# Programs that are started in the background ignore interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.stdin = types.SimpleNamespace(buffer=Waiting(sys.stdin.buffer), isatty=lambda: False)
 sys.exit(caltest.cli.main())
 """

@@ -1,7 +1,7 @@
 """Rejection rates of the nulls that are not exact Monte Carlo, against binomial bounds.
 
-Reduced here; ``python -m pytest tests/statistical --full`` takes every cell and many more data sets. "Valid" means at most
-alpha beyond the simulation error, "close" at most 7 % and 2 % at the levels of 5 % and 1 %.
+Reduced here; ``python -m pytest tests/statistical --full`` takes every cell and many more data sets. "Valid" means at
+most alpha beyond the simulation error, "close" at most 7 % and 2 % at the levels of 5 % and 1 %.
 """
 
 import numpy as np

@@ -97,6 +97,8 @@ INTERRUPTED = """
         return ct.power(test, ct.generators.DirichletModel.m3(3), 5, n_simulations=n_simulations, **settings)
 
     if __name__ == "__main__":
+        # Programs that are started in the background ignore interrupts.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with joblib.parallel_config(backend="BACKEND", n_jobs=2):
             study(slow, 20)
             threading.Thread(target=interrupt).start()
