@@ -12,7 +12,15 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def pytest_addoption(parser):
-    parser.addoption("--full", action="store_true", help="run the statistical tests at full replication")
+    parser.addoption("--full", action="store_true", help="take all cells of all grids, and all replications")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Tests marked ``full`` wait for ``--full``."""
+    if not config.getoption("--full"):
+        waiting = [item for item in items if item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=waiting)
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
 
 
 @pytest.fixture(scope="session")

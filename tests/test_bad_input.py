@@ -1,5 +1,6 @@
 """Every bad input gives one error that says what was got and how to mend it; every degenerate one has its outcome."""
 
+import inspect
 import re
 
 import numpy as np
@@ -44,7 +45,25 @@ ENTRIES = {
     "confidence_errors": lambda p, y: ct.confidence_errors(p, y, confidence_level=0.9, n_resamples=9),
     "compare_models": lambda p, y: ct.compare_models({"a": p}, y, kernel=KERNEL, n_resamples=9),
 }
-entries = pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+
+
+def entries(test):
+    """The test for every way in, one after the other; an error names the way."""
+
+    def for_all(**values):
+        for name, entry in ENTRIES.items():
+            try:
+                test(entry=entry, **values)
+            except (Exception, pytest.fail.Exception) as error:
+                error.add_note(f"by way of {name}")
+                raise
+
+    signature = inspect.signature(test)
+    for_all.__name__, for_all.__doc__ = test.__name__, test.__doc__
+    for_all.__signature__ = signature.replace(
+        parameters=[p for p in signature.parameters.values() if p.name != "entry"]
+    )
+    return for_all
 
 
 def table(names, cases):
@@ -104,8 +123,8 @@ BAD_MATRICES = {
 }
 
 
-@entries
 @table(("p", "message"), BAD_MATRICES)
+@entries
 def test_bad_probabilities_of_classes(entry, p, message):
     with pytest.raises(ValueError, match=pattern(message)):
         entry(p, Y)
@@ -132,8 +151,8 @@ BAD_VECTORS = {
 }
 
 
-@entries
 @table(("p", "message"), BAD_VECTORS)
+@entries
 def test_bad_probabilities_of_class_1(entry, p, message):
     with pytest.raises(ValueError, match=pattern(message)):
         entry(p, Y1)
@@ -175,8 +194,8 @@ BAD_LABELS = {
 }
 
 
-@entries
 @table(("y", "message"), BAD_LABELS)
+@entries
 def test_bad_labels(entry, y, message):
     with pytest.raises(ValueError, match=pattern(message)):
         entry(P, y)
@@ -197,8 +216,8 @@ BAD_OUTCOMES = {
 }
 
 
-@entries
 @table(("y", "message"), BAD_OUTCOMES)
+@entries
 def test_bad_outcomes_of_binary_predictions(entry, y, message):
     with pytest.raises(ValueError, match=pattern(message)):
         entry(P1, y)
@@ -222,15 +241,15 @@ SWAPPED = {
 }
 
 
-@entries
 @table(("p", "y"), SWAPPED)
+@entries
 def test_labels_first(entry, p, y):
     with pytest.raises(ValueError, match="the arguments are swapped, pass the predictions first"):
         entry(p, y)
 
 
-@entries
 @pytest.mark.parametrize("predictions", [ct.Categorical(P), ct.Bernoulli(P1), NORMAL], ids=repr)
+@entries
 def test_predictions_as_targets(entry, predictions):
     with pytest.raises(TypeError, match="targets: got predictions; the arguments are swapped"):
         entry(Y, predictions)

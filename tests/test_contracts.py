@@ -30,7 +30,8 @@ from contracts import (
     poisson,
     pvalues,
 )
-from slow import pair_sums_one_by_one
+from grids import full
+from slow import mean_upper, pair_sums_one_by_one
 
 import caltest as ct
 from caltest._threads import n_threads
@@ -54,8 +55,29 @@ def case(request):
     return maker(), kernel
 
 
-@pytest.fixture(params=[case for case in CASES if case[0] not in NOT_CENTRED], ids=name)
+CENTRED = [case for case in CASES if case[0] not in NOT_CENTRED]
+
+
+def thinned(cases):
+    """The first case of every maker of samples, and all with ``--full``."""
+    first = {maker: (maker, kernel) for maker, kernel in reversed(cases)}
+    return [case if case == first[case[0]] else pytest.param(case, marks=full) for case in cases]
+
+
+@pytest.fixture(params=CENTRED, ids=name)
 def centred_case(request):
+    maker, kernel = request.param
+    return maker(), kernel
+
+
+@pytest.fixture(params=thinned(CASES), ids=name)
+def some_case(request):
+    maker, kernel = request.param
+    return maker(), kernel
+
+
+@pytest.fixture(params=thinned(CENTRED), ids=name)
+def some_centred_case(request):
     maker, kernel = request.param
     return maker(), kernel
 
@@ -115,39 +137,47 @@ def test_centred_kernel_is_made_of_its_four_terms(case):
         assert p.centred_kernel(target_kernel, y, p, y) == pytest.approx(four, abs=1e-14)
 
 
-def test_expected_kernels_against_monte_carlo(centred_case):
+def drawn(predictions, rows, number, seed):
+    """So many targets of each of some rows (rows, number, ...), by one call for all."""
+    targets = predictions.take(np.repeat(rows, number)).redraw(seed)
+    return targets.reshape(len(rows), number, *targets.shape[1:])
+
+
+def test_expected_kernels_against_monte_carlo(centred_case, replications):
     sample, kernel = centred_case
     p, y = sample.predictions.law, sample.targets
-    draws = 40_000
-    z, other = p.redraw(11, draws), p.redraw(12, draws)
+    draws = replications(10_000, 40_000)
+    rows, columns = np.arange(0, N, 7), np.arange(1, N, 5)
+    z, other = drawn(p, rows, draws, 11), drawn(p, columns, draws, 12)
     # Of events that happen to less than one in some thousand draws the draws may have none, and so no variance.
-    for target_kernel, i in itertools.product(target_kernels(kernel), range(0, N, 7)):
+    for target_kernel, (a, i) in itertools.product(target_kernels(kernel), enumerate(rows)):
         rare = 10.0 * target_kernel.bound / draws
         expected, expected2 = p.expected_kernel(target_kernel, y), p.expected_kernel2(target_kernel, p)
-        for j in range(1, N, 5):
-            one = p.target_tile(target_kernel, z[:, i], y[j : j + 1])[:, 0]
-            two = p.target_tile(target_kernel, z[:, i][:, None], other[:, j][:, None])[:, 0, 0]
+        for b, j in enumerate(columns):
+            one = p.target_tile(target_kernel, z[a], y[j : j + 1])[:, 0]
+            two = p.target_tile(target_kernel, z[a][:, None], other[b][:, None])[:, 0, 0]
             for values, formula in ((one, expected[i, j]), (two, expected2[i, j])):
                 error = values.std() / np.sqrt(draws)
                 assert abs(values.mean() - formula) <= 4.5 * error + rare
 
 
-def test_expectation_of_h_is_zero_given_one_side(centred_case):
+def test_expectation_of_h_is_zero_given_one_side(centred_case, replications):
     """E h((p, Z), (p', y')) = 0 for Z ~ p: what makes all the tests work."""
     sample, kernel = centred_case
-    draws = sample.predictions.redraw(13, 20_000)[:, :1]
-    one, other = sample.predictions.take(np.zeros((20_000, 1), dtype=int)), sample.take(np.full((20_000, 1), 5))
+    number = replications(10_000, 20_000)
+    draws = drawn(sample.predictions, [0], number, 13)[0][:, None]
+    one, other = sample.predictions.take(np.zeros((number, 1), dtype=int)), sample.take(np.full((number, 1), 5))
     h = htiles.h_tile(kernel, Sample(one, draws), other)
     assert abs(np.mean(h)) <= 4.5 * np.std(h) / np.sqrt(h.size) + 1e-12
 
 
-@pytest.mark.parametrize("tile", [1, 3, 7, N, 512])
-def test_sums_do_not_depend_on_the_tiles(case, tile):
+def test_sums_do_not_depend_on_the_tiles(case, replications):
     sample, kernel = case
     h = full_h(kernel, sample)
-    pairs, diagonal = hpairs.h_sums(kernel, sample, tile)
-    assert pairs == pytest.approx(np.triu(h, 1).sum(), rel=1e-12, abs=1e-13)
-    assert diagonal == pytest.approx(np.trace(h), rel=1e-12)
+    for tile in replications([3, N, 512], [1, 3, 7, N, 512]):
+        pairs, diagonal = hpairs.h_sums(kernel, sample, tile)
+        assert pairs == pytest.approx(np.triu(h, 1).sum(), rel=1e-12, abs=1e-13), tile
+        assert diagonal == pytest.approx(np.trace(h), rel=1e-12), tile
 
 
 def test_sums_of_all_kinds_against_the_full_matrix(case, monkeypatch):
@@ -174,26 +204,25 @@ def test_every_way_to_h_agrees_with_the_definition(case):
         assert diagonal == pytest.approx(np.trace(h[rows, rows]), rel=1e-12)
 
 
-@pytest.mark.parametrize("unbiased", [True, False])
-@pytest.mark.parametrize("block_size", [2, 3, 5, N])
 @pytest.mark.parametrize("tile", [8, 512])
-def test_blocks_are_means_of_their_pairs(case, block_size, unbiased, tile, monkeypatch):
+def test_blocks_are_means_of_their_pairs(case, tile, monkeypatch):
     """With small tiles every block is summed by itself, with large ones blocks are stacked."""
     sample, kernel = case
     monkeypatch.setattr(hpairs, "STRIP", 3)
     monkeypatch.setattr(hpairs, "SMALL_BLOCK", tile // 8)
-    means = hpairs.block_means(kernel, sample, block_size, unbiased)
-    assert means.shape == (N // block_size,)
-    for b, mean in enumerate(means):
-        block = sample.take(slice(b * block_size, (b + 1) * block_size))
-        assert mean == pytest.approx(ct.SKCE(kernel, unbiased)(block.predictions, block.targets), rel=1e-12, abs=1e-14)
+    h = full_h(kernel, sample)
+    for block_size, unbiased in itertools.product([2, 3, 5, N], [True, False]):
+        means = hpairs.block_means(kernel, sample, block_size, unbiased)
+        blocks = [h[start:, start:][:block_size, :block_size] for start in range(0, N - block_size + 1, block_size)]
+        expected = [mean_upper(block) if unbiased else block.mean() for block in blocks]
+        assert means == pytest.approx(np.array(expected), rel=1e-12, abs=1e-14), (block_size, unbiased)
 
 
-def test_deviations_against_pairs(case):
+def test_deviations_against_pairs(case, replications):
     sample, kernel = case
     locations = sample.take(slice(4, 9))
     deviation = hpairs.deviations(kernel, sample, locations)
-    for i in range(N):
+    for i in replications(range(0, N, 5), range(N)):
         for j in range(5):
             one, place = sample.take(slice(i, i + 1)), locations.take(slice(j, j + 1))
             slow = 0.0
@@ -213,9 +242,9 @@ def test_stacks_equal_their_members(case):
     assert htiles.h_tile(kernel, stack, stack) == pytest.approx(h[index[:, :, None], index[:, None, :]], abs=1e-14)
 
 
-def test_redraws_equal_estimates_one_by_one(case):
+def test_redraws_equal_estimates_one_by_one(case, replications):
     sample, kernel = case
-    redraws = sample.predictions.redraw(5, 6)
+    redraws = sample.predictions.redraw(5, replications(3, 6))
     for estimator in estimators(sample, kernel):
         one_by_one = [estimator.estimate(Sample(sample.predictions, y)) for y in redraws]
         together = estimator.estimates(sample.predictions, redraws)
@@ -321,27 +350,26 @@ def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
     assert biased >= 0
 
 
-def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(centred_case):
-    sample, kernel = centred_case
+def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(some_centred_case, replications):
+    (sample, kernel), number = some_centred_case, replications(200, 400)
     for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel)):
-        values = estimator.estimates(sample.predictions, sample.predictions.redraw(8, 400))
-        assert abs(values.mean()) <= 4.5 * values.std() / np.sqrt(400)
+        values = estimator.estimates(sample.predictions, sample.predictions.redraw(8, number))
+        assert abs(values.mean()) <= 4.5 * values.std() / np.sqrt(number)
 
 
-@pytest.mark.parametrize("test", ["MonteCarlo", "Consistency", "bootstrap"])
-def test_results_are_reproduced_by_their_seed(case, test):
-    sample, kernel = case
-    make = {
-        "MonteCarlo": lambda: ct.MonteCarloTest(ct.SKCE(kernel), n_resamples=19),
-        "Consistency": lambda: ct.ConsistencyTest(ct.SKCE(kernel), n_resamples=19),
-        "bootstrap": lambda: ct.AsymptoticSKCETest(kernel, n_resamples=19),
-    }[test]
-    first = make()(sample.predictions, sample.targets)
-    again = make()(sample.predictions, sample.targets, rng=first.seed)
-    assert first.to_dict() == again.to_dict()
-    assert np.array_equal(first.null_distribution, again.null_distribution)
-    from_generator = make()(sample.predictions, sample.targets, rng=np.random.default_rng(first.seed))
-    assert from_generator.seed != first.seed
+def test_results_are_reproduced_by_their_seed(some_case):
+    sample, kernel = some_case
+    for make in (
+        lambda: ct.MonteCarloTest(ct.SKCE(kernel), n_resamples=19),
+        lambda: ct.ConsistencyTest(ct.SKCE(kernel), n_resamples=19),
+        lambda: ct.AsymptoticSKCETest(kernel, n_resamples=19),
+    ):
+        first = make()(sample.predictions, sample.targets)
+        again = make()(sample.predictions, sample.targets, rng=first.seed)
+        assert first.to_dict() == again.to_dict()
+        assert np.array_equal(first.null_distribution, again.null_distribution)
+        from_generator = make()(sample.predictions, sample.targets, rng=np.random.default_rng(first.seed))
+        assert from_generator.seed != first.seed
 
 
 TESTS = made_tests()

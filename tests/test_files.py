@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
@@ -488,15 +487,40 @@ def test_files_that_exist_are_overwritten_if_asked_for(folder, capsys):
         assert message in found or path.name == "map.npy"
 
 
+ANNOUNCED = """
+import signal
+import sys
+import types
+import caltest.cli
+
+
+class Waiting:
+    '''Standard input that says when it is read first.'''
+
+    def __init__(self, file):
+        self.file, self.said = file, False
+
+    def __getattr__(self, name):
+        if not self.said:
+            self.said = True
+            print("ready", file=sys.stderr, flush=True)
+        return getattr(self.file, name)
+
+
+# Programs that are started in the background ignore interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.stdin = types.SimpleNamespace(buffer=Waiting(sys.stdin.buffer), isatty=lambda: False)
+sys.exit(caltest.cli.main())
+"""
+
+
 def test_interruption_of_a_process(tmp_path):
     """While it waits for what comes through standard input."""
     (tmp_path / "y.csv").write_text("0\n1\n")
-    code = "import signal, caltest.cli as c, sys; print('ready', file=sys.stderr, flush=True); sys.exit(c.main())"
-    command = [sys.executable, "-c", code, "test", "-", tmp_path / "y.csv"]
+    command = [sys.executable, "-c", ANNOUNCED, "test", "-", tmp_path / "y.csv"]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     process = subprocess.Popen(command, text=True, **pipes)
     assert process.stderr.readline() == "ready\n"
-    time.sleep(2.0)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "caltest: interrupted\n")

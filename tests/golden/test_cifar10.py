@@ -4,13 +4,14 @@ import csv
 
 import numpy as np
 import pytest
+from grids import thinned
 
 import caltest as ct
 
 MODELS = ["densenet121", "googlenet", "mobilenet_v2", "resnet18", "vgg16_bn"]
 
 
-@pytest.fixture(scope="module", params=MODELS)
+@pytest.fixture(scope="module", params=thinned(MODELS, ["googlenet", "vgg16_bn"]))
 def model(request, cifar10):
     probabilities = np.loadtxt(cifar10 / f"{request.param}.csv.gz", delimiter=",")
     labels = np.loadtxt(cifar10 / "labels.csv.gz", dtype=int) - 1

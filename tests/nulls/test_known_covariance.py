@@ -32,14 +32,14 @@ def simulated(kernel, predictions, locations, draws):
 
 
 @pytest.mark.parametrize(("maker", "kernel"), CENTRED, ids=lambda part: getattr(part, "__name__", ""))
-def test_covariance_against_simulation(maker, kernel):
-    sample = maker()
+def test_covariance_against_simulation(maker, kernel, replications):
+    sample, draws = maker(), replications(400, 1500)
     locations = sample.take(slice(2, 6))
-    mean, error = simulated(kernel, sample.predictions, locations, 1500)
+    mean, error = simulated(kernel, sample.predictions, locations, draws)
     fast = covariance(kernel, sample.predictions, locations)
     assert fast == pytest.approx(fast.T, rel=1e-12)
     # A drawn covariance has an error of its own, that of 256 draws.
-    assert np.all(np.abs(fast - mean) <= 5.0 * error * np.sqrt(1.0 + 1500 / 256) + 1e-3 * np.abs(mean).max())
+    assert np.all(np.abs(fast - mean) <= 5.0 * error * np.sqrt(1.0 + draws / 256) + 1e-3 * np.abs(mean).max())
 
 
 def test_covariance_of_classes_by_enumeration():

@@ -12,7 +12,7 @@ from caltest.kernels import TargetKernel
 from caltest.predictions import Sample
 from caltest.predictions.counts import expectations, law, sums
 
-COUNTS = np.arange(3000)
+COUNTS = np.arange(1200)
 KERNELS = [
     ct.DeltaKernel(),
     ct.GaussianKernel(bandwidth=2.5),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from grids import thinned
 
 import caltest as ct
 
@@ -38,9 +39,9 @@ def rates(number, rng, n_clusters):
     return rejected
 
 
-@pytest.mark.parametrize("n_clusters", [30, 60])
+@pytest.mark.parametrize("n_clusters", thinned([30, 60], [30]))
 def test_sizes(n_clusters, replications):
-    number = replications(300, 4000)
+    number = replications(120, 4000)
     rejected = rates(number, spawn(80, n_clusters), n_clusters)
     assert rejected["exact"][0] > band(number, 0.1)[1]
     assert rejected["signs"][0] <= band(number, 0.065)[1]

@@ -7,24 +7,23 @@ paper, 500 for each setting.
 import numpy as np
 import pytest
 import synthetic
+from grids import thinned
 
 import caltest as ct
 
 pytestmark = pytest.mark.statistical
 
-REDUCED = {4: 100, 16: 100, 64: 50, 256: 10, 1024: 0}
+REDUCED = {4: 50, 64: 20}
 N_COMPARISONS = 240
 
 
-@pytest.mark.parametrize("n", synthetic.SIZES)
+@pytest.mark.parametrize("n", thinned(synthetic.SIZES, REDUCED))
 @pytest.mark.parametrize("model", synthetic.MODELS, ids=lambda model: model.description)
 def test_published_numbers_are_reproduced(model, n, replications):
     """Test errors, mean errors and variances within the 99.9 % band for all of them together (Bonferroni)."""
     if not synthetic.published("tests"):
         pytest.skip(f"no published results: {synthetic.FOLDER} does not exist")
-    n_sets = replications(REDUCED[n], synthetic.PUBLISHED_SETS)
-    if n_sets == 0:
-        pytest.skip("run with --full")
+    n_sets = replications(REDUCED.get(n), synthetic.PUBLISHED_SETS)
     comparisons = list(synthetic.compare(synthetic.simulate(model, n, n_sets)))
     assert len(comparisons) == N_COMPARISONS / (len(synthetic.SIZES) * len(synthetic.MODELS))
     for comparison in comparisons:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from grids import thinned
 
 import caltest as ct
 
@@ -26,9 +27,9 @@ def made(rng, n):
     return ct.Unnormalised(score, parameters, POINTS, sampler=draw), parameters
 
 
-@pytest.mark.parametrize("n", [25, 60])
+@pytest.mark.parametrize("n", thinned([25, 60], [25]))
 def test_sizes(n, replications):
-    number, rng = replications(200, 4000), spawn(90, n)
+    number, rng = replications(100, 4000), spawn(90, n)
     rejected = np.zeros((2, 2))
     for _ in range(number):
         p, _ = made(rng, n)

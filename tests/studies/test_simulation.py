@@ -84,15 +84,24 @@ INTERRUPTED = """
 
     def slow(predictions, targets, rng):
         time.sleep(0.02)
+        with open("finished", "a") as file:
+            file.write(".")
         return test(predictions, targets, rng)
+
+    def interrupt():
+        while not os.path.exists("finished") or os.path.getsize("finished") < 80:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
 
     def study(test, n_simulations=200, **settings):
         return ct.power(test, ct.generators.DirichletModel.m3(3), 5, n_simulations=n_simulations, **settings)
 
     if __name__ == "__main__":
+        # Programs that are started in the background ignore interrupts.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with joblib.parallel_config(backend="BACKEND", n_jobs=2):
             study(slow, 20)
-            threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            threading.Thread(target=interrupt).start()
             cut = study(slow, rng=1)
             whole = study(slow, resume=cut)
         print(0 < cut.n_simulations < 200, len(cut.notes), whole.n_simulations, whole.notes)
@@ -107,6 +116,7 @@ def test_an_interrupt_leaves_what_is_finished_by_workers(backend, tmp_path):
     script.write_text(textwrap.dedent(INTERRUPTED).replace("BACKEND", backend))
     run = subprocess.run(
         [sys.executable, script],
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=120,
