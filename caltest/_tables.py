@@ -89,6 +89,8 @@ def _named(predictions: Predictions, columns: list[str] | None) -> Predictions:
     """Predictions of classes with the names in the header, by which files are matched; 0, 1, 2, ... are none."""
     if columns is None or len(columns) < 2 or columns == [str(i) for i in range(len(columns))]:
         return predictions
+    if predictions.finite is None or predictions.finite.classes is not None:
+        return predictions
     return predictions.with_classes(columns)
 
 

@@ -97,7 +97,7 @@ def test_one_of_both_in_memory(which, client):
 
 def test_median_of_some_of_the_rows(monkeypatch, client):
     """As in memory: evenly spaced rows, and a note that says so."""
-    for module in ("caltest.predictions.base", "caltest.estimators.base"):
+    for module in ("caltest.predictions.base", "caltest.estimators.base", "caltest.estimators.kernel_estimator"):
         monkeypatch.setattr(f"{module}.MEDIAN_OF", 60)
     test = ct.AsymptoticBlockSKCETest(MEDIAN, 40)
     result, expected = test(*chunked(CHUNKS["odd"])), test(P, Y)
