@@ -1,10 +1,15 @@
 """Errors in the middle of a call."""
 
+import linecache
 import sys
 
 
 def broken_at(function, line, error, *arguments):
-    """Call a function and raise an error at the line-th line of caltest that it reaches; whether it was reached."""
+    """Call a function and raise an error at the line-th line of caltest that it reaches; whether it was reached.
+
+    Lines that begin a ``with`` block do not count: Python traces them when the block is left too, where an error would
+    keep it from being closed. Signals are not taken there.
+    """
     reached = 0
 
     def trace(frame, event, _):
@@ -12,6 +17,8 @@ def broken_at(function, line, error, *arguments):
         if "caltest" not in frame.f_code.co_filename:
             return None
         if event == "line":
+            if linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with "):
+                return trace
             reached += 1
             if reached == line:
                 raise error

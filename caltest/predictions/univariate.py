@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from math import inf, isfinite, prod
-from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -53,7 +52,6 @@ class _Shared:
 
     def _start(self) -> None:
         self.forests = Forests(self.family.laws, *self.parameters)
-        self._lock = Lock()
         self._vectors: FloatArray | None = None
 
     def __getstate__(self) -> Any:
@@ -64,11 +62,11 @@ class _Shared:
         self._start()
 
     def vectors(self) -> FloatArray:
-        """Vectors (n, d) for the 2-Wasserstein distance."""
-        with self._lock:
-            if self._vectors is None:
-                self._vectors = self.family.quantile_vectors(*self.parameters)
-            return self._vectors
+        """Vectors (n, d) for the 2-Wasserstein distance; several threads may compute the same ones."""
+        vectors = self._vectors
+        if vectors is None:
+            vectors = self._vectors = self.family.quantile_vectors(*self.parameters)
+        return vectors
 
 
 class Univariate(Predictions):
