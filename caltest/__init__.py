@@ -385,14 +385,17 @@ __all__ = [
 ]
 
 
+_LATER = ("plots", "recalibration")
+
+
 def __dir__() -> list[str]:
     """The public names, with the submodules, also those that are not loaded yet."""
     modules = (name for name, value in globals().items() if isinstance(value, ModuleType) and name[0] != "_")
-    return sorted({*__all__, *modules, "__version__", "plots", "recalibration"})
+    return sorted({*__all__, *modules, "__version__", *_LATER})
 
 
 def __getattr__(name: str) -> Any:
     """Load what takes long to import when it is asked for: ``ct.recalibration`` and ``ct.plots``."""
-    if name in ("plots", "recalibration"):
+    if name in _LATER:
         return import_module(f"caltest.{name}")
     raise AttributeError(f"module 'caltest' has no attribute {name!r}")
