@@ -125,7 +125,6 @@ class ModelComparison(TabularResult, Stored):
         raise KeyError(f"got {name!r}, wanted one of {', '.join(repr(row.name) for row in self.rows)}")
 
     def table(self) -> Table:
-        """Header and rows as text."""
         level = f"{100 * self.confidence_level:g} %"
         header = [self.kind, self.score_name, "estimate", f"{level} interval", "if calibrated", "p", "Holm", "BH"]
         return [header, *(_cells(row) for row in self.rows)]
@@ -135,7 +134,6 @@ class ModelComparison(TabularResult, Stored):
         return remarks(self.rows, self.n_resamples)
 
     def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each row, by their names."""
         return [_entries(row) for row in self.rows]
 
     def sentence(self, alpha: float = 0.05) -> str:

@@ -97,12 +97,10 @@ class PairComparison(TabularResult, Stored):
     citations: tuple[str, ...] = ("benjamini1995", "bounliphone2016", "efron1981", "holm1979", "widmann2019")
 
     def table(self) -> Table:
-        """Header and rows as text."""
         header = ["pair", "difference", f"{100 * self.confidence_level:g} % interval", "p", "Holm", "BH", "better"]
         return [header, *(_cells(row) for row in self.rows)]
 
     def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each row, by their names."""
         return [{"name": _name(row), **asdict(row), "better": row.better} for row in self.rows]
 
     def sentence(self, alpha: float = 0.05) -> str:

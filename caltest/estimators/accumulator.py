@@ -184,7 +184,6 @@ class EstimateAccumulator(Accumulator[float]):
     """
 
     def result(self) -> float:
-        """The estimate from all observations so far."""
         self._seen()
         estimate = self.estimator.value(self._state.sums)
         check_finite(estimate)

@@ -141,7 +141,6 @@ class RedrawnEstimator(Estimator):
     """An estimator that takes many targets of the same predictions at once."""
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
         return float(self.estimates(sample.predictions, np.asarray(sample.targets)[None])[0])
 
     @abstractmethod

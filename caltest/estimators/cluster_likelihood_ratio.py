@@ -57,7 +57,6 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
         same_length(len(predictions), len(self.clusters), "clusters")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """``log E`` for many targets, (B,)."""
         alternatives = predictions.law.alternatives()
         assert alternatives is not None
         order = np.argsort(self.clusters.codes, kind="stable")
@@ -76,6 +75,5 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
         return ASSUMPTIONS
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         ratio = super().describe(predictions)
         return f"{ratio}, mean over the choices of one outcome of each of {self.clusters.n_clusters} clusters"

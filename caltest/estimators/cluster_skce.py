@@ -78,7 +78,6 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
         same_length(len(predictions), len(self.clusters), "clusters")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         sums = between_pair_sums(self.kernel, self.clusters, predictions, targets)
         return np.asarray(sums / self.clusters.n_pairs_between)
 
@@ -88,5 +87,4 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
         return ASSUMPTIONS
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"SKCE (unbiased, pairs between {self.clusters.n_clusters} clusters), k = {self.kernel.describe()}"

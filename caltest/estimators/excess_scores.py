@@ -96,7 +96,6 @@ class ExcessLogScore(ExcessScore):
     effect_unit = "nats per observation more than predicted"
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "mean log score minus the mean entropy"
 
 
@@ -129,7 +128,6 @@ class ExcessBrierScore(ExcessScore):
     effect_unit = "Brier score above its prediction"
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "mean Brier score minus its expectation"
 
 

@@ -98,7 +98,6 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
         return super().effect_size(estimate / largest, predictions, mean)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         k_g = "[g = g']" if self.group_kernel is None else "k_G[g, g']"
         return f"SKCE (unbiased), k = {self.kernel.describe()} x {k_g}, {len(self.groups)} groups"
 
@@ -203,7 +202,6 @@ class GroupMaximum(JointEstimator):
 
     @property
     def statistic_name(self) -> str:
-        """What the statistic is."""
         return "largest error of a group in units of its standard deviation"
 
     def hypothesis(self, predictions: Predictions) -> str:
@@ -219,5 +217,4 @@ class GroupMaximum(JointEstimator):
         return self.estimator.resolved_notes()
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"maximum over {len(self.groups)} groups of {self.estimator.describe(predictions)}"

@@ -104,11 +104,9 @@ class MaxSKCE(KernelEstimator, JointEstimator):
 
     @property
     def statistic_name(self) -> str:
-        """What the statistic is."""
         return "largest SKCE in units of its standard deviation"
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         times = ", ".join(f"{factor:g}" for factor in sorted(self.factors))
         return f"maximum of SKCE / sd over bandwidths times {times}, k = {self.kernel.describe()}"
 

@@ -170,7 +170,6 @@ class Omnibus(JointEstimator):
 
     @property
     def statistic_name(self) -> str:
-        """What the statistic is."""
         return "minus the log of the smallest tail probability of a component"
 
     def hypothesis(self, predictions: Predictions) -> str:
@@ -201,7 +200,6 @@ class Omnibus(JointEstimator):
         return share_of_bound(estimate, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         kernel = (predictions.default_kernel() if self.kernel is None else self.kernel).describe()
         weighted = "" if self.weights is None else "weighted "
         return f"omnibus of {weighted}{', '.join(one.name for one in self._components)}; k = {kernel}"

@@ -63,7 +63,6 @@ class SKCE(KernelEstimator):
         at_least(len(predictions), 2 if self.unbiased else 1, self._name())
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
         return mean_of_pairs(self.kernel, sample, self.unbiased)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
@@ -94,7 +93,6 @@ class SKCE(KernelEstimator):
         return exp(-(max(0.0, sqrt(max(0.0, n * estimate / bound)) - 1.0) ** 2) / 2.0)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"{self._name()}, k = {self.kernel.describe()}"
 
     def _name(self) -> str:
@@ -160,7 +158,6 @@ class BlockSKCE(KernelEstimator, SummableEstimator):
         return n // self.block_size
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
         return float(np.mean(self.terms(sample)))
 
     def accumulator(self) -> EstimateAccumulator:
@@ -208,7 +205,6 @@ class BlockSKCE(KernelEstimator, SummableEstimator):
         return hoeffding_bound(estimate, h_bound(self.kernel, predictions), n_pairs)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         bias = "unbiased" if self.unbiased else "biased"
         return f"SKCE ({bias}, blocks of {self.block_size}), k = {self.kernel.describe()}"
 

@@ -103,7 +103,6 @@ class DirichletModel(Generator):
 
     @property
     def description(self) -> str:
-        """The model in a few words."""
         a = self.concentration
         shape = f"{a:g}" if isinstance(a, float) else ", ".join(f"{one:g}" for one in a)
         labels = "labels from the predictions"

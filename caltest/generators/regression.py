@@ -87,7 +87,6 @@ class HeteroscedasticSine(RegressionProblem):
 
     @property
     def description(self) -> str:
-        """The model in a few words."""
         return f"heteroscedastic sine, noise {self.noise:g}"
 
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
@@ -138,7 +137,6 @@ class Friedman1(RegressionProblem):
 
     @property
     def description(self) -> str:
-        """The model in a few words."""
         return f"Friedman 1, noise {self.noise:g}"
 
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
@@ -225,7 +223,6 @@ class LeastSquares(Generator):
 
     @property
     def description(self) -> str:
-        """The model in a few words."""
         return f"N({self.intercept:.3g} + {self.slope:.3g} x, {self.scale:.3g}^2) for {self.problem.description}"
 
     def predict(self, x: ArrayLike) -> Normal:

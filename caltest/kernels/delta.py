@@ -34,7 +34,6 @@ class DeltaKernel(TargetKernel):
 
     @property
     def bound(self) -> float:
-        """Supremum of the kernel."""
         return 1.0
 
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
@@ -42,5 +41,4 @@ class DeltaKernel(TargetKernel):
         return self
 
     def describe_for_targets(self) -> str:
-        """Formula in one line."""
         return "[y = y']"

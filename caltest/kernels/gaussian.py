@@ -71,7 +71,6 @@ class GaussianKernel(RadialKernel):
 
     @property
     def formula(self) -> str:
-        """What is printed."""
         return "exp(-{d}^2 / (2 {w}^2))"
 
     def _is_positive_definite(self) -> bool:

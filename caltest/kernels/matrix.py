@@ -114,7 +114,6 @@ class MatrixKernel(TargetKernel):
         return self
 
     def describe_for_targets(self) -> str:
-        """Formula in one line."""
         return f"A[y, y'] ({self.n_classes} x {self.n_classes})"
 
 

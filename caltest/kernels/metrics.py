@@ -69,7 +69,6 @@ class VectorMetric(Metric):
         """The vectors by which the family compares predictions with this metric, if it has some."""
 
     def vectors_of(self, predictions: Any) -> FloatArray:
-        """Vectors (..., n, d) whose distances are the metric; ``TypeError`` if the family does not have it."""
         vectors = self.known_vectors(predictions)
         if vectors is None:
             raise predictions.no_metric(self)
@@ -114,7 +113,6 @@ class Cityblock(VectorMetric):
     kind = CITYBLOCK
 
     def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """Parameters, or probabilities."""
         vectors: FloatArray | None = predictions.parameter_vectors()
         return vectors
 
@@ -170,7 +168,6 @@ class Euclidean(VectorMetric):
     squared_negative_definite = True
 
     def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """Parameters, or probabilities."""
         vectors: FloatArray | None = predictions.parameter_vectors()
         return vectors
 
@@ -192,7 +189,6 @@ class SquaredEuclidean(VectorMetric):
     kind = SQUARED_EUCLIDEAN
 
     def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """Parameters, or probabilities."""
         vectors: FloatArray | None = predictions.parameter_vectors()
         return vectors
 

@@ -110,7 +110,6 @@ class ClusterBootstrap(ResamplingNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"multiplier bootstrap with a random sign for each cluster, {self.n_resamples} draws"
 
 

@@ -54,7 +54,6 @@ class EValueBound(LikelihoodRatioNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         return "1 / likelihood ratio (Markov's inequality)"
 
 
@@ -112,7 +111,6 @@ class ImportanceSampling(LikelihoodRatioNull):
         return Outcome(observed, observed, pvalue, finding=alternatives.most_likely(np.asarray(sample.targets)))
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"importance sampling from the alternatives, {self.n_resamples} draws"
 
 

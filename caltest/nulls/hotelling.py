@@ -88,7 +88,6 @@ class HotellingNull(Null):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         law = "F(J, n - J)" if self.distribution == "F" else "chi-squared(J)"
         return f"Hotelling's T^2 of the mean deviation, {law} law"
 

@@ -79,7 +79,6 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
         return float(np.mean(observed**2)), float(first), np.concatenate([part[1:] for part in values])
 
     def describe(self) -> str:
-        """The null in one line."""
         return (
             "T^2 of the sum of the deviations with its known covariance, targets redrawn from the predictions, "
             f"{self.n_resamples} draws"

@@ -138,7 +138,6 @@ class NormalNull(SummableNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         variance = " (population variance)" if self.population_variance else ""
         known = ", at least the variance given the predictions" if self.known_variance else ""
         return f"normal limit of a mean of independent terms{variance}{known}"

@@ -51,7 +51,6 @@ class TextbookNull(Null):
         return found.excluding(sample.exclusion)
 
     def statistic_name_of(self, estimator: Estimator) -> str:
-        """What the statistic is."""
         assert isinstance(estimator, HasTextbookLaw)
         return estimator.textbook_statistic
 
@@ -61,5 +60,4 @@ class TextbookNull(Null):
         return estimator.textbook_kind
 
     def describe(self) -> str:
-        """The null in one line."""
         return "law of the statistic in textbooks"

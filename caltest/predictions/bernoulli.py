@@ -81,7 +81,6 @@ class Bernoulli(FinitePredictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._p.shape
 
     @property
@@ -107,12 +106,10 @@ class Bernoulli(FinitePredictions):
 
     @property
     def n_classes(self) -> int:
-        """Number of outcomes."""
         return 2
 
     @property
     def hypothesis(self) -> str:
-        """What calibration means for these predictions."""
         question = {"binary": "P(Y = 1 | p) = p", "top label": "P(top label is right | confidence) = confidence"}
         return question.get(self._notion, f"P(Y = 1 | p) = p for {self._notion}")
 
@@ -122,7 +119,6 @@ class Bernoulli(FinitePredictions):
         return self._notion
 
     def occurrence(self, c: int) -> str:
-        """In words, that outcome c occurs."""
         if self._notion == "top label":
             return f"the top label is {('wrong', 'right')[c]}"
         one_class = self._notion.removesuffix(" against the rest")
@@ -131,7 +127,6 @@ class Bernoulli(FinitePredictions):
         return f"{one_class} occurs" if c == 1 else f"another class than {one_class.removeprefix('class ')} occurs"
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         return self._like(self._p[index])
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
@@ -159,7 +154,6 @@ class Bernoulli(FinitePredictions):
         return ProductKernel(ExponentialKernel(TotalVariation(), "median"), DeltaKernel())
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         reduction = "" if self._notion == "binary" else f" ({self._notion})"
         return f"Bernoulli{reduction}, n = {len(self) if n is None else n}"
 
@@ -178,7 +172,6 @@ class Bernoulli(FinitePredictions):
         return self._like(expit(logit(self._p) / positive_number("temperature", temperature)))
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others of the same kind, in this order."""
         self.check_compatible(other, "predictions")
         joined = self._like(np.concatenate([self._p, other._p]))
         joined.classes = other.classes if self.classes is None else self.classes

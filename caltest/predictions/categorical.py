@@ -67,12 +67,10 @@ class Categorical(FinitePredictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._probabilities.shape[:-1]
 
     @property
     def probabilities(self) -> FloatArray:
-        """Probability vectors (..., n, k)."""
         return self._probabilities
 
     def to_array(self) -> FloatArray:
@@ -88,7 +86,6 @@ class Categorical(FinitePredictions):
 
     @property
     def n_classes(self) -> int:
-        """Number k of classes."""
         return int(self._probabilities.shape[-1])
 
     @property
@@ -97,7 +94,6 @@ class Categorical(FinitePredictions):
         return "canonical"
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         return self._like(self._probabilities[index])
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
@@ -129,7 +125,6 @@ class Categorical(FinitePredictions):
         return ProductKernel(ExponentialKernel(TotalVariation(), "median"), DeltaKernel())
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         return f"{self.family}, n = {len(self) if n is None else n}, {self.n_classes} classes"
 
     def at_temperature(self, temperature: float) -> Self:

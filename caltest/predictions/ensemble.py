@@ -98,13 +98,11 @@ class Ensemble(Members):
         return None
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         new = super().take(index)
         new._given = self._given[index]
         return new
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others with as many members, in this order."""
         new = super().followed_by(other)
         new._given = np.concatenate([self._given, other._given])
         return new
@@ -187,7 +185,6 @@ class _HeldOut(Ensemble):
         return True
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         new = super().take(index)
         new._outcomes = self._outcomes[index]
         return new
@@ -227,13 +224,11 @@ class DrawnEnsemble(Ensemble):
         return self
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         new = super().take(index)
         new._source = self._source.take(index)
         return new
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others with as many members, in this order."""
         new = super().followed_by(other)
         new._source = self._source.followed_by(other._source)
         return new

@@ -203,7 +203,6 @@ class FinitePredictions(Predictions):
 
     @property
     def target_bytes(self) -> int:
-        """Bytes of a redrawn label."""
         return np.dtype(self.label_type).itemsize
 
     @property

@@ -113,7 +113,6 @@ class Ordinal(Categorical):
         return sums
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the label y of each prediction, (..., n)."""
         return at_labels(self._cumulative(), targets)
 
     def default_kernel(self) -> ProductKernel:

@@ -94,7 +94,6 @@ class QuantileForecast(FinitePredictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._values.shape[:-1]
 
     @property
@@ -123,11 +122,9 @@ class QuantileForecast(FinitePredictions):
 
     @property
     def hypothesis(self) -> str:
-        """What calibration means for these predictions."""
         return "P(outcome between two quantiles | all quantiles) = difference of their levels"
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         return self._like(self._values[index])
 
     def observed(self, labels: Array, rng: np.random.Generator) -> FloatArray:
@@ -175,7 +172,6 @@ class QuantileForecast(FinitePredictions):
         return ProductKernel(ExponentialKernel(Wasserstein(), "median"), LaplacianKernel("median"))
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         levels = self._levels.shape[0]
         return f"QuantileForecast, n = {len(self) if n is None else n}, {levels} level{'s' if levels > 1 else ''}"
 

@@ -111,13 +111,11 @@ class RecalibrationReport(TabularResult, Stored):
         return self.before, self.after
 
     def table(self) -> Table:
-        """Header and rows as text."""
         level = f"{100 * self.confidence_level:g} % interval"
         header = ["", "log score", "Brier", "accuracy", "ECE", "if calibrated", "SKCE", level, "p"]
         return [header, *(_cells(row) for row in self.rows)]
 
     def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each row, by their names."""
         return [_entries(row) for row in self.rows]
 
     def __repr__(self) -> str:

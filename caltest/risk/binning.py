@@ -140,7 +140,6 @@ class BinnedFits(Fits):
     bins: tuple[Bins, ...]
 
     def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        """The values at pairs of points (m, 1)."""
         return (self.bins[index].form(points) for index in which)
 
 

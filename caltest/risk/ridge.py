@@ -175,7 +175,6 @@ class KroneckerFits(_RidgeFits):
     added: tuple[float, ...]
 
     def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        """The values at pairs of points (m, d)."""
         vectors = self.spectrum.vectors(points)
         pairs = np.multiply.outer(self.spectrum.roots**2, self.spectrum.roots**2)
         gram = vectors.T @ vectors
@@ -190,7 +189,6 @@ class TwoStepFits(_RidgeFits):
     added: tuple[float, ...]
 
     def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        """The values at pairs of points (m, d)."""
         vectors, roots = self.spectrum.vectors(points), self.spectrum.roots
         factors = [(roots / (roots**2 + self.added[index]))[:, None] for index in which]
         return (BilinearForm(vectors @ (factor * self.projections)) for factor in factors)

@@ -23,7 +23,6 @@ class LikelihoodBets(Bets):
         self.findings = tuple(member.finding for member in alternatives.members)
 
     def describe(self) -> str:
-        """On what is bet, in words."""
         return f"likelihood ratios of {len(self.weights)} alternatives"
 
     def log_factors(self, sample: Sample) -> tuple[FloatArray, Self]:

@@ -33,7 +33,6 @@ class BinaryStatistic(RedrawnEstimator):
         """The function of outcomes (B, n) with the statistics (B,) as values; what only needs p is computed once."""
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         p = probability_of_one(predictions, type(self).__name__)
         return in_parts(self.statistic(p), targets)
 

@@ -61,7 +61,6 @@ class CoxCalibration(BinaryStatistic):
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
         odds = LogOdds.of(p, 1)
         return lambda outcomes: odds.ratios(outcomes, inf)[0]
 
@@ -80,7 +79,6 @@ class CoxCalibration(BinaryStatistic):
         return EffectSize((estimate - df) / (2.0 * len(predictions)), GAIN)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "likelihood ratio of intercept and slope of the log-odds against 0 and 1"
 
 

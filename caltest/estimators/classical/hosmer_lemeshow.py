@@ -76,7 +76,6 @@ class HosmerLemeshow(BinaryStatistic):
         object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
 
     def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
         groups = self._groups(p)
         weights = np.divide(1.0, groups.variances, out=np.zeros(groups.sizes.size), where=groups.variances > 0.0)
 
@@ -115,7 +114,6 @@ class HosmerLemeshow(BinaryStatistic):
         return root_per_observation(estimate - mean, len(predictions), UNIT)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"Hosmer-Lemeshow statistic, {self.n_bins} groups of equal size"
 
 

@@ -98,7 +98,6 @@ class PIT(TransformStatistic):
         one_of("statistic", self.statistic, get_args(Statistic))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         distance = DISTANCES[self.statistic]
         return in_parts(lambda y: distance(np.sort(self.transforms(predictions, y), axis=1)), targets)
 
@@ -140,7 +139,6 @@ class PIT(TransformStatistic):
         return root_per_observation(excess, n, f"{DIFFERENCE}, {how}")
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         how = "randomised " if predictions.law.has_jumps else ""
         return f"{NAMES[self.statistic]} distance of {how}integral transforms from the uniform distribution"
 

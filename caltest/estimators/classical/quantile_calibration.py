@@ -96,7 +96,6 @@ class QuantileCalibration(TransformStatistic):
         return np.searchsorted(chosen, self.transforms(predictions, targets), side="left")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         expected = self._expected(predictions)
 
         def of(some: Array) -> FloatArray:
@@ -121,7 +120,6 @@ class QuantileCalibration(TransformStatistic):
         return root_per_observation(excess, len(predictions), "Cohen's w of the shares between the quantiles")
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"chi-squared distance of the outcomes between {self._levels(predictions).size} predicted quantiles"
 
 

@@ -84,7 +84,6 @@ class TCal(RedrawnEstimator):
         of_classes(predictions)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         p = of_classes(predictions).probabilities
         resolutions = list(self._resolutions(predictions, p))
         squares = _squares(p)
@@ -115,7 +114,6 @@ class TCal(RedrawnEstimator):
         return root_per_observation(squared / (2.0 if p.shape[1] == 2 else 1.0), n, unit)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         bins = "2, 4, 8, ... bins" if self.n_bins is None else f"{self.n_bins} bins"
         return f"debiased squared error of cells of {bins}, in units of its standard deviation (T-Cal)"
 

@@ -75,11 +75,9 @@ class CountLaw(Predictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._parameters[0].shape
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         table = None if self._table is None else self._table.take(index)
         return self._with(tuple(parameter[index] for parameter in self._parameters), table)
 
@@ -94,7 +92,6 @@ class CountLaw(Predictions):
 
     @property
     def target_bytes(self) -> int:
-        """Bytes of a redrawn count."""
         return np.min_scalar_type(self._window()[1] - 1).itemsize
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
@@ -113,21 +110,17 @@ class CountLaw(Predictions):
         require_family(other, type(self), name)
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others, in this order."""
         self.check_compatible(other, "predictions")
         pairs = zip(self._parameters, other._parameters, strict=True)
         return self._with(tuple(np.concatenate(pair) for pair in pairs))
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (..., n)."""
         return self.mean, self.variance
 
     def target_scale(self) -> float:
-        """Median of the standard deviations."""
         return median_standard_deviation(np.sqrt(self.variance))
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         return f"{self.family}, n = {len(self) if n is None else n}"
 
     @property
@@ -191,7 +184,6 @@ class CountLaw(Predictions):
         return logs
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the count y of each prediction, (n,)."""
         order = np.argsort(targets, kind="stable")
         counts, starts = np.unique(targets[order], return_index=True)
         logs = np.empty(len(self))

@@ -86,7 +86,6 @@ class Poisson(CountPredictions):
         return np.asarray(generator_of(rng).poisson(self.rate, shape))
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         from scipy.special import gammaincc
 
         y = np.floor(np.asarray(targets, dtype=np.float64))
