@@ -1,4 +1,6 @@
-"""Sums over pairs for many redraws of the labels at once: each kernel value is computed once for all redraws.
+"""Sums over pairs, and of features by class, for many redraws of the labels at once.
+
+Each kernel value is computed once for all redraws.
 
 A label is a change from the base of its observation, which is the class it has in most redraws, or none. With the
 vector d = e_label - e_base, or e_label where there is no base, or 0 where the label is the base, the sums are
@@ -336,3 +338,31 @@ def _add_tables(values: FloatArray, labels: Array, groups: IntArray, sums: Float
             group = groups[label]
             for t in range(values.shape[2]):
                 sums[b, group, t] += values[i, label, t]
+
+
+ROWS = 512
+"""Observations whose features stay in the cache while all redraws use them."""
+
+
+@jit
+def changes_by_class(features: FloatArray, base: IntArray, labels: Array, n_classes: int) -> FloatArray:
+    """``sum_i (e_label - e_base) features[i]'`` for each redraw, (B, n_classes, s), for features (n, s).
+
+    An observation without a base (-1) adds ``e_label``. Those whose label is their base take next to no time.
+    """
+    n, size = features.shape
+    sums = np.zeros((labels.shape[0], n_classes, size))
+    for begin in range(0, n, ROWS):
+        for b in range(labels.shape[0]):
+            for i in range(begin, min(begin + ROWS, n)):
+                new, old = np.int64(labels[b, i]), base[i]
+                if new == old:
+                    continue
+                vector, gains = features[i], sums[b, new]
+                for t in range(size):
+                    gains[t] += vector[t]
+                if old >= 0:
+                    losses = sums[b, old]
+                    for t in range(size):
+                        losses[t] -= vector[t]
+    return sums

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, aligned
-from caltest.comparisons.table import TabularResult
+from caltest.comparisons.formats import Table, TabularResult, aligned
 from caltest.results.calibration_test_result import ConfidenceInterval
 from caltest.results.citations import entries
 from caltest.results.pvalues import format_pvalue, pvalue_phrase, remarks

@@ -8,11 +8,10 @@ from typing import Any
 from caltest._numerics import own_errstate
 from caltest._types import ArrayLike
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, aligned
+from caltest.comparisons.formats import Table, TabularResult, aligned
 from caltest.comparisons.models import check_same_kind, samples_of
 from caltest.comparisons.paired import Difference
-from caltest.comparisons.shared_kernel import shared_kernel
-from caltest.comparisons.table import TabularResult
+from caltest.estimators.default_kernel import shared_kernel
 from caltest.hstatistics.jackknife import row_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample

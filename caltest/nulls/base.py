@@ -56,7 +56,7 @@ class Null(OwnErrstate, ABC):
     citations: ClassVar[tuple[str, ...]] = ()
     """Sources, keys of ``caltest/results/citations.bib``."""
     question: ClassVar[str] = "calibration"
-    """What is tested, a key of ``caltest.results.questions.QUESTIONS``."""
+    """What is tested, a key of ``caltest.results.sentences.QUESTIONS``."""
 
     allows_clusters: ClassVar[bool] = False
     """Whether p-values are right for outcomes that depend on each other within clusters."""

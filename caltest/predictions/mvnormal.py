@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._arrays import in_one_order
 from caltest._loops import normals
-from caltest._loops.normal_sums import redrawn_expectation_sums
+from caltest._loops.gaussian import redrawn_expectation_sums
 from caltest._loops.stacks import redraws_last
 from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray

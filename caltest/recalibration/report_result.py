@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, aligned
-from caltest.comparisons.table import TabularResult
+from caltest.comparisons.formats import Table, TabularResult, aligned
 from caltest.predictions import Sample
 from caltest.recalibration.base import CalibrationMap
 from caltest.results.calibration_test_result import ConfidenceInterval

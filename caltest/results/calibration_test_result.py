@@ -11,9 +11,8 @@ from caltest._validation import fraction
 from caltest.results.citations import entries
 from caltest.results.effect_size import EffectSize
 from caltest.results.pvalues import pvalue_phrase, undecided
-from caltest.results.questions import QUESTIONS
 from caltest.results.report import ASSUMPTIONS, report_of
-from caltest.results.sentences import sentence_of
+from caltest.results.sentences import QUESTIONS, sentence_of
 from caltest.results.stored import Stored, restored
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]

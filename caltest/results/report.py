@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._types import FloatArray
 from caltest.results.pvalues import EXCLUDED, format_pvalue, in_brackets
-from caltest.results.questions import QUESTIONS
+from caltest.results.sentences import QUESTIONS
 
 ASSUMPTIONS = "outcomes independent given the predictions, and not used to fit or recalibrate the model (were they?)"
 """What no test can check."""

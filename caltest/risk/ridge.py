@@ -10,7 +10,7 @@ from caltest._types import FloatArray
 from caltest._validation import positive_number, whole_number
 from caltest.risk.base import ErrorFunction, Fits, positive_settings
 from caltest.risk.data import CalibrationData, Projected
-from caltest.risk.form import BilinearForm
+from caltest.risk.pair_risk import BilinearForm
 from caltest.risk.spectrum import KernelSpectrum
 
 TOLERANCE = 1e-12

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caltest._arrays import read_only
-from caltest._loops.binned import sums_of_bins
-from caltest._loops.cells import debiased_squares
+from caltest._loops.binned import debiased_squares, sums_of_bins
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least, whole_number
 from caltest.binning import UniformBinning

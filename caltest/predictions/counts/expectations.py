@@ -15,9 +15,8 @@ from caltest.kernels import (
     SquaredEuclidean,
     TargetKernel,
 )
-from caltest.predictions.counts.law import PART, CountLaw
+from caltest.predictions.counts.law import PART, CountLaw, CountTable
 from caltest.predictions.counts.sums import looked_up, means_of_counts, means_of_range, without_tiny
-from caltest.predictions.counts.table import CountTable
 from caltest.predictions.outcomes import Outcomes
 from caltest.predictions.traces import OutcomeTraces, Traces
 

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any, Self
 
@@ -13,8 +14,10 @@ from caltest._numerics import check_memory, ranges
 from caltest._threads import threaded
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import same_length, whole_counts
+from caltest.kernels import (
+    TargetKernel,
+)
 from caltest.predictions.base import Predictions, median_standard_deviation, require_family
-from caltest.predictions.counts.table import CountTable
 
 TAIL = 42.0
 """Minus the logarithm of the probability that is left out on either side of a window: exp(-42) = 6e-19."""
@@ -26,6 +29,31 @@ PART = 2**20
 """Probabilities or kernel values that are computed together."""
 
 WAYS_OUT = "use BlockSKCE, Normal(mean, standard_deviation), or draws: predictions.to_ensemble(n_members, rng)"
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable:
+    """What the expectations of a kernel share: probabilities of the counts of a window, and ``E k(Z, .)`` there."""
+
+    kernel: TargetKernel
+    first: int
+    probabilities: FloatArray
+    means: FloatArray
+    gram: FloatArray | None
+    """The kernel between counts of the window, or None if it is longer than there are predictions, or too long."""
+
+    def take(self, index: Any) -> "CountTable":
+        """The rows of some of the predictions."""
+        return CountTable(self.kernel, self.first, self.probabilities[index], self.means[index], self.gram)
+
+    def contains(self, counts: Array) -> bool:
+        """Whether all counts are in the window."""
+        return bool(self.first <= counts.min() <= counts.max() < self.stop)
+
+    @property
+    def stop(self) -> int:
+        """The count behind the last one."""
+        return self.first + int(self.probabilities.shape[-1])
 
 
 class CountLaw(Predictions):
