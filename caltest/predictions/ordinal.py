@@ -77,11 +77,6 @@ class Ordinal(Categorical):
         """The same as the constructor, with the positions 0..k-1."""
         return cls(probabilities, classes=classes)
 
-    def _like(self, probabilities: FloatArray) -> Self:
-        new = super()._like(probabilities)
-        new._positions = self._positions
-        return new
-
     @property
     def positions(self) -> FloatArray:
         """Positions of the classes, (k,)."""
