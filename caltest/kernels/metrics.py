@@ -64,9 +64,10 @@ class VectorMetric(Metric):
         """Whether it is a norm of the difference of two vectors."""
         return self.root or not self.has_squares
 
-    @abstractmethod
     def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """The vectors by which the family compares predictions with this metric, if it has some."""
+        """The vectors by which the family compares predictions with this metric, if it has some: parameters here."""
+        vectors: FloatArray | None = predictions.parameter_vectors()
+        return vectors
 
     def vectors_of(self, predictions: Any) -> FloatArray:
         vectors = self.known_vectors(predictions)
@@ -111,10 +112,6 @@ class Cityblock(VectorMetric):
     symbol = "L1"
     label = "cityblock"
     kind = CITYBLOCK
-
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        vectors: FloatArray | None = predictions.parameter_vectors()
-        return vectors
 
 
 @dataclass(frozen=True)
@@ -167,10 +164,6 @@ class Euclidean(VectorMetric):
     root = True
     squared_negative_definite = True
 
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        vectors: FloatArray | None = predictions.parameter_vectors()
-        return vectors
-
 
 @dataclass(frozen=True)
 class SquaredEuclidean(VectorMetric):
@@ -187,10 +180,6 @@ class SquaredEuclidean(VectorMetric):
     symbol = "L2^2"
     label = "squared Euclidean"
     kind = SQUARED_EUCLIDEAN
-
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        vectors: FloatArray | None = predictions.parameter_vectors()
-        return vectors
 
 
 @dataclass(frozen=True)
