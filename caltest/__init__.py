@@ -25,6 +25,7 @@ A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nu
 C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.consistency``
 E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.estimators.likelihood_ratio``
 Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.hotelling``
+pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.cross``
 h(p, p'), R_CE(h): squared errors     ``ErrorFunction``             ``caltest.risk.base``
 h_bin, h_kde, h_kkr, h_ukkr           ``BinnedErrorFunction``, ...  ``caltest.risk``
 E_t: martingale, evidence over time   ``SequentialCalibrationTest`` ``caltest.sequential``
@@ -70,6 +71,7 @@ from caltest.estimators import (
     CORPMiscalibration,
     CoxCalibration,
     CoxCalibrationResult,
+    CrossSKCE,
     DebiasedSquaredECE,
     EstimateAccumulator,
     Estimator,
@@ -127,6 +129,7 @@ from caltest.named_tests.kernels import (
     AsymptoticBlockSKCETest,
     AsymptoticCMETest,
     AsymptoticSKCETest,
+    CertifiedCrossSKCETest,
     ClusterLikelihoodRatioTest,
     ClusterSKCETest,
     ConsistencyTest,
@@ -145,6 +148,7 @@ from caltest.nulls import (
     ClusterBootstrap,
     ConditionalMonteCarlo,
     ConsistencyResampling,
+    CrossChernoffBound,
     DistributionFreeBound,
     EquivalenceNull,
     EValueBound,
@@ -235,6 +239,7 @@ __all__ = [
     "CalibrationTestResult",
     "CandidateRisk",
     "Categorical",
+    "CertifiedCrossSKCETest",
     "Cityblock",
     "ClasswiseECE",
     "ClosedFormMissing",
@@ -254,6 +259,8 @@ __all__ = [
     "CoxCalibration",
     "CoxCalibrationResult",
     "CoxTest",
+    "CrossChernoffBound",
+    "CrossSKCE",
     "DebiasedBinnedErrorFunction",
     "DebiasedSquaredECE",
     "DeltaKernel",

@@ -266,6 +266,7 @@ TESTS = {
     "AsymptoticCMETest": (lambda: ct.AsymptoticCMETest(UCME), "classes", 0.25),
     "AsymptoticSKCETest": (lambda: ct.AsymptoticSKCETest(TV, B), "classes", 0.1),
     "BinnedEquivalenceTest": (lambda: ct.BinnedEquivalenceTest(0.5, 3), "binary", 1.0),
+    "CertifiedCrossSKCETest": (lambda: ct.CertifiedCrossSKCETest(TV), "classes", 0.1),
     "ClusterLikelihoodRatioTest": (lambda: ct.ClusterLikelihoodRatioTest(GROUPS), "classes", 0.1),
     "ClusterSKCETest": (lambda: ct.ClusterSKCETest(TV, GROUPS, B), "classes", 0.25),
     "ConsistencyTest": (lambda: ct.ConsistencyTest(ct.SKCE(TV), B), "classes", 0.16),

@@ -17,6 +17,7 @@ from caltest.estimators.classical import (
 from caltest.estimators.classwise_ece import ClasswiseECE
 from caltest.estimators.cluster_likelihood_ratio import ClusterLikelihoodRatio
 from caltest.estimators.cluster_skce import ClusterSKCE
+from caltest.estimators.cross import CrossSKCE, OutcomeTerms
 from caltest.estimators.debiased_ece import DebiasedSquaredECE
 from caltest.estimators.ece import ECE, MCE
 from caltest.estimators.excess_scores import ExcessBrierScore, ExcessLogScore
@@ -53,6 +54,7 @@ __all__ = [
     "ClusterSKCE",
     "CoxCalibration",
     "CoxCalibrationResult",
+    "CrossSKCE",
     "DebiasedSquaredECE",
     "EstimateAccumulator",
     "Estimator",
@@ -69,6 +71,7 @@ __all__ = [
     "MeanOfTerms",
     "Moments",
     "Omnibus",
+    "OutcomeTerms",
     "QuantileCalibration",
     "ResidualMean",
     "ResidualSpread",

@@ -5,6 +5,7 @@ from caltest.nulls.binned_margin import BinnedEquivalenceBound
 from caltest.nulls.bootstrap import ArconesGineBootstrap
 from caltest.nulls.cluster_bootstrap import ClusterBootstrap
 from caltest.nulls.consistency import ConsistencyResampling
+from caltest.nulls.cross_tail import CrossChernoffBound
 from caltest.nulls.distribution_free import DistributionFreeBound
 from caltest.nulls.e_value import EValueBound, ImportanceSampling
 from caltest.nulls.hotelling import HotellingNull
@@ -21,6 +22,7 @@ __all__ = [
     "ClusterBootstrap",
     "ConditionalMonteCarlo",
     "ConsistencyResampling",
+    "CrossChernoffBound",
     "DistributionFreeBound",
     "EValueBound",
     "EquivalenceNull",
