@@ -47,6 +47,7 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
 
     clusters: ArrayLike = field(repr=False)
     is_clustered = True
+    assumptions = ASSUMPTIONS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clusters", as_clusters(self.clusters))
@@ -68,11 +69,6 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
             means = np.logaddexp.reduceat(terms, starts, axis=1) - np.log(sizes)
             logs.append(np.logaddexp.reduce(means.sum(axis=1) + alternatives.log_weights))
         return np.array(logs)
-
-    @property
-    def assumptions(self) -> str:
-        """Independence between clusters only."""
-        return ASSUMPTIONS
 
     def describe(self, predictions: Predictions) -> str:
         ratio = super().describe(predictions)

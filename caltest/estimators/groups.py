@@ -142,6 +142,7 @@ class GroupMaximum(JointEstimator):
 
     estimator: Estimator
     groups: ArrayLike = field(repr=False)
+    statistic_name = "largest error of a group in units of its standard deviation"
 
     def __post_init__(self) -> None:
         if not isinstance(self.estimator, Estimator):
@@ -199,10 +200,6 @@ class GroupMaximum(JointEstimator):
     def combined(self, values: FloatArray) -> FloatArray:
         """The largest of the standardised values (B,)."""
         return np.asarray(self.sizes_of(self.scores(values)).max(axis=0))
-
-    @property
-    def statistic_name(self) -> str:
-        return "largest error of a group in units of its standard deviation"
 
     def hypothesis(self, predictions: Predictions) -> str:
         """Calibration given the group."""

@@ -66,6 +66,7 @@ class MaxSKCE(KernelEstimator, JointEstimator):
     kernel: ProductKernel
     factors: tuple[float, ...] = FACTORS
     _deviations: FloatArray | None = field(default=None, init=False, repr=False, compare=False)
+    statistic_name = "largest SKCE in units of its standard deviation"
 
     def __post_init__(self) -> None:
         check_product_kernel(self.kernel)
@@ -101,10 +102,6 @@ class MaxSKCE(KernelEstimator, JointEstimator):
         """The largest of the standardised values (B,)."""
         ratios = standardised(values) if self._deviations is None else values / self._deviations[:, None]
         return np.asarray(ratios.max(axis=0))
-
-    @property
-    def statistic_name(self) -> str:
-        return "largest SKCE in units of its standard deviation"
 
     def describe(self, predictions: Predictions) -> str:
         times = ", ".join(f"{factor:g}" for factor in sorted(self.factors))

@@ -83,6 +83,7 @@ class Omnibus(JointEstimator):
     impossible_excluded = True
     _compared: bytes = field(default=b"", init=False, repr=False)
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
+    statistic_name = "minus the log of the smallest tail probability of a component"
 
     def __post_init__(self) -> None:
         if self.kernel is not None:
@@ -167,10 +168,6 @@ class Omnibus(JointEstimator):
             found = ComponentResult(component.name, float(z), pvalue, component.finding(sample, part, self.weights))
             results.append((float(tail_exponents(column)[0]), found))
         return tuple(found for _, found in sorted(results, key=lambda pair: -pair[0]))
-
-    @property
-    def statistic_name(self) -> str:
-        return "minus the log of the smallest tail probability of a component"
 
     def hypothesis(self, predictions: Predictions) -> str:
         """Calibration, given the weights too if there are some."""

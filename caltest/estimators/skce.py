@@ -53,6 +53,7 @@ class SKCE(KernelEstimator):
 
     kernel: PairKernel
     unbiased: bool = True
+    has_tail_bound = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,11 +75,6 @@ class SKCE(KernelEstimator):
     def is_u_statistic(self) -> bool:
         """Whether the diagonal is left out."""
         return self.unbiased
-
-    @property
-    def has_tail_bound(self) -> bool:
-        """Both versions have a bound."""
-        return True
 
     def tail_bound(self, estimate: float, predictions: Predictions) -> float:
         """Bound of P(estimator >= estimate | calibrated), Lemma 2 of Widmann et al. 2019.

@@ -21,10 +21,7 @@ class RegressionProblem(Generator):
     Its predictions are the true distributions of the targets given the inputs, hence calibrated.
     """
 
-    @property
-    def is_calibrated(self) -> bool:
-        """True."""
-        return True
+    is_calibrated = True
 
     @abstractmethod
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
@@ -194,6 +191,8 @@ class LeastSquares(Generator):
     slope: float
     scale: float
     problem: RegressionProblem = HeteroscedasticSine()
+    is_calibrated = False
+    """False: a straight line with one scale is not the truth of these problems."""
 
     def __post_init__(self) -> None:
         for name in ("intercept", "slope"):
@@ -215,11 +214,6 @@ class LeastSquares(Generator):
         slope, intercept = np.polynomial.Polynomial.fit(x, y, 1).convert().coef[::-1]
         residuals = y - intercept - slope * x
         return cls(float(intercept), float(slope), sqrt(float(residuals @ residuals) / (x.size - 1)), problem)
-
-    @property
-    def is_calibrated(self) -> bool:
-        """False: a straight line with one scale is not the truth of these problems."""
-        return False
 
     @property
     def description(self) -> str:

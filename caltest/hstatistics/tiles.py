@@ -138,6 +138,8 @@ class AnyTiles(Tiles):
 class FiniteTiles(Tiles):
     """``f(d) (e_y - p)' A (e_y' - p')`` for finitely many outcomes."""
 
+    are_strips = True
+
     def __init__(self, kernel: TargetKernel, form: DistanceForm, predictions: FinitePredictions, labels: Array) -> None:
         metric, function, residuals = form.metric, form.function, predictions.residuals(labels)
         self._vectors = (
@@ -149,11 +151,6 @@ class FiniteTiles(Tiles):
         self._settings = Settings(
             metric.kind, metric.root, function.kind, factor, function.exponent == 2.0, function.shape
         )
-
-    @property
-    def are_strips(self) -> bool:
-        """They are."""
-        return True
 
     def tile(self, place: Place) -> FloatArray:
         rows, columns = (_ends(part) for part in place)

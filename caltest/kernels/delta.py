@@ -26,15 +26,12 @@ class DeltaKernel(TargetKernel):
     """
 
     is_identity = True
+    bound = 1.0
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
         """``[y == y']`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
         equal: FloatArray = (rows[..., :, None] == columns[..., None, :]).astype(np.float64)
         return equal
-
-    @property
-    def bound(self) -> float:
-        return 1.0
 
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
         """The kernel itself: it has no settings."""

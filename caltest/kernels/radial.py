@@ -37,6 +37,7 @@ class RadialKernel(PredictionKernel, TargetKernel):
     bandwidth: Bandwidth = "median"
 
     has_bandwidth = True
+    of_difference = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.metric, Metric):
@@ -154,11 +155,6 @@ class RadialKernel(PredictionKernel, TargetKernel):
         if weight != 1.0:
             tile *= weight
         return tile
-
-    @property
-    def of_difference(self) -> bool:
-        """It is."""
-        return True
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
         difference = np.subtract(rows[..., :, None], columns[..., None, :], dtype=np.float64, order="C")

@@ -40,6 +40,7 @@ class Bernoulli(ClassProbabilities):
     known_metrics = "TotalVariation(), Cityblock(), Euclidean()"
     brier_factor = 0.5
     _notion = "binary"
+    n_classes = 2
 
     @staticmethod
     def _checked(probabilities: ArrayLike, copy: bool) -> tuple[FloatArray, str]:
@@ -66,10 +67,6 @@ class Bernoulli(ClassProbabilities):
     def probabilities(self) -> FloatArray:
         """Probability vectors (1 - p, p), (..., n, 2)."""
         return np.stack([1.0 - self._array, self._array], axis=-1)
-
-    @property
-    def n_classes(self) -> int:
-        return 2
 
     @property
     def hypothesis(self) -> str:

@@ -35,6 +35,7 @@ class Categorical(ClassProbabilities):
 
     family = "Categorical"
     known_metrics = "TotalVariation(), Cityblock(), Euclidean(), because classes have no order"
+    notion = "canonical"
 
     @staticmethod
     def _checked(probabilities: ArrayLike, copy: bool) -> tuple[FloatArray, str]:
@@ -51,11 +52,6 @@ class Categorical(ClassProbabilities):
     @property
     def n_classes(self) -> int:
         return int(self._array.shape[-1])
-
-    @property
-    def notion(self) -> str:
-        """All classes jointly."""
-        return "canonical"
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         """Raise unless ``other`` is of the same family with as many classes."""

@@ -67,6 +67,8 @@ class Normal(LocationScale):
 
     family = "Normal"
     deviation = 1.0
+    has_normal_scores = True
+    """All of them have, points too, whose scores are 0."""
 
     def _noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return rng.standard_normal(shape)
@@ -108,11 +110,6 @@ class Normal(LocationScale):
             return super()._expected_kernel2(kernel, other)
         width, tiles = closed_form
         return tiles(self.in_units_of(width), other.in_units_of(width))
-
-    @property
-    def has_normal_scores(self) -> bool:
-        """All of them have, points too, whose scores are 0."""
-        return True
 
     def standard_scores(self, targets: Array) -> FloatArray:
         """``(y - m) / s``; 0 for predictions of points."""

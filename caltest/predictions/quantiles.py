@@ -71,6 +71,8 @@ class QuantileForecast(FinitePredictions):
     family = "QuantileForecast"
     probabilities_differ = False
     known_metrics = "Wasserstein(): the probabilities of all forecasts are the same"
+    notion = "intervals between quantiles"
+    hypothesis = "P(outcome between two quantiles | all quantiles) = difference of their levels"
 
     def __init__(self, levels: ArrayLike, values: ArrayLike) -> None:
         self._levels = _checked_levels(levels)
@@ -114,15 +116,6 @@ class QuantileForecast(FinitePredictions):
     def n_classes(self) -> int:
         """Number K + 1 of intervals."""
         return int(self._levels.shape[0]) + 1
-
-    @property
-    def notion(self) -> str:
-        """The intervals between the quantiles."""
-        return "intervals between quantiles"
-
-    @property
-    def hypothesis(self) -> str:
-        return "P(outcome between two quantiles | all quantiles) = difference of their levels"
 
     def take(self, index: Any) -> Self:
         return self._like(self._values[index])
