@@ -1,7 +1,16 @@
 """Estimators of calibration errors."""
 
-from caltest.estimators.accumulator import Accumulator, EstimateAccumulator
-from caltest.estimators.base import BoundedEstimator, Estimator, MeanOfTerms, SummableEstimator, UStatistic, VectorMean
+from caltest.estimators.accumulator import Accumulator, EstimateAccumulator, Moments
+from caltest.estimators.base import (
+    BoundedEstimator,
+    Estimator,
+    HasTextbookLaw,
+    MeanOfTerms,
+    SummableEstimator,
+    TextbookTail,
+    UStatistic,
+    VectorMean,
+)
 from caltest.estimators.classical import (
     ECCE,
     PIT,
@@ -27,12 +36,10 @@ from caltest.estimators.likelihood_ratio import LogLikelihoodRatio
 from caltest.estimators.low_rank import LowRankSKCE
 from caltest.estimators.max_skce import MaxSKCE
 from caltest.estimators.mmce import MMCE
-from caltest.estimators.moments import Moments
 from caltest.estimators.omnibus import Omnibus
 from caltest.estimators.one_per_cluster import one_per_cluster
 from caltest.estimators.residual_moments import ResidualMean, ResidualSpread
 from caltest.estimators.skce import SKCE, BlockSKCE
-from caltest.estimators.textbook_law import HasTextbookLaw, TextbookTail
 from caltest.estimators.ucme import UCME
 from caltest.estimators.weighted import WeightedSKCE
 

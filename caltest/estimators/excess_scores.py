@@ -9,8 +9,7 @@ import numpy as np
 from caltest._loops.redraws import gathered_sums
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
-from caltest.estimators.base import RedrawnEstimator
-from caltest.estimators.textbook_law import TextbookTail
+from caltest.estimators.base import RedrawnEstimator, TextbookTail
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.proper_scores import Score, outcome_scores
 from caltest.results.calibration_test_result import PValueKind

@@ -7,10 +7,9 @@ import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
-from caltest.estimators.accumulator import EstimateAccumulator
+from caltest.estimators.accumulator import EstimateAccumulator, Moments
 from caltest.estimators.base import SummableEstimator
 from caltest.estimators.kernel_estimator import KernelEstimator
-from caltest.estimators.moments import Moments
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.pairs import block_means, mean_of_pairs
 from caltest.hstatistics.redraws import redrawn_block_means, redrawn_means

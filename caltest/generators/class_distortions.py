@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
-from caltest.generators.checks import probabilities_of_classes
+from caltest.generators.base import probabilities_of_classes
 from caltest.generators.distortion import Distortion
 from caltest.predictions import Categorical, Predictions
 from caltest.predictions.finite import of_classes

@@ -10,8 +10,7 @@ import scipy
 from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
 from caltest._validation import whole_number
-from caltest.generators.base import Generator
-from caltest.generators.checks import number_within, positive_numbers, probabilities_of_classes
+from caltest.generators.base import Generator, number_within, positive_numbers, probabilities_of_classes
 from caltest.predictions import Categorical
 
 

@@ -1,12 +1,11 @@
 """Kernels: of predicted distributions, of targets, and their product."""
 
 from caltest.kernels.base import KernelWarning, PredictionKernel, TargetKernel
-from caltest.kernels.delta import DeltaKernel
 from caltest.kernels.discrepancies import MMD, EnergyDistance
 from caltest.kernels.exponential import ExponentialKernel, LaplacianKernel
 from caltest.kernels.gaussian import GaussianKernel
 from caltest.kernels.matern import MaternKernel
-from caltest.kernels.matrix import MatrixKernel
+from caltest.kernels.matrix import DeltaKernel, MatrixKernel
 from caltest.kernels.metrics import (
     Cityblock,
     Euclidean,

@@ -65,12 +65,9 @@ class ClusterBootstrap(ResamplingNull):
     n_resamples: int = 1000
 
     pvalue_kind = "resampling"
+    requires = ClusterSKCE
+    wanted = "ClusterSKCE(kernel, clusters)"
     allows_clusters = True
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is one of clusters."""
-        if not isinstance(estimator, ClusterSKCE):
-            raise self._illegal(estimator, "ClusterSKCE(kernel, clusters)")
 
     def check_size(self, estimator: Estimator, n: int) -> None:
         """Raise unless there are enough clusters."""

@@ -19,11 +19,8 @@ class LikelihoodRatioNull(Null):
     """A null of likelihood ratios."""
 
     statistic_name = "the estimate"
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is a likelihood ratio."""
-        if not isinstance(estimator, LogLikelihoodRatio):
-            raise self._illegal(estimator, "LogLikelihoodRatio()")
+    requires = LogLikelihoodRatio
+    wanted = "LogLikelihoodRatio()"
 
 
 @dataclass(frozen=True)

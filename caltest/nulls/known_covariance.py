@@ -58,11 +58,8 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
 
     pvalue_kind = "exact"
     statistic_name = "T^2 with the covariance of the predictions"
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is UCME."""
-        if not isinstance(estimator, UCME):
-            raise self._illegal(estimator, "UCME(kernel, test_predictions, test_targets)")
+    requires = UCME
+    wanted = "UCME(kernel, test_predictions, test_targets)"
 
     def resample(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator

@@ -34,13 +34,8 @@ class TextbookNull(Null):
 
     pvalue_kind = "asymptotic"
     statistic_name = "the estimate"
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator has a law in textbooks."""
-        if not isinstance(estimator, HasTextbookLaw):
-            raise self._illegal(
-                estimator, "a classical estimator such as HosmerLemeshow(), or ConditionalMonteCarlo() as the null"
-            )
+    requires = HasTextbookLaw
+    wanted = "a classical estimator such as HosmerLemeshow(), or ConditionalMonteCarlo() as the null"
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate, statistic and its tail."""

@@ -21,10 +21,10 @@ from caltest.kernels import (
     Wasserstein,
 )
 from caltest.predictions.location_scale import LocationScale
+from caltest.predictions.outcomes import Index, Traces
 from caltest.predictions.quadrature.laws import Laws, real_laws
 from caltest.predictions.quadrature.radial import Radial, radial
 from caltest.predictions.standard_scores import in_units
-from caltest.predictions.traces import Index, Traces
 
 MeansAndVariances = tuple[FloatArray, FloatArray]
 
@@ -89,7 +89,6 @@ class Normal(LocationScale):
 
     @staticmethod
     def laws(*parameters: FloatArray) -> Laws:
-        """Densities with parameters (n,), for quadrature."""
         mean, scale = parameters
         return real_laws(NORMAL, mean, scale, 8.3 * scale, -0.5 * log(2.0 * pi))
 

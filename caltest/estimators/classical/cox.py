@@ -10,9 +10,9 @@ import numpy as np
 from caltest._numerics import own_errstate
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction
+from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
 from caltest.estimators.classical.logistic import GAIN, LogOdds
-from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample, as_sample
 from caltest.results.calibration_test_result import ConfidenceInterval, PValueKind
 from caltest.results.effect_size import EffectSize

@@ -9,8 +9,8 @@ import numpy as np
 from caltest._laws.brownian import absolute_maximum_tail, range_tail
 from caltest._types import Array, FloatArray
 from caltest._validation import one_of
+from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
-from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
 from caltest.results.calibration_test_result import PValueKind
 from caltest.results.effect_size import EffectSize

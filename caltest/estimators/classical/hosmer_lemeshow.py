@@ -9,8 +9,8 @@ import numpy as np
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import whole_number
 from caltest.binning import QuantileBinning
+from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
-from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
 from caltest.results.calibration_test_result import PValueKind
 from caltest.results.effect_size import EffectSize, root_per_observation

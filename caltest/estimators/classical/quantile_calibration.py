@@ -7,9 +7,8 @@ import numpy as np
 
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least, levels
-from caltest.estimators.classical.base import in_parts
-from caltest.estimators.classical.transforms import TransformStatistic
-from caltest.estimators.textbook_law import TextbookTail
+from caltest.estimators.base import TextbookTail
+from caltest.estimators.classical.base import TransformStatistic, in_parts
 from caltest.predictions import Predictions, Sample
 from caltest.results.calibration_test_result import PValueKind
 from caltest.results.effect_size import EffectSize, root_per_observation

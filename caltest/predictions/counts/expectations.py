@@ -17,8 +17,7 @@ from caltest.kernels import (
 )
 from caltest.predictions.counts.law import PART, CountLaw, CountTable
 from caltest.predictions.counts.sums import looked_up, means_of_counts, means_of_range, without_tiny
-from caltest.predictions.outcomes import Outcomes
-from caltest.predictions.traces import OutcomeTraces, Traces
+from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives

@@ -8,7 +8,7 @@ from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array
 from caltest.predictions.counts.expectations import CountPredictions
-from caltest.predictions.saddle_point import HALF_LOG_2_PI, stirling_error
+from caltest.predictions.counts.law import HALF_LOG_2_PI, stirling_error
 
 
 class Poisson(CountPredictions):
