@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from caltest._numerics import OwnErrstate
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import at_least, positive_number, whole_number
-from caltest.predictions import as_predictions, as_sample
+from caltest.predictions.convert import as_predictions, as_sample
 from caltest.risk.data import CalibrationData, points_of
 from caltest.risk.form import BilinearForm
 from caltest.risk.pair_risk import SMALLEST, RiskEstimate, risk_terms
@@ -113,8 +113,8 @@ class FittedErrorFunction(OwnErrstate):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> fitted = ct.BinnedErrorFunction(10).fit(*ct.top_label(p, y))
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> fitted = ct.risk.BinnedErrorFunction(10).fit(*ct.top_label(p, y))
     >>> fitted
     <fitted binning, bins 10>
     >>> round(fitted.squared_error(ct.top_label(p, y)[0]), 4)

@@ -110,7 +110,7 @@ def test_families_without_densities():
     assert ct.Ensemble([[0.0, 1.0]]).alternatives() is None
     assert ct.MvNormal([[0.0, 1.0]], [[1.0, 0.0]]).alternatives() is None
     with pytest.raises(TypeError, match="got Ensemble predictions, for which no likelihood ratios are known"):
-        ct.LogLikelihoodRatio()(ct.Ensemble([[0.0, 1.0]]), [1.0])
+        ct.estimators.LogLikelihoodRatio()(ct.Ensemble([[0.0, 1.0]]), [1.0])
 
 
 @pytest.mark.parametrize(

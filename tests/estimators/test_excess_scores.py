@@ -12,8 +12,12 @@ RNG = np.random.default_rng(1)
 P = RNG.dirichlet(np.full(3, 0.7), 4)
 Y = np.array([0, 2, 1, 1])
 SCORES = {
-    "brier": (ct.ExcessBrierScore(), ct.SpiegelhalterTest(), lambda p: 1 - 2 * p + (p**2).sum(axis=1, keepdims=True)),
-    "log": (ct.ExcessLogScore(), ct.LogScoreTest(), lambda p: -np.log(p)),
+    "brier": (
+        ct.estimators.ExcessBrierScore(),
+        ct.SpiegelhalterTest(),
+        lambda p: 1 - 2 * p + (p**2).sum(axis=1, keepdims=True),
+    ),
+    "log": (ct.estimators.ExcessLogScore(), ct.LogScoreTest(), lambda p: -np.log(p)),
 }
 scores = pytest.mark.parametrize("name", SCORES)
 
