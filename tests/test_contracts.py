@@ -31,7 +31,7 @@ from contracts import (
     pvalues,
 )
 from grids import full
-from public import CLASSES, FUNCTIONS
+from public import CLASSES, FUNCTIONS, classes_of
 from slow import mean_upper, pair_sums_one_by_one
 
 import caltest as ct
@@ -97,14 +97,9 @@ def target_kernels(kernel):
     return [product.target_kernel for product in kernel.products]
 
 
-def subclasses(base):
-    for child in base.__subclasses__():
-        yield from subclasses(child)
-        yield child
-
-
 def public(base):
-    return {child for child in subclasses(base) if CLASSES.get(child.__name__) is child}
+    """Public classes that can be made and derive from one."""
+    return classes_of(base) - {base}
 
 
 def test_every_family_and_estimator_is_covered():
