@@ -28,6 +28,7 @@ A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nu
 C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.consistency``
 E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.estimators.likelihood_ratio``
 Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.hotelling``
+pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.cross``
 h(p, p'), R_CE(h): squared errors     ``ErrorFunction``             ``caltest.risk.base``
 h_bin, h_kde, h_kkr, h_ukkr           ``BinnedErrorFunction``, ...  ``caltest.risk``
 E_t: martingale, evidence over time   ``SequentialCalibrationTest`` ``caltest.sequential``

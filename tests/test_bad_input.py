@@ -513,6 +513,17 @@ ILLEGAL_PAIRS = {
         ct.nulls.ArconesGineBootstrap(),
         "got UCME ... wanted the unbiased estimator SKCE(kernel)",
     ),
+    "Chernoff, SKCE": (
+        SKCE,
+        ct.nulls.CrossChernoffBound(),
+        "got SKCE for CrossChernoffBound, wanted CrossSKCE(kernel)",
+    ),
+    "Chernoff, UCME": (UCME, ct.nulls.CrossChernoffBound(), "got UCME for CrossChernoffBound, wanted CrossSKCE("),
+    "normal limit, cross": (
+        ct.estimators.CrossSKCE(KERNEL),
+        ct.nulls.NormalNull(),
+        "got CrossSKCE for NormalNull ... BlockSKCE",
+    ),
     "covariance, SKCE": (
         SKCE,
         ct.nulls.KnownCovarianceMonteCarlo(),

@@ -277,6 +277,7 @@ TESTS = {
     "AsymptoticCMETest": (lambda: ct.AsymptoticCMETest(UCME), "classes", 0.25),
     "AsymptoticSKCETest": (lambda: ct.AsymptoticSKCETest(TV, B), "classes", 0.1),
     "BinnedEquivalenceTest": (lambda: ct.named_tests.BinnedEquivalenceTest(0.5, 3), "binary", 1.0),
+    "CertifiedCrossSKCETest": (lambda: ct.named_tests.CertifiedCrossSKCETest(TV), "classes", 0.1),
     "ClusterLikelihoodRatioTest": (lambda: ct.named_tests.ClusterLikelihoodRatioTest(GROUPS), "classes", 0.1),
     "ClusterSKCETest": (lambda: ct.ClusterSKCETest(TV, GROUPS, B), "classes", 0.25),
     "ConsistencyTest": (lambda: ct.ConsistencyTest(ct.SKCE(TV), B), "classes", 0.16),

@@ -1,11 +1,11 @@
 """Estimators of calibration errors, each a call ``estimator(predictions, targets)``, and what tests need of them.
 
-Kernel errors: ``SKCE``, ``BlockSKCE``, ``LowRankSKCE``, ``MaxSKCE``, ``WeightedSKCE``, ``GroupSKCE``, ``ClusterSKCE``,
-``UCME``, ``MMCE``. Binned errors: ``ECE``, ``MCE``, ``ClasswiseECE``, ``DebiasedSquaredECE``, ``TCal``. Scores and
-likelihoods: ``ExcessBrierScore``, ``ExcessLogScore``, ``LogLikelihoodRatio``, ``ClusterLikelihoodRatio``. Classical
-statistics of binary outcomes: ``HosmerLemeshow``, ``CoxCalibration`` (with ``cox_calibration``, its fit),
-``CalibrationBelt``, ``ECCE``, ``CORPMiscalibration``; of numbers: ``PIT``, ``QuantileCalibration``, ``ResidualMean``,
-``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
+Kernel errors: ``SKCE``, ``BlockSKCE``, ``CrossSKCE``, ``LowRankSKCE``, ``MaxSKCE``, ``WeightedSKCE``, ``GroupSKCE``,
+``ClusterSKCE``, ``UCME``, ``MMCE``. Binned errors: ``ECE``, ``MCE``, ``ClasswiseECE``, ``DebiasedSquaredECE``,
+``TCal``. Scores and likelihoods: ``ExcessBrierScore``, ``ExcessLogScore``, ``LogLikelihoodRatio``,
+``ClusterLikelihoodRatio``. Classical statistics of binary outcomes: ``HosmerLemeshow``, ``CoxCalibration`` (with
+``cox_calibration``, its fit), ``CalibrationBelt``, ``ECCE``, ``CORPMiscalibration``; of numbers: ``PIT``,
+``QuantileCalibration``, ``ResidualMean``, ``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
 
 ``Estimator`` is the base of all. ``MeanOfTerms``, ``UStatistic``, ``VectorMean``, ``BoundedEstimator``,
 ``SummableEstimator`` and ``HasTextbookLaw`` say which nulls an estimator can be paired with. ``EstimateAccumulator``
@@ -33,6 +33,7 @@ from caltest.estimators.classical.t_cal import TCal as TCal
 from caltest.estimators.classwise_ece import ClasswiseECE as ClasswiseECE
 from caltest.estimators.cluster_likelihood_ratio import ClusterLikelihoodRatio as ClusterLikelihoodRatio
 from caltest.estimators.cluster_skce import ClusterSKCE as ClusterSKCE
+from caltest.estimators.cross import CrossSKCE as CrossSKCE, OutcomeTerms as OutcomeTerms
 from caltest.estimators.debiased_ece import DebiasedSquaredECE as DebiasedSquaredECE
 from caltest.estimators.ece import ECE as ECE, MCE as MCE
 from caltest.estimators.excess_scores import ExcessBrierScore as ExcessBrierScore, ExcessLogScore as ExcessLogScore

@@ -18,6 +18,7 @@ from caltest.named_tests.kernels import (
     AsymptoticBlockSKCETest as AsymptoticBlockSKCETest,
     AsymptoticCMETest as AsymptoticCMETest,
     AsymptoticSKCETest as AsymptoticSKCETest,
+    CertifiedCrossSKCETest as CertifiedCrossSKCETest,
     ClusterLikelihoodRatioTest as ClusterLikelihoodRatioTest,
     ClusterSKCETest as ClusterSKCETest,
     ConsistencyTest as ConsistencyTest,

@@ -10,6 +10,7 @@ from caltest.estimators import (
     BlockSKCE,
     ClusterLikelihoodRatio,
     ClusterSKCE,
+    CrossSKCE,
     Estimator,
     LogLikelihoodRatio,
     Omnibus,
@@ -20,6 +21,7 @@ from caltest.nulls import (
     ClusterBootstrap,
     ConditionalMonteCarlo,
     ConsistencyResampling,
+    CrossChernoffBound,
     DistributionFreeBound,
     EValueBound,
     HotellingNull,
@@ -211,6 +213,22 @@ class ClusterLikelihoodRatioTest(CalibrationTest):
 
     def __init__(self, clusters: ArrayLike) -> None:
         super().__init__(ClusterLikelihoodRatio(clusters), EValueBound())
+
+
+class CertifiedCrossSKCETest(CalibrationTest):
+    """SKCE between two halves with a p-value that is valid for every n, however small. See ``CrossChernoffBound``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> result = ct.named_tests.CertifiedCrossSKCETest(p.default_kernel())(p, y)
+    >>> result.pvalue_kind, result.pvalue < 1e-100
+    ('bound', True)
+    """
+
+    def __init__(self, kernel: PairKernel) -> None:
+        super().__init__(CrossSKCE(kernel), CrossChernoffBound())
 
 
 class ScoreCMETest(CalibrationTest):

@@ -1,11 +1,11 @@
 """Nulls: what turns an estimate into a p-value. ``ct.CalibrationTest(estimator, null)`` pairs the two.
 
 Exact: ``ConditionalMonteCarlo``, which redraws the targets from the predictions, and ``ImportanceSampling`` for tiny
-p-values. Bounds for every n: ``DistributionFreeBound``, ``EValueBound``. Limit laws: ``NormalNull``, ``HotellingNull``,
-``PearsonNull``, ``TextbookNull``. Resampling: ``ArconesGineBootstrap``, ``ClusterBootstrap``,
-``ConsistencyResampling``, ``KnownCovarianceMonteCarlo``. Of the hypothesis that an error is small, or large:
-``ToleranceNull``, ``EquivalenceNull``, ``BinnedEquivalenceBound``. A null of your own derives from ``Null`` and returns
-an ``Outcome``.
+p-values. Bounds for every n: ``DistributionFreeBound``, ``CrossChernoffBound``, ``EValueBound``. Limit laws:
+``NormalNull``, ``HotellingNull``, ``PearsonNull``, ``TextbookNull``. Resampling: ``ArconesGineBootstrap``,
+``ClusterBootstrap``, ``ConsistencyResampling``, ``KnownCovarianceMonteCarlo``. Of the hypothesis that an error is
+small, or large: ``ToleranceNull``, ``EquivalenceNull``, ``BinnedEquivalenceBound``. A null of your own derives from
+``Null`` and returns an ``Outcome``.
 """
 
 from caltest import _names
@@ -14,6 +14,7 @@ from caltest.nulls.binned_margin import BinnedEquivalenceBound as BinnedEquivale
 from caltest.nulls.bootstrap import ArconesGineBootstrap as ArconesGineBootstrap
 from caltest.nulls.cluster_bootstrap import ClusterBootstrap as ClusterBootstrap
 from caltest.nulls.consistency import ConsistencyResampling as ConsistencyResampling
+from caltest.nulls.cross_tail import CrossChernoffBound as CrossChernoffBound
 from caltest.nulls.distribution_free import DistributionFreeBound as DistributionFreeBound
 from caltest.nulls.e_value import EValueBound as EValueBound, ImportanceSampling as ImportanceSampling
 from caltest.nulls.hotelling import HotellingNull as HotellingNull

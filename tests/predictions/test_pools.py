@@ -30,6 +30,7 @@ TESTS = {
     "blocks": lambda p: ct.MonteCarloTest(ct.BlockSKCE(KERNEL, 4), 39)(p, Y, rng=1),
     "low rank": lambda p: ct.MonteCarloTest(ct.LowRankSKCE(KERNEL, 5), 39)(p, Y, rng=1),
     "maximum": lambda p: ct.MonteCarloTest(ct.estimators.MaxSKCE(KERNEL), 39)(p, Y, rng=1),
+    "halves": lambda p: ct.MonteCarloTest(ct.estimators.CrossSKCE(KERNEL), 39)(p, Y, rng=1),
     "weights": lambda p: ct.MonteCarloTest(ct.estimators.WeightedSKCE(KERNEL, 1.0 + CODES), 39)(p, Y, rng=1),
     "groups": lambda p: ct.MonteCarloTest(ct.estimators.GroupSKCE(KERNEL, CODES), 39)(p, Y, rng=1),
     "group maximum": lambda p: ct.MonteCarloTest(ct.estimators.GroupMaximum(ct.SKCE(KERNEL), CODES), 39)(p, Y, rng=1),

@@ -21,6 +21,7 @@ def found(estimator, p=S.p, y=S.y):
         ct.MonteCarloTest(ct.SKCE(TV), 99),
         ct.MonteCarloTest(ct.estimators.MaxSKCE(TV), 99),
         ct.AsymptoticBlockSKCETest(TV),
+        ct.named_tests.CertifiedCrossSKCETest(TV),
         ct.OmnibusTest(TV, 99),
         ct.ToleranceTest(TV, 0.1),
     ],
