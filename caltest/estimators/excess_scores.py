@@ -66,7 +66,7 @@ class ExcessScore(RedrawnEstimator):
         if variance <= ROUNDING**2 * float(np.einsum("ik,ik->", p, np.square(scores))):
             return TextbookTail(0.0, 1.0)
         z = estimate * len(p) / sqrt(variance)
-        kurtosis = float((fourths - 3.0 * variances**2).sum()) / variance**2
+        kurtosis = float((fourths / variance - 3.0 * variances * (variances / variance)).sum()) / variance
         notes = (few_uncertain(type(self).__name__),) if kurtosis > LARGEST_KURTOSIS else ()
         return TextbookTail(z, 2.0 * float(ndtr(-abs(z))), notes=notes)
 
