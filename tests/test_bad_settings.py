@@ -90,7 +90,7 @@ WRONG = {
     "pairs": (lambda: ct.kernels.SumKernel([1.0]), "weighted: got 1.0 among the terms, wanted pairs"),
     "name": (lambda: generators.class_model([1]), r"name: got \[1\], wanted one of M1"),
     "inverse is infinite": (
-        lambda: ct.DirichletErrorFunction(5e-324),
+        lambda: ct.risk.DirichletErrorFunction(5e-324),
         "bandwidth: got 4.94066e-324, wanted a positive number, from 1e-300 to 1e\\+300",
     ),
     "bytes": (lambda: ct.GaussianKernel(bandwidth=b"1"), "bandwidth: got b'1', wanted a positive number"),
