@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
+from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.citations import entries
+from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
+from caltest._results.sentences import listed
+from caltest._results.stored import Stored
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned
-from caltest.results.calibration_test_result import ConfidenceInterval
-from caltest.results.citations import entries
-from caltest.results.pvalues import format_pvalue, pvalue_phrase, remarks
-from caltest.results.sentences import listed
-from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class ComparedModel:
     finding
         What is wrong, in words, or None; it means something only where calibration is rejected.
     pvalue_otherwise
-        Where the p-value is 0 because an outcome occurred to which probability 0 was given, what it is without this
-        rule; else None.
+        Where the p-value is 0 because an outcome occurred to which probability 0 was given, that of the other rows;
+        else None.
 
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["neural network"]
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
     >>> row = ct.compare_models({"network": p}, y, n_resamples=99, rng=1).rows[0]
     >>> row.name, round(row.score, 3), row.pvalue == row.pvalue_holm
     ('network', 0.962, True)
@@ -96,7 +96,7 @@ class ModelComparison(TabularResult, Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> models = ct.load_digits_predictions()
+    >>> models = ct.datasets.load_digits_predictions()
     >>> labels = models["random forest"][1]
     >>> comparison = ct.compare_models({name: p for name, (p, _) in models.items()}, labels, n_resamples=99, rng=1)
     >>> [row.name for row in comparison.rows if row.pvalue_holm <= 0.05]

@@ -60,7 +60,7 @@ class CrossSKCE(KernelEstimator):
     --------
     >>> import caltest as ct
     >>> kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), bandwidth=1.0), ct.DeltaKernel())
-    >>> round(ct.CrossSKCE(kernel)([[0.1, 0.8, 0.1], [0.2, 0.5, 0.3]], [1, 2]), 6)
+    >>> round(ct.estimators.CrossSKCE(kernel)([[0.1, 0.8, 0.1], [0.2, 0.5, 0.3]], [1, 2]), 6)
     -0.111123
     """
 

@@ -8,7 +8,8 @@ import numpy as np
 from caltest.estimators.kernel_estimator import median_notes
 from caltest.kernels import PairKernel, PredictionKernel, ProductKernel, TargetKernel
 from caltest.kernels.product import check_pair_kernel
-from caltest.predictions import Predictions, ZeroBandwidth
+from caltest.predictions import Predictions
+from caltest.predictions.bandwidth import ZeroBandwidth
 from caltest.predictions.members import of_equal_size
 
 

@@ -82,8 +82,8 @@ class CrossChernoffBound(Null):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> test = ct.CalibrationTest(ct.CrossSKCE(p.default_kernel()), ct.CrossChernoffBound())
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> test = ct.CalibrationTest(ct.estimators.CrossSKCE(p.default_kernel()), ct.nulls.CrossChernoffBound())
     >>> test(p, y).pvalue < 1e-100
     True
     """

@@ -20,7 +20,7 @@ FINITE = [case for case in CASES if case[0]().predictions.law.finite is not None
 
 @pytest.mark.parametrize(("maker", "kernel"), CASES[::3], ids=lambda part: getattr(part, "__name__", ""))
 def test_terms_are_means_of_h(maker, kernel, monkeypatch):
-    sample, estimator = maker(), ct.CrossSKCE(kernel)
+    sample, estimator = maker(), ct.estimators.CrossSKCE(kernel)
     first, other = estimator.halves(len(sample))
     assert sorted([*first, *other]) == list(range(len(sample)))
     assert first.size - other.size == len(sample) % 2
@@ -34,7 +34,7 @@ def test_terms_are_means_of_h(maker, kernel, monkeypatch):
 
 
 def test_split():
-    assert [half.tolist() for half in ct.CrossSKCE(TV).halves(5)] == [[0, 2, 4], [1, 3]]
+    assert [half.tolist() for half in ct.estimators.CrossSKCE(TV).halves(5)] == [[0, 2, 4], [1, 3]]
 
 
 @pytest.mark.parametrize(("maker", "kernel"), FINITE, ids=lambda part: getattr(part, "__name__", ""))
@@ -42,7 +42,7 @@ def test_terms_of_all_outcomes(maker, kernel, monkeypatch):
     """The terms for other targets of the first half are those that the estimator has for them."""
     monkeypatch.setattr("caltest.estimators.cross.ROWS", 5)
     monkeypatch.setattr("caltest.estimators.cross.COLUMNS", 4)
-    sample, estimator = maker(), ct.CrossSKCE(kernel)
+    sample, estimator = maker(), ct.estimators.CrossSKCE(kernel)
     possible = estimator.outcome_terms(sample)
     assert possible.observed == pytest.approx(estimator.terms(sample), abs=1e-13)
     first, _ = estimator.halves(len(sample))
@@ -61,7 +61,7 @@ def enumerated(n, k, seed, concentration=1.0):
     rng = np.random.default_rng(seed)
     p = ct.Categorical(rng.dirichlet(np.full(k, concentration), n))
     sample = Sample(p, p.sample(rng))
-    terms = ct.CrossSKCE(TV).outcome_terms(sample)
+    terms = ct.estimators.CrossSKCE(TV).outcome_terms(sample)
     size = terms.observed.size
     labels = np.array(list(itertools.product(range(k), repeat=size)))
     values = terms.values[np.arange(size), labels].sum(axis=1)
@@ -92,9 +92,9 @@ def test_moments_of_the_law_against_enumeration(n, k, seed):
 def test_bound_is_never_below_the_probability(n, k, seed, concentration):
     """For every outcome of the first half; so P(p <= alpha) <= alpha at every level."""
     sample, _, values, chances = enumerated(n, k, seed, concentration)
-    estimator = ct.CrossSKCE(TV)
+    estimator = ct.estimators.CrossSKCE(TV)
     first, _ = estimator.halves(n)
-    bound = ct.CalibrationTest(estimator, ct.CrossChernoffBound())
+    bound = ct.CalibrationTest(estimator, ct.nulls.CrossChernoffBound())
     labels = list(itertools.product(range(k), repeat=first.size))
     for number in np.random.default_rng(1).choice(len(labels), min(len(labels), 30), replace=False):
         if chances[number] == 0.0:
@@ -114,7 +114,7 @@ def test_bound_of_a_binomial_sum():
     y[1::2] = 1
     y[0 : int(2 * q * n / 2) : 2] = 1
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
-    result = ct.CertifiedCrossSKCETest(kernel)(predictions, y)
+    result = ct.named_tests.CertifiedCrossSKCETest(kernel)(predictions, y)
     half = n // 2
     observed = y[::2].mean()
     assert observed == q
@@ -126,29 +126,29 @@ def test_bound_of_a_binomial_sum():
 def test_pvalues_of_the_largest_value_and_beyond():
     p = np.full(8, 0.3)
     y = np.ones(8, dtype=int)
-    test = ct.CertifiedCrossSKCETest(TV)
+    test = ct.named_tests.CertifiedCrossSKCETest(TV)
     assert test(p, y).pvalue == pytest.approx(0.3**4, rel=1e-12)
     excluded = np.array([[1.0, 0.0], [0.5, 0.5], [0.6, 0.4], [0.5, 0.5]])
     assert test(excluded, [1, 1, 1, 1]).pvalue == 0.0
 
 
 def test_certain_predictions_say_nothing():
-    assert ct.CertifiedCrossSKCETest(TV)(np.eye(3)[Y], Y).pvalue == 1.0
+    assert ct.named_tests.CertifiedCrossSKCETest(TV)(np.eye(3)[Y], Y).pvalue == 1.0
 
 
 def test_tails_need_finitely_many_outcomes():
     with pytest.raises(TypeError, match="predictions: got Normal predictions, wanted finitely many outcomes"):
-        ct.CertifiedCrossSKCETest(W2)(NORMAL, TARGETS)
+        ct.named_tests.CertifiedCrossSKCETest(W2)(NORMAL, TARGETS)
 
 
 def test_pvalues_reach_far_below_those_of_simulations():
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(3), 600)
-    certified = ct.CertifiedCrossSKCETest(TV)(p, p.argmin(axis=1))
+    certified = ct.named_tests.CertifiedCrossSKCETest(TV)(p, p.argmin(axis=1))
     assert 0.0 < certified.pvalue < 1e-60
     assert certified.pvalue_kind == "bound"
     sample = Sample(ct.Categorical(p), p.argmin(axis=1))
-    terms = ct.CrossSKCE(TV).outcome_terms(sample)
+    terms = ct.estimators.CrossSKCE(TV).outcome_terms(sample)
     s = terms.observed.sum()
     t = optimize.brentq(lambda t: OutcomeSum(terms.values, terms.probabilities).tilted(t)[1] - s, 0.0, 1e4)
     tilted = terms.probabilities * np.exp(t * (terms.values - terms.values.max(axis=1, keepdims=True)))

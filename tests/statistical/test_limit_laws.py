@@ -20,7 +20,7 @@ ALPHAS = (0.05, 0.01)
 KEPT = [(2, 0.1, 16), (2, 1.0, 250), (10, 0.1, 50), (100, 1.0, 16), (100, 0.1, 50)]
 each_setting = pytest.mark.parametrize(("k", "concentration", "n"), thinned(SETTINGS, KEPT))
 
-CERTIFIED = ct.CertifiedCrossSKCETest(KERNEL)
+CERTIFIED = ct.named_tests.CertifiedCrossSKCETest(KERNEL)
 
 
 @each_setting
@@ -78,7 +78,7 @@ class TestPower:
             claims = rng.uniform(0.05, 0.95, 2000)
             p = ct.Bernoulli(claims)
             y = (rng.random(2000) < claims + 0.25 * (np.abs(claims - 0.5) < 0.1)).astype(int)
-            tiny["certified"] += ct.CertifiedCrossSKCETest(p.default_kernel())(p, y).pvalue <= 1e-4
+            tiny["certified"] += ct.named_tests.CertifiedCrossSKCETest(p.default_kernel())(p, y).pvalue <= 1e-4
             tiny["likelihood ratio"] += ct.LikelihoodRatioTest()(p, y, rng=rng).pvalue <= 1e-4
         assert tiny["certified"] >= 0.7 * number
         assert tiny["certified"] > tiny["likelihood ratio"]

@@ -35,7 +35,7 @@ def pearson(p, rng):
 
 TESTS = {
     "PearsonSKCETest": pearson,
-    "CertifiedCrossSKCETest": lambda p, rng: ct.CertifiedCrossSKCETest(kernel_of(p)),
+    "CertifiedCrossSKCETest": lambda p, rng: ct.named_tests.CertifiedCrossSKCETest(kernel_of(p)),
     "AsymptoticSKCETest": lambda p, rng: ct.AsymptoticSKCETest(kernel_of(p), 199),
     "AsymptoticSKCETest, as published": lambda p, rng: ct.AsymptoticSKCETest(kernel_of(p), 199, known_variance=False),
     "AsymptoticBlockSKCETest, 2": lambda p, rng: ct.AsymptoticBlockSKCETest(kernel_of(p), 2),
