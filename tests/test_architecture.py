@@ -1,5 +1,7 @@
 import ast
+import importlib
 import inspect
+import pkgutil
 import re
 import subprocess
 import sys
@@ -228,3 +230,18 @@ def test_a_name_that_is_elsewhere_is_found():
     elsewhere = "UniformBinning"
     with pytest.raises(AttributeError, match=r"no attribute 'UniformBinning'; it is ct.binning.UniformBinning"):
         getattr(caltest, elsewhere)
+
+
+def test_public_methods_are_documented_where_they_first_appear():
+    """``help`` shows the text of the base class for methods that do what it says; others have their own."""
+    for info in pkgutil.walk_packages(caltest.__path__, "caltest."):
+        if info.name.endswith(("__main__", "make_digits")):
+            continue
+        module = importlib.import_module(info.name)
+        for kind in vars(module).values():
+            if inspect.isclass(kind) and kind.__module__ == info.name and kind.__name__[0] != "_":
+                for name, value in vars(kind).items():
+                    is_method = inspect.isroutine(value) or isinstance(value, (classmethod, staticmethod, property))
+                    if name[0] != "_" and is_method:
+                        shown = value if isinstance(value, property) else getattr(kind, name)
+                        assert inspect.getdoc(shown), f"{info.name}: {kind.__name__}.{name}"
