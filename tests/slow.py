@@ -88,9 +88,9 @@ def pair_sums_one_by_one(kernels, target_kernel, predictions, targets, places):
 def pooled(p, y):
     """Isotonic regression by its minimax formula, for values and averages of equal predictions."""
     values = np.unique(p)
-    sums, sizes = (np.array([f(y[p == v]) for v in values]) for f in (np.sum, np.size))
+    sums, sizes = (np.cumsum([0, *(f(y[p == v]) for v in values)]) for f in (np.sum, np.size))
     fitted = [
-        max(min(sums[a : b + 1].sum() / sizes[a : b + 1].sum() for b in range(i, len(values))) for a in range(i + 1))
+        max(np.min((sums[i + 1 :] - sums[a]) / (sizes[i + 1 :] - sizes[a])) for a in range(i + 1))
         for i in range(len(values))
     ]
     return np.array(fitted)[np.searchsorted(values, p)]

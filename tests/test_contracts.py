@@ -16,12 +16,13 @@ import numpy as np
 import pytest
 from contracts import (
     CASES,
+    CENTRED,
     FAMILIES,
     KERNELS,
-    NOT_CENTRED,
     N,
     categorical,
     estimators,
+    first_of_each,
     made_tests,
     many_classes,
     negative_binomial,
@@ -55,13 +56,10 @@ def case(request):
     return maker(), kernel
 
 
-CENTRED = [case for case in CASES if case[0] not in NOT_CENTRED]
-
-
 def thinned(cases):
     """The first case of every maker of samples, and all with ``--full``."""
-    first = {maker: (maker, kernel) for maker, kernel in reversed(cases)}
-    return [case if case == first[case[0]] else pytest.param(case, marks=full) for case in cases]
+    kept = first_of_each(cases)
+    return [case if case in kept else pytest.param(case, marks=full) for case in cases]
 
 
 @pytest.fixture(params=CENTRED, ids=name)
@@ -509,34 +507,39 @@ def test_every_report_is_reproduced_as_it_says(name):
     assert other.seed == seed + 1
 
 
-PLAIN = (
-    *(make() for name, (make, _) in TESTS.items() if not re.search("CME|covariance|Cluster|groups", name)),
-    *(e for maker, kernel in CASES for e in estimators(maker(), kernel) if not isinstance(e, OF_ROWS[1:-1])),
-    *(kernel for _, kernel in CASES),
-    *(one for one in (make().null for make, _ in TESTS.values())),
-    ct.GroupCalibrationTest(ct.SKCE(CASES[0][1]), 99),
-    ct.PairedSKCETest(CASES[0][1]),
-    ct.UniformBinning(7),
-    ct.QuantileBinning(7),
-    ct.EdgeBinning([0.0, 0.2, 1.0]),
-    ct.MedianVarianceBinning(5, 3),
-    ct.recalibration.OneVsRest(ct.recalibration.Platt()),
-    ct.recalibration.GPCalibrator(n_inducing=5),
-    ct.recalibration.TemperatureScaling(),
-    ct.recalibration.HistogramBinning(5),
-    ct.generators.class_model("M2"),
-    ct.generators.Distorted(ct.generators.GaussianModel(3), ct.generators.Bias(0.1)),
-    ct.generators.Friedman1(),
-    ct.generators.LabelNoise(0.2),
-)
 DATA = (ct.UCME, ct.GroupMaximum, ct.ClusterLikelihoodRatio)
 NAMES = {name: getattr(space, name) for space in (ct, ct.generators, ct.recalibration) for name in space.__all__}
+
+
+@functools.cache
+def plain():
+    """Objects of all kinds that hold no data."""
+    return (
+        *(make() for name, (make, _) in TESTS.items() if not re.search("CME|covariance|Cluster|groups", name)),
+        *(e for maker, kernel in CASES for e in estimators(maker(), kernel) if not isinstance(e, OF_ROWS[1:-1])),
+        *(kernel for _, kernel in CASES),
+        *(one for one in (make().null for make, _ in TESTS.values())),
+        ct.GroupCalibrationTest(ct.SKCE(CASES[0][1]), 99),
+        ct.PairedSKCETest(CASES[0][1]),
+        ct.UniformBinning(7),
+        ct.QuantileBinning(7),
+        ct.EdgeBinning([0.0, 0.2, 1.0]),
+        ct.MedianVarianceBinning(5, 3),
+        ct.recalibration.OneVsRest(ct.recalibration.Platt()),
+        ct.recalibration.GPCalibrator(n_inducing=5),
+        ct.recalibration.TemperatureScaling(),
+        ct.recalibration.HistogramBinning(5),
+        ct.generators.class_model("M2"),
+        ct.generators.Distorted(ct.generators.GaussianModel(3), ct.generators.Bias(0.1)),
+        ct.generators.Friedman1(),
+        ct.generators.LabelNoise(0.2),
+    )
 
 
 def test_objects_are_printed_as_they_are_made():
     """But for arguments that are data: test locations, weights, groups, clusters; and for infinity."""
     printed = 0
-    for one in PLAIN:
+    for one in plain():
         if isinstance(one, DATA) or getattr(one, "_features", None) is not None or "order=inf" in repr(one):
             continue
         again = eval(repr(one), dict(NAMES))
@@ -547,7 +550,7 @@ def test_objects_are_printed_as_they_are_made():
 
 
 def test_dataclasses_can_be_changed():
-    for one in PLAIN:
+    for one in plain():
         if getattr(one, "_features", None) is None and not isinstance(one, DATA):
             assert dataclasses.replace(one) == one, one
 

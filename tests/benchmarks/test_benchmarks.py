@@ -8,8 +8,8 @@ from .compare import disagreement
 from .measure import Outcome
 from .rows import ROWS
 
-QUICK = ["skce-10000-10", "ece-test", "family-normal", "family-full"]
-MORE = ["bootstrap-10", "blocks", "family-laplace", "family-diagonal", "family-mixture"]
+QUICK = ["ece-test", "family-normal"]
+MORE = ["skce-10000-10", "family-full", "bootstrap-10", "blocks", "family-laplace", "family-diagonal", "family-mixture"]
 
 
 def test_quick_rows_agree_and_the_table_is_printed(capsys, replications):
