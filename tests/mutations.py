@@ -15,14 +15,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-GENERAL = ["test_calibration_test.py", "golden", "test_contracts_of_parts.py", "test_contracts.py"]
+GENERAL = ["test_bad_input.py", "test_calibration_test.py", "golden", "test_contracts_of_parts.py", "test_contracts.py"]
 SKIPPED = re.compile(r"_types|_warnings|_jit|_jobs|_threads|_progress|__main__|__init__|make_digits")
 """Files of the machinery, without arithmetic."""
 SPEED = re.compile(r"chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|PREPARED")
@@ -142,10 +141,9 @@ def stages(path, nearest_only):
     file = Path("tests", *parts[:-1], f"test_{parts[-1]}.py")
     while folders and not (ROOT / folders[0]).is_dir():
         folders = [folders[0].parent] if len(folders[0].parts) > 2 else []
-    nearest = [path, *([str(file)] if (ROOT / file).exists() else [])]
-    rest = [str(one) for one in folders]
+    nearest = [path, *([str(file)] if (ROOT / file).exists() else []), *map(str, folders)]
     general = [] if nearest_only else [[f"tests/{one}"] for one in GENERAL]
-    return [nearest, *([rest] if rest else []), *general]
+    return [nearest, *general]
 
 
 def run(change, copy, given):
@@ -198,10 +196,10 @@ def main():
     if given.results.exists():
         known = dict(json.loads(line) for line in given.results.read_text().splitlines())
         known = {change: found for change, found in known.items() if found}
-    with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(given.jobs) as pool:
-        copies = Queue()
-        for job in range(given.jobs):
-            copies.put(copied(Path(work, str(job))))
+    copies = Queue()
+    for job in range(given.jobs):
+        copies.put(copied(given.results.parent / "mutations" / str(job)))
+    with ThreadPoolExecutor(given.jobs) as pool:
 
         def verdict(change):
             copy = copies.get()
@@ -220,7 +218,8 @@ def main():
 
 
 def copied(folder):
-    """The repository without what is made from it."""
+    """The repository without what is made from it. Its compiled loops lie beside it and are kept for the next run."""
+    shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", "build", "__pycache__", ".*cache"))
     return folder
 

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from caltest.hstatistics.pairs import deviations
+from caltest.predictions import Sample
+
 
 def h_finite(k_p, gram, p, y, q, z):
     """h of two observations by explicit sums over the outcomes of both."""
@@ -94,3 +97,13 @@ def pooled(p, y):
         for i in range(len(values))
     ]
     return np.array(fitted)[np.searchsorted(values, p)]
+
+
+def simulated_covariance(kernel, predictions, locations, draws):
+    """Sum over i of the mean of D_i D_i' over draws, and its standard error."""
+    j = len(locations)
+    products = np.zeros((draws, j, j))
+    for b, y in enumerate(predictions.redraw(2, draws)):
+        d = deviations(kernel, Sample(predictions, y), locations)
+        products[b] = d.T @ d
+    return products.mean(axis=0), products.std(axis=0) / np.sqrt(draws)
