@@ -141,9 +141,10 @@ def stages(path, nearest_only):
     file = Path("tests", *parts[:-1], f"test_{parts[-1]}.py")
     while folders and not (ROOT / folders[0]).is_dir():
         folders = [folders[0].parent] if len(folders[0].parts) > 2 else []
-    nearest = [path, *([str(file)] if (ROOT / file).exists() else []), *map(str, folders)]
+    # Tests come first: pytest imports a file whose doctests are asked for before them beside its package.
+    nearest = [*([str(file)] if (ROOT / file).exists() else []), path]
     general = [] if nearest_only else [[f"tests/{one}"] for one in GENERAL]
-    return [nearest, *general]
+    return [nearest, *([str(one)] for one in folders), *general]
 
 
 def run(change, copy, given):
