@@ -203,9 +203,9 @@ def test_every_way_to_h_agrees_with_the_definition(case):
 
 
 @pytest.mark.parametrize("tile", [8, 512])
-def test_blocks_are_means_of_their_pairs(case, tile, monkeypatch):
+def test_blocks_are_means_of_their_pairs(some_case, tile, monkeypatch):
     """With small tiles every block is summed by itself, with large ones blocks are stacked."""
-    sample, kernel = case
+    sample, kernel = some_case
     monkeypatch.setattr(hpairs, "STRIP", 3)
     monkeypatch.setattr(hpairs, "SMALL_BLOCK", tile // 8)
     h = full_h(kernel, sample)
@@ -240,8 +240,8 @@ def test_stacks_equal_their_members(case):
     assert htiles.h_tile(kernel, stack, stack) == pytest.approx(h[index[:, :, None], index[:, None, :]], abs=1e-14)
 
 
-def test_redraws_equal_estimates_one_by_one(case, replications):
-    sample, kernel = case
+def test_redraws_equal_estimates_one_by_one(some_case, replications):
+    sample, kernel = some_case
     redraws = sample.predictions.redraw(5, replications(3, 6))
     for estimator in estimators(sample, kernel):
         one_by_one = [estimator.estimate(Sample(sample.predictions, y)) for y in redraws]
@@ -249,8 +249,8 @@ def test_redraws_equal_estimates_one_by_one(case, replications):
         assert together == pytest.approx(one_by_one, rel=1e-11, abs=1e-14), estimator
 
 
-def test_data_in_chunks_give_the_estimate_of_all(case):
-    sample, kernel = case
+def test_data_in_chunks_give_the_estimate_of_all(some_case):
+    sample, kernel = some_case
     for estimator in estimators(sample, kernel):
         if isinstance(estimator, SummableEstimator):
             accumulator = estimator.accumulator()
@@ -328,9 +328,9 @@ OF_ROWS = (
 )
 
 
-def test_order_matters_to_what_belongs_to_rows_only(case):
+def test_order_matters_to_what_belongs_to_rows_only(some_case):
     """Blocks, halves, and weights and groups that are given for the rows."""
-    sample, kernel = case
+    sample, kernel = some_case
     shuffled = sample.take(np.random.default_rng(6).permutation(N))
     for estimator in estimators(sample, kernel):
         same = estimator(shuffled.predictions, shuffled.targets)
