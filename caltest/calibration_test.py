@@ -20,6 +20,9 @@ from caltest.nulls import Null, Outcome
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
 
+LEVEL = 0.05
+"""P-values up to which a result says what was found in the other rows, where one row makes its own p-value 0."""
+
 
 class _Named(OwnErrstate):
     """Keeps the arguments of tests; a base, so that the signature of a test is that of what it is made of."""
@@ -148,7 +151,26 @@ class CalibrationTest(_Named):
             outcome = self.null.outcome(estimator, sample, np.random.default_rng(seed))
         notes = (*sample.predictions.notes, *sample.notes, *self.estimator.notes(len(sample)))
         effect_size = estimator.effect_size_of(outcome.estimate, sample, outcome.null_mean)
-        return self.result_of(estimator, sample.predictions, len(sample), outcome, effect_size, seed, notes)
+        result = self.result_of(estimator, sample.predictions, len(sample), outcome, effect_size, seed, notes)
+        return self._with_other_rows(result, sample, progress) if outcome.is_excluded else result
+
+    def _with_other_rows(self, result: CalibrationTestResult, sample: Sample, progress: bool) -> CalibrationTestResult:
+        """With the p-value, and what was found if it is small, of the rows whose outcomes no prediction excludes.
+
+        Their outcomes are draws from their predictions if these are calibrated, also given that they were possible.
+        """
+        rest = sample.without(sample.predictions.impossible(sample.targets))
+        estimator = self.estimator.for_rows(np.setdiff1d(np.arange(len(sample)), sample.impossible))
+        try:
+            estimator.check(rest.predictions)
+            self.null.check_size(estimator, len(rest))
+        except ValueError:
+            note = f"the {len(rest)} other rows are too few for the test, so that their p-value is 1"
+            return replace(result, pvalue_otherwise=1.0, notes=(*result.notes, note))
+        other = CalibrationTest(estimator, self.null).on(rest, rng=result.seed, progress=progress)
+        found = f"{result.finding}; the other rows: {other.finding}"
+        finding = found if other.finding is not None and other.pvalue <= LEVEL else result.finding
+        return replace(result, pvalue_otherwise=other.pvalue, finding=finding)
 
     def accumulator(self, *, rng: Any = None, part: int = 0) -> "CalibrationTestAccumulator":
         """The test for data that come in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``.
@@ -216,5 +238,4 @@ class CalibrationTest(_Named):
             components=outcome.components,
             finding=outcome.finding,
             assumes="; ".join(filter(None, (estimator.assumptions, predictions.assumption))),
-            pvalue_otherwise=outcome.pvalue_otherwise,
         )

@@ -89,6 +89,10 @@ WRONG = {
     "weighted": (lambda: ct.kernels.SumKernel(1), "weighted: got 1, wanted pairs"),
     "pairs": (lambda: ct.kernels.SumKernel([1.0]), "weighted: got 1.0 among the terms, wanted pairs"),
     "name": (lambda: generators.class_model([1]), r"name: got \[1\], wanted one of M1"),
+    "inverse is infinite": (
+        lambda: ct.risk.DirichletErrorFunction(5e-324),
+        "bandwidth: got 4.94066e-324, wanted a positive number, from 1e-300 to 1e\\+300",
+    ),
     "bytes": (lambda: ct.GaussianKernel(bandwidth=b"1"), "bandwidth: got b'1', wanted a positive number"),
     "strength": (lambda: generators.LabelNoise(b"1"), "strength: got b'1', wanted a finite number"),
     "margin": (lambda: ct.ToleranceTest(KERNEL, b"1"), "margin: got b'1', wanted a positive number"),

@@ -149,8 +149,8 @@ class CalibrationTestResult(Stored):
     assumes
         What no test can check.
     pvalue_otherwise
-        Where the p-value is 0 because an outcome occurred to which probability 0 was given, what it is without this
-        rule; else None. Probabilities that were rounded to 0 are a common cause.
+        Where the p-value is 0 because an outcome occurred to which probability 0 was given, that of the same test of
+        the other rows; else None. Probabilities that were rounded to 0 are a common cause.
 
     Examples
     --------

@@ -25,7 +25,7 @@ def sentence_of(result: Any, alpha: float) -> str:
         kind += f" from {result.n_resamples} draws"
     found = pvalue_phrase(p, result.pvalue_kind == "bound") + in_brackets(p, result.n_resamples, kind)
     if result.pvalue_otherwise is not None:
-        found = f"p = 0, because {EXCLUDED}; without this rule {found}"
+        found = f"p = 0, because {EXCLUDED}; the other rows: {found}"
     return (
         f"The hypothesis that {QUESTIONS[result.question].null} ({result.hypothesis}) was tested with {result.test} on "
         f"n = {result.n} observations{used} ({result.estimator}) and {_decision(result, alpha)}: estimate = "

@@ -68,6 +68,6 @@ def table(result: CalibrationTestResult, alpha: float) -> Table:
     p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
     text = format_pvalue(p) + in_brackets(p, result.n_resamples, result.pvalue_kind)
     rows += [["p-value", text]] if result.pvalue_otherwise is None else [["p-value", f"0 ({EXCLUDED})"]]
-    rows += [] if result.pvalue_otherwise is None else [["without this", text]]
+    rows += [] if result.pvalue_otherwise is None else [["other rows", text]]
     why = result.why(alpha)
     return [*rows, ["verdict", result.verdict(alpha)], *([] if why is None else [["why", why]])]

@@ -38,8 +38,8 @@ class ComparedModel:
     finding
         What is wrong, in words, or None; it means something only where calibration is rejected.
     pvalue_otherwise
-        Where the p-value is 0 because an outcome occurred to which probability 0 was given, what it is without this
-        rule; else None.
+        Where the p-value is 0 because an outcome occurred to which probability 0 was given, that of the other rows;
+        else None.
 
     Examples
     --------

@@ -27,14 +27,14 @@ class Outcome:
     components: tuple[ComponentResult, ...] = ()
     finding: str | None = None
     notes: tuple[str, ...] = ()
-    pvalue_otherwise: float | None = None
+    is_excluded: bool = False
+    """Whether an outcome occurred that its prediction excludes, which makes the p-value 0."""
 
     def excluding(self, exclusion: str | None) -> "Outcome":
         """With the p-value 0, and why, where an outcome occurred that its prediction excludes."""
         if exclusion is None:
             return self
-        finding = exclusion if self.finding is None else f"{exclusion}; {self.finding}"
-        return replace(self, pvalue=0.0, finding=finding, pvalue_otherwise=self.pvalue)
+        return replace(self, pvalue=0.0, finding=exclusion, is_excluded=True)
 
     @property
     def null_mean(self) -> float | None:

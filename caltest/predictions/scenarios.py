@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._numerics import generator_of
-from caltest._types import Array, ArrayLike, FloatArray
+from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest.predictions.members import Members, checked_members
 from caltest.predictions.standard_scores import FARTHEST
 
@@ -29,8 +29,9 @@ class Scenarios(Members):
 
     Notes
     -----
-    Kernels, distances and costs are those of ``Ensemble``. An outcome that is none of the scenarios is no error: the
-    p-value is the rank of the estimate among those of redrawn scenarios.
+    Kernels, distances and costs are those of ``Ensemble``. An outcome that is none of the scenarios, up to 1e-9 of the
+    largest of its case, is one to which probability 0 was given: like such classes it makes the p-value 0 in
+    ``calibration_test`` and the tests of textbooks, and other tests name it.
 
     Examples
     --------
@@ -52,6 +53,13 @@ class Scenarios(Members):
         shape = self.shape if size is None else (size, *self.shape)
         index = generator_of(rng).integers(self.n_members, size=shape)
         return self._members[np.arange(len(self)), index]
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """Which of the targets are none of the scenarios."""
+        axis = len(self.shape)
+        rounding = 1e-9 * np.abs(self._members).max(axis=axis, keepdims=True)
+        same = np.abs(self._members - np.expand_dims(targets, axis)) <= rounding
+        return np.asarray(~(same.all(axis=-1) if self._is_vector else same).any(axis=axis))
 
     @property
     def has_spread(self) -> bool:

@@ -55,7 +55,7 @@ class Unnormalised(Predictions):
     ``AsymptoticSKCETest``, which needs no draws, or ``MonteCarloTest`` with a sampler. ``BlockSKCE``
     with its normal limit applies too. Time O(n**2 d) for h and O(n**2 m d) for k_P; memory O(n m d).
 
-    Source: Glaser, Widmann, Lindsten and Gretton 2023, Fast and scalable score-based kernel calibration tests.
+    Source: Glaser, Widmann, Lindsten and Gretton 2025, Fast and scalable score-based kernel calibration tests.
 
     Examples
     --------

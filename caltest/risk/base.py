@@ -181,12 +181,21 @@ class FittedErrorFunction(OwnErrstate):
         return f"<fitted {self.name}>"
 
 
+EXTREMES = 1e-300, 1e300
+"""Bandwidths and the like lie between them."""
+
+
 def positive_settings(name: str, values: Any) -> tuple[float, ...]:
-    """One positive number or several as a tuple."""
+    """One positive number or several as a tuple, whose inverses times data are finite."""
     several = _several(values)
     if not several:
         raise ValueError(f"{name}: got no values, wanted at least one positive number")
-    return tuple(positive_number(name, value) for value in several)
+    numbers = tuple(positive_number(name, value) for value in several)
+    low, high = EXTREMES
+    for number in numbers:
+        if not low <= number <= high:
+            raise ValueError(f"{name}: got {number:g}, wanted a positive number, from {low:g} to {high:g}")
+    return numbers
 
 
 def _several(values: Any) -> list[Any]:

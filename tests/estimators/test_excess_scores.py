@@ -100,3 +100,11 @@ def test_note_where_few_outcomes_are_uncertain(name):
 def test_bad_families():
     with pytest.raises(TypeError, match="got Normal predictions"):
         ct.SpiegelhalterTest()(ct.Normal([0.0], 1.0), [0.0])
+
+
+@pytest.mark.parametrize("p", [1e-160, 1e-300, 5e-324])
+def test_kurtosis_of_the_rarest_events_is_noted(p):
+    """A variance whose square is 0 in floats."""
+    result = ct.SpiegelhalterTest()([p], [0])
+    assert result.pvalue > 0.9
+    assert any("uncertain" in note for note in result.notes)

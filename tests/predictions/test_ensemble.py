@@ -256,6 +256,18 @@ def test_draws_are_members_with_equal_frequencies():
     assert all(any(np.array_equal(draw, member) for member in VECTORS[4]) for draw in vectors[:, 4])
 
 
+def test_outcomes_that_are_no_scenario_are_impossible():
+    """Up to rounding in units of the largest scenario; members of ensembles exclude nothing, nor do pools."""
+    scenarios = ct.Scenarios([[0.0, 3e5, 1.0]] * 5)
+    targets = scenarios.check_targets([0.0, 0.1 + 0.2, 1.0 + 1e-12, 1e-3, 3e5])
+    assert scenarios.impossible(targets).tolist() == [False, True, False, True, False]
+    vectors = ct.Scenarios([[[0.0, 1.0], [1.0, 0.0]]] * 3)
+    assert vectors.impossible(np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])).tolist() == [False, True, True]
+    ensemble = ct.Ensemble([[0.0, 3e5, 1.0]] * 5)
+    assert not ensemble.impossible(targets).any()
+    assert not ensemble.pooled(targets).impossible(targets).any()
+
+
 class TestDrawnMembers:
     """Expectations are those over the draws; targets come from the distribution."""
 
