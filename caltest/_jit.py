@@ -27,8 +27,7 @@ def _one_thread_at_least() -> Iterator[None]:
 
 
 with _one_thread_at_least():
-    from numba import __version__ as numba_version
-    from numba import config, njit
+    from numba import __version__ as numba_version, config, njit
     from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -9,15 +9,16 @@ import numpy as np
 from caltest._chunks import accumulate, are_chunks
 from caltest._numerics import OwnErrstate, check_finite, seed_of
 from caltest._progress import progress_bars
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.effect_size import EffectSize
 from caltest._types import ArrayLike
 from caltest._validation import switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.estimators import Estimator
 from caltest.estimators.base import some_predictions
 from caltest.nulls import Null, Outcome
-from caltest.predictions import Predictions, Sample, as_sample
-from caltest.results.calibration_test_result import CalibrationTestResult
-from caltest.results.effect_size import EffectSize
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.convert import as_sample
 
 LEVEL = 0.05
 """P-values up to which a result says what was found in the other rows, where one row makes its own p-value 0."""
@@ -61,7 +62,8 @@ class CalibrationTest(_Named):
     Examples
     --------
     >>> import caltest as ct
-    >>> test = ct.CalibrationTest(ct.ECE(ct.UniformBinning(10)), ct.ConditionalMonteCarlo(n_resamples=199))
+    >>> estimator, null = ct.ECE(ct.binning.UniformBinning(10)), ct.nulls.ConditionalMonteCarlo(n_resamples=199)
+    >>> test = ct.CalibrationTest(estimator, null)
     >>> result = test([0.1, 0.8, 0.6, 0.3], [1, 0, 0, 1], rng=1)
     >>> result.pvalue_kind, result.pvalue
     ('exact', 0.005)
@@ -93,7 +95,7 @@ class CalibrationTest(_Named):
 
     @property
     def citations(self) -> tuple[str, ...]:
-        """Sources of the estimator and the null, keys of ``caltest/results/citations.bib``."""
+        """Sources of the estimator and the null, keys of ``caltest/_results/citations.bib``."""
         return tuple(sorted({*self.estimator.citations, *self.null.citations}))
 
     def __call__(

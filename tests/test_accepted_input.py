@@ -10,7 +10,7 @@ import pytest
 
 import caltest as ct
 from caltest._loops import binned, rows, uniform
-from caltest.predictions import as_predictions
+from caltest.predictions.convert import as_predictions
 
 N, K = 40, 3
 RNG = np.random.default_rng(0)
@@ -320,7 +320,7 @@ CALLS = {
     "normal": (lambda m, s, y: ct.calibration_test(ct.Normal(m, s), y, n_resamples=9), MEAN, SCALE, TARGETS),
     "SKCE": (ct.SKCE(KERNEL), P, Y),
     "BlockSKCE": (ct.BlockSKCE(KERNEL, 3), P, Y),
-    "ECE": (ct.ECE(ct.MedianVarianceBinning()), P, Y),
+    "ECE": (ct.ECE(ct.binning.MedianVarianceBinning()), P, Y),
     "MMCE": (ct.MMCE(), P, Y),
     "UCME": (lambda p, y, t, u: ct.UCME(KERNEL, t, u)(p, y), P, Y, P[:3], Y[:3]),
     "CME test": (lambda p, y, t, u: ct.AsymptoticCMETest(ct.UCME(KERNEL, t, u))(p, y), P, Y, P[:3], Y[:3]),
@@ -411,7 +411,7 @@ def test_arrays_of_predictions_are_read_only(array):
 
 
 RESULT = ct.AsymptoticSKCETest(KERNEL, 19)(P, Y, rng=0)
-FROZEN = [RESULT, ct.SKCE(KERNEL), ct.ECE(), KERNEL, ct.CalibrationTest(ct.ECE(), ct.ConditionalMonteCarlo())]
+FROZEN = [RESULT, ct.SKCE(KERNEL), ct.ECE(), KERNEL, ct.CalibrationTest(ct.ECE(), ct.nulls.ConditionalMonteCarlo())]
 
 
 @pytest.mark.parametrize("thing", FROZEN, ids=lambda thing: type(thing).__name__)

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from caltest._progress import in_terminal
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.pvalues import EXCLUDED, format_pvalue, in_brackets
 from caltest._tables import check_different, read_sample, read_sample_and_number, read_weights
 from caltest._types import FloatArray
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
@@ -21,8 +23,6 @@ from caltest.cli.options import (
 from caltest.comparisons.formats import Table
 from caltest.default_test import weighted
 from caltest.predictions import Sample
-from caltest.results.calibration_test_result import CalibrationTestResult
-from caltest.results.pvalues import EXCLUDED, format_pvalue, in_brackets
 
 
 def add_to(commands: Any) -> None:

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
+from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.citations import entries
+from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
+from caltest._results.sentences import listed
+from caltest._results.stored import Stored
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, aligned
 from caltest.comparisons.table import TabularResult
-from caltest.results.calibration_test_result import ConfidenceInterval
-from caltest.results.citations import entries
-from caltest.results.pvalues import format_pvalue, pvalue_phrase, remarks
-from caltest.results.sentences import listed
-from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class ComparedModel:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["neural network"]
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
     >>> row = ct.compare_models({"network": p}, y, n_resamples=99, rng=1).rows[0]
     >>> row.name, round(row.score, 3), row.pvalue == row.pvalue_holm
     ('network', 0.962, True)
@@ -98,7 +98,7 @@ class ModelComparison(TabularResult, Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> models = ct.load_digits_predictions()
+    >>> models = ct.datasets.load_digits_predictions()
     >>> labels = models["random forest"][1]
     >>> comparison = ct.compare_models({name: p for name, (p, _) in models.items()}, labels, n_resamples=99, rng=1)
     >>> [row.name for row in comparison.rows if row.pvalue_holm <= 0.05]

@@ -9,8 +9,9 @@ from uuid import uuid4
 from caltest._numerics import OwnErrstate, check_finite
 from caltest._types import ArrayLike
 from caltest.estimators.base import Estimator, SummableEstimator
-from caltest.predictions import Predictions, Sample, as_sample
+from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import named_one
+from caltest.predictions.convert import as_sample
 from caltest.predictions.sample import impossible_note
 
 R = TypeVar("R")
@@ -174,7 +175,7 @@ class EstimateAccumulator(Accumulator[float]):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> estimator = ct.BlockSKCE(ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel()))
     >>> halves = estimator.accumulator(), estimator.accumulator()
     >>> first = halves[0].update(p.take(slice(0, 400)), y[:400])

@@ -9,12 +9,14 @@ import numpy as np
 from caltest._chunks import accumulate, are_chunks, evenly_spaced_rows
 from caltest._numerics import OwnErrstate, check_finite, seed_of
 from caltest._progress import progress_bars
+from caltest._results.effect_size import EffectSize
+from caltest._results.report import ASSUMPTIONS
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import switch
 from caltest.kernels import PairKernel
-from caltest.predictions import MEDIAN_OF, Predictions, Sample, as_predictions, as_sample
-from caltest.results.effect_size import EffectSize
-from caltest.results.report import ASSUMPTIONS
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.bandwidth import MEDIAN_OF
+from caltest.predictions.convert import as_predictions, as_sample
 
 
 class Estimator(OwnErrstate, ABC):
@@ -28,7 +30,7 @@ class Estimator(OwnErrstate, ABC):
     """Whether small values speak against calibration as large ones do; the mean is then 0 if calibrated."""
 
     citations: ClassVar[tuple[str, ...]] = ()
-    """Sources, keys of ``caltest/results/citations.bib``."""
+    """Sources, keys of ``caltest/_results/citations.bib``."""
 
     effect_unit: ClassVar[str] = "estimate above its mean if calibrated"
     """What ``effect_size`` is, unless the estimator has one of its own."""

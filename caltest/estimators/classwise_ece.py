@@ -46,7 +46,7 @@ class ClasswiseECE(RedrawnEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> round(ct.ClasswiseECE()(p, y), 6), round(ct.ClasswiseECE(aggregate="sum")(p, y), 5)
     (0.03351, 0.3351)
     """

@@ -39,9 +39,9 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
     --------
     >>> import caltest as ct
     >>> import numpy as np
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> estimator = ct.ClusterLikelihoodRatio(np.arange(899) // 3)
-    >>> ct.CalibrationTest(estimator, ct.EValueBound())(p, y).pvalue < 1e-9
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> estimator = ct.estimators.ClusterLikelihoodRatio(np.arange(899) // 3)
+    >>> ct.CalibrationTest(estimator, ct.nulls.EValueBound())(p, y).pvalue < 1e-9
     True
     """
 

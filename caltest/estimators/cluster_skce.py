@@ -59,7 +59,7 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
     >>> import caltest as ct
     >>> kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), bandwidth=1.0), ct.DeltaKernel())
     >>> p, y = [0.2, 0.3, 0.6, 0.7], [1, 1, 0, 0]
-    >>> round(ct.ClusterSKCE(kernel, ["a", "a", "b", "b"])(p, y), 6)
+    >>> round(ct.estimators.ClusterSKCE(kernel, ["a", "a", "b", "b"])(p, y), 6)
     -0.650506
     """
 

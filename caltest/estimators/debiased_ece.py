@@ -45,9 +45,9 @@ class DebiasedSquaredECE(RedrawnEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> squared = ct.DebiasedSquaredECE()(*ct.top_label(p, y))
-    >>> round(squared, 6), round(ct.ECE(ct.QuantileBinning(15), order=2)(*ct.top_label(p, y)) ** 2, 6)
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> squared = ct.estimators.DebiasedSquaredECE()(*ct.top_label(p, y))
+    >>> round(squared, 6), round(ct.ECE(ct.binning.QuantileBinning(15), order=2)(*ct.top_label(p, y)) ** 2, 6)
     (0.038104, 0.039007)
     """
 

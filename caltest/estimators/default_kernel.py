@@ -4,7 +4,8 @@ import numpy as np
 
 from caltest.estimators.kernel_estimator import median_notes
 from caltest.kernels import PredictionKernel, ProductKernel, TargetKernel
-from caltest.predictions import Predictions, ZeroBandwidth
+from caltest.predictions import Predictions
+from caltest.predictions.bandwidth import ZeroBandwidth
 
 
 def default_kernel(predictions: Predictions, *, identical: float | None = 1.0) -> tuple[ProductKernel, tuple[str, ...]]:

@@ -9,15 +9,15 @@ import numpy as np
 from caltest._arrays import read_only
 from caltest._loops import binned
 from caltest._numerics import ranges
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.base import Estimator
 from caltest.kernels import Euclidean, TotalVariation, VectorMetric
 from caltest.kernels.metrics import vector_metric
-from caltest.predictions import FinitePredictions, Predictions, Sample
-from caltest.predictions.finite import of_classes
-from caltest.results.effect_size import EffectSize
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.finite import FinitePredictions, of_classes
 
 TARGETS_AT_ONCE = 64
 """Targets counted together, a cache line of one-byte labels an observation; the estimates do not depend on it."""
@@ -63,9 +63,9 @@ class ECE(Estimator):
     --------
     >>> import caltest as ct
     >>> p, y = [[0.1, 0.9], [0.2, 0.8], [0.85, 0.15]], [1, 0, 0]
-    >>> round(ct.ECE(ct.UniformBinning(2))(p, y), 6)
+    >>> round(ct.ECE(ct.binning.UniformBinning(2))(p, y), 6)
     0.283333
-    >>> round(ct.ECE(ct.UniformBinning(2))(*ct.top_label(p, y)), 6)
+    >>> round(ct.ECE(ct.binning.UniformBinning(2))(*ct.top_label(p, y)), 6)
     0.183333
     """
 
@@ -157,7 +157,7 @@ class MCE(ECE):
     --------
     >>> import caltest as ct
     >>> p, y = [[0.1, 0.9], [0.2, 0.8], [0.85, 0.15]], [1, 0, 0]
-    >>> round(ct.MCE(ct.UniformBinning(2))(*ct.top_label(p, y)), 6)
+    >>> round(ct.MCE(ct.binning.UniformBinning(2))(*ct.top_label(p, y)), 6)
     0.183333
     """
 

@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from caltest._loops.redraws import gathered_sums
+from caltest._results.calibration_test_result import PValueKind
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.proper_scores import Score, outcome_scores
-from caltest.results.calibration_test_result import PValueKind
 
 ROUNDING = 1e-13
 """Standard deviations of this size, relative to the scores, are rounding errors."""
@@ -66,7 +66,7 @@ class ExcessScore(RedrawnEstimator):
         if variance <= ROUNDING**2 * float(np.einsum("ik,ik->", p, np.square(scores))):
             return TextbookTail(0.0, 1.0)
         z = estimate * len(p) / sqrt(variance)
-        kurtosis = float((fourths - 3.0 * variances**2).sum()) / variance**2
+        kurtosis = float((fourths / variance - 3.0 * variances * (variances / variance)).sum()) / variance
         notes = (few_uncertain(type(self).__name__),) if kurtosis > LARGEST_KURTOSIS else ()
         return TextbookTail(z, 2.0 * float(ndtr(-abs(z))), notes=notes)
 
@@ -87,8 +87,8 @@ class ExcessLogScore(ExcessScore):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.ExcessLogScore()(p, y), 4)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> round(ct.estimators.ExcessLogScore()(p, y), 4)
     -0.5734
     """
 
@@ -118,8 +118,8 @@ class ExcessBrierScore(ExcessScore):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.ExcessBrierScore()(p, y), 4)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> round(ct.estimators.ExcessBrierScore()(p, y), 4)
     -0.2642
     """
 

@@ -52,7 +52,7 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> estimator = ct.LowRankSKCE(p.default_kernel(), rank=32)
     >>> ct.MonteCarloTest(estimator, n_resamples=99)(p, y, rng=1).pvalue
     0.01

@@ -56,8 +56,8 @@ class MaxSKCE(KernelEstimator, JointEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> ct.MonteCarloTest(ct.MaxSKCE(p.default_kernel()), n_resamples=99)(p, y, rng=1).pvalue
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> ct.MonteCarloTest(ct.estimators.MaxSKCE(p.default_kernel()), n_resamples=99)(p, y, rng=1).pvalue
     0.01
     """
 

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from caltest._results.effect_size import EffectSize, share_of_largest
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch
 from caltest.estimators.base import Estimator
@@ -17,7 +18,6 @@ from caltest.predictions import (
 )
 from caltest.predictions.finite import of_classes
 from caltest.predictions.reductions import reduce_to_binary
-from caltest.results.effect_size import EffectSize, share_of_largest
 
 
 @dataclass(frozen=True)

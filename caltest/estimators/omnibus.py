@@ -7,6 +7,8 @@ import numpy as np
 
 from caltest._arrays import read_only
 from caltest._numerics import effective_number, ranges, resampling_pvalue
+from caltest._results.calibration_test_result import ComponentResult
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.components import Component, KernelComponent, components_for
@@ -18,8 +20,6 @@ from caltest.estimators.weighted import ASSUMED, WeightedSKCE, given
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import ComponentResult
-from caltest.results.effect_size import EffectSize
 
 ALL_PAIRS = 20_000
 """Predictions up to which the estimate that is reported is that of all pairs."""
@@ -70,8 +70,8 @@ class Omnibus(JointEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> result = ct.MonteCarloTest(ct.Omnibus(), n_resamples=99)(p, y, rng=1)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> result = ct.MonteCarloTest(ct.estimators.Omnibus(), n_resamples=99)(p, y, rng=1)
     >>> print(result.finding)
     predictions are underconfident: outcomes follow them at temperature 0.33
     """

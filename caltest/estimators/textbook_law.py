@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from caltest._results.calibration_test_result import PValueKind
 from caltest.predictions import Sample
-from caltest.results.calibration_test_result import PValueKind
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,15 @@ import numpy as np
 
 from caltest._arrays import to_array
 from caltest._numerics import check_memory
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.hstatistics.pairs import deviations
 from caltest.hstatistics.redraws import redrawn_deviation_means
 from caltest.kernels import PairKernel
-from caltest.predictions import Predictions, Sample, as_sample
-from caltest.results.effect_size import EffectSize
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.convert import as_sample
 
 
 @dataclass(frozen=True, eq=False)

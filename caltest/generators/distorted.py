@@ -114,7 +114,7 @@ class Resampled(_WithDistortion):
     Examples
     --------
     >>> import caltest as ct
-    >>> predictions, _ = ct.load_digits_predictions()["neural network"]
+    >>> predictions, _ = ct.datasets.load_digits_predictions()["neural network"]
     >>> generator = ct.generators.Resampled(predictions, ct.generators.Tempering(-0.4))
     >>> generator.description
     'Categorical, n = 899, 10 classes; targets from p^0.6'

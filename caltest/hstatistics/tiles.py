@@ -16,7 +16,8 @@ from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
 from caltest.kernels import PairKernel, ProductKernel, TargetKernel
 from caltest.kernels.base import DistanceForm
-from caltest.predictions import FinitePredictions, Sample
+from caltest.predictions import Sample
+from caltest.predictions.finite import FinitePredictions
 
 Place = tuple[slice, slice]
 """Ranges of rows and of columns."""

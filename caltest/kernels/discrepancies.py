@@ -35,7 +35,7 @@ class MMD(Metric):
     Examples
     --------
     >>> import caltest as ct
-    >>> metric = ct.MMD(ct.GaussianKernel(bandwidth=1.0))
+    >>> metric = ct.kernels.MMD(ct.GaussianKernel(bandwidth=1.0))
     >>> ct.Normal([0.0], [1.0]).distance(metric, ct.Normal([2.0], [1.0])).round(4)
     array([[0.7496]])
     """
@@ -95,7 +95,7 @@ class EnergyDistance(Metric):
     --------
     >>> import caltest as ct
     >>> members = ct.Ensemble([[0.0, 1.0], [2.0, 3.0]])
-    >>> members.distance(ct.EnergyDistance(), members).round(4)
+    >>> members.distance(ct.kernels.EnergyDistance(), members).round(4)
     array([[0.    , 1.7321],
            [1.7321, 0.    ]])
     """

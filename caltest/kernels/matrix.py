@@ -38,7 +38,7 @@ class MatrixKernel(TargetKernel):
     Examples
     --------
     >>> import caltest as ct
-    >>> kernel = ct.MatrixKernel([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> kernel = ct.kernels.MatrixKernel([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
     >>> kernel.bound, kernel.squared_diameter
     (1.0, 2.0)
     """

@@ -105,7 +105,7 @@ class Cityblock(VectorMetric):
     --------
     >>> import numpy as np
     >>> import caltest as ct
-    >>> ct.Cityblock().tile(np.array([[0.2, 0.8]]), np.array([[0.5, 0.5]])).round(3)
+    >>> ct.kernels.Cityblock().tile(np.array([[0.2, 0.8]]), np.array([[0.5, 0.5]])).round(3)
     array([[0.6]])
     """
 
@@ -183,7 +183,7 @@ class SquaredEuclidean(VectorMetric):
     --------
     >>> import numpy as np
     >>> import caltest as ct
-    >>> ct.SquaredEuclidean().tile(np.array([[0.0, 3.0]]), np.array([[4.0, 0.0]]))
+    >>> ct.kernels.SquaredEuclidean().tile(np.array([[0.0, 3.0]]), np.array([[4.0, 0.0]]))
     array([[25.]])
     """
 
@@ -247,7 +247,7 @@ class Wasserstein1(VectorMetric):
     --------
     >>> import caltest as ct
     >>> p, q = ct.Ordinal([[1.0, 0.0, 0.0]]), ct.Ordinal([[0.0, 0.5, 0.5]])
-    >>> p.distance(ct.Wasserstein1(), q)
+    >>> p.distance(ct.kernels.Wasserstein1(), q)
     array([[1.5]])
     """
 

@@ -163,7 +163,8 @@ class SumOfProducts(PairKernel):
     --------
     >>> import caltest as ct
     >>> sharp = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.1), ct.DeltaKernel())
-    >>> wide = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.MatrixKernel([[2, 1], [1, 2]]))
+    >>> similarity = ct.kernels.MatrixKernel([[2, 1], [1, 2]])
+    >>> wide = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), similarity)
     >>> print((sharp + wide).describe())
     exp(-TV / 0.1) x [y = y'] + exp(-TV / 1) x A[y, y'] (2 x 2)
     """

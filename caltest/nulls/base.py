@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from caltest._numerics import OwnErrstate, resampling_pvalue
+from caltest._results.calibration_test_result import ComponentResult, PValueKind
 from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, UStatistic
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import ComponentResult, PValueKind
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Null(OwnErrstate, ABC):
     statistic_name: ClassVar[str]
     uses_random_numbers: ClassVar[bool] = False
     citations: ClassVar[tuple[str, ...]] = ()
-    """Sources, keys of ``caltest/results/citations.bib``."""
+    """Sources, keys of ``caltest/_results/citations.bib``."""
     question: ClassVar[str] = "calibration"
-    """What is tested, a key of ``caltest.results.questions.QUESTIONS``."""
+    """What is tested, a key of ``caltest._results.questions.QUESTIONS``."""
 
     allows_clusters: ClassVar[bool] = False
     """Whether p-values are right for outcomes that depend on each other within clusters."""

@@ -47,8 +47,8 @@ class BinnedEquivalenceBound(Null):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["neural network"]
-    >>> test = ct.CalibrationTest(ct.ECE(), ct.BinnedEquivalenceBound(margin=0.15))
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
+    >>> test = ct.CalibrationTest(ct.ECE(), ct.nulls.BinnedEquivalenceBound(margin=0.15))
     >>> result = test(*ct.top_label(p, y))
     >>> result.pvalue < 0.01, result.pvalue_kind, result.hypothesis
     (True, 'bound', 'binned ECE >= 0.15')

@@ -55,9 +55,10 @@ class ClusterBootstrap(ResamplingNull):
     --------
     >>> import caltest as ct
     >>> import numpy as np
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> clusters = np.arange(899) // 3
-    >>> test = ct.CalibrationTest(ct.ClusterSKCE(p.default_kernel(), clusters), ct.ClusterBootstrap(n_resamples=99))
+    >>> estimator = ct.estimators.ClusterSKCE(p.default_kernel(), clusters)
+    >>> test = ct.CalibrationTest(estimator, ct.nulls.ClusterBootstrap(n_resamples=99))
     >>> test(p, y, rng=1).pvalue
     0.01
     """

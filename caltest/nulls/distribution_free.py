@@ -21,8 +21,8 @@ class DistributionFreeBound(Null):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> test = ct.CalibrationTest(ct.SKCE(p.default_kernel(), unbiased=False), ct.DistributionFreeBound())
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.SKCE(p.default_kernel(), unbiased=False), ct.nulls.DistributionFreeBound())
     >>> test(p, y).pvalue_kind
     'bound'
     """

@@ -36,8 +36,8 @@ class EValueBound(LikelihoodRatioNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> ct.CalibrationTest(ct.LogLikelihoodRatio(), ct.EValueBound())(p, y).pvalue < 1e-50
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> ct.CalibrationTest(ct.estimators.LogLikelihoodRatio(), ct.nulls.EValueBound())(p, y).pvalue < 1e-50
     True
     """
 
@@ -82,7 +82,7 @@ class ImportanceSampling(LikelihoodRatioNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> ct.LikelihoodRatioTest(n_resamples=99)(p, y, rng=1).pvalue < 1e-50
     True
     """

@@ -37,9 +37,9 @@ class HotellingNull(Null):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ucme = ct.UCME(p.default_kernel(), test_predictions=p.take(slice(0, 2)), test_targets=[6, 3])
-    >>> ct.CalibrationTest(ucme, ct.HotellingNull("chi2"))(p, y).df
+    >>> ct.CalibrationTest(ucme, ct.nulls.HotellingNull("chi2"))(p, y).df
     (2.0,)
     """
 

@@ -46,9 +46,9 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ucme = ct.UCME(p.default_kernel(), test_predictions=p.take(slice(0, 2)), test_targets=[6, 3])
-    >>> ct.CalibrationTest(ucme, ct.KnownCovarianceMonteCarlo(99))(p, y, rng=1).pvalue_kind
+    >>> ct.CalibrationTest(ucme, ct.nulls.KnownCovarianceMonteCarlo(99))(p, y, rng=1).pvalue_kind
     'exact'
     """
 

@@ -105,8 +105,8 @@ class ToleranceNull(MarginNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> result = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.ToleranceNull(margin=0.03))(p, y)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> result = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.nulls.ToleranceNull(margin=0.03))(p, y)
     >>> round(result.statistic, 2), result.hypothesis
     (6.25, 'KCE <= 0.03')
     """
@@ -147,8 +147,8 @@ class EquivalenceNull(MarginNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["neural network"]
-    >>> result = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.EquivalenceNull(margin=0.05))(p, y)
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
+    >>> result = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.nulls.EquivalenceNull(margin=0.05))(p, y)
     >>> result.pvalue < 1e-3, result.verdict()
     (True, 'the calibration error is below the margin, at the 5 % level')
     """

@@ -49,7 +49,7 @@ class PearsonNull(Null):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.PearsonSKCETest(p.default_kernel())(p, y)
     >>> round(result.statistic, 1), result.pvalue < 1e-10
     (16.6, True)

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from caltest._results.calibration_test_result import PValueKind
 from caltest.estimators import Estimator, HasTextbookLaw
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
-from caltest.results.calibration_test_result import PValueKind
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class TextbookNull(Null):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> result = ct.CalibrationTest(ct.ExcessBrierScore(), ct.TextbookNull())(*ct.top_label(p, y))
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> result = ct.CalibrationTest(ct.estimators.ExcessBrierScore(), ct.nulls.TextbookNull())(*ct.top_label(p, y))
     >>> result.pvalue < 1e-20
     True
     """

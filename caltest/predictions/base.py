@@ -428,7 +428,7 @@ class Predictions(OwnErrstate, ABC):
         """
         from caltest.predictions.alternatives.normal import NormalAlternatives
 
-        return NormalAlternatives(self, 1, weights) if self.is_continuous else None
+        return NormalAlternatives(self, weights) if self.is_continuous else None
 
     def standardised(self, targets: Array) -> "tuple[Predictions, Array]":
         """The law of residuals ``(Z - m) / s`` of each prediction, and those of the targets."""

@@ -181,7 +181,7 @@ class MvNormal(Predictions):
         """Shifted means, one coordinate at a time, and other scales."""
         from caltest.predictions.alternatives.normal import NormalAlternatives
 
-        return None if self.is_singular else NormalAlternatives(self, self.dimension, weights)
+        return None if self.is_singular else NormalAlternatives(self, weights, (self.dimension,))
 
     @property
     def is_singular(self) -> bool:

@@ -171,7 +171,7 @@ class _Traces:
         tile += one.expected_kernel2(self._half, two)
         tile -= self._of_squared_means(one, two)
         tile -= self._of_squared_means(two, one).swapaxes(-1, -2)
-        return np.asarray(tile)
+        return np.asarray(np.maximum(tile, 0.0, out=tile))
 
     def _of_squared_means(self, one: Normal, two: Normal) -> FloatArray:
         """``E m_i(Z_j)**2``, where m_i**2 is b**2 / c exp(-(y - m)**2 / c) with c = b**2 + s**2."""

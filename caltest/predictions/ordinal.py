@@ -52,7 +52,7 @@ class Ordinal(Categorical):
     >>> p = ct.Ordinal([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]], classes=["low", "middle", "high"])
     >>> p
     <Ordinal, n = 2, 3 classes>
-    >>> p.distance(ct.Wasserstein1(), p).round(3)
+    >>> p.distance(ct.kernels.Wasserstein1(), p).round(3)
     array([[0. , 1.2],
            [1.2, 0. ]])
     >>> print(p.default_kernel().describe())

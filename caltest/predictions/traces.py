@@ -10,7 +10,10 @@ Index = slice | IntArray
 
 
 class Traces(Protocol):
-    """``tr(C_i C_j) = E k(Z, Z')**2 - E m_i(Z')**2 - E m_j(Z)**2 + (E k(Z, Z'))**2`` with ``m_i(y) = E k(Z_i, y)``."""
+    """``tr(C_i C_j) = E k(Z, Z')**2 - E m_i(Z')**2 - E m_j(Z)**2 + (E k(Z, Z'))**2`` with ``m_i(y) = E k(Z_i, y)``.
+
+    They are not negative, which rounding could make of the differences.
+    """
 
     def tile(self, rows: Index, columns: Index) -> FloatArray:
         """Traces for all rows (..., r) and columns (..., c)."""
@@ -33,4 +36,4 @@ class OutcomeTraces:
         tile += of_squares @ other_probabilities
         tile -= squares @ other_probabilities
         tile -= probabilities @ other_squares
-        return np.asarray(tile)
+        return np.asarray(np.maximum(tile, 0.0, out=tile))

@@ -214,7 +214,7 @@ class Unnormalised(Predictions):
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         raise ClosedFormMissing(
             "predictions: got Unnormalised predictions, of which only scores are known, not expectations of kernels; "
-            "wanted SKCE or BlockSKCE as the estimator"
+            "wanted SKCE, BlockSKCE or CrossSKCE as the estimator"
         )
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.pvalues import format_pvalue, remarks
+from caltest._results.stored import Stored
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, aligned
 from caltest.comparisons.table import TabularResult
 from caltest.predictions import Sample
 from caltest.recalibration.base import CalibrationMap
-from caltest.results.calibration_test_result import ConfidenceInterval
-from caltest.results.pvalues import format_pvalue, remarks
-from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RecalibrationRow:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
     >>> report.before.pvalue
     0.01
@@ -85,7 +85,7 @@ class RecalibrationReport(TabularResult, Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
     >>> report.n, report.n_fit, report.before.accuracy == report.after.accuracy
     (450, 449, True)

@@ -43,7 +43,7 @@ class BinnedErrorFunction(ErrorFunction):
     --------
     >>> import caltest as ct
     >>> p, y = [0.1, 0.2, 0.7, 0.9], [0, 1, 1, 1]
-    >>> round(ct.BinnedErrorFunction(2).plug_in(p, y), 5)  # ((0.15 - 0.5)**2 + (0.8 - 1)**2) / 2
+    >>> round(ct.risk.BinnedErrorFunction(2).plug_in(p, y), 5)  # ((0.15 - 0.5)**2 + (0.8 - 1)**2) / 2
     0.08125
     """
 
@@ -88,7 +88,7 @@ class DebiasedBinnedErrorFunction(BinnedErrorFunction):
     --------
     >>> import caltest as ct
     >>> p, y = [0.1, 0.2, 0.7, 0.9], [0, 1, 1, 1]
-    >>> round(ct.DebiasedBinnedErrorFunction(2).plug_in(p, y), 5)  # 0.08125 - 0.25 / 2
+    >>> round(ct.risk.DebiasedBinnedErrorFunction(2).plug_in(p, y), 5)  # 0.08125 - 0.25 / 2
     -0.04375
     """
 

@@ -57,8 +57,8 @@ class DirichletErrorFunction(ErrorFunction):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.DirichletErrorFunction(0.01).plug_in(*ct.top_label(p, y)), 4)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> round(ct.risk.DirichletErrorFunction(0.01).plug_in(*ct.top_label(p, y)), 4)
     0.0775
     """
 

@@ -27,9 +27,9 @@ class RiskEstimate:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> half, rest = slice(0, 450), slice(450, None)
-    >>> fitted = ct.TwoStepRidgeErrorFunction(regularisation=0.01).fit(p.take(half), y[half])
+    >>> fitted = ct.risk.TwoStepRidgeErrorFunction(regularisation=0.01).fit(p.take(half), y[half])
     >>> risk = fitted.risk(p.take(rest), y[rest])
     >>> round(risk.value, 4), round(risk.standard_error, 4)
     (0.0019, 0.0003)

@@ -10,7 +10,7 @@ from caltest._numerics import check_finite, own_errstate, seed_of
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, fraction, switch, whole_number
-from caltest.predictions import as_sample
+from caltest.predictions.convert import as_sample
 from caltest.risk.base import ErrorFunction
 from caltest.risk.binning import BinnedErrorFunction, DebiasedBinnedErrorFunction
 from caltest.risk.choice import choose, grouped, notes_on
@@ -114,7 +114,7 @@ def estimate_calibration_error(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> print(ct.estimate_calibration_error(p, y, "top_label", rng=1))
     Squared calibration error, top label
     ------------------------------------

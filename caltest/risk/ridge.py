@@ -94,8 +94,8 @@ class KroneckerRidgeErrorFunction(_RidgeErrorFunction):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.KroneckerRidgeErrorFunction(1e-3).plug_in(p, y), 4)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> round(ct.risk.KroneckerRidgeErrorFunction(1e-3).plug_in(p, y), 4)
     0.0509
     """
 
@@ -136,8 +136,8 @@ class TwoStepRidgeErrorFunction(_RidgeErrorFunction):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.TwoStepRidgeErrorFunction(1e-3).plug_in(p, y), 4)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> round(ct.risk.TwoStepRidgeErrorFunction(1e-3).plug_in(p, y), 4)
     0.0693
     """
 

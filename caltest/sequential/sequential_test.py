@@ -13,8 +13,9 @@ from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import one_of
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
-from caltest.predictions import Predictions, Sample, as_sample, assumed
-from caltest.predictions.base import named_one
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.base import assumed, named_one
+from caltest.predictions.convert import as_sample
 from caltest.predictions.sample import excluded_in_words, impossible_note
 from caltest.sequential.bets import Bets, log_capital
 from caltest.sequential.kernel import KernelBets
@@ -83,7 +84,7 @@ class SequentialCalibrationTest(OwnErrstate):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> test = ct.SequentialCalibrationTest()
     >>> for start in range(0, 100, 20):
     ...     test = test.update(p.take(slice(start, start + 20)), y[start : start + 20])

@@ -11,7 +11,8 @@ import numpy as np
 from caltest._types import Array, FloatArray
 from caltest.hstatistics.features import inverse_root
 from caltest.kernels import ProductKernel, TargetKernel
-from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.finite import FinitePredictions
 
 LANDMARKS = 64
 """Past targets by which numbers and vectors are described."""

@@ -16,7 +16,7 @@ QUADRATURE = """
 import numpy as np, caltest as ct
 extremes = {extremes}
 kernels = [ct.GaussianKernel(bandwidth=1.0), ct.LaplacianKernel(1e-150), ct.MaternKernel(bandwidth=1e150)]
-kernels += [ct.RationalQuadraticKernel(bandwidth=1e300)]
+kernels += [ct.kernels.RationalQuadraticKernel(bandwidth=1e300)]
 for value in extremes:
     shape = min(max(value, 1e-300), 1e300)
     for law in {laws}:
@@ -25,7 +25,7 @@ for value in extremes:
             try:
                 means = law.expected_kernel(kernel, np.array([0.5]))
                 both = law.expected_kernel2(kernel, law)
-            except ct.ClosedFormMissing as error:
+            except ct.predictions.ClosedFormMissing as error:
                 assert "to_ensemble" in str(error)
                 continue
             assert (abs(means - 0.5) <= 0.5 + 1e-9).all(), (law.parameters, kernel, means)

@@ -113,6 +113,6 @@ def test_note_where_few_outcomes_are_uncertain():
 
 def test_bad_estimators_and_certain_predictions():
     with pytest.raises(TypeError, match="got ECE for PearsonNull, wanted the unbiased SKCE of a ProductKernel"):
-        ct.CalibrationTest(ct.ECE(), ct.PearsonNull())
+        ct.CalibrationTest(ct.ECE(), ct.nulls.PearsonNull())
     with pytest.raises(ValueError, match="leave nothing to chance, so that"):
         ct.PearsonSKCETest(ProductKernel(TV, ct.DeltaKernel()))([[1.0, 0.0], [0.0, 1.0]], [0, 1])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import caltest as ct
+from caltest._results.pvalues import format_pvalue, is_smallest, pvalue_phrase, undecided
 from caltest.cli import main
-from caltest.results.pvalues import format_pvalue, is_smallest, pvalue_phrase, undecided
 
 NAMES = ["ant", "bee", "cow"]
 EXCLUDED = "an outcome occurred to which probability 0 was given (row 17: class ant)"
@@ -228,7 +228,10 @@ def test_findings_only_where_the_level_is_reached(wrong):
     assert "Why" not in stream.summary(1e-4)
     assert stream.verdict(1e-4) in stream.summary(1e-4)
     report = ct.recalibration.report(
-        ct.recalibration.TemperatureScaling(), *ct.load_digits_predictions()["random forest"], n_resamples=99, rng=1
+        ct.recalibration.TemperatureScaling(),
+        *ct.datasets.load_digits_predictions()["random forest"],
+        n_resamples=99,
+        rng=1,
     )
     assert "  before: " in report.summary(0.01)
     assert "  before: " not in report.summary(0.009)

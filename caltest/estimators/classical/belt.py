@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import fraction, whole_number
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.estimators.classical.logistic import GAIN, LogOdds
 from caltest.predictions import Predictions
-from caltest.results.effect_size import EffectSize
 
 HIGHEST = 4
 """The highest degree: others are hardly ever selected, and powers of log-odds lose their digits."""
@@ -59,8 +59,8 @@ class CalibrationBelt(BinaryStatistic):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> ct.MonteCarloTest(ct.CalibrationBelt(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> ct.MonteCarloTest(ct.estimators.CalibrationBelt(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
     0.01
     """
 

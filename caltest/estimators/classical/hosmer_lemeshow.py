@@ -6,14 +6,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.effect_size import EffectSize, root_per_observation
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import whole_number
 from caltest.binning import QuantileBinning
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
 from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import PValueKind
-from caltest.results.effect_size import EffectSize, root_per_observation
 
 EXPECTED = 5.0
 """Groups in which less events or non-events are expected make the chi-squared law doubtful."""
@@ -59,7 +59,7 @@ class HosmerLemeshow(BinaryStatistic):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.HosmerLemeshowTest()(*ct.top_label(p, y))
     >>> round(result.statistic, 2), result.df
     (326.68, (10.0,))

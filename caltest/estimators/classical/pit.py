@@ -8,14 +8,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from caltest._laws.chi_squared_sums import ChiSquaredSum, tail_probability
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.effect_size import EffectSize, root_per_observation
 from caltest._types import Array, FloatArray
 from caltest._validation import one_of
 from caltest.estimators.classical.base import in_parts
 from caltest.estimators.classical.transforms import TransformStatistic
 from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import PValueKind
-from caltest.results.effect_size import EffectSize, root_per_observation
 
 Statistic = Literal["KS", "CvM", "AD"]
 

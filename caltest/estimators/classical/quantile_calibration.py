@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.effect_size import EffectSize, root_per_observation
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least, levels
 from caltest.estimators.classical.base import in_parts
 from caltest.estimators.classical.transforms import TransformStatistic
 from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import PValueKind
-from caltest.results.effect_size import EffectSize, root_per_observation
 
 EXPECTED = 2.0
 """Expected numbers below which the chi-squared law is rough."""

@@ -10,6 +10,7 @@ import numpy as np
 from caltest._arrays import read_only
 from caltest._loops.binned import sums_of_bins
 from caltest._loops.cells import debiased_squares
+from caltest._results.effect_size import EffectSize, root_per_observation
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least, whole_number
 from caltest.binning import UniformBinning
@@ -17,7 +18,6 @@ from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.classical.base import in_parts
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.finite import of_classes
-from caltest.results.effect_size import EffectSize, root_per_observation
 
 MOST_BINS = 2**12
 """The finest of the resolutions, in bins of a coordinate."""
@@ -65,8 +65,8 @@ class TCal(RedrawnEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> ct.MonteCarloTest(ct.TCal(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> ct.MonteCarloTest(ct.estimators.TCal(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
     0.01
     """
 

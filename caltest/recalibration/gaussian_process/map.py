@@ -42,7 +42,7 @@ class GPMap(ProbabilityMap):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> fitted = ct.recalibration.GPCalibrator().fit(p, y)
     >>> prior, mean, deviation = fitted.latent_function([0.1, 0.5, 0.9])
     >>> bool(mean[2] - mean[0] > prior[2] - prior[0])

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from caltest.results.pvalues import EXCLUDED, in_brackets, is_smallest, pvalue_phrase
-from caltest.results.questions import QUESTIONS
+from caltest._results.pvalues import EXCLUDED, in_brackets, is_smallest, pvalue_phrase
+from caltest._results.questions import QUESTIONS
 
 KIND_WORDS = {
     "exact": "exact Monte Carlo p-value",
