@@ -70,6 +70,8 @@ class GroupCalibrationTest(OwnErrstate):
     estimator: Any = None
     n_resamples: int = 999
 
+    citations = GroupCalibrationTestResult.citations
+
     def __post_init__(self) -> None:
         if isinstance(self.estimator, PairKernel):
             object.__setattr__(self, "estimator", SKCE(self.estimator))

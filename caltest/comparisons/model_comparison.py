@@ -9,8 +9,7 @@ from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
 from caltest._results.sentences import listed
 from caltest._results.stored import Stored
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, aligned
-from caltest.comparisons.table import TabularResult
+from caltest.comparisons.formats import Table, TabularResult, aligned
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,6 @@ class ModelComparison(TabularResult, Stored):
         raise KeyError(f"got {name!r}, wanted one of {', '.join(repr(row.name) for row in self.rows)}")
 
     def table(self) -> Table:
-        """Header and rows as text."""
         level = f"{100 * self.confidence_level:g} %"
         header = [self.kind, self.score_name, "estimate", f"{level} interval", "if calibrated", "p", "Holm", "BH"]
         return [header, *(_cells(row) for row in self.rows)]
@@ -135,7 +133,6 @@ class ModelComparison(TabularResult, Stored):
         return remarks(self.rows, self.n_resamples)
 
     def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each row, by their names."""
         return [_entries(row) for row in self.rows]
 
     def sentence(self, alpha: float = 0.05) -> str:

@@ -10,8 +10,8 @@ from caltest._results.calibration_test_result import CalibrationTestResult, Conf
 from caltest._validation import fraction, whole_number
 from caltest.calibration_test import CalibrationTest
 from caltest.comparisons.model_comparison import ComparedModel, ModelComparison
-from caltest.comparisons.shared_kernel import shared_kernel
 from caltest.estimators import SKCE, Estimator
+from caltest.estimators.default_kernel import shared_kernel
 from caltest.intervals.jackknife import jackknife_interval
 from caltest.kernels import PairKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
@@ -119,7 +119,7 @@ class _Estimated(NamedTuple):
 
 def _estimated(sample: Sample, settings: Settings, rng: Any, progress: bool) -> _Estimated:
     estimator, number = settings.estimator, settings.n_resamples
-    floor = noise_floor(estimator, sample.predictions, n_resamples=number, rng=rng, progress=progress)
+    floor = noise_floor(sample.predictions, estimator, n_resamples=number, rng=rng, progress=progress)
     resolved = estimator.resolve(sample.predictions, floor.seed)
     interval = _interval(resolved, sample, settings.confidence_level, floor.seed)
     return _Estimated(resolved.estimate(sample), interval, floor)

@@ -106,7 +106,7 @@ class ArconesGineBootstrap(ResamplingNull):
 
     citations = ("arcones1992", "widmann2019")
 
-    n_resamples: int = 1000
+    n_resamples: int = 999
     known_variance: bool = True
 
     pvalue_kind = "resampling"
@@ -146,7 +146,6 @@ class ArconesGineBootstrap(ResamplingNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         known = ", at least the variance given the predictions" if self.known_variance else ""
         return f"Arcones-Gine bootstrap, {self.n_resamples} resamples{known}"
 

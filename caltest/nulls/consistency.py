@@ -48,7 +48,7 @@ class ConsistencyResampling(ResamplingNull):
 
     citations = ("broecker2007",)
 
-    n_resamples: int = 1000
+    n_resamples: int = 999
 
     pvalue_kind = "resampling"
 
@@ -71,7 +71,6 @@ class ConsistencyResampling(ResamplingNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"consistency resampling, {self.n_resamples} resamples"
 
 

@@ -12,9 +12,8 @@ from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
-from caltest.predictions.outcomes import Outcomes
+from caltest.predictions.outcomes import Outcomes, Traces
 from caltest.predictions.standard_scores import in_units, mean_square, normal_scores, of_normal_scores
-from caltest.predictions.traces import Traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives

@@ -11,11 +11,12 @@ from caltest._numerics import own_errstate
 from caltest._results.calibration_test_result import ConfidenceInterval, PValueKind
 from caltest._results.effect_size import EffectSize
 from caltest._results.pvalues import pvalue_phrase
+from caltest._results.stored import Stored
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction
+from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
 from caltest.estimators.classical.logistic import GAIN, LogOdds
-from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
 
@@ -61,8 +62,7 @@ class CoxCalibration(BinaryStatistic):
     textbook_statistic = "likelihood ratio, chi-squared if calibrated"
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
-    def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
+    def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         odds = LogOdds.of(p, 1)
         return lambda outcomes: odds.ratios(outcomes, inf)[0]
 
@@ -81,7 +81,6 @@ class CoxCalibration(BinaryStatistic):
         return EffectSize((estimate - df) / (2.0 * len(predictions)), GAIN)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "likelihood ratio of intercept and slope of the log-odds against 0 and 1"
 
 
@@ -95,7 +94,7 @@ def little_information(information: float) -> str:
 
 
 @dataclass(frozen=True)
-class CoxCalibrationResult:
+class CoxCalibrationResult(Stored):
     """Intercept and slope of the log-odds, which are 0 and 1 for calibrated predictions.
 
     Attributes
