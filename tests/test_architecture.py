@@ -5,6 +5,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,8 +50,13 @@ def modules():
             yield parts[0], path
 
 
+@cache
+def tree(path):
+    return ast.parse(path.read_text())
+
+
 def imports(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
@@ -68,7 +74,7 @@ def test_imports_go_downward_only():
 
 def classes_below(folder, *roots):
     """Names of the classes of a folder that derive from some roots, which are not among them."""
-    nodes = [node for path in (PACKAGE / folder).rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))]
+    nodes = [node for path in (PACKAGE / folder).rglob("*.py") for node in ast.walk(tree(path))]
     bases = {
         node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
         for node in nodes
@@ -89,7 +95,7 @@ def names_in(node):
 
 def questions(path, classes):
     """Lines that ask whether something is of one of some classes."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         asked = []
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("isinstance", "issubclass"):
             asked = list(names_in(node.args[1]))
@@ -161,6 +167,11 @@ def test_import_is_light():
     run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[] 0"
     assert run.stderr == ""
+
+
+def test_nothing_is_compiled_while_tests_are_collected(request):
+    """Every worker collects all tests, at the same time. Checks of data, of a few lines each, do not count."""
+    assert set(request.config.compiled_at_collection) <= {"are_distributions", "maxima"}
 
 
 WITHOUT_EXAMPLE = {

@@ -61,7 +61,7 @@ class MarginNull(Null):
         if found.standard_error == 0.0:
             raise ValueError(
                 "predictions: h does not vary over the observations, so the normal limit has no scale; use "
-                "distribution_free_interval(SKCE(kernel), predictions, targets)"
+                "distribution_free_interval(predictions, targets, SKCE(kernel))"
             )
         z = self.z(found)
         return Outcome(found.estimate, z, float(ndtr(-z)), standard_error=found.standard_error)
@@ -221,7 +221,7 @@ class BinnedEquivalenceBound(Null):
         if not (
             isinstance(estimator, ECE)
             and isinstance(estimator.binning, UniformBinning)
-            and estimator.distance == TotalVariation()
+            and estimator.metric == TotalVariation()
         ):
             raise self._illegal(estimator, "ECE(UniformBinning(n_bins)), whose bins do not depend on data")
 

@@ -60,7 +60,7 @@ def recalibration_report(
     >>> from caltest.plots import recalibration_report
     >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
+    >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
     >>> axes = recalibration_report(report, rng=1, axes=Figure().subplots(1, 2))
     >>> axes[0].get_title()
     'before: log score 0.38, p = 0.01'
