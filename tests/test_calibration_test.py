@@ -33,6 +33,8 @@ def test_named_tests_are_pairs():
     assert ct.AsymptoticSKCETest(TV).null.n_resamples == 1000
     assert ct.MonteCarloTest(ct.ECE()).null.n_resamples == 999
     assert ct.ConsistencyTest(ct.ECE()).null.n_resamples == 1000
+    assert ct.BinnedEquivalenceTest(0.1).estimator == ct.ECE(ct.UniformBinning(10))
+    assert ct.PearsonSKCETest(TV).null.n_resamples == 999
     assert ct.AsymptoticBlockSKCETest(TV).estimator == ct.BlockSKCE(TV, 2)
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import caltest as ct
-from caltest import generators, plots
+from caltest import _tables, generators, plots
 from caltest.predictions import as_sample
 
 N, K = 60, 3
@@ -319,6 +319,14 @@ USES = {
     "recalibration": lambda p, y, **o: ct.recalibration.TemperatureScaling().fit(p, y, **o).temperature,
     "accumulator": lambda p, y, **o: ct.BlockSKCE(KERNEL).accumulator().update(p, y, **o).result(),
 }
+
+
+@pytest.mark.parametrize(
+    ("cells", "certain"), [(["0"], True), (["1"], True), (["2"], False), (["0", "1"], True), (["0", "1", "2"], False)]
+)
+def test_a_first_line_of_whole_numbers_can_be_a_certain_prediction(cells, certain):
+    assert _tables._can_be_certain(cells) == certain
+    assert not _tables._can_be_certain(["0", "0", "2"])
 
 
 @table("use", USES)
