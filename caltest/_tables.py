@@ -14,14 +14,8 @@ import numpy as np
 from caltest._arrays import Table
 from caltest._files import Cells, Rows, decimals, is_number, is_stdin, name_of, number, read_rows
 from caltest._types import Array
-from caltest.predictions import (
-    Missing,
-    Normal,
-    Predictions,
-    Sample,
-    as_predictions,
-    as_sample,
-)
+from caltest.predictions import Normal, Predictions, Sample
+from caltest.predictions.convert import Missing, as_predictions, as_sample
 
 MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"}
 """How files write missing outcomes, in small letters, unless a class has the name."""

@@ -10,14 +10,15 @@ from caltest._arrays import Table
 from caltest._groups import rows_of
 from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
+from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import at_least, observation_weights, same_length, switch
 from caltest.estimators import SKCE, WeightedSKCE
 from caltest.estimators.default_kernel import default_kernel
 from caltest.kernels import PairKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
-from caltest.predictions import Missing, Sample, as_sample
-from caltest.results.calibration_test_result import CalibrationTestResult
+from caltest.predictions import Sample
+from caltest.predictions.convert import Missing, as_sample
 
 
 @own_errstate
@@ -100,7 +101,7 @@ def calibration_test(
     Examples
     --------
     >>> import caltest as ct
-    >>> predictions, labels = ct.load_digits_predictions()["random forest"]
+    >>> predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.calibration_test(predictions, labels, rng=1)
     >>> result.pvalue, result.finding
     (0.001, 'predictions are underconfident: outcomes follow them at temperature 0.33')

@@ -9,6 +9,7 @@ import numpy as np
 from caltest._groups import as_groups
 from caltest._numerics import OwnErrstate, check_finite, own_errstate, resampling_pvalue, seed_of
 from caltest._progress import progress_bars
+from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import switch
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus
@@ -16,8 +17,9 @@ from caltest.estimators.default_kernel import default_kernel
 from caltest.estimators.findings import marginal_finding
 from caltest.kernels import PairKernel
 from caltest.nulls import ConditionalMonteCarlo
-from caltest.predictions import Sample, as_sample, assumed
-from caltest.results.group_result import GroupCalibrationTestResult, GroupResult
+from caltest.predictions import Sample
+from caltest.predictions.base import assumed
+from caltest.predictions.convert import as_sample
 
 
 @dataclass(frozen=True)
@@ -229,7 +231,7 @@ def calibration_by_group(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> groups = {"sure": p.probabilities.max(axis=1) > 0.8, "not sure": p.probabilities.max(axis=1) < 0.5}
     >>> result = ct.calibration_by_group(p, y, groups, rng=1)
     >>> result.verdict()

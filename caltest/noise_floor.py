@@ -11,7 +11,7 @@ from caltest._types import ArrayLike, FloatArray
 from caltest._validation import switch
 from caltest.estimators import Estimator
 from caltest.nulls import ConditionalMonteCarlo
-from caltest.predictions import as_predictions
+from caltest.predictions.convert import as_predictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class NoiseFloor:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["neural network"]
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
     >>> floor = ct.noise_floor(ct.ECE(), ct.top_label(p, y)[0], n_resamples=199, rng=1)
     >>> print(floor)
     mean 0.012, standard deviation 0.00283, 95 % quantile 0.0171
@@ -103,7 +103,7 @@ def noise_floor(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> confidence, correct = ct.top_label(p, y)
     >>> floor = ct.noise_floor(ct.ECE(), confidence, rng=1)
     >>> ct.ECE()(confidence, correct) > floor.quantile

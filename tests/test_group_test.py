@@ -73,7 +73,7 @@ def test_labels_masks_and_names_agree(biased):
 def test_overall_pvalue_is_that_of_the_maximum(biased):
     p, y, group = biased
     kernel = ct.Bernoulli(p).default_kernel()
-    overall = ct.MonteCarloTest(ct.GroupMaximum(ct.SKCE(kernel), group), 99)(p, y, rng=3)
+    overall = ct.MonteCarloTest(ct.estimators.GroupMaximum(ct.SKCE(kernel), group), 99)(p, y, rng=3)
     assert ct.GroupCalibrationTest(kernel, 99)(p, y, group, rng=3).pvalue == overall.pvalue
     assert overall.hypothesis == "P(Y = 1 | p, G) = p"
     assert overall.estimate == pytest.approx(ct.SKCE(kernel)(p, y), rel=1e-12)
@@ -82,7 +82,7 @@ def test_overall_pvalue_is_that_of_the_maximum(biased):
 def test_one_group_of_all_is_the_test_of_all():
     data = samples(60, 3)
     y = ct.Categorical(data.p).sample(3)
-    for estimator in (ct.SKCE(TV), ct.ExcessLogScore()):
+    for estimator in (ct.SKCE(TV), ct.estimators.ExcessLogScore()):
         one = ct.GroupCalibrationTest(estimator, 199)(data.p, y, np.zeros(60), rng=4).groups[0]
         alone = ct.MonteCarloTest(estimator, 199)(data.p, y, rng=4)
         assert one.estimate == pytest.approx(alone.estimate, rel=1e-12)
@@ -98,7 +98,7 @@ def test_signs_of_two_sided_estimators():
     p = rng.uniform(0.05, 0.95, 400)
     sharp = np.repeat([True, False], 200)
     y = np.where(sharp, p > 0.5, rng.random(400) < 0.5).astype(int)
-    result = ct.GroupCalibrationTest(ct.ExcessLogScore(), 99)(p, y, {"sharp": sharp, "blunt": ~sharp}, rng=1)
+    result = ct.GroupCalibrationTest(ct.estimators.ExcessLogScore(), 99)(p, y, {"sharp": sharp, "blunt": ~sharp}, rng=1)
     assert result["sharp"].z < -5.0
     assert result["blunt"].z > 5.0
     assert result["sharp"].adjusted == result["blunt"].adjusted == 0.01

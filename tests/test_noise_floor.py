@@ -7,15 +7,15 @@ import caltest as ct
 S = samples(50, 3)
 BINNED = [
     ct.ECE(),
-    ct.ECE(ct.QuantileBinning(5), order=2),
-    ct.MCE(ct.QuantileBinning(5)),
+    ct.ECE(ct.binning.QuantileBinning(5), order=2),
+    ct.MCE(ct.binning.QuantileBinning(5)),
     ct.ClasswiseECE(),
-    ct.ClasswiseECE(ct.QuantileBinning(5), order=2, aggregate="sum"),
-    ct.DebiasedSquaredECE(),
+    ct.ClasswiseECE(ct.binning.QuantileBinning(5), order=2, aggregate="sum"),
+    ct.estimators.DebiasedSquaredECE(),
 ]
 
 
-@pytest.mark.parametrize("estimator", [*BINNED, ct.SKCE(TV), ct.ExcessBrierScore(), ct.MMCE()])
+@pytest.mark.parametrize("estimator", [*BINNED, ct.SKCE(TV), ct.estimators.ExcessBrierScore(), ct.MMCE()])
 def test_draws_are_those_of_the_monte_carlo_test(estimator):
     floor = ct.noise_floor(estimator, S.p, n_resamples=99, rng=3)
     draws = ct.MonteCarloTest(estimator, 99)(S.p, S.y, rng=3).null_distribution
@@ -40,7 +40,7 @@ def test_mean_of_unbiased_and_of_binned_errors():
     floor = ct.noise_floor(ct.SKCE(TV), S.p, n_resamples=5000, rng=1)
     assert abs(floor.mean) <= 4.0 * floor.standard_deviation / np.sqrt(5000)
     # One prediction and one bin: the mean of |B / n - p| of a binomial variable.
-    floor = ct.noise_floor(ct.ECE(ct.UniformBinning(1)), np.full(20, 0.3), n_resamples=20_000, rng=1)
+    floor = ct.noise_floor(ct.ECE(ct.binning.UniformBinning(1)), np.full(20, 0.3), n_resamples=20_000, rng=1)
     from scipy import stats
 
     counts = np.arange(21)
@@ -53,7 +53,7 @@ def test_one_redraw_and_joint_statistics():
     assert (one.standard_deviation, one.mean) == (0.0, one.draws[0])
     assert str(one).startswith("mean ")
     kernel = ct.Categorical(S.p).default_kernel()
-    joint = ct.noise_floor(ct.MaxSKCE(kernel), S.p, n_resamples=9, rng=1)
+    joint = ct.noise_floor(ct.estimators.MaxSKCE(kernel), S.p, n_resamples=9, rng=1)
     np.testing.assert_allclose(joint.draws, ct.noise_floor(ct.SKCE(kernel), S.p, n_resamples=9, rng=1).draws)
     with pytest.raises(ValueError, match="read-only"):
         one.draws[0] = 0.0

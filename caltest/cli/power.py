@@ -10,16 +10,17 @@ import numpy as np
 
 from caltest import generators
 from caltest._progress import in_terminal
+from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._tables import read_predictions
 from caltest.calibration_test import CalibrationTest
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared
 from caltest.cli.options import add_shared, command, predictions_help, show, whole
 from caltest.comparisons.formats import Table
 from caltest.generators import Distortion
-from caltest.predictions import Sample, as_sample
-from caltest.results.calibration_test_result import CalibrationTestResult
-from caltest.studies import PowerResult
-from caltest.studies import power as simulated_power
+from caltest.predictions import Sample
+from caltest.predictions.convert import as_sample
+from caltest.studies.power import power as simulated_power
+from caltest.studies.power_result import PowerResult
 
 DEVIATIONS: dict[str, tuple[str, Callable[[float], Distortion]]] = {
     "tempering": ("targets from p^(1 + S): S < 0 for overconfident predictions", generators.Tempering),

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from caltest._progress import in_terminal
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.pvalues import EXCLUDED, format_pvalue, in_brackets
 from caltest._tables import read_sample
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared
 from caltest.cli.options import (
@@ -18,8 +20,6 @@ from caltest.cli.options import (
     show,
 )
 from caltest.comparisons.formats import Table
-from caltest.results.calibration_test_result import CalibrationTestResult
-from caltest.results.pvalues import EXCLUDED, format_pvalue, in_brackets
 
 
 def add_to(commands: Any) -> None:
@@ -68,6 +68,6 @@ def table(result: CalibrationTestResult, alpha: float) -> Table:
     p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
     text = format_pvalue(p) + in_brackets(p, result.n_resamples, result.pvalue_kind)
     rows += [["p-value", text]] if result.pvalue_otherwise is None else [["p-value", f"0 ({EXCLUDED})"]]
-    rows += [] if result.pvalue_otherwise is None else [["without this", text]]
+    rows += [] if result.pvalue_otherwise is None else [["other rows", text]]
     why = result.why(alpha)
     return [*rows, ["verdict", result.verdict(alpha)], *([] if why is None else [["why", why]])]

@@ -8,15 +8,15 @@ from typing import Any
 from numpy.linalg import norm
 
 from caltest._numerics import OwnErrstate, check_finite
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.effect_size import EffectSize
 from caltest._types import ArrayLike, FloatArray
-from caltest.comparisons.shared_kernel import shared_kernel
+from caltest.estimators.default_kernel import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.jackknife import jackknife, row_sums
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
-from caltest.predictions import as_sample
-from caltest.results.calibration_test_result import CalibrationTestResult
-from caltest.results.effect_size import EffectSize
+from caltest.predictions.convert import as_sample
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class PairedSKCETest(OwnErrstate):
     Examples
     --------
     >>> import caltest as ct
-    >>> models = ct.load_digits_predictions()
+    >>> models = ct.datasets.load_digits_predictions()
     >>> (forest, labels), (bayes, _) = models["random forest"], models["naive Bayes"]
     >>> result = ct.PairedSKCETest()(forest, bayes, labels)
     >>> result.pvalue < 0.01, result.hypothesis

@@ -6,20 +6,19 @@ from itertools import combinations
 from typing import Any
 
 from caltest._numerics import own_errstate
+from caltest._results.citations import entries
+from caltest._results.pvalues import format_pvalue, pvalue_phrase
+from caltest._results.sentences import listed
+from caltest._results.stored import Stored
 from caltest._types import ArrayLike
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, aligned
+from caltest.comparisons.formats import Table, TabularResult, aligned
 from caltest.comparisons.models import check_same_kind, samples_of
 from caltest.comparisons.paired import Difference
-from caltest.comparisons.shared_kernel import shared_kernel
-from caltest.comparisons.table import TabularResult
+from caltest.estimators.default_kernel import shared_kernel
 from caltest.hstatistics.jackknife import row_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample
-from caltest.results.citations import entries
-from caltest.results.pvalues import format_pvalue, pvalue_phrase
-from caltest.results.sentences import listed
-from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ class ComparedPair:
     Examples
     --------
     >>> import caltest as ct
-    >>> models = {name: p for name, (p, _) in ct.load_digits_predictions().items()}
-    >>> labels = ct.load_digits_predictions()["random forest"][1]
+    >>> models = {name: p for name, (p, _) in ct.datasets.load_digits_predictions().items()}
+    >>> labels = ct.datasets.load_digits_predictions()["random forest"][1]
     >>> row = ct.compare_pairs(models, labels).rows[0]
     >>> row.first, row.second, row.better
     ('naive Bayes', 'random forest', 'random forest')
@@ -84,8 +83,8 @@ class PairComparison(TabularResult, Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> models = {name: p for name, (p, _) in ct.load_digits_predictions().items()}
-    >>> labels = ct.load_digits_predictions()["random forest"][1]
+    >>> models = {name: p for name, (p, _) in ct.datasets.load_digits_predictions().items()}
+    >>> labels = ct.datasets.load_digits_predictions()["random forest"][1]
     >>> ct.compare_pairs(models, labels)
     <comparison of 3 pairs of models, n = 899>
     """
@@ -97,12 +96,10 @@ class PairComparison(TabularResult, Stored):
     citations: tuple[str, ...] = ("benjamini1995", "bounliphone2016", "efron1981", "holm1979", "widmann2019")
 
     def table(self) -> Table:
-        """Header and rows as text."""
         header = ["pair", "difference", f"{100 * self.confidence_level:g} % interval", "p", "Holm", "BH", "better"]
         return [header, *(_cells(row) for row in self.rows)]
 
     def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each row, by their names."""
         return [{"name": _name(row), **asdict(row), "better": row.better} for row in self.rows]
 
     def sentence(self, alpha: float = 0.05) -> str:
@@ -186,8 +183,8 @@ def compare_pairs(
     Examples
     --------
     >>> import caltest as ct
-    >>> models = {name: p for name, (p, _) in ct.load_digits_predictions().items()}
-    >>> labels = ct.load_digits_predictions()["random forest"][1]
+    >>> models = {name: p for name, (p, _) in ct.datasets.load_digits_predictions().items()}
+    >>> labels = ct.datasets.load_digits_predictions()["random forest"][1]
     >>> [(row.better, row.pvalue_holm < 0.05) for row in ct.compare_pairs(models, labels).rows]
     [('random forest', True), ('neural network', True), ('neural network', True)]
     """

@@ -9,15 +9,15 @@ import numpy as np
 from caltest._arrays import read_only
 from caltest._loops import binned
 from caltest._numerics import ranges
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.base import Estimator
 from caltest.kernels import Euclidean, TotalVariation, VectorMetric
 from caltest.kernels.metrics import vector_metric
-from caltest.predictions import FinitePredictions, Predictions, Sample
-from caltest.predictions.finite import of_classes
-from caltest.results.effect_size import EffectSize
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.finite import FinitePredictions, of_classes
 
 TARGETS_AT_ONCE = 64
 """Targets counted together, a cache line of one-byte labels an observation; the estimates do not depend on it."""
@@ -63,9 +63,9 @@ class ECE(Estimator):
     --------
     >>> import caltest as ct
     >>> p, y = [[0.1, 0.9], [0.2, 0.8], [0.85, 0.15]], [1, 0, 0]
-    >>> round(ct.ECE(ct.UniformBinning(2))(p, y), 6)
+    >>> round(ct.ECE(ct.binning.UniformBinning(2))(p, y), 6)
     0.283333
-    >>> round(ct.ECE(ct.UniformBinning(2))(*ct.top_label(p, y)), 6)
+    >>> round(ct.ECE(ct.binning.UniformBinning(2))(*ct.top_label(p, y)), 6)
     0.183333
     """
 
@@ -86,7 +86,6 @@ class ECE(Estimator):
         at_least(len(predictions), 1, "ECE")
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
         bins = self._bins(sample.predictions)
         labels = read_only(sample.targets, np.intp)
         total = binned.error(bins.sums, bins.weights, bins.numbers, labels, bins.first, *self._norm(), self.order)
@@ -131,7 +130,6 @@ class ECE(Estimator):
         return self.distance.has_squares, self.distance.root
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         name = "MCE" if self.order == inf else "ECE" if self.order == 1.0 else f"ECE of order {self.order:g}"
         settings = f"{self.binning.describe()}, {self.distance.label} distance"
         return f"{name} ({binned_predictions(predictions).notion}), {settings}"
@@ -157,7 +155,7 @@ class MCE(ECE):
     --------
     >>> import caltest as ct
     >>> p, y = [[0.1, 0.9], [0.2, 0.8], [0.85, 0.15]], [1, 0, 0]
-    >>> round(ct.MCE(ct.UniformBinning(2))(*ct.top_label(p, y)), 6)
+    >>> round(ct.MCE(ct.binning.UniformBinning(2))(*ct.top_label(p, y)), 6)
     0.183333
     """
 

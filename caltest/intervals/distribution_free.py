@@ -5,13 +5,13 @@ from math import log, sqrt
 from typing import Any
 
 from caltest._numerics import own_errstate
+from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._types import ArrayLike
 from caltest._validation import fraction
 from caltest.estimators import SKCE, BlockSKCE
 from caltest.hstatistics.bound import h_bound
 from caltest.intervals.sides import Side, checked_side, ends, within
-from caltest.predictions import as_sample
-from caltest.results.calibration_test_result import ConfidenceInterval
+from caltest.predictions.convert import as_sample
 
 
 @own_errstate
@@ -77,7 +77,7 @@ def distribution_free_interval(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> kernel = p.default_kernel()
     >>> print(ct.distribution_free_interval(ct.SKCE(kernel), p, y, side="upper"))
     [0, 0.233] (95 %, distribution-free bound)

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from caltest._numerics import generator_apart, own_errstate, ranges
+from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning
 from caltest.estimators import ECE, ClasswiseECE
 from caltest.estimators.ece import binned_predictions, bins_of
 from caltest.intervals.sides import Side, checked_side, ends, within
-from caltest.predictions import Bernoulli, Categorical, FinitePredictions, as_sample
-from caltest.results.calibration_test_result import ConfidenceInterval
+from caltest.predictions import Bernoulli, Categorical
+from caltest.predictions.convert import as_sample
+from caltest.predictions.finite import FinitePredictions
 
 METHOD = "triangle inequality, redraws"
 
@@ -97,7 +99,7 @@ def ece_interval(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> print(ct.ece_interval(ct.ECE(), *ct.top_label(p, y), rng=1))
     [0.1332, 0.1915] (95 %, triangle inequality, redraws)
     >>> print(ct.ece_interval(ct.ClasswiseECE(), p, y, rng=1))

@@ -40,8 +40,8 @@ class ConsistencyResampling(ResamplingNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> test = ct.CalibrationTest(ct.ECE(), ct.ConsistencyResampling(n_resamples=99))
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.ECE(), ct.nulls.ConsistencyResampling(n_resamples=99))
     >>> test(*ct.top_label(p, y), rng=1).pvalue
     0.01
     """
@@ -71,7 +71,6 @@ class ConsistencyResampling(ResamplingNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"consistency resampling, {self.n_resamples} resamples"
 
 

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.pvalues import pvalue_phrase
 from caltest._validation import fraction, whole_number
-from caltest.results.calibration_test_result import CalibrationTestResult
-from caltest.results.pvalues import pvalue_phrase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caltest._numerics import own_errstate, seed_of
+from caltest._results.pvalues import pvalue_phrase
 from caltest.plots._axes import axes_of
 from caltest.plots.reliability import reliability_diagram
 from caltest.recalibration import RecalibrationReport
 from caltest.recalibration.report import targets_as_given
-from caltest.results.pvalues import pvalue_phrase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ def recalibration_report(
     >>> import caltest as ct
     >>> from caltest.plots import recalibration_report
     >>> from matplotlib.figure import Figure
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
     >>> axes = recalibration_report(report, rng=1, axes=Figure().subplots(1, 2))
     >>> axes[0].get_title()

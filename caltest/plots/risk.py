@@ -8,7 +8,7 @@ import numpy as np
 from caltest._numerics import own_errstate
 from caltest._validation import switch, whole_number
 from caltest.plots._axes import COLOURS, DARK, MARKERS, axes_of
-from caltest.risk import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
+from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def risk_curves(
     >>> import caltest as ct
     >>> from caltest.plots import risk_curves
     >>> from matplotlib.figure import Figure
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.estimate_calibration_error(p, y, "top_label", rng=1)
     >>> panels = risk_curves(result, axes=Figure().subplots(1, 3))
     >>> [ax.get_xlabel() for ax in panels]

@@ -39,7 +39,7 @@ class BestFit:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> best = ct.recalibration.fit_best([ct.recalibration.TemperatureScaling()], p, y, rng=1)
     >>> best.map(p)
     <Categorical, n = 899, 10 classes>
@@ -111,7 +111,7 @@ def fit_best(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> methods = ct.recalibration.Identity(), ct.recalibration.TemperatureScaling()
     >>> ct.recalibration.fit_best(methods, p, y, rng=1).name
     'TemperatureScaling'

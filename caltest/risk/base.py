@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 from caltest._numerics import OwnErrstate
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import at_least, positive_number, whole_number
-from caltest.predictions import as_predictions, as_sample
+from caltest.predictions.convert import as_predictions, as_sample
 from caltest.risk.data import CalibrationData, points_of
-from caltest.risk.form import BilinearForm
-from caltest.risk.pair_risk import SMALLEST, RiskEstimate, risk_terms
+from caltest.risk.pair_risk import SMALLEST, BilinearForm, RiskEstimate, risk_terms
 
 
 class Fits(ABC):
@@ -31,7 +30,8 @@ class ErrorFunction(OwnErrstate, ABC):
 
     The squared calibration error is the mean of h(x, x). With several settings it is a family for
     ``estimate_calibration_error``; with a single one it can be fitted by itself. A new one is a subclass with ``name``,
-    ``parameter``, ``grid`` and ``fits``; its ``Fits`` give h at pairs of points, a ``caltest.risk.form.BilinearForm``.
+    ``parameter``, ``grid`` and ``fits``; its ``Fits`` give h at pairs of points, a
+    ``caltest.risk.pair_risk.BilinearForm``.
     """
 
     name: ClassVar[str]
@@ -113,8 +113,8 @@ class FittedErrorFunction(OwnErrstate):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> fitted = ct.BinnedErrorFunction(10).fit(*ct.top_label(p, y))
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> fitted = ct.risk.BinnedErrorFunction(10).fit(*ct.top_label(p, y))
     >>> fitted
     <fitted binning, bins 10>
     >>> round(fitted.squared_error(ct.top_label(p, y)[0]), 4)
@@ -181,12 +181,21 @@ class FittedErrorFunction(OwnErrstate):
         return f"<fitted {self.name}>"
 
 
+EXTREMES = 1e-300, 1e300
+"""Bandwidths and the like lie between them."""
+
+
 def positive_settings(name: str, values: Any) -> tuple[float, ...]:
-    """One positive number or several as a tuple."""
+    """One positive number or several as a tuple, whose inverses times data are finite."""
     several = _several(values)
     if not several:
         raise ValueError(f"{name}: got no values, wanted at least one positive number")
-    return tuple(positive_number(name, value) for value in several)
+    numbers = tuple(positive_number(name, value) for value in several)
+    low, high = EXTREMES
+    for number in numbers:
+        if not low <= number <= high:
+            raise ValueError(f"{name}: got {number:g}, wanted a positive number, from {low:g} to {high:g}")
+    return numbers
 
 
 def _several(values: Any) -> list[Any]:

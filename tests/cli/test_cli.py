@@ -101,7 +101,7 @@ def test_tests_of_the_top_label_and_of_transforms(files, capsys):
     p, y = rng.dirichlet(np.ones(3), 60), rng.integers(0, 3, 60)
     paths = files([",".join(map(str, row)) for row in p], [str(v) for v in y])
     _, out, _ = run(capsys, *paths, "--test", "cox", "--seed", "1", "--json")
-    expected = ct.MonteCarloTest(ct.CoxCalibration())(*ct.top_label(p, y), rng=1)
+    expected = ct.MonteCarloTest(ct.estimators.CoxCalibration())(*ct.top_label(p, y), rng=1)
     assert json.loads(out)["pvalue"] == expected.pvalue
     x = rng.normal(size=20)
     paths = files([f"{value},1.0" for value in x], [str(value + 0.5) for value in x])

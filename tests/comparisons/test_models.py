@@ -156,7 +156,7 @@ def test_bad_models(models, error, message):
         ({"n_resamples": 0}, ValueError, "n_resamples: got 0"),
         ({"confidence_level": 2}, ValueError, "confidence_level"),
         ({"kernel": 3}, TypeError, "kernel"),
-        ({"estimator": ct.ResidualMean()}, TypeError, "model 'a': predictions: got Categorical"),
+        ({"estimator": ct.estimators.ResidualMean()}, TypeError, "model 'a': predictions: got Categorical"),
     ],
 )
 def test_bad_settings(options, error, message):

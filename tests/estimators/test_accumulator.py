@@ -261,7 +261,11 @@ def test_bad_data_change_nothing(make):
         (lambda: ct.AsymptoticBlockSKCETest(MEDIAN).accumulator(), ValueError, 'got "median"'),
         (lambda: ct.LowRankSKCE(TV).accumulator(), ValueError, "got no landmarks, which are chosen among all"),
         (lambda: ct.MonteCarloTest(ct.LowRankSKCE(TV)).accumulator(), ValueError, "got no landmarks"),
-        (lambda: ct.EstimateAccumulator(ct.SKCE(TV)), TypeError, "got SKCE, which needs all observations at once"),
+        (
+            lambda: ct.estimators.EstimateAccumulator(ct.SKCE(TV)),
+            TypeError,
+            "got SKCE, which needs all observations at once",
+        ),
         (lambda: ct.MonteCarloTest(ct.SKCE(TV)).accumulator(), TypeError, "got SKCE, which needs all observations"),
         (lambda: ct.AsymptoticSKCETest(TV).accumulator(), TypeError, "null: got ArconesGineBootstrap, which needs all"),
         (

@@ -33,7 +33,7 @@ GROUPS = np.arange(N) % 3
 BLOCKS = np.arange(N) // 3
 
 
-def _test(test: Callable[..., ct.CalibrationTestResult], *data: object) -> list[float]:
+def _test(test: Callable[..., ct.results.CalibrationTestResult], *data: object) -> list[float]:
     """P-value, and mean of the redraws."""
     result = test(*data, rng=1)
     return [result.pvalue] if result.null_distribution is None else [result.pvalue, result.null_distribution.mean()]
@@ -42,11 +42,11 @@ def _test(test: Callable[..., ct.CalibrationTestResult], *data: object) -> list[
 KERNEL = ct.Categorical(_p).default_kernel()
 
 
-def _default(*data: object, rng: int) -> ct.CalibrationTestResult:
+def _default(*data: object, rng: int) -> ct.results.CalibrationTestResult:
     return ct.calibration_test(*data, n_resamples=199, rng=rng)
 
 
-def _weighted(*data: object, rng: int) -> ct.CalibrationTestResult:
+def _weighted(*data: object, rng: int) -> ct.results.CalibrationTestResult:
     return ct.calibration_test(*data, n_resamples=199, rng=rng, weights=WEIGHTS)
 
 

@@ -63,7 +63,7 @@ def test_intervals_cover_and_are_wide(estimator):
 
 def test_normal_predictions_and_other_estimators():
     assert interval(ct.SKCE(W2), p=S.normal, y=S.targets).high <= 2.0
-    for wrong in (ct.BlockSKCE(TV, 2, unbiased=False), ct.ECE()):
+    for wrong in (ct.BlockSKCE(TV, 2, unbiased=False), ct.ECE(), ct.estimators.CrossSKCE(TV)):
         with pytest.raises(TypeError, match="wanted SKCE"):
             interval(wrong)
     with pytest.raises(ValueError, match="side"):

@@ -9,7 +9,7 @@ from scipy import stats
 import caltest as ct
 from caltest._numerics import generator_apart
 from caltest.intervals import ece as ece_module
-from caltest.predictions import as_predictions
+from caltest.predictions.convert import as_predictions
 
 RNG = np.random.default_rng(6)
 P, Y = RNG.dirichlet(np.full(3, 0.7), 90), RNG.integers(0, 3, 90)
@@ -28,7 +28,7 @@ def quantile(noise):
 @pytest.mark.parametrize("order", [1, 2, inf])
 def test_radius_is_the_larger_of_two_quantiles_of_the_noise(order):
     """Redraws by hand from the smoothed frequencies of the bins, and from the predictions."""
-    binning = ct.UniformBinning(2)
+    binning = ct.binning.UniformBinning(2)
     estimator = ct.ECE(binning, order=order)
     interval = ct.ece_interval(estimator, P, Y, n_resamples=199, rng=3)
     bins = binning.assign(P)
@@ -50,7 +50,7 @@ def test_radius_is_the_larger_of_two_quantiles_of_the_noise(order):
 @pytest.mark.parametrize(("order", "aggregate"), [(1, "mean"), (2, "sum"), (inf, "mean")])
 def test_noise_of_class_wise_errors(order, aggregate):
     """Labels drawn from the frequencies of the bins that the classes of an observation are in."""
-    binning = ct.QuantileBinning(4)
+    binning = ct.binning.QuantileBinning(4)
     estimator = ct.ClasswiseECE(binning, order, aggregate)
     interval = ct.ece_interval(estimator, P, Y, n_resamples=99, rng=3)
     bins = np.stack([binning.assign(P[:, [c]]) for c in range(3)], axis=1)
@@ -89,7 +89,7 @@ def test_sides_parts_and_kinds(monkeypatch):
     lower = ct.ece_interval(ct.ECE(), *ct.top_label(P, Y), side="lower", n_resamples=99, rng=1)
     assert (upper.low, upper.high, lower.low, lower.high) == (0.0, both.high, both.low, 1.0)
     largest = {
-        ct.ECE(distance=ct.Cityblock()): 2.0,
+        ct.ECE(distance=ct.kernels.Cityblock()): 2.0,
         ct.ClasswiseECE(): 2.0 / 3.0,
         ct.ClasswiseECE(aggregate="sum"): 2.0,
         ct.ClasswiseECE(order=inf): 1.0,
@@ -109,7 +109,7 @@ def test_sides_parts_and_kinds(monkeypatch):
 @pytest.mark.statistical
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_coverage(noise, replications):
-    sets, rng, binning, covered = replications(40, 1000), np.random.default_rng(7), ct.QuantileBinning(5), 0
+    sets, rng, binning, covered = replications(40, 1000), np.random.default_rng(7), ct.binning.QuantileBinning(5), 0
     for _ in range(sets):
         p = rng.beta(0.5, 0.5, 80)
         truth = (1 - noise) * p + noise / 2
@@ -123,7 +123,12 @@ def test_coverage(noise, replications):
 @pytest.mark.statistical
 @pytest.mark.parametrize(("noise", "order"), [(0.0, inf), (0.0, 1), (0.3, 1)])
 def test_coverage_of_class_wise_errors_and_of_bins_of_one_observation(noise, order, replications):
-    sets, rng, binning, covered = replications(40, 1000), np.random.default_rng(8), ct.UniformBinning(10), np.zeros(2)
+    sets, rng, binning, covered = (
+        replications(40, 1000),
+        np.random.default_rng(8),
+        ct.binning.UniformBinning(10),
+        np.zeros(2),
+    )
     for _ in range(sets):
         p = rng.dirichlet(np.full(3, 0.3), 60)
         truth = (1 - noise) * p + noise / 3
@@ -145,7 +150,7 @@ def test_coverage_of_class_wise_errors_and_of_bins_of_one_observation(noise, ord
 
 
 def test_errors():
-    for estimator in (ct.ECE(distance=ct.SquaredEuclidean()), ct.DebiasedSquaredECE(), 3):
+    for estimator in (ct.ECE(distance=ct.kernels.SquaredEuclidean()), ct.estimators.DebiasedSquaredECE(), 3):
         with pytest.raises(TypeError, match="wanted ECE, MCE or ClasswiseECE with a distance that is a norm"):
             ct.ece_interval(estimator, P, Y)
     with pytest.raises(TypeError, match="Normal predictions"):

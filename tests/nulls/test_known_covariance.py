@@ -8,7 +8,8 @@ from slow import simulated_covariance
 import caltest as ct
 from caltest.hstatistics.covariance import deviation_covariance
 from caltest.nulls import known_covariance
-from caltest.predictions import FinitePredictions, Sample
+from caltest.predictions import Sample
+from caltest.predictions.finite import FinitePredictions
 
 N = 40
 _, P, Y, NORMAL, TARGETS = samples(N, 3)
@@ -46,7 +47,7 @@ def test_exact_version_by_hand(kernel, p, y):
 
 
 def _rank(ucme, p):
-    predictions = p if isinstance(p, ct.Predictions) else ct.Categorical(p)
+    predictions = p if isinstance(p, ct.predictions.Predictions) else ct.Categorical(p)
     return known_covariance._whitener(ucme, predictions, np.random.default_rng(1)).shape[1]
 
 

@@ -7,7 +7,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.hstatistics.jackknife import SURPRISE, jackknife_of
-from caltest.predictions import as_sample
+from caltest.predictions.convert import as_sample
 
 S = samples(60, 3)
 
@@ -93,28 +93,32 @@ def test_bad_margins_and_data(test):
 
 @pytest.mark.parametrize("estimator", [ct.SKCE(TV, unbiased=False), ct.BlockSKCE(TV), ct.ECE()])
 def test_other_estimators(estimator):
-    for null in (ct.ToleranceNull(0.1), ct.EquivalenceNull(0.1)):
+    for null in (ct.nulls.ToleranceNull(0.1), ct.nulls.EquivalenceNull(0.1)):
         with pytest.raises(TypeError, match=r"wanted the unbiased estimator SKCE\(kernel\)"):
             ct.CalibrationTest(estimator, null)
 
 
 def test_binned_error_below_a_margin():
     p, y = S.p[:, 1], (S.y == 1).astype(int)
-    estimate = ct.ECE(ct.UniformBinning(5))(p, y)
-    result = ct.BinnedEquivalenceTest(0.9, n_bins=5)(p, y)
+    estimate = ct.ECE(ct.binning.UniformBinning(5))(p, y)
+    result = ct.named_tests.BinnedEquivalenceTest(0.9, n_bins=5)(p, y)
     assert result.pvalue == pytest.approx(exp(-60 * (0.9 - estimate) ** 2 / 2), rel=1e-10)
     assert result.pvalue_kind == "bound"
-    assert ct.BinnedEquivalenceTest(0.9 * estimate, n_bins=5)(p, y).pvalue == 1.0
+    assert ct.named_tests.BinnedEquivalenceTest(0.9 * estimate, n_bins=5)(p, y).pvalue == 1.0
     assert "binned ECE >= 0.9" in str(result)
-    assert 0.0 < ct.BinnedEquivalenceTest(0.95)(S.p, S.y).pvalue < 1.0
+    assert 0.0 < ct.named_tests.BinnedEquivalenceTest(0.95)(S.p, S.y).pvalue < 1.0
 
 
 def test_binned_bound_is_for_fixed_bins_and_total_variation():
-    for estimator in (ct.ECE(ct.QuantileBinning(5)), ct.ECE(distance=ct.SquaredEuclidean()), ct.SKCE(TV)):
+    for estimator in (
+        ct.ECE(ct.binning.QuantileBinning(5)),
+        ct.ECE(distance=ct.kernels.SquaredEuclidean()),
+        ct.SKCE(TV),
+    ):
         with pytest.raises(TypeError, match="whose bins do not depend on data"):
-            ct.CalibrationTest(estimator, ct.BinnedEquivalenceBound(0.1))
+            ct.CalibrationTest(estimator, ct.nulls.BinnedEquivalenceBound(0.1))
     with pytest.raises(ValueError, match="margin: got 1"):
-        ct.BinnedEquivalenceTest(1.0)
+        ct.named_tests.BinnedEquivalenceTest(1.0)
 
 
 def test_binned_bound_keeps_its_level():
@@ -122,6 +126,6 @@ def test_binned_bound_keeps_its_level():
     rng, margin, n = np.random.default_rng(1), 0.2, 200
     p = np.repeat([0.3, 0.7], n // 2)
     laws = ct.Bernoulli(p + margin * np.where(p < 0.5, 1, -1))
-    test = ct.BinnedEquivalenceTest(margin, n_bins=2)
+    test = ct.named_tests.BinnedEquivalenceTest(margin, n_bins=2)
     pvalues = [test(p, laws.sample(rng)).pvalue for _ in range(300)]
     assert np.mean(np.array(pvalues) <= 0.05) <= 0.05

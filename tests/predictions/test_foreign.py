@@ -9,7 +9,7 @@ from scipy import stats
 from test_bad_input import pattern
 
 import caltest as ct
-from caltest.predictions import as_predictions
+from caltest.predictions.convert import as_predictions
 from caltest.predictions.foreign import from_torch
 
 N = 6

@@ -12,7 +12,7 @@ KERNELS = [
     ct.LaplacianKernel(0.1),
     ct.MaternKernel(bandwidth=0.05, order=1.5),
     ct.MaternKernel(bandwidth=0.3, order=2.5),
-    ct.RationalQuadraticKernel(bandwidth=0.05, shape=0.5),
+    ct.kernels.RationalQuadraticKernel(bandwidth=0.05, shape=0.5),
     ct.ExponentialKernel(bandwidth=0.2, exponent=0.7),
 ]
 

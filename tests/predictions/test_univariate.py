@@ -31,7 +31,7 @@ KERNELS = [
     ct.ExponentialKernel(bandwidth=0.5, exponent=1.5),
     ct.MaternKernel(bandwidth=0.4, order=1.5),
     ct.MaternKernel(bandwidth=2.0, order=2.5),
-    ct.RationalQuadraticKernel(bandwidth=0.5, shape=0.7),
+    ct.kernels.RationalQuadraticKernel(bandwidth=0.5, shape=0.7),
 ]
 TARGETS = np.array([0.05, 0.4, 0.97])
 
@@ -215,7 +215,7 @@ def random_kernel(rng):
         ct.LaplacianKernel(width),
         ct.ExponentialKernel(bandwidth=width, exponent=rng.uniform(0.5, 1.9)),
         ct.MaternKernel(bandwidth=width, order=rng.choice([1.5, 2.5])),
-        ct.RationalQuadraticKernel(bandwidth=width, shape=10 ** rng.uniform(-0.5, 0.7)),
+        ct.kernels.RationalQuadraticKernel(bandwidth=width, shape=10 ** rng.uniform(-0.5, 0.7)),
     ][rng.integers(5)]
 
 
@@ -252,7 +252,9 @@ def test_wasserstein_distances_of_unequal_degrees_of_freedom(df, other, scale):
 @pytest.mark.parametrize("kernel", [ct.GaussianKernel(bandwidth=1.0), ct.LaplacianKernel(100.0)])
 def test_densities_that_are_too_long_are_refused(kernel):
     assert 0.0 < ct.StudentT([0.1], 0.0, 1.0).expected_kernel(kernel, np.zeros(1))[0, 0] < 1.0
-    with pytest.raises(ct.ClosedFormMissing, match=r"df = 0.05.*quadrature of the density is off.*to_ensemble"):
+    with pytest.raises(
+        ct.predictions.ClosedFormMissing, match=r"df = 0.05.*quadrature of the density is off.*to_ensemble"
+    ):
         ct.StudentT([0.5, 0.05], 0.0, 1.0).expected_kernel(kernel, np.zeros(1))
 
 

@@ -2,8 +2,8 @@ import pytest
 from samples import TV, samples
 
 import caltest as ct
-from caltest.results.pvalues import pvalue_phrase
-from caltest.results.sentences import listed
+from caltest._results.pvalues import pvalue_phrase
+from caltest._results.sentences import listed
 
 S = samples(40, 3)
 
@@ -53,7 +53,7 @@ def test_sentence_of_a_comparison():
 
 
 def test_sentences_of_groups_streams_and_estimates():
-    p, y = ct.load_digits_predictions()["random forest"]
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
     top = p.probabilities.max(axis=1)
     groups = {"sure": top > 0.8, "not sure": top < 0.5}
     by_group = ct.calibration_by_group(p, y, groups, n_resamples=99, rng=1)

@@ -6,15 +6,16 @@ import math
 
 import numpy as np
 import pytest
+from public import CLASSES
 
 import caltest as ct
-from caltest.results.stored import SCHEMA, Stored, plain
+from caltest._results.stored import SCHEMA, Stored, plain
 
 P, Y = ct.generators.class_model("M2", n_classes=3).sample(60, rng=1)
 
 
 def mean_test(predictions, targets, *, rng):
-    return ct.MonteCarloTest(ct.ExcessBrierScore(), 9)(predictions, targets, rng=rng)
+    return ct.MonteCarloTest(ct.estimators.ExcessBrierScore(), 9)(predictions, targets, rng=rng)
 
 
 def excluded():
@@ -106,13 +107,13 @@ def test_results_are_read_back(name, results):
 
 
 def test_every_result_with_a_dictionary_is_tested(results):
-    public = {kind for kind in vars(ct).values() if isinstance(kind, type) and hasattr(kind, "to_dict")}
+    public = {kind for kind in CLASSES.values() if hasattr(kind, "to_dict")}
     public = {kind for kind in public | set(kinds()) if not issubclass(kind, ct.recalibration.CalibrationMap)}
     assert public == {type(results(name)) for name in RESULTS}
 
 
 def test_arrays_cannot_be_written_to(results):
-    again = ct.SequentialTestResult.from_dict(results("stream").to_dict())
+    again = ct.results.SequentialTestResult.from_dict(results("stream").to_dict())
     with pytest.raises(ValueError, match="read-only"):
         again.history[0] = 1.0
     assert again.times.dtype == np.dtype("datetime64[M]")
@@ -121,11 +122,11 @@ def test_arrays_cannot_be_written_to(results):
 def test_numbers_of_numpy_and_infinite_ones():
     values = {"a": np.float32(0.5), "b": [np.int64(3), math.inf, -math.inf], "c": np.array([[1.0, math.inf]])}
     assert plain(values) == {"a": 0.5, "b": [3, "inf", "-inf"], "c": [[1.0, "inf"]]}
-    interval = ct.ConfidenceInterval(np.float64(0.25), math.inf, 0.9, "some method")
+    interval = ct.results.ConfidenceInterval(np.float64(0.25), math.inf, 0.9, "some method")
     row = ct.compare_models({"a": P}, Y, n_resamples=9, rng=1)
     row = dataclasses.replace(row, rows=(dataclasses.replace(row.rows[0], interval=interval),))
     again = type(row).from_dict(json.loads(json.dumps(row.to_dict(), allow_nan=False)))
-    assert again.rows[0].interval == ct.ConfidenceInterval(0.25, math.inf, 0.9, "some method")
+    assert again.rows[0].interval == ct.results.ConfidenceInterval(0.25, math.inf, 0.9, "some method")
 
 
 def test_a_power_study_that_was_read_back_goes_on(results):
@@ -154,7 +155,7 @@ def test_a_report_that_was_read_back_has_no_data_to_draw(results):
 )
 def test_other_dictionaries_are_refused(given, error, message):
     with pytest.raises(error, match=message):
-        ct.CalibrationTestResult.from_dict(given)
+        ct.results.CalibrationTestResult.from_dict(given)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def test_other_dictionaries_are_refused(given, error, message):
 )
 def test_changed_entries_are_refused(changes, message, results):
     with pytest.raises(ValueError, match=message):
-        ct.CalibrationTestResult.from_dict(results("default").to_dict() | changes)
+        ct.results.CalibrationTestResult.from_dict(results("default").to_dict() | changes)
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -198,7 +199,7 @@ def test_cells_of_a_power_curve_have_their_places(results):
     whole = results("curve").to_dict()
     del whole["cells"][1]["position"]
     with pytest.raises(ValueError, match=r"cells.position: got None, wanted a whole number"):
-        ct.PowerCurve.from_dict(whole)
+        ct.results.PowerCurve.from_dict(whole)
 
 
 def test_the_command_line_prints_what_can_be_read_back(tmp_path, capsys):
@@ -207,5 +208,5 @@ def test_the_command_line_prints_what_can_be_read_back(tmp_path, capsys):
     np.save(tmp_path / "p.npy", P.probabilities)
     np.save(tmp_path / "y.npy", Y)
     main(["test", str(tmp_path / "p.npy"), str(tmp_path / "y.npy"), "--seed", "1", "--json"])
-    again = ct.CalibrationTestResult.from_dict(json.loads(capsys.readouterr().out))
+    again = ct.results.CalibrationTestResult.from_dict(json.loads(capsys.readouterr().out))
     assert str(again) == str(ct.calibration_test(P, Y, rng=1))

@@ -8,15 +8,15 @@ import pytest
 import caltest as ct
 from caltest._threads import one_thread
 from caltest.risk.base import Fits
-from caltest.risk.form import BilinearForm
+from caltest.risk.pair_risk import BilinearForm
 
-RIDGE = (ct.TwoStepRidgeErrorFunction((1e-3, 1e-2, 1e-1)),)
-FEW = (ct.DirichletErrorFunction((0.1, 1.0)), *RIDGE)
+RIDGE = (ct.risk.TwoStepRidgeErrorFunction((1e-3, 1e-2, 1e-1)),)
+FEW = (ct.risk.DirichletErrorFunction((0.1, 1.0)), *RIDGE)
 
 
 @pytest.fixture(scope="module")
 def digits():
-    p, y = ct.load_digits_predictions()["naive Bayes"]
+    p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     return p.take(slice(0, 400)), y[:400]
 
 
@@ -41,8 +41,8 @@ def test_is_the_mean_over_the_folds():
     result = ct.estimate_calibration_error(p, y, estimators=FEW, n_folds=4, held_out=0.3, rng=5)
     tuning, evaluation = split(100, 5, 30)
     folds = np.array_split(np.arange(70), 4)
-    singles = [ct.DirichletErrorFunction(h) for h in (0.1, 1.0)]
-    singles += [ct.TwoStepRidgeErrorFunction(c) for c in (1e-3, 1e-2, 1e-1)]
+    singles = [ct.risk.DirichletErrorFunction(h) for h in (0.1, 1.0)]
+    singles += [ct.risk.TwoStepRidgeErrorFunction(c) for c in (1e-3, 1e-2, 1e-1)]
     for candidate, function in zip(result.selections[0].candidates, singles, strict=True):
         fitted = [function.fit(p[rest], y[rest]) for rest in (np.delete(tuning, fold) for fold in folds)]
         risks = [one.risk(p[tuning[fold]], y[tuning[fold]]) for one, fold in zip(fitted, folds, strict=True)]
@@ -127,7 +127,7 @@ def test_default_estimators(digits):
     assert str(result).count("*") == 1
 
 
-class Shift(ct.ErrorFunction):
+class Shift(ct.risk.ErrorFunction):
     """Deviations that are the same everywhere."""
 
     name, parameter = "shift", "size"
@@ -183,7 +183,9 @@ def test_negative_estimates_have_no_root():
     rng = np.random.default_rng(2)
     p = rng.uniform(size=200)
     results = [
-        ct.estimate_calibration_error(p, rng.random(200) < p, estimators=[ct.DebiasedBinnedErrorFunction(10)], rng=seed)
+        ct.estimate_calibration_error(
+            p, rng.random(200) < p, estimators=[ct.risk.DebiasedBinnedErrorFunction(10)], rng=seed
+        )
         for seed in range(20)
     ]
     negative = [result for result in results if result.squared_error < 0.0]
@@ -224,7 +226,7 @@ def test_degenerate_data_have_the_right_estimates():
     tuning, _ = split(60, 1, 12)
     frequencies = [np.bincount(y[np.delete(tuning, fold)]) for fold in np.array_split(np.arange(48), 5)]
     expected = np.mean([np.sum((p[0] - one / one.sum()) ** 2) for one in frequencies])
-    for function in (ct.TwoStepRidgeErrorFunction(1e-9), ct.DirichletErrorFunction(0.1)):
+    for function in (ct.risk.TwoStepRidgeErrorFunction(1e-9), ct.risk.DirichletErrorFunction(0.1)):
         result = ct.estimate_calibration_error(p, y, estimators=[function], rng=1)
         assert result.squared_error == pytest.approx(expected, rel=1e-6)
     for notion in ("canonical", "top_label", "classwise"):
@@ -265,7 +267,7 @@ def test_note_where_nothing_was_found():
     assert wrong.notes == ()
     zero = wrong.selections[0].zero
     assert zero.excess > 2 * zero.excess_error
-    plain = [ct.BinnedErrorFunction(1).fit([0.5, 0.5], [0, 1])] * 5
+    plain = [ct.risk.BinnedErrorFunction(1).fit([0.5, 0.5], [0, 1])] * 5
     tuning = split(1000, 1, 200)[0]
     y = rng.random(1000) < 0.5
     again = ct.estimate_calibration_error(p, y, rng=1)
@@ -275,7 +277,7 @@ def test_note_where_nothing_was_found():
 
 def test_note_on_landmarks():
     p, y = simulated(200, 10)
-    few = ct.estimate_calibration_error(p, y, estimators=[ct.TwoStepRidgeErrorFunction(0.1, max_rank=3)], rng=1)
+    few = ct.estimate_calibration_error(p, y, estimators=[ct.risk.TwoStepRidgeErrorFunction(0.1, max_rank=3)], rng=1)
     wanted = "3 landmarks stand for the kernel exp(-1 |x - x'|**2), with errors of k(x, x) below 1"
     assert sum(wanted in note for note in few.notes) == 1
 
@@ -306,7 +308,7 @@ BAD_KINDS = {
     "a class": (simulated, {"estimators": [ct.ECE]}, "estimators: got <class ... wanted functions"),
     "bins": (
         simulated,
-        {"estimators": [ct.BinnedErrorFunction()]},
+        {"estimators": [ct.risk.BinnedErrorFunction()]},
         "got probabilities of 3 ... use ct.top_label",
     ),
     "normal": (
@@ -336,7 +338,7 @@ def test_bad_kinds(case):
 
 def test_a_canonical_error_below_that_of_the_top_label_is_named():
     """The function of least risk for ten classes is all but 0; in one dimension there is an error to be seen."""
-    p, y = ct.load_digits_predictions()["neural network"]
+    p, y = ct.datasets.load_digits_predictions()["neural network"]
     found, top = (ct.estimate_calibration_error(p, y, notion, rng=1) for notion in ("canonical", "top_label"))
     assert found.squared_error < top.squared_error
     assert f"top label, which is estimated as {top.squared_error:.4g}" in found.notes[-1]

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure  # noqa: E402
 
 @pytest.fixture(scope="module")
 def result():
-    p, y = ct.load_digits_predictions()["naive Bayes"]
+    p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     return ct.estimate_calibration_error(p, y, "top_label", rng=1)
 
 
@@ -79,8 +79,8 @@ def test_scales(result):
 
 
 def test_classes_and_errors(result):
-    p, y = ct.load_digits_predictions()["naive Bayes"]
-    classes = ct.estimate_calibration_error(p, y, "classwise", estimators=[ct.TwoStepRidgeErrorFunction()], rng=1)
+    p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    classes = ct.estimate_calibration_error(p, y, "classwise", estimators=[ct.risk.TwoStepRidgeErrorFunction()], rng=1)
     ax = plots.risk_curves(classes, problem=7, axes=[Figure().add_subplot()])[0]
     assert ax.get_ylabel() == "risk, class 7 against the rest"
     with pytest.raises(ValueError, match="problem: got 10, wanted less than 10"):

@@ -27,12 +27,12 @@ def rates(number, rng, n_clusters):
     rejected = {name: np.zeros(2) for name in ("exact", "signs", "one", "evidence")}
     for _ in range(number):
         p, y, clusters = comonotone(rng, n_clusters)
-        one = ct.one_per_cluster(p, y, clusters, rng=rng)
+        one = ct.estimators.one_per_cluster(p, y, clusters, rng=rng)
         pvalues = {
             "exact": ct.MonteCarloTest(ct.SKCE(KERNEL), 99)(p, y, rng=rng).pvalue,
             "signs": ct.ClusterSKCETest(KERNEL, clusters, 199)(p, y, rng=rng).pvalue,
             "one": ct.MonteCarloTest(ct.SKCE(KERNEL), 99)(*one, rng=rng).pvalue,
-            "evidence": ct.ClusterLikelihoodRatioTest(clusters)(p, y).pvalue,
+            "evidence": ct.named_tests.ClusterLikelihoodRatioTest(clusters)(p, y).pvalue,
         }
         for name, pvalue in pvalues.items():
             rejected[name] += pvalue <= ALPHAS

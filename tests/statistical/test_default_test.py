@@ -23,13 +23,13 @@ def of_classes():
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), "median"), ct.DeltaKernel())
     return {
         "omnibus": ct.OmnibusTest(n_resamples=99),
-        "bandwidths": ct.MonteCarloTest(ct.MaxSKCE(kernel), 99),
-        "log score": ct.MonteCarloTest(ct.ExcessLogScore(), 99),
-        "Brier score": ct.MonteCarloTest(ct.ExcessBrierScore(), 99),
+        "bandwidths": ct.MonteCarloTest(ct.estimators.MaxSKCE(kernel), 99),
+        "log score": ct.MonteCarloTest(ct.estimators.ExcessLogScore(), 99),
+        "Brier score": ct.MonteCarloTest(ct.estimators.ExcessBrierScore(), 99),
         "likelihood ratio": ct.LikelihoodRatioTest(99),
-        "e-value": ct.CalibrationTest(ct.LogLikelihoodRatio(), ct.EValueBound()),
-        "stopped": ct.CalibrationTest(ct.SKCE(kernel), ct.ConditionalMonteCarlo(99, stop_after=5)),
-        "ties at random": ct.CalibrationTest(ct.SKCE(kernel), ct.ConditionalMonteCarlo(99, "randomized")),
+        "e-value": ct.CalibrationTest(ct.estimators.LogLikelihoodRatio(), ct.nulls.EValueBound()),
+        "stopped": ct.CalibrationTest(ct.SKCE(kernel), ct.nulls.ConditionalMonteCarlo(99, stop_after=5)),
+        "ties at random": ct.CalibrationTest(ct.SKCE(kernel), ct.nulls.ConditionalMonteCarlo(99, "randomized")),
     }
 
 
@@ -37,8 +37,8 @@ def of_numbers():
     """Every test with exact p-values for numbers and vectors, by name."""
     return {
         "omnibus": ct.OmnibusTest(n_resamples=99),
-        "mean": ct.MonteCarloTest(ct.ResidualMean(), 99),
-        "spread": ct.MonteCarloTest(ct.ResidualSpread(), 99),
+        "mean": ct.MonteCarloTest(ct.estimators.ResidualMean(), 99),
+        "spread": ct.MonteCarloTest(ct.estimators.ResidualSpread(), 99),
         "likelihood ratio": ct.LikelihoodRatioTest(99),
     }
 

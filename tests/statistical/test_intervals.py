@@ -70,7 +70,7 @@ def test_margins_are_not_shown_by_what_has_not_occurred(replications):
 
 @pytest.mark.parametrize("n", thinned([120, 300], [120]))
 def test_miscalibration_of_few_bins(n, replications):
-    number, rng, covered, bins = replications(10, 900), spawn(66, n), 0, ct.QuantileBinning(5)
+    number, rng, covered, bins = replications(10, 900), spawn(66, n), 0, ct.binning.QuantileBinning(5)
     for _ in range(number):
         p = rng.random(n)
         q = p**1.4
@@ -93,7 +93,7 @@ def test_truth_is_that_of_the_model(replications):
 
 def test_discrimination_in_bins_of_one_observation(replications):
     """4**10 cells for 400 predictions of ten classes: frequencies say little, and the predictions are right."""
-    n_simulations, binning, covered = replications(8, 1000), ct.UniformBinning(4), 0
+    n_simulations, binning, covered = replications(8, 1000), ct.binning.UniformBinning(4), 0
     for number in range(n_simulations):
         rng = np.random.default_rng([2031, number])
         p = rng.dirichlet(np.full(10, 0.5), 400)

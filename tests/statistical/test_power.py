@@ -22,7 +22,7 @@ KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), "median"), c
 EXACT = {
     "SKCE": ct.MonteCarloTest(ct.SKCE(KERNEL), n_resamples=99),
     "SKCE, biased": ct.MonteCarloTest(ct.SKCE(KERNEL, unbiased=False), n_resamples=99),
-    "ECE": ct.MonteCarloTest(ct.ECE(ct.UniformBinning(10)), n_resamples=99),
+    "ECE": ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(10)), n_resamples=99),
 }
 
 
@@ -59,7 +59,7 @@ def test_powers_are_those_of_numpy_alone(name, n, skce, ece, replications):
     """Within 3.5 standard errors of a difference; the other simulation has at least 500 data sets."""
     tests = {
         "SKCE": ct.MonteCarloTest(ct.SKCE(KERNEL), n_resamples=199),
-        "ECE": ct.MonteCarloTest(ct.ECE(ct.UniformBinning(10)), n_resamples=199),
+        "ECE": ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(10)), n_resamples=199),
     }
     m = replications(60, 2000)
     curve = ct.power_curve(tests, class_model(name), n, n_simulations=m, rng=20193)

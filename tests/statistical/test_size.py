@@ -58,8 +58,8 @@ def test_monte_carlo_test_has_its_size(n, k, concentration, replications):
         ct.SKCE(KERNEL, unbiased=False),
         ct.BlockSKCE(KERNEL, block_size=5),
         ct.LowRankSKCE(KERNEL, rank=4),
-        ct.ECE(ct.UniformBinning(10)),
-        ct.ECE(ct.MedianVarianceBinning(5)),
+        ct.ECE(ct.binning.UniformBinning(10)),
+        ct.ECE(ct.binning.MedianVarianceBinning(5)),
         ct.MMCE(),
     ],
     ids=lambda e: type(e).__name__,
@@ -137,12 +137,14 @@ def test_bounds_never_reject_too_often(replications):
         assert rejections(test, lambda r: calibrated(r, 50, 2, 1.0), spawn(6), simulations)[0] == 0
 
 
-SIMILAR = ct.MatrixKernel(7.0 * np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 2.0]]))
-EACH = [ct.MatrixKernel(np.diag(row)) for row in np.eye(3)]
+SIMILAR = ct.kernels.MatrixKernel(7.0 * np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 2.0]]))
+EACH = [ct.kernels.MatrixKernel(np.diag(row)) for row in np.eye(3)]
 BOUNDED = {
     "matrix": ct.ProductKernel(KERNEL.prediction_kernel, SIMILAR),
     "sum of kernels": ct.ProductKernel(KERNEL.prediction_kernel, 5.0 * ct.DeltaKernel() + SIMILAR),
-    "sum of products": ct.SumOfProducts([ct.ProductKernel(ct.GaussianKernel(bandwidth=2.0), one) for one in EACH]),
+    "sum of products": ct.kernels.SumOfProducts(
+        [ct.ProductKernel(ct.GaussianKernel(bandwidth=2.0), one) for one in EACH]
+    ),
 }
 
 
@@ -182,14 +184,14 @@ class TestKnownFailuresOfPublishedMethods:
     def test_consistency_resampling_of_the_binned_error_always_rejects(self, replications):
         """Ten classes, n = 250: resampled predictions share fewer bins, so every calibrated model is rejected."""
         simulations = replications(20, 500)
-        test = ct.ConsistencyTest(ct.ECE(ct.UniformBinning(10)), n_resamples=99)
+        test = ct.ConsistencyTest(ct.ECE(ct.binning.UniformBinning(10)), n_resamples=99)
         counts = rejections(test, lambda r: calibrated(r, 250, 10, 0.1), spawn(8), simulations)
         assert counts[0] >= 0.98 * simulations
 
     def test_consistency_resampling_of_a_binary_error_holds(self, replications):
         """Two classes keep their few bins occupied."""
         simulations = replications(40, 3000)
-        test = ct.ConsistencyTest(ct.ECE(ct.UniformBinning(10)), n_resamples=99)
+        test = ct.ConsistencyTest(ct.ECE(ct.binning.UniformBinning(10)), n_resamples=99)
         counts = rejections(test, lambda r: calibrated(r, 50, 2, 0.1), spawn(9), simulations)
         assert counts[0] <= band(simulations, 0.07)[1]
 

@@ -7,13 +7,13 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from caltest._laws.brownian import absolute_maximum_tail, range_tail
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import one_of
+from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
-from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import PValueKind
-from caltest.results.effect_size import EffectSize
 
 Kind = Literal["MAD", "R"]
 
@@ -59,8 +59,8 @@ class ECCE(BinaryStatistic):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.ECCE("R")(*ct.top_label(p, y)), 3)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> round(ct.estimators.ECCE("R")(*ct.top_label(p, y)), 3)
     17.831
     """
 
@@ -74,7 +74,6 @@ class ECCE(BinaryStatistic):
         one_of("kind", self.kind, get_args(Kind))
 
     def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
         order = np.argsort(p, kind="stable")
         ordered = p[order]
         deviation = float(np.sqrt(np.sum(p * (1.0 - p))))
@@ -112,7 +111,6 @@ class ECCE(BinaryStatistic):
         return EffectSize(largest, "largest cumulative difference per observation, above its mean if calibrated")
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         what = "range" if self.kind == "R" else "maximum absolute deviation"
         return f"cumulative differences of outcomes and predictions, {what} (ECCE-{self.kind})"
 
