@@ -33,7 +33,7 @@ def test_named_tests_are_pairs():
     assert ct.AsymptoticSKCETest(TV).null.n_resamples == 1000
     assert ct.MonteCarloTest(ct.ECE()).null.n_resamples == 999
     assert ct.ConsistencyTest(ct.ECE()).null.n_resamples == 1000
-    assert ct.named_tests.BinnedEquivalenceTest(0.1).estimator == ct.ECE(ct.UniformBinning(10))
+    assert ct.named_tests.BinnedEquivalenceTest(0.1).estimator == ct.ECE(ct.binning.UniformBinning(10))
     assert ct.PearsonSKCETest(TV).null.n_resamples == 999
     assert ct.AsymptoticBlockSKCETest(TV).estimator == ct.BlockSKCE(TV, 2)
 
