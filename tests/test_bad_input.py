@@ -35,9 +35,9 @@ ENTRIES = {
     "ECE": ct.ECE(),
     "MonteCarloTest": ct.MonteCarloTest(SKCE, n_resamples=9),
     "skce_interval": lambda p, y: ct.skce_interval(p, y, KERNEL),
-    "distribution_free_interval": lambda p, y: ct.distribution_free_interval(SKCE, p, y),
+    "distribution_free_interval": lambda p, y: ct.distribution_free_interval(p, y, SKCE),
     "PairedSKCETest": lambda p, y: ct.PairedSKCETest(KERNEL)(p, p, y),
-    "ece_interval": lambda p, y: ct.ece_interval(ct.ClasswiseECE(), p, y, n_resamples=9),
+    "ece_interval": lambda p, y: ct.ece_interval(p, y, ct.ClasswiseECE(), n_resamples=9),
     "ClasswiseECE": ct.ClasswiseECE(),
     "score_decomposition": lambda p, y: ct.score_decomposition(
         p, y, binning=ct.binning.UniformBinning(), confidence_level=0.9, n_resamples=9
@@ -592,7 +592,7 @@ ILLEGAL_PARTS = {
     "UCME without kernel": (lambda: ct.UCME(P, P, Y), "kernel: got ... wanted a ProductKernel("),
     "number of bins": (lambda: ct.ECE(10), "binning: got 10, wanted a binning such as UniformBinning(10)"),
     "class of bins": (lambda: ct.ECE(ct.binning.UniformBinning), "binning: got <class ... such as UniformBinning(10)"),
-    "class of distances": (lambda: ct.ECE(distance=ct.TotalVariation), "distance: got <class ... TotalVariation()"),
+    "class of distances": (lambda: ct.ECE(metric=ct.TotalVariation), "metric: got <class ... TotalVariation()"),
     "kernel for an estimator": (lambda: ct.MonteCarloTest(KERNEL), "wanted an estimator such as SKCE(kernel)"),
     "class for an estimator": (lambda: ct.MonteCarloTest(ct.ECE), "wanted an estimator such as SKCE(kernel)"),
     "kernel for locations": (lambda: ct.AsymptoticCMETest(KERNEL), "estimator: got ProductKernel"),
@@ -610,7 +610,7 @@ OF_W2 = ct.ProductKernel(W2, DELTA)
 WRONG_FAMILY = {
     "Wasserstein, classes": (lambda: run(kernel=OF_W2), "got Wasserstein() for Categorical ... TotalVariation()"),
     "Wasserstein, binary": (lambda: run(P1, Y1, kernel=OF_W2), "got Wasserstein() for Bernoulli ... TotalVariation()"),
-    "Wasserstein, ECE": (lambda: ct.ECE(distance=ct.Wasserstein())(P, Y), "got Wasserstein() for Categorical"),
+    "Wasserstein, ECE": (lambda: ct.ECE(metric=ct.Wasserstein())(P, Y), "got Wasserstein() for Categorical"),
     "TotalVariation, normal": (lambda: run(NORMAL, TARGETS, kernel=OF_TV), "got TotalVariation() ... Wasserstein()"),
     "ECE, normal": (lambda: ct.ECE()(NORMAL, TARGETS), "got Normal predictions, wanted Categorical or Bernoulli"),
     "ECE test, normal": (lambda: ct.MonteCarloTest(ct.ECE())(NORMAL, TARGETS), "wanted Categorical or Bernoulli"),
@@ -809,8 +809,8 @@ TOO_MANY = 10**9
         lambda: ct.calibration_test([0.2, 0.4], [0, 1], n_resamples=TOO_MANY),
         lambda: ct.AsymptoticSKCETest(ct.ProductKernel(ct.GaussianKernel(), ct.DeltaKernel()), TOO_MANY),
         lambda: ct.LikelihoodRatioTest(TOO_MANY),
-        lambda: ct.noise_floor(ct.ECE(), [0.2, 0.4], n_resamples=TOO_MANY),
-        lambda: ct.ece_interval(ct.ECE(), [0.2, 0.4], [0, 1], n_resamples=TOO_MANY),
+        lambda: ct.noise_floor([0.2, 0.4], ct.ECE(), n_resamples=TOO_MANY),
+        lambda: ct.ece_interval([0.2, 0.4], [0, 1], ct.ECE(), n_resamples=TOO_MANY),
         lambda: ct.score_decomposition([0.2, 0.4], [0, 1], confidence_level=0.9, n_resamples=TOO_MANY),
         lambda: ct.power(ct.calibration_test, ct.generators.class_model("M1"), n=9, n_simulations=TOO_MANY),
         lambda: ct.sample_size(ct.calibration_test, ct.generators.class_model("W2"), n_simulations=TOO_MANY),
@@ -840,7 +840,7 @@ BAD_SETTINGS = {
         lambda: ct.generators.Resampled(P, ct.generators.Outliers(0.1, ct.MvNormal([[0.0, 0.0]], 1.0))).sample(3),
         "fixed: got ... wanted",
     ),
-    "calibrators": (lambda: ct.recalibration.fit_best(None, P, Y), "calibrators: got None, wanted a list"),
+    "calibrators": (lambda: ct.recalibration.fit_best(P, Y, None), "calibrators: got None, wanted a list"),
     "test": (lambda: ct.named_tests.CalibrationTestAccumulator(None), "test: got None, wanted a test such as"),
 }
 

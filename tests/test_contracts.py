@@ -442,7 +442,7 @@ def test_the_estimate_of_a_test_is_that_of_its_seed(maker):
         same = pytest.approx(result.estimate, rel=1e-12)
         assert estimator(sample.predictions, sample.targets, rng=result.seed) == same
         assert estimator(sample.predictions, sample.targets) != same
-        floor = ct.noise_floor(estimator, sample.predictions, n_resamples=9, rng=result.seed)
+        floor = ct.noise_floor(sample.predictions, estimator, n_resamples=9, rng=result.seed)
         assert floor.draws == pytest.approx(result.null_distribution, rel=1e-12)
 
 
@@ -480,18 +480,18 @@ REPORTS = {
         many_classes().predictions, many_classes().targets, rng=rng
     ),
     "recalibration": lambda rng: ct.recalibration.report(
-        ct.recalibration.TemperatureScaling(),
         many_classes().predictions,
         many_classes().targets,
+        ct.recalibration.TemperatureScaling(),
         n_resamples=19,
         rng=rng,
     ),
     "best map": lambda rng: ct.recalibration.fit_best(
-        [ct.recalibration.Platt(), ct.recalibration.BetaCalibration()], *RIGHT, n_folds=2, rng=rng
+        *RIGHT, [ct.recalibration.Platt(), ct.recalibration.BetaCalibration()], n_folds=2, rng=rng
     ),
     "scores": lambda rng: ct.score_decomposition(*RIGHT, confidence_level=0.9, n_resamples=49, rng=rng),
     "confidence": lambda rng: ct.confidence_errors(P, Y, confidence_level=0.9, n_resamples=49, rng=rng),
-    "noise": lambda rng: ct.noise_floor(ct.ECE(), P, n_resamples=19, rng=rng),
+    "noise": lambda rng: ct.noise_floor(P, ct.ECE(), n_resamples=19, rng=rng),
 }
 
 

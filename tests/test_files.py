@@ -355,7 +355,7 @@ def test_missing_outcomes_of_every_command(tmp_path, capsys):
     write(tmp_path / "y.csv", ["y", "NA", *NAMED[1:]])
     p, q, y = (str(tmp_path / name) for name in ("p.csv", "q.csv", "y.csv"))
     for arguments in (
-        ["compare", p, q, y, "--draws", "9"],
+        ["compare", p, q, y, "--n-resamples", "9"],
         ["recalibrate", p, y],
         ["test", p, y, "--test", "ece-top-label"],
     ):

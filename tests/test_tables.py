@@ -297,9 +297,9 @@ USES = {
     "estimator": lambda p, y, **o: ct.SKCE(KERNEL)(p, y, **o),
     "test": lambda p, y, **o: ct.MonteCarloTest(ct.ECE(), 19)(p, y, rng=0, **o).pvalue,
     "skce_interval": lambda p, y, **o: ct.skce_interval(p, y, KERNEL, **o),
-    "ece_interval": lambda p, y, **o: ct.ece_interval(ct.ECE(), p, y, rng=0, n_resamples=99, **o),
+    "ece_interval": lambda p, y, **o: ct.ece_interval(p, y, ct.ECE(), rng=0, n_resamples=99, **o),
     "binned_error_interval": lambda p, y, **o: ct.binned_error_interval(p, y, **o),
-    "distribution_free": lambda p, y, **o: ct.distribution_free_interval(ct.SKCE(KERNEL), p, y, **o),
+    "distribution_free": lambda p, y, **o: ct.distribution_free_interval(p, y, ct.SKCE(KERNEL), **o),
     "compare_models": lambda p, y, **o: [
         row.pvalue for row in ct.compare_models({"a": p}, y, n_resamples=9, rng=0, **o).rows
     ],

@@ -270,8 +270,8 @@ class CalibrationTestResult(Stored):
         """The finding if the test rejects at a level, else None."""
         return self.finding if self.pvalue <= fraction("alpha", alpha) else None
 
-    def sentence(self) -> str:
-        """One sentence for a paper: hypothesis, test, n, estimate, statistic and p-value.
+    def sentence(self, alpha: float = 0.05) -> str:
+        """One sentence for a paper: hypothesis, test, n, the decision at a level, estimate, statistic and p-value.
 
         P-values have three digits; bounds are ``p <= 0.042``.
 
@@ -281,10 +281,11 @@ class CalibrationTestResult(Stored):
         >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
         >>> print(ct.MonteCarloTest(ct.estimators.ExcessLogScore(), n_resamples=199)(p, y, rng=1).sentence())
         The hypothesis that the predictions are calibrated (P(Y | P_X) = P_X) was tested with MonteCarloTest on
-        n = 899 observations (mean log score minus the mean entropy): estimate = -0.573, statistic = 0.573
-        (absolute value of the estimate), p = 0.005 (the smallest possible with 199 redraws; exact Monte Carlo p-value).
+        n = 899 observations (mean log score minus the mean entropy) and rejected at the 5 % level: estimate = -0.573,
+        statistic = 0.573 (absolute value of the estimate), p = 0.005 (the smallest possible with 199 redraws;
+        exact Monte Carlo p-value).
         """
-        return sentence_of(self)
+        return sentence_of(self, fraction("alpha", alpha))
 
     def bibtex(self) -> str:
         """BibTeX entries of the methods."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from caltest._results.pvalues import EXCLUDED, in_brackets, is_smallest, pvalue_phrase
+from caltest._results.pvalues import EXCLUDED, in_brackets, is_smallest, pvalue_phrase, undecided
 
 KIND_WORDS = {
     "exact": "exact Monte Carlo p-value",
@@ -14,8 +14,8 @@ KIND_WORDS = {
 }
 
 
-def sentence_of(result: Any) -> str:
-    """One sentence on a test."""
+def sentence_of(result: Any, alpha: float) -> str:
+    """One sentence on a test, with its decision at a level."""
     used = "" if result.n_used == result.n else f" ({result.n_used} used)"
     kind = KIND_WORDS[result.pvalue_kind]
     if result.pvalue_kind == "exact" and result.n_resamples is None:
@@ -28,9 +28,16 @@ def sentence_of(result: Any) -> str:
         found = f"p = 0, because {EXCLUDED}; the other rows: {found}"
     return (
         f"The hypothesis that {QUESTIONS[result.question].null} ({result.hypothesis}) was tested with {result.test} on "
-        f"n = {result.n} observations{used} ({result.estimator}): estimate = {result.estimate:.3g}, statistic = "
-        f"{result.statistic:.3g} ({result.statistic_name}), {found}."
+        f"n = {result.n} observations{used} ({result.estimator}) and {_decision(result, alpha)}: estimate = "
+        f"{result.estimate:.3g}, statistic = {result.statistic:.3g} ({result.statistic_name}), {found}."
     )
+
+
+def _decision(result: Any, alpha: float) -> str:
+    level = f"at the {100 * alpha:g} % level"
+    if undecided(result.pvalue, result.n_resamples, alpha):
+        return f"could not have been rejected {level} with so few redraws"
+    return f"{'' if result.pvalue <= alpha else 'not '}rejected {level}"
 
 
 def listed(parts: Sequence[str]) -> str:

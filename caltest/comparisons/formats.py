@@ -76,9 +76,10 @@ class TabularResult(ABC):
         """What to say below the table, wherever it is printed."""
         return []
 
-    @abstractmethod
     def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each row, by their names."""
+        """Plain numbers and strings of each of the ``rows``, by their names; of intervals the ends."""
+        result: Any = self
+        return [_entries(row) for row in result.rows]
 
     def to_markdown(self) -> str:
         """The table in markdown, with remarks below it."""
@@ -91,3 +92,10 @@ class TabularResult(ABC):
     def to_pandas(self) -> Any:
         """A ``pandas.DataFrame`` with the same rows; ``ImportError`` if pandas is missing."""
         return data_frame(self.row_entries())
+
+
+def _entries(row: Any) -> dict[str, Any]:
+    entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
+    interval = row.interval
+    entries["low"], entries["high"] = (None, None) if interval is None else (interval.low, interval.high)
+    return entries

@@ -1,7 +1,6 @@
 """The result of a comparison: a row for each model, or class."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._results.citations import entries
@@ -132,9 +131,6 @@ class ModelComparison(TabularResult, Stored):
         """Why p-values are 0, and which is the smallest possible."""
         return remarks(self.rows, self.n_resamples)
 
-    def row_entries(self) -> list[dict[str, Any]]:
-        return [_entries(row) for row in self.rows]
-
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: for which rows calibration is rejected after Holm's adjustment."""
         level = fraction("alpha", alpha)
@@ -187,10 +183,3 @@ def _cells(row: ComparedModel) -> list[str]:
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
     pvalues = [format_pvalue(p, row.pvalue_otherwise) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
     return [row.name, score, f"{row.shown:.3g}", interval, f"{row.noise_quantile:.3g}", *pvalues]
-
-
-def _entries(row: ComparedModel) -> dict[str, Any]:
-    entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
-    interval = row.interval
-    entries["low"], entries["high"] = (None, None) if interval is None else (interval.low, interval.high)
-    return entries

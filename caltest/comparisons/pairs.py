@@ -1,11 +1,12 @@
 """Which of several models differ: a table of all pairs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any
 
 from caltest._numerics import own_errstate
+from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._results.citations import entries
 from caltest._results.pvalues import format_pvalue, pvalue_phrase
 from caltest._results.sentences import listed
@@ -31,8 +32,8 @@ class ComparedPair:
         Names of the models.
     estimate
         ``SKCE(first) - SKCE(second)``; negative where the first one is better calibrated.
-    low, high
-        Ends of the confidence interval of the difference.
+    interval
+        ``ConfidenceInterval`` of the difference.
     pvalue
         Of the hypothesis that both have the same error.
     pvalue_holm, pvalue_bh
@@ -51,8 +52,7 @@ class ComparedPair:
     first: str
     second: str
     estimate: float
-    low: float
-    high: float
+    interval: ConfidenceInterval
     pvalue: float
     pvalue_holm: float
     pvalue_bh: float
@@ -100,7 +100,7 @@ class PairComparison(TabularResult, Stored):
         return [header, *(_cells(row) for row in self.rows)]
 
     def row_entries(self) -> list[dict[str, Any]]:
-        return [{"name": _name(row), **asdict(row), "better": row.better} for row in self.rows]
+        return [{"name": _name(row)} | _entries(row) | {"better": row.better} for row in self.rows]
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: which models differ after Holm's adjustment."""
@@ -211,7 +211,7 @@ def pairs_of_samples(samples: dict[str, Sample], kernel: PairKernel | None, leve
     pvalues = [difference.pvalue for difference in found]
     holm, bh = (multipletests(pvalues, method=method)[1].tolist() for method in ("holm", "fdr_bh"))
     rows = [
-        ComparedPair(first, second, one.estimate, *one.interval(level), one.pvalue, holm[i], bh[i])
+        ComparedPair(first, second, one.estimate, one.interval(level), one.pvalue, holm[i], bh[i])
         for i, ((first, second), one) in enumerate(zip(pairs, found, strict=True))
     ]
     n = len(next(iter(samples.values())))
@@ -226,6 +226,19 @@ def _name(row: ComparedPair) -> str:
     return f"{row.first} - {row.second}"
 
 
+def _entries(row: ComparedPair) -> dict[str, Any]:
+    """Fields of a row, with the ends of its interval."""
+    found = {item.name: getattr(row, item.name) for item in fields(row)}
+    interval = found.pop("interval")
+    return found | {"low": interval.low, "high": interval.high}
+
+
 def _cells(row: ComparedPair) -> list[str]:
     pvalues = [format_pvalue(p) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
-    return [_name(row), f"{row.estimate:.3g}", f"[{row.low:.3g}, {row.high:.3g}]", *pvalues, row.better]
+    return [
+        _name(row),
+        f"{row.estimate:.3g}",
+        f"[{row.interval.low:.3g}, {row.interval.high:.3g}]",
+        *pvalues,
+        row.better,
+    ]

@@ -119,7 +119,7 @@ class _Estimated(NamedTuple):
 
 def _estimated(sample: Sample, settings: Settings, rng: Any, progress: bool) -> _Estimated:
     estimator, number = settings.estimator, settings.n_resamples
-    floor = noise_floor(estimator, sample.predictions, n_resamples=number, rng=rng, progress=progress)
+    floor = noise_floor(sample.predictions, estimator, n_resamples=number, rng=rng, progress=progress)
     resolved = estimator.resolve(sample.predictions, floor.seed)
     interval = _interval(resolved, sample, settings.confidence_level, floor.seed)
     return _Estimated(resolved.estimate(sample), interval, floor)

@@ -9,6 +9,7 @@ import numpy as np
 
 from caltest._numerics import generator_apart, own_errstate, ranges, seed_of
 from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.stored import Stored
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.intervals import AT_ONCE
@@ -22,7 +23,7 @@ ERRORS = ("overconfidence", "underconfidence", "accuracy")
 
 
 @dataclass(frozen=True)
-class ConfidenceErrors:
+class ConfidenceErrors(Stored):
     """How much confidence there is in wrong predictions, and how much is missing in right ones.
 
     Attributes

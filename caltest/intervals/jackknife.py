@@ -114,7 +114,7 @@ def skce_interval(
     if found is None:
         raise ValueError(
             "predictions: h does not vary over the observations, so the normal limit has no scale; use "
-            "distribution_free_interval(SKCE(kernel), predictions, targets)"
+            "distribution_free_interval(predictions, targets, SKCE(kernel))"
         )
     return found
 

@@ -41,8 +41,8 @@ class ECCETest(CalibrationTest):
     True
     """
 
-    def __init__(self, kind: Literal["MAD", "R"] = "MAD") -> None:
-        super().__init__(ECCE(kind), TextbookNull())
+    def __init__(self, statistic: Literal["MAD", "R"] = "MAD") -> None:
+        super().__init__(ECCE(statistic), TextbookNull())
 
 
 class HosmerLemeshowTest(CalibrationTest):

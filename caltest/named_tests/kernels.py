@@ -104,7 +104,7 @@ class ConsistencyTest(CalibrationTest):
     0.01
     """
 
-    def __init__(self, estimator: Estimator, n_resamples: int = 1000) -> None:
+    def __init__(self, estimator: Estimator, n_resamples: int = 999) -> None:
         super().__init__(estimator, ConsistencyResampling(n_resamples))
 
 
@@ -135,7 +135,7 @@ class AsymptoticSKCETest(CalibrationTest):
     0.01
     """
 
-    def __init__(self, kernel: PairKernel, n_resamples: int = 1000, *, known_variance: bool = True) -> None:
+    def __init__(self, kernel: PairKernel, n_resamples: int = 999, *, known_variance: bool = True) -> None:
         super().__init__(SKCE(kernel), ArconesGineBootstrap(n_resamples, known_variance))
 
 
@@ -195,7 +195,7 @@ class ClusterSKCETest(CalibrationTest):
     0.01
     """
 
-    def __init__(self, kernel: PairKernel, clusters: ArrayLike, n_resamples: int = 1000) -> None:
+    def __init__(self, kernel: PairKernel, clusters: ArrayLike, n_resamples: int = 999) -> None:
         super().__init__(ClusterSKCE(kernel, clusters), ClusterBootstrap(n_resamples))
 
 

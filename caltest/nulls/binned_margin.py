@@ -70,7 +70,7 @@ class BinnedEquivalenceBound(Null):
         if not (
             isinstance(estimator, ECE)
             and isinstance(estimator.binning, UniformBinning)
-            and estimator.distance == TotalVariation()
+            and estimator.metric == TotalVariation()
         ):
             raise self._illegal(estimator, "ECE(UniformBinning(n_bins)), whose bins do not depend on data")
 

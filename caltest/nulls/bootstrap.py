@@ -106,7 +106,7 @@ class ArconesGineBootstrap(ResamplingNull):
 
     citations = ("arcones1992", "widmann2019")
 
-    n_resamples: int = 1000
+    n_resamples: int = 999
     known_variance: bool = True
 
     pvalue_kind = "resampling"

@@ -63,7 +63,7 @@ class ClusterBootstrap(ResamplingNull):
     0.01
     """
 
-    n_resamples: int = 1000
+    n_resamples: int = 999
 
     pvalue_kind = "resampling"
     requires = ClusterSKCE

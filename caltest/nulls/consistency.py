@@ -48,7 +48,7 @@ class ConsistencyResampling(ResamplingNull):
 
     citations = ("broecker2007",)
 
-    n_resamples: int = 1000
+    n_resamples: int = 999
 
     pvalue_kind = "resampling"
 

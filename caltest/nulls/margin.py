@@ -59,7 +59,7 @@ class MarginNull(Null):
         if found.standard_error == 0.0:
             raise ValueError(
                 "predictions: h does not vary over the observations, so the normal limit has no scale; use "
-                "distribution_free_interval(SKCE(kernel), predictions, targets)"
+                "distribution_free_interval(predictions, targets, SKCE(kernel))"
             )
         z = self.z(found)
         return Outcome(found.estimate, z, float(ndtr(-z)), standard_error=found.standard_error)

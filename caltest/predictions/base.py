@@ -227,9 +227,9 @@ class Predictions(OwnErrstate, ABC):
         """
         return None
 
-    @abstractmethod
     def target_scale(self) -> float:
-        """Median standard deviation of the predicted distributions, in units of the targets."""
+        """Median standard deviation of the predicted distributions; of vectors the root of the sum of variances."""
+        return median_standard_deviation(np.sqrt(self.moments()[1]))
 
     @abstractmethod
     def default_kernel(self) -> ProductKernel:

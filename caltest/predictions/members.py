@@ -19,7 +19,7 @@ from caltest.kernels import (
     Wasserstein,
 )
 from caltest.kernels.discrepancies import difference_of_means
-from caltest.predictions.base import Predictions, median_standard_deviation, weighted_sum
+from caltest.predictions.base import Predictions, weighted_sum
 from caltest.predictions.measures.measures import Measures
 from caltest.predictions.measures.sums import distance_sums, kernel_sums, mixture_sums
 
@@ -157,10 +157,6 @@ class Members(Predictions):
         """Standard deviations (n,) of the members, of their first coordinate for vectors."""
         first = self._members[..., 0] if self._is_vector else self._members
         return np.asarray(first.std(axis=1))
-
-    def target_scale(self) -> float:
-        """Median over the predictions of the standard deviation (the root of the sum of variances for vectors)."""
-        return median_standard_deviation(np.sqrt(self.moments()[1]))
 
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= y)``: the share of members up to y."""

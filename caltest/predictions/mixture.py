@@ -19,7 +19,7 @@ from caltest.kernels import (
     ProductKernel,
     TargetKernel,
 )
-from caltest.predictions.base import Predictions, median_standard_deviation, require_family
+from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.finite import FinitePredictions
 from caltest.predictions.normal import Normal
 
@@ -243,10 +243,6 @@ class Mixture(Predictions):
         within = np.stack([variance for _, variance in moments], axis=-1)
         within += spread.sum(axis=-2) if is_vector else spread
         return np.asarray(mean), np.asarray((self._weights * within).sum(axis=-1))
-
-    def target_scale(self) -> float:
-        """Median of the standard deviations (roots of the traces of the covariances for vectors)."""
-        return median_standard_deviation(np.sqrt(self.moments()[1]))
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-MMD / median)`` with the kernel of targets that is the default of the components."""

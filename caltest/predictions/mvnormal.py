@@ -22,7 +22,7 @@ from caltest.kernels import (
     TargetKernel,
     Wasserstein,
 )
-from caltest.predictions.base import Predictions, median_standard_deviation, require_family, weighted_sum
+from caltest.predictions.base import Predictions, require_family, weighted_sum
 from caltest.predictions.covariances import ROUNDING, checked_covariance, do_commute, in_standard_deviations, roots_of
 from caltest.predictions.standard_scores import LARGEST_SCORE, in_units
 
@@ -259,10 +259,6 @@ class MvNormal(Predictions):
                 "the covariance matrices, or MMD(kernel).",
                 KernelWarning,
             )
-
-    def target_scale(self) -> float:
-        """Median of the roots of the traces of the covariance matrices, the typical distance to the mean."""
-        return median_standard_deviation(np.sqrt(self.moments()[1]))
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means (..., n, d), and traces of the covariance matrices (..., n)."""

@@ -1,7 +1,6 @@
 """The result of a report on recalibration."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._results.pvalues import format_pvalue, remarks
@@ -33,7 +32,7 @@ class RecalibrationRow:
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
+    >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
     >>> report.before.pvalue
     0.01
     """
@@ -85,7 +84,7 @@ class RecalibrationReport(TabularResult, Stored):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
+    >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
     >>> report.n, report.n_fit, report.before.accuracy == report.after.accuracy
     (450, 449, True)
     """
@@ -113,9 +112,6 @@ class RecalibrationReport(TabularResult, Stored):
         level = f"{100 * self.confidence_level:g} % interval"
         header = ["", "log score", "Brier", "accuracy", "ECE", "if calibrated", "SKCE", level, "p"]
         return [header, *(_cells(row) for row in self.rows)]
-
-    def row_entries(self) -> list[dict[str, Any]]:
-        return [_entries(row) for row in self.rows]
 
     def __repr__(self) -> str:
         return f"<report on recalibration by {self.method}, n = {self.n}>"
@@ -148,10 +144,3 @@ def _cells(row: RecalibrationRow) -> list[str]:
 
 def _binned(row: RecalibrationRow) -> tuple[float | None, ...]:
     return row.brier, row.accuracy, row.ece, row.ece_noise
-
-
-def _entries(row: RecalibrationRow) -> dict[str, Any]:
-    entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
-    interval = row.interval
-    entries["low"], entries["high"] = (None, None) if interval is None else (interval.low, interval.high)
-    return entries

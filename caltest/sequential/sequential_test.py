@@ -1,16 +1,16 @@
 """Testing calibration while outcomes come in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from math import exp
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
 from caltest._arrays import to_array
-from caltest._numerics import OwnErrstate, ranges
+from caltest._numerics import OwnErrstate, ranges, seed_of
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
-from caltest._validation import one_of
+from caltest._validation import one_of, switch
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
@@ -27,6 +27,7 @@ AT_ONCE = 2**20
 """Capitals of all gamblers after all observations that are computed together."""
 
 
+@dataclass(eq=False, repr=False)
 class SequentialCalibrationTest(OwnErrstate):
     """Evidence E against calibration that may be looked at after every observation, and the test stopped at will.
 
@@ -92,19 +93,49 @@ class SequentialCalibrationTest(OwnErrstate):
     array([0.39, 0.77])
     """
 
-    def __init__(
-        self,
-        strategy: Strategy = "both",
-        kernel: ProductKernel | None = None,
-        *,
-        classes: Sequence[Any] | None = None,
-    ) -> None:
-        one_of("strategy", strategy, get_args(Strategy))
-        if kernel is not None:
-            check_product_kernel(kernel)
-        self.strategy, self.kernel, self.classes = strategy, kernel, classes
+    strategy: Strategy = "both"
+    kernel: ProductKernel | None = None
+    _: KW_ONLY
+    classes: Sequence[Any] | None = None
+
+    citations = SequentialTestResult.citations
+
+    def __post_init__(self) -> None:
+        one_of("strategy", self.strategy, get_args(Strategy))
+        if self.kernel is not None:
+            check_product_kernel(self.kernel)
         self._state = _State()
         self._batches: list[_Batch] = []
+
+    def __call__(
+        self,
+        predictions: ArrayLike,
+        targets: ArrayLike,
+        *,
+        times: ArrayLike | None = None,
+        classes: Sequence[Any] | None = None,
+        rng: Any = None,
+        progress: bool = False,
+    ) -> SequentialTestResult:
+        """Test observations that are all there, in the order of time; what the test itself has seen does not count.
+
+        Parameters
+        ----------
+        predictions, targets, times
+            As in ``update``.
+        classes, rng, progress
+            As in ``calibration_test``: the same call as that of other tests. No random numbers are drawn, and there is
+            no progress bar.
+
+        Returns
+        -------
+        SequentialTestResult
+            That of a test that is updated once.
+        """
+        seed_of(rng)
+        switch("progress", progress)
+        fresh = replace(self, classes=self.classes if classes is None else classes)
+        return fresh.update(predictions, targets, times=times).result()
 
     @property
     def n(self) -> int:
@@ -157,6 +188,9 @@ class SequentialCalibrationTest(OwnErrstate):
         return self
 
     def __repr__(self) -> str:
+        if not self.n:
+            classes = "" if self.classes is None else f", classes={self.classes!r}"
+            return f"{type(self).__name__}(strategy={self.strategy!r}, kernel={self.kernel!r}{classes})"
         return f"<{type(self).__name__}: E = {format_evalue(self.log_evalue)}, n = {self.n}>"
 
     @property

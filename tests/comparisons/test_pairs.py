@@ -6,6 +6,7 @@ from samples import TV, W2, samples
 from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
+from caltest.comparisons.pairs import _pairs
 
 S = samples(60, 3)
 MODELS = {"good": S.p, "other": S.rng.dirichlet(np.ones(3), 60), "wrong & bad": np.eye(3)[(S.y + 1) % 3]}
@@ -22,7 +23,7 @@ def test_rows_are_paired_tests(comparison):
     results = [ct.PairedSKCETest(TV)(MODELS[a], MODELS[b], S.y) for a, b in pairs]
     for row, result in zip(comparison.rows, results, strict=True):
         assert (row.estimate, row.pvalue) == pytest.approx((result.estimate, result.pvalue), rel=1e-12)
-        assert (row.low, row.high) == pytest.approx(tuple(result.confidence_interval(0.95))[:2], rel=1e-12)
+        assert tuple(row.interval) == pytest.approx(tuple(result.confidence_interval(0.95)), rel=1e-12)
         assert row.better == (row.first if row.estimate < 0 else row.second)
     pvalues = [result.pvalue for result in results]
     assert [row.pvalue_holm for row in comparison.rows] == list(multipletests(pvalues, method="holm")[1])
@@ -67,3 +68,7 @@ def test_bad_input():
         ct.compare_pairs(MODELS, S.y, kernel=0.5)
     with pytest.raises(ValueError, match=r"models 'a' and 'b': .*the differences of h do not vary"):
         ct.compare_pairs({"a": [[0.5, 0.5]] * 20, "b": [[0.4, 0.6]] * 20}, [1] * 20)
+
+
+def test_one_pair_is_called_so():
+    assert [_pairs(rows) for rows in ((1,), (1, 2))] == ["pair", "pairs"]

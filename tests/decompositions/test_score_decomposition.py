@@ -177,7 +177,7 @@ def test_an_interval_has_0_where_the_exact_test_does_not_reject():
 def test_means_under_calibration(score, monkeypatch):
     p = np.clip(P, 0.01, 0.99)
     found = ct.score_decomposition(p, Y, score=score, confidence_level=0.9, n_resamples=2000, rng=1)
-    draws = ct.noise_floor(ct.estimators.CORPMiscalibration(score), p, n_resamples=2000, rng=2)
+    draws = ct.noise_floor(p, ct.estimators.CORPMiscalibration(score), n_resamples=2000, rng=2)
     error = 5 * draws.standard_deviation / np.sqrt(2000)
     assert found.calibrated["miscalibration"] == pytest.approx(draws.mean, abs=error)
     expected = np.mean(p * (1 - p)) if score == "brier" else np.mean(stats.bernoulli(p).entropy())

@@ -73,7 +73,7 @@ CASES: dict[str, Callable[[], list[float]]] = {
         row.pvalue
         for row in ct.compare_models({"a": CLASSES[0], "b": _p[:, ::-1]}, CLASSES[1], n_resamples=99, rng=1).rows
     ],
-    "noise floor": lambda: [ct.noise_floor(ct.ECE(), BINARY[0], n_resamples=199, rng=1).mean],
+    "noise floor": lambda: [ct.noise_floor(BINARY[0], ct.ECE(), n_resamples=199, rng=1).mean],
     "power": lambda: list(
         ct.power(
             ct.MonteCarloTest(ct.ECE(), 19), ct.generators.class_model("M2", 3), 20, n_simulations=5, rng=1

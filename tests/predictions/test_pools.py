@@ -229,7 +229,7 @@ class TestOutcomesOfEnsembles:
     def test_they_have_no_law(self):
         with pytest.raises(TypeError, match=r"got an Ensemble, .*leave_one_out\(rng\).*Scenarios\(members\)"):
             ENSEMBLE.sample(1)
-        for call in (lambda p: p.leave_one_out(1), lambda p: ct.noise_floor(ct.SKCE(KERNEL), p)):
+        for call in (lambda p: p.leave_one_out(1), lambda p: ct.noise_floor(p, ct.SKCE(KERNEL))):
             with pytest.raises(ValueError, match="members: got 1 of each prediction, wanted at least 2"):
                 call(ct.Ensemble(MEMBERS[:, :1]))
         with pytest.raises(TypeError, match=r"components\[1\]: got Ensemble predictions, .* wanted Scenarios"):
@@ -240,11 +240,11 @@ class TestOutcomesOfEnsembles:
         drawn = ct.Normal(CENTRES[:, 0], 1.0).to_ensemble(5, rng=1)
         assert isinstance(drawn, DrawnEnsemble)
         assert as_sample(drawn, Y).predictions is drawn
-        assert ct.noise_floor(ct.SKCE(KERNEL), drawn, n_resamples=9, rng=1).n == N
+        assert ct.noise_floor(drawn, ct.SKCE(KERNEL), n_resamples=9, rng=1).n == N
 
     def test_noise_floor_is_that_of_members_as_pools(self):
-        floor = ct.noise_floor(ct.SKCE(KERNEL), ENSEMBLE, n_resamples=5, rng=1)
-        by_hand = ct.noise_floor(ct.SKCE(KERNEL), ct.Scenarios(MEMBERS), n_resamples=5, rng=1)
+        floor = ct.noise_floor(ENSEMBLE, ct.SKCE(KERNEL), n_resamples=5, rng=1)
+        by_hand = ct.noise_floor(ct.Scenarios(MEMBERS), ct.SKCE(KERNEL), n_resamples=5, rng=1)
         assert floor.draws == pytest.approx((M / (M - 1)) ** 2 * by_hand.draws, rel=1e-10)
 
     def test_draws_of_a_chain_are_thinned_in_their_order(self):

@@ -154,7 +154,7 @@ def test_distances_of_probabilities_are_refused(metric):
         ct.SKCE(ct.ProductKernel(ct.ExponentialKernel(metric, 1.0), ct.DeltaKernel()))(FORECAST, TARGETS)
 
 
-@pytest.mark.parametrize("estimator", [ct.ECE(), ct.ECE(distance=ct.Wasserstein()), ct.MMCE()], ids=repr)
+@pytest.mark.parametrize("estimator", [ct.ECE(), ct.ECE(metric=ct.Wasserstein()), ct.MMCE()], ids=repr)
 def test_errors_of_binned_probabilities_are_refused(estimator):
     with pytest.raises(TypeError, match="got QuantileForecast predictions, wanted Categorical or Bernoulli"):
         estimator(FORECAST, TARGETS)

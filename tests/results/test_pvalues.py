@@ -162,7 +162,7 @@ def test_other_rows_that_are_too_few(possible):
     y[:possible] = 0
     result = ct.calibration_test(p, y, n_resamples=9, rng=1)
     assert (result.pvalue, result.pvalue_otherwise) == (0.0, 1.0)
-    assert f"the {possible} other rows are too few for the test, so that their p-value is 1" in result.notes
+    assert f"other rows: {possible}, too few for the test, so that their p-value is 1" in result.notes
 
 
 def test_an_outcome_that_is_no_scenario_is_excluded():
@@ -229,8 +229,8 @@ def test_findings_only_where_the_level_is_reached(wrong):
     assert "Why" not in stream.summary(1e-4)
     assert stream.verdict(1e-4) in stream.summary(1e-4)
     report = ct.recalibration.report(
-        ct.recalibration.TemperatureScaling(),
         *ct.datasets.load_digits_predictions()["random forest"],
+        ct.recalibration.TemperatureScaling(),
         n_resamples=99,
         rng=1,
     )
@@ -300,7 +300,7 @@ def test_command_line_gives_reasons_at_its_level(files, capsys):
 def test_command_line_compares_at_its_level(files, tmp_path, capsys):
     other = tmp_path / "q.csv"
     other.write_text((tmp_path / "p.csv").read_text())
-    command = ["compare", files[0], str(other), files[1], "--draws", "99", "--seed", "1", "--alpha"]
+    command = ["compare", files[0], str(other), files[1], "--n-resamples", "99", "--seed", "1", "--alpha"]
     main([*command, "0.02"])
     assert "  q: " in capsys.readouterr().out
     main([*command, "0.015"])

@@ -48,12 +48,16 @@ RESULTS = {
     "classes": lambda: ct.compare_classes(P, Y, estimator=ct.ECE(), n_resamples=19, rng=1),
     "pairs": lambda: ct.compare_pairs({"a": P, "b": P.at_temperature(2.0)}, Y),
     "recalibration": lambda: ct.recalibration.report(
-        ct.recalibration.TemperatureScaling(), P, Y, n_resamples=19, rng=1
+        P, Y, ct.recalibration.TemperatureScaling(), n_resamples=19, rng=1
     ),
     "error": lambda: ct.estimate_calibration_error(P, Y, "top_label", rng=1),
     "errors of classes": lambda: ct.estimate_calibration_error(P, Y, "classwise", rng=1),
     "decomposition": lambda: ct.score_decomposition(*ct.top_label(P, Y)),
     "intervals": lambda: ct.score_decomposition(*ct.top_label(P, Y), confidence_level=0.9, n_resamples=19, rng=1),
+    "confidence": lambda: ct.confidence_errors(P, Y),
+    "intervals of confidence": lambda: ct.confidence_errors(P, Y, confidence_level=0.9, n_resamples=19, rng=1),
+    "Cox": lambda: ct.estimators.cox_calibration(*ct.top_label(P, Y)),
+    "noise": lambda: ct.noise_floor(P, ct.ECE(), n_resamples=19, rng=1),
     "power": lambda: ct.power(mean_test, model(), 20, n_simulations=30, alpha=[0.05, 0.2], rng=1),
     "curve": lambda: ct.power_curve({"one": mean_test, "two": mean_test}, model(), [10, 20], n_simulations=20, rng=1),
     "sample size": lambda: ct.sample_size(mean_test, model(), power=0.5, alpha=0.2, n_simulations=30, rng=1),

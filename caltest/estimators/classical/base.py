@@ -33,12 +33,12 @@ class BinaryStatistic(RedrawnEstimator):
         probability_of_one(predictions, type(self).__name__)
 
     @abstractmethod
-    def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
+    def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         """The function of outcomes (B, n) with the statistics (B,) as values; what only needs p is computed once."""
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         p = probability_of_one(predictions, type(self).__name__)
-        return in_parts(self.statistic(p), targets)
+        return in_parts(self.statistic_of(p), targets)
 
 
 def in_parts(function: Callable[[Array], FloatArray], targets: Array) -> FloatArray:

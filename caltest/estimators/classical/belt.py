@@ -83,7 +83,7 @@ class CalibrationBelt(BinaryStatistic):
 
         return float(chdtri(1, 1.0 - self.selection))
 
-    def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
+    def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         odds, threshold = LogOdds.of(p, self.max_degree), self.threshold
         return lambda outcomes: odds.ratios(outcomes, threshold)[0]
 

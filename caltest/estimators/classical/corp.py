@@ -57,7 +57,7 @@ class CORPMiscalibration(BinaryStatistic):
     def __post_init__(self) -> None:
         one_of("score", self.score, get_args(Score))
 
-    def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
+    def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         groups = IsotonicGroups.of(p)
         values, sizes = groups.values, groups.sizes
 

@@ -11,6 +11,7 @@ from caltest._numerics import own_errstate
 from caltest._results.calibration_test_result import ConfidenceInterval, PValueKind
 from caltest._results.effect_size import EffectSize
 from caltest._results.pvalues import pvalue_phrase
+from caltest._results.stored import Stored
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction
 from caltest.estimators.base import TextbookTail
@@ -61,7 +62,7 @@ class CoxCalibration(BinaryStatistic):
     textbook_statistic = "likelihood ratio, chi-squared if calibrated"
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
-    def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
+    def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         odds = LogOdds.of(p, 1)
         return lambda outcomes: odds.ratios(outcomes, inf)[0]
 
@@ -93,7 +94,7 @@ def little_information(information: float) -> str:
 
 
 @dataclass(frozen=True)
-class CoxCalibrationResult:
+class CoxCalibrationResult(Stored):
     """Intercept and slope of the log-odds, which are 0 and 1 for calibrated predictions.
 
     Attributes

@@ -75,7 +75,7 @@ class HosmerLemeshow(BinaryStatistic):
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
 
-    def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
+    def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         groups = self._groups(p)
         weights = np.divide(1.0, groups.variances, out=np.zeros(groups.sizes.size), where=groups.variances > 0.0)
 

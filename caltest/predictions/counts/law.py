@@ -17,7 +17,7 @@ from caltest._validation import same_length, whole_counts
 from caltest.kernels import (
     TargetKernel,
 )
-from caltest.predictions.base import Predictions, median_standard_deviation, require_family
+from caltest.predictions.base import Predictions, require_family
 
 TAIL = 42.0
 """Minus the logarithm of the probability that is left out on either side of a window: exp(-42) = 6e-19."""
@@ -144,9 +144,6 @@ class CountLaw(Predictions):
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         return self.mean, self.variance
-
-    def target_scale(self) -> float:
-        return median_standard_deviation(np.sqrt(self.variance))
 
     def describe(self, n: int | None = None) -> str:
         return f"{self.family}, n = {len(self) if n is None else n}"
