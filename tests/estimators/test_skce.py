@@ -6,7 +6,6 @@ import pytest
 
 from caltest.estimators.skce import hoeffding_bound
 
-
 VALUES = [(0.1, 2.0, 500, exp(-0.625)), (0.2, 2.0, 500, exp(-2.5)), (0.1, 1.0, 500, exp(-2.5))]
 
 
