@@ -43,6 +43,11 @@ def test_binary_probabilities_may_exceed_1_by_rounding_only():
             probability_vector([0.5, wrong])
 
 
+def test_the_first_probability_beyond_rounding_is_named():
+    with pytest.raises(ValueError, match=r"got 1.2 at row 2"):
+        probability_vector([0.5, 1.0 + 0.5e-6, 1.2, 1.3])
+
+
 def test_weights_of_a_mixture_are_given_once_or_for_each_row():
     for data in (np.array([0.25, 0.75]), np.array([[0.25, 0.75]] * 3)):
         assert mixture_weights(data, 3, 2)[0].tolist() == [[0.25, 0.75]] * 3
