@@ -248,7 +248,7 @@ class MedianVarianceBinning(Binning):
             finished.append(index)
             return
         members = points[index]
-        variance = members.var(axis=0, ddof=1) if index.size > 1 else np.zeros(points.shape[1])
+        variance = members.var(axis=0, ddof=1)
         largest = float(variance.max())
         equal = np.flatnonzero(variance >= largest * (1.0 - 1e-12))
         coordinate = int(equal[np.argmax(members.mean(axis=0)[equal])]) if equal.size > 1 else int(equal[0])

@@ -134,15 +134,15 @@ def drawn(number, seed, wanted):
     return chosen
 
 
-def stages(path, nearest_only):
+def stages(root, path, nearest_only):
     """Tests from the nearest to the most general."""
     parts = [part.lstrip("_") for part in Path(path).with_suffix("").parts[1:]]
     folders = [Path("tests", *parts[:-1])] if len(parts) > 1 else []
     file = Path("tests", *parts[:-1], f"test_{parts[-1]}.py")
-    while folders and not (ROOT / folders[0]).is_dir():
+    while folders and not (root / folders[0]).is_dir():
         folders = [folders[0].parent] if len(folders[0].parts) > 2 else []
     # Tests come first: pytest imports a file whose doctests are asked for before them beside its package.
-    nearest = [*([str(file)] if (ROOT / file).exists() else []), path]
+    nearest = [*([str(file)] if (root / file).exists() else []), path]
     general = [] if nearest_only else [[f"tests/{one}"] for one in GENERAL]
     return [nearest, *([str(one)] for one in folders), *general]
 
@@ -162,7 +162,7 @@ def run(change, copy, given):
         resource.setrlimit(resource.RLIMIT_CPU, (given.seconds, given.seconds))
 
     try:
-        for tests in stages(change.path, given.nearest):
+        for tests in stages(copy, change.path, given.nearest):
             command = [sys.executable, "-m", "pytest", *options, *tests]
             done = subprocess.run(
                 command, cwd=copy, env=environment, capture_output=True, text=True, preexec_fn=limited, check=False

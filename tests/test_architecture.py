@@ -15,6 +15,7 @@ import caltest
 from caltest._results.stored import Stored
 
 PACKAGE = Path(caltest.__file__).parent
+TESTS = Path(__file__).parent
 BASICS = ["_types", "_warnings", "_chunks", "_arrays", "_files", "_jit", "_numerics", "_progress", "_threads", "_jobs"]
 BASICS += ["_names"]
 LAYERS = [
@@ -167,6 +168,43 @@ def test_import_is_light():
     run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[] 0"
     assert run.stderr == ""
+
+
+WHOLE = {"benchmarks", "fuzz", "golden", "statistical"}
+"""Folders with tests of the whole package, beside those in ``tests`` itself."""
+TOGETHER = {
+    "estimators": ["binned_errors", "omnibus_weights", "scores"],
+    "generators": ["distortions"],
+    "kernels": ["questions"],
+    "loops": ["bounds", "scatter"],
+    "nulls": ["cross"],
+    "predictions": ["log_density", "pools", "quantile", "saddle_point", "sampling", "temperature_of_classes"],
+    "recalibration": ["binary", "degenerate", "names"],
+    "risk": ["cifar"],
+}
+"""Tests of what several files of a folder do together, by their folder."""
+ELSEWHERE = {"datasets", "named_tests", "quadrature"}
+"""Folders of the package that the tests of others reach."""
+
+
+def mirrored(path):
+    """Where the tests of a file or folder of the package are: those of ``a/_b`` in ``a/b``."""
+    return "/".join(part.removeprefix("_") for part in path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def test_tests_lie_as_what_they_test():
+    """The tests of ``a/b.py`` are in ``tests/a/test_b.py``, those of a folder ``a/c`` in it or in ``test_c.py``."""
+    paths = [path for path in PACKAGE.rglob("*") if path.suffix == ".py" or (path.is_dir() and any(path.glob("*.py")))]
+    tested = {mirrored(path) for path in paths}
+    for test in TESTS.glob("*/**/test_*.py"):
+        folder, name = test.relative_to(TESTS).parent.as_posix(), test.stem.removeprefix("test_")
+        if folder.split("/")[0] in WHOLE or name in TOGETHER.get(folder, []):
+            continue
+        assert f"{folder}/{name}" in tested or folder.split("/")[-1] == name, f"{test} tests nothing of its name"
+    for path in paths:
+        place = TESTS / mirrored(path)
+        if path.is_dir() and path != PACKAGE and path.name not in ELSEWHERE:
+            assert any(place.glob("**/test_*.py")) or place.with_name(f"test_{place.name}.py").exists(), path
 
 
 def test_nothing_is_compiled_while_tests_are_collected(request):

@@ -100,3 +100,9 @@ def test_median_variance_bins_are_large_enough():
     p = np.random.default_rng(3).dirichlet(np.full(10, 0.1), 1000)
     for min_size in (5, 10, 100):
         assert np.bincount(ct.binning.MedianVarianceBinning(min_size).assign(p)).min() >= min_size
+
+
+@pytest.mark.parametrize("edges", [[0.1, 1.0], [1e-12, 1.0], [0.0, 0.9], [0.0, 1.0 - 1e-12]])
+def test_edges_hold_every_probability(edges):
+    with pytest.raises(ValueError, match="wanted the first at most 0 and the last at least 1"):
+        ct.binning.EdgeBinning(edges)

@@ -30,9 +30,13 @@ def test_test_with_a_kernel_is_the_exact_one_of_this_kernel(ds1):
 
 def test_named_tests_are_pairs():
     assert isinstance(ct.AsymptoticSKCETest(TV).null, ct.nulls.ArconesGineBootstrap)
-    assert ct.AsymptoticSKCETest(TV).null.n_resamples == 999
-    assert ct.MonteCarloTest(ct.ECE()).null.n_resamples == 999
-    assert ct.ConsistencyTest(ct.ECE()).null.n_resamples == 999
+    redrawn = (
+        *(test(ct.ECE()) for test in (ct.MonteCarloTest, ct.ConsistencyTest)),
+        *(test(TV) for test in (ct.AsymptoticSKCETest, ct.PearsonSKCETest)),
+        *(ct.ClusterSKCETest(TV, [0, 0, 1]), ct.OmnibusTest(), ct.LikelihoodRatioTest()),
+    )
+    assert {test.null.n_resamples for test in redrawn} == {999}
+    assert ct.named_tests.BinnedEquivalenceTest(0.1).estimator == ct.ECE(ct.binning.UniformBinning(10))
     assert ct.AsymptoticBlockSKCETest(TV).estimator == ct.BlockSKCE(TV, 2)
 
 

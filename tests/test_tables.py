@@ -10,7 +10,7 @@ import pytest
 from public import PUBLIC
 
 import caltest as ct
-from caltest import generators
+from caltest import _tables, generators
 from caltest.predictions.convert import as_sample
 
 N, K = 60, 3
@@ -318,6 +318,14 @@ USES = {
     "recalibration": lambda p, y, **o: ct.recalibration.TemperatureScaling().fit(p, y, **o).temperature,
     "accumulator": lambda p, y, **o: ct.BlockSKCE(KERNEL).accumulator().update(p, y, **o).result(),
 }
+
+
+@pytest.mark.parametrize(
+    ("cells", "certain"), [(["0"], True), (["1"], True), (["2"], False), (["0", "1"], True), (["0", "1", "2"], False)]
+)
+def test_a_first_line_of_whole_numbers_can_be_a_certain_prediction(cells, certain):
+    assert _tables._can_be_certain(cells) == certain
+    assert not _tables._can_be_certain(["0", "0", "2"])
 
 
 @table("use", USES)

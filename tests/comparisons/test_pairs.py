@@ -6,6 +6,7 @@ from samples import TV, W2, samples
 from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
+from caltest.comparisons.pairs import _pairs
 
 S = samples(60, 3)
 MODELS = {"good": S.p, "other": S.rng.dirichlet(np.ones(3), 60), "wrong & bad": np.eye(3)[(S.y + 1) % 3]}
@@ -67,3 +68,7 @@ def test_bad_input():
         ct.compare_pairs(MODELS, S.y, kernel=0.5)
     with pytest.raises(ValueError, match=r"models 'a' and 'b': .*the differences of h do not vary"):
         ct.compare_pairs({"a": [[0.5, 0.5]] * 20, "b": [[0.4, 0.6]] * 20}, [1] * 20)
+
+
+def test_one_pair_is_called_so():
+    assert [_pairs(rows) for rows in ((1,), (1, 2))] == ["pair", "pairs"]

@@ -1,5 +1,7 @@
 """Tails of functionals of Brownian motion against other series, known moments and a random walk."""
 
+from math import fsum
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -13,6 +15,14 @@ def test_absolute_maximum_against_the_series_of_its_distribution_function():
     for x in (0.16, 0.3, 0.7, 1.0, 1.7, 2.5, 4.0):
         series = 4 / np.pi * np.sum((-1.0) ** k / (2 * k + 1) * np.exp(-((2 * k + 1) ** 2) * np.pi**2 / (8 * x**2)))
         assert absolute_maximum_tail(x) == pytest.approx(1.0 - series, abs=1e-13)
+
+
+@pytest.mark.parametrize("x", [0.31, 0.38, 0.44, 0.6, 1.5])
+def test_range_against_the_series_of_feller_summed_without_rounding(x):
+    """The last of these x differs from certainty by 5e-1, the third by 1e-10."""
+    series = 8.0 * fsum((-1.0) ** (k - 1) * k * stats.norm.sf(k * x) for k in range(1, 400))
+    assert range_tail(x) == pytest.approx(series, abs=1e-13)
+    assert (1.0 - range_tail(x) > 1e-12) == (x > 0.4)
 
 
 def test_moments_of_the_range():

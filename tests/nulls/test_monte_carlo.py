@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
+from caltest.predictions.convert import as_sample
 
 P = np.random.default_rng(1).dirichlet(np.ones(3), 40)
 Y = ct.Categorical(P).sample(2)
@@ -36,6 +37,14 @@ def test_pvalues_of_two_coins_against_their_enumerated_law(ties, replications):
     for value, probability in law.items():
         share = np.mean(np.isclose(pvalues, value))
         assert share == pytest.approx(probability, abs=4.5 * np.sqrt(probability * (1 - probability) / number))
+
+
+@pytest.mark.parametrize("estimator", [ct.SKCE(KERNEL.resolve(ct.Categorical(P))), ct.MMCE()], ids=["SKCE", "MMCE"])
+def test_redraws_of_predictions_are_those_of_a_test(estimator):
+    null, predictions = ct.nulls.ConditionalMonteCarlo(19), ct.Categorical(P)
+    redraws = null.redraws(estimator, predictions, np.random.default_rng(3))
+    _, _, draws = null.resample(estimator, as_sample(P, Y), np.random.default_rng(3))
+    assert redraws == pytest.approx(draws, rel=1e-12)
 
 
 def test_kinds_of_pvalues():

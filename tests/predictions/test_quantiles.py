@@ -105,6 +105,14 @@ def test_probabilities_are_the_gaps_of_the_levels():
     assert not FORECAST.impossible(FORECAST.check_targets(TARGETS)).any()
 
 
+@pytest.mark.parametrize(("levels", "values", "width"), [([0.3, 0.7], [2.0, 7.0], 5.0), ([0.5], [2.0], 1.0)])
+def test_sampled_targets_beyond_the_ends_are_as_far_as_quantiles_are_from_each_other(levels, values, width):
+    """Beyond a single quantile, which has no distance to another, they are exponential with mean 1."""
+    draws = ct.QuantileForecast(levels, [values]).sample(1, 20_000)[:, 0]
+    for beyond in (values[0] - draws[draws <= values[0]], draws[draws > values[-1]] - values[-1]):
+        assert stats.kstest(beyond, stats.expon(0.0, width).cdf).pvalue > 1e-3
+
+
 def test_sampled_targets_lie_in_their_intervals():
     """Uniform between quantiles, exponential beyond them: other numbers than those of the intervals, and calibrated."""
     draws = FORECAST.sample(1, 20_000)[:, 4]

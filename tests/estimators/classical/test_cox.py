@@ -119,6 +119,12 @@ def test_extreme_predictions_give_finite_numbers():
     assert values.min() >= 0.0
 
 
+@pytest.mark.parametrize(("n", "noted"), [(39, True), (40, False), (60, False)])
+def test_the_note_is_for_sums_of_p_times_1_minus_p_below_10(n, noted):
+    y = np.arange(n) % 3 == 0
+    assert bool(ct.CoxTest()(np.full(n, 0.5), y.astype(int)).notes) == noted
+
+
 def test_note_where_little_is_uncertain():
     p, y = data(400, 1.0)
     assert not ct.CoxTest()(p, y).notes

@@ -53,7 +53,8 @@ def test_rate_zero_is_a_point():
     assert predictions.impossible(np.array([1, 9])).tolist() == [True, False]
     kernel = ct.GaussianKernel(bandwidth=1.0)
     assert predictions.expected_kernel(kernel, np.array([3]))[0, 0] == pytest.approx(math.exp(-4.5), rel=1e-14)
-    assert ct.calibration_test(predictions, [1, 2], n_resamples=19, rng=1).notes[-1].startswith("1 of 2 outcomes")
+    notes = ct.calibration_test(predictions, [1, 2], n_resamples=19, rng=1).notes
+    assert any(note.startswith("1 of 2 outcomes") for note in notes)
 
 
 def test_most_rates_zero():

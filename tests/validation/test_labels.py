@@ -1,0 +1,46 @@
+"""Labels and counts at the ends of what is allowed."""
+
+import numpy as np
+import pytest
+
+from caltest._validation.labels import class_labels, class_order, whole_counts
+
+
+def test_one_label_is_enough():
+    assert class_labels([1], 2, None).tolist() == [1]
+    with pytest.raises(ValueError, match=r"targets: got no values"):
+        class_labels([], 2, None)
+
+
+@pytest.mark.parametrize("kind", [int, float, np.uint8])
+def test_labels_from_0_to_the_last(kind):
+    labels = np.array([0, 1, 2], dtype=kind)
+    assert class_labels(labels, 3, None).tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match=r"targets: got label 3 at row 1, wanted labels 0\.\.2"):
+        class_labels(np.array([0, 3], dtype=kind), 3, None)
+
+
+def test_labels_that_count_from_1_are_named():
+    with pytest.raises(ValueError, match=r"got labels 1\.\.3, wanted labels 0\.\.2; these look 1-based, subtract 1"):
+        class_labels([1, 2, 3], 3, None)
+    with pytest.raises(ValueError, match=r"got labels -1 and 1"):
+        class_labels([-1, 1, 1], 2, None)
+    with pytest.raises(ValueError, match=r"got 0.5 at row 2, wanted whole-number labels"):
+        class_labels([0.0, 1.0, 0.5], 2, None)
+
+
+def test_counts_are_whole_and_below_the_largest_whole_float():
+    assert whole_counts([0.0, 2.0**53 - 1.0]).tolist() == [0, 2**53 - 1]
+    with pytest.raises(ValueError, match=r"row 1, wanted counts below 2\*\*53"):
+        whole_counts([0.0, 2.0**53])
+    with pytest.raises(ValueError, match=r"targets: got -1 at row 1, wanted whole numbers of at least 0$"):
+        whole_counts([0.0, -1.0])
+    with pytest.raises(ValueError, match=r"targets: got 0.5 at row 0, .* predict rate times exposure"):
+        whole_counts([0.5, 1.0])
+
+
+def test_places_of_classes_in_another_order():
+    assert class_order(("a", "b", "c"), ("c", "a", "b"), "p").tolist() == [2, 0, 1]
+    assert class_order(None, (1, 0), "p").tolist() == [1, 0]
+    assert class_order(("a", "b"), ("a", "b"), "p") is None
+    assert class_order(None, ("a", "b"), "p") is None

@@ -1,0 +1,55 @@
+"""Probabilities at the ends of what is allowed."""
+
+import numpy as np
+import pytest
+
+from caltest._validation.probabilities import mixture_weights, probability_matrix, probability_vector
+
+ROWS = np.array([[0.25, 0.75], [0.5, 0.5], [0.1, 0.9]])
+
+
+def off_by(deviation):
+    rows = ROWS.copy()
+    rows[1, 0] += deviation
+    return rows
+
+
+def test_sums_are_kept_renormalised_or_refused_by_their_distance_from_1():
+    for deviation in (0.9e-6, -0.9e-6):
+        matrix, note = probability_matrix(off_by(deviation))
+        assert np.array_equal(matrix, off_by(deviation))
+        assert note == ""
+    for deviation in (1.1e-6, -1e-2, 1e-2):
+        matrix, note = probability_matrix(off_by(deviation))
+        assert matrix[1] == pytest.approx(off_by(deviation)[1] / (1.0 + deviation), rel=1e-14)
+        assert note == f"rows of the probabilities summed to 1 only within {abs(deviation):.1g}; they were renormalised"
+    with pytest.raises(ValueError, match=r"got row 1 that sums to 1.011, wanted rows that sum to 1 \(within 0.01\)"):
+        probability_matrix(off_by(0.011))
+
+
+def test_the_row_that_is_farthest_from_1_is_named():
+    rows = off_by(0.02)
+    rows[2, 0] += 0.3
+    with pytest.raises(ValueError, match=r"got row 2 that sums to 1.3"):
+        probability_matrix(rows)
+
+
+def test_binary_probabilities_may_exceed_1_by_rounding_only():
+    vector, note = probability_vector([0.0, 1.0, 1.0 + 0.9e-6])
+    assert vector.tolist() == [0.0, 1.0, 1.0]
+    assert note == "probabilities exceeded 1 by up to 9e-07; they were taken as 1"
+    for wrong in (1.0 + 1.1e-6, -1e-300):
+        with pytest.raises(ValueError, match=r"at row 1, wanted probabilities between 0 and 1"):
+            probability_vector([0.5, wrong])
+
+
+def test_the_first_probability_beyond_rounding_is_named():
+    with pytest.raises(ValueError, match=r"got 1.2 at row 2"):
+        probability_vector([0.5, 1.0 + 0.5e-6, 1.2, 1.3])
+
+
+def test_weights_of_a_mixture_are_given_once_or_for_each_row():
+    for data in (np.array([0.25, 0.75]), np.array([[0.25, 0.75]] * 3)):
+        assert mixture_weights(data, 3, 2)[0].tolist() == [[0.25, 0.75]] * 3
+    with pytest.raises(ValueError, match=r"weights: got 0.9, wanted 1 for one component"):
+        mixture_weights(np.array([[1.0], [0.9]]), 2, 1)
