@@ -13,7 +13,7 @@ from math import inf
 import numpy as np
 
 from caltest._arrays import read_only, to_array
-from caltest._loops.uniform import uniform_cells
+from caltest._loops.counting import uniform_cells
 from caltest._numerics import OwnErrstate
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import finite_array, whole_number
@@ -74,7 +74,6 @@ class UniformBinning(Binning):
         return _number_rows(cells, self.n_bins)
 
     def describe(self) -> str:
-        """The rule in a few words."""
         return f"{self.n_bins} uniform bins"
 
 
@@ -117,7 +116,6 @@ class QuantileBinning(Binning):
         return _number_rows(np.stack(cells, axis=1), self.n_bins)
 
     def describe(self) -> str:
-        """The rule in a few words."""
         return f"{self.n_bins} quantile bins"
 
 
@@ -163,7 +161,6 @@ class EdgeBinning(Binning):
         return _number_rows(np.searchsorted(np.array(self.edges[1:-1]), points, side="left"), len(self.edges) - 1)
 
     def describe(self) -> str:
-        """The rule in a few words."""
         return f"bins with the edges {', '.join(f'{edge:g}' for edge in self.edges)}"
 
 
@@ -258,7 +255,6 @@ class MedianVarianceBinning(Binning):
         heapq.heappush(queue, (-largest, order, coordinate, index))
 
     def describe(self) -> str:
-        """The rule in a few words."""
         most = "" if self.max_bins is None else f", at most {self.max_bins}"
         return f"median-variance bins of at least {self.min_size}{most}"
 

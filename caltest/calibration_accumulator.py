@@ -72,7 +72,6 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
         self._state = replace(self._state, seeds=frozenset([seed]))
 
     def result(self) -> CalibrationTestResult:
-        """The result for all observations so far."""
         seen, state = self._seen(), self._state
         self.null.check_size(self.estimator, self.n)
         outcome = self.null.outcome_of(self.estimator, state.sums)

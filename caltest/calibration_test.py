@@ -165,7 +165,7 @@ class CalibrationTest(_Named):
             estimator.check(rest.predictions)
             self.null.check_size(estimator, len(rest))
         except ValueError:
-            note = f"the {len(rest)} other rows are too few for the test, so that their p-value is 1"
+            note = f"other rows: {len(rest)}, too few for the test, so that their p-value is 1"
             return replace(result, pvalue_otherwise=1.0, notes=(*result.notes, note))
         other = CalibrationTest(estimator, self.null).on(rest, rng=result.seed, progress=progress)
         found = f"{result.finding}; the other rows: {other.finding}"

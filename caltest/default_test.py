@@ -108,7 +108,9 @@ def calibration_test(
     """
     sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")
-    sample, weights, left_out = weighted(sample, weights, targets)
+    if weights is not None:
+        weights = rows_of(weights, "weights", targets).array("weights")
+    sample, weights, left_out = weighted(sample, weights, len(Table.of(targets, "targets").values))
     if kernel is not None:
         estimator = SKCE(kernel) if weights is None else WeightedSKCE(kernel, weights)
         result = MonteCarloTest(estimator, n_resamples).on(sample, rng=rng, progress=progress)
@@ -119,17 +121,15 @@ def calibration_test(
     return replace(result, notes=(*result.notes, *left_out, *notes))
 
 
-def weighted(
-    sample: Sample, weights: ArrayLike, targets: ArrayLike
-) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:
+def weighted(sample: Sample, weights: ArrayLike, n: int) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:
     """The rows of positive weight, their weights unless all are equal, and a note on the others.
 
-    Weights are those of all targets, also of missing ones that the sample does not have.
+    Weights are those of all n targets, also of missing ones that the sample does not have.
     """
     if weights is None:
         return sample, None, ()
-    checked = observation_weights(rows_of(weights, "weights", targets).array("weights"))
-    same_length(len(Table.of(targets, "targets").values), len(checked), "weights")
+    checked = observation_weights(weights)
+    same_length(n, len(checked), "weights")
     checked = checked if sample.rows is None else checked[sample.rows]
     left_out = checked == 0.0
     at_least(int(np.count_nonzero(checked)), 2, "the unbiased SKCE with weights above 0")

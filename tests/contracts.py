@@ -464,6 +464,14 @@ CASES += [
 ]
 
 NOT_CENTRED = {drawn_ensemble}
+CENTRED = [case for case in CASES if case[0] not in NOT_CENTRED]
+
+
+def first_of_each(cases):
+    """The first case of every maker of samples."""
+    return list({maker: (maker, kernel) for maker, kernel in reversed(cases)}.values())
+
+
 """Targets are redrawn from other distributions than those over which expectations are taken."""
 
 

@@ -1,8 +1,11 @@
 import ast
+import importlib
 import inspect
+import pkgutil
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,8 +50,13 @@ def modules():
             yield parts[0], path
 
 
+@cache
+def tree(path):
+    return ast.parse(path.read_text())
+
+
 def imports(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
@@ -66,7 +74,7 @@ def test_imports_go_downward_only():
 
 def classes_below(folder, *roots):
     """Names of the classes of a folder that derive from some roots, which are not among them."""
-    nodes = [node for path in (PACKAGE / folder).rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))]
+    nodes = [node for path in (PACKAGE / folder).rglob("*.py") for node in ast.walk(tree(path))]
     bases = {
         node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
         for node in nodes
@@ -87,7 +95,7 @@ def names_in(node):
 
 def questions(path, classes):
     """Lines that ask whether something is of one of some classes."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         asked = []
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("isinstance", "issubclass"):
             asked = list(names_in(node.args[1]))
@@ -161,6 +169,11 @@ def test_import_is_light():
     assert run.stderr == ""
 
 
+def test_nothing_is_compiled_while_tests_are_collected(request):
+    """Every worker collects all tests, at the same time. Checks of data, of a few lines each, do not count."""
+    assert set(request.config.compiled_at_collection) <= {"are_distributions", "maxima"}
+
+
 WITHOUT_EXAMPLE = {
     *("Predictions", "Estimator", "Null", "Binning", "ErrorFunction", "Sample", "Outcome", "TextbookTail"),
     *("Metric", "VectorMetric", "PairKernel", "PredictionKernel", "RadialKernel", "TargetKernel"),
@@ -228,3 +241,18 @@ def test_a_name_that_is_elsewhere_is_found():
     elsewhere = "UniformBinning"
     with pytest.raises(AttributeError, match=r"no attribute 'UniformBinning'; it is ct.binning.UniformBinning"):
         getattr(caltest, elsewhere)
+
+
+def test_public_methods_are_documented_where_they_first_appear():
+    """``help`` shows the text of the base class for methods that do what it says; others have their own."""
+    for info in pkgutil.walk_packages(caltest.__path__, "caltest."):
+        if info.name.endswith(("__main__", "make_digits")):
+            continue
+        module = importlib.import_module(info.name)
+        for kind in vars(module).values():
+            if inspect.isclass(kind) and kind.__module__ == info.name and kind.__name__[0] != "_":
+                for name, value in vars(kind).items():
+                    is_method = inspect.isroutine(value) or isinstance(value, (classmethod, staticmethod, property))
+                    if name[0] != "_" and is_method:
+                        shown = value if isinstance(value, property) else getattr(kind, name)
+                        assert inspect.getdoc(shown), f"{info.name}: {kind.__name__}.{name}"

@@ -16,12 +16,13 @@ import numpy as np
 import pytest
 from contracts import (
     CASES,
+    CENTRED,
     FAMILIES,
     KERNELS,
-    NOT_CENTRED,
     N,
     categorical,
     estimators,
+    first_of_each,
     made_tests,
     many_classes,
     negative_binomial,
@@ -58,13 +59,10 @@ def case(request):
     return maker(), kernel
 
 
-CENTRED = [case for case in CASES if case[0] not in NOT_CENTRED]
-
-
 def thinned(cases):
     """The first case of every maker of samples, and all with ``--full``."""
-    first = {maker: (maker, kernel) for maker, kernel in reversed(cases)}
-    return [case if case == first[case[0]] else pytest.param(case, marks=full) for case in cases]
+    kept = first_of_each(cases)
+    return [case if case in kept else pytest.param(case, marks=full) for case in cases]
 
 
 @pytest.fixture(params=CENTRED, ids=name)
@@ -203,9 +201,9 @@ def test_every_way_to_h_agrees_with_the_definition(case):
 
 
 @pytest.mark.parametrize("tile", [8, 512])
-def test_blocks_are_means_of_their_pairs(case, tile, monkeypatch):
+def test_blocks_are_means_of_their_pairs(some_case, tile, monkeypatch):
     """With small tiles every block is summed by itself, with large ones blocks are stacked."""
-    sample, kernel = case
+    sample, kernel = some_case
     monkeypatch.setattr(hpairs, "STRIP", 3)
     monkeypatch.setattr(hpairs, "SMALL_BLOCK", tile // 8)
     h = full_h(kernel, sample)
@@ -240,8 +238,8 @@ def test_stacks_equal_their_members(case):
     assert htiles.h_tile(kernel, stack, stack) == pytest.approx(h[index[:, :, None], index[:, None, :]], abs=1e-14)
 
 
-def test_redraws_equal_estimates_one_by_one(case, replications):
-    sample, kernel = case
+def test_redraws_equal_estimates_one_by_one(some_case, replications):
+    sample, kernel = some_case
     redraws = sample.predictions.redraw(5, replications(3, 6))
     for estimator in estimators(sample, kernel):
         one_by_one = [estimator.estimate(Sample(sample.predictions, y)) for y in redraws]
@@ -249,8 +247,8 @@ def test_redraws_equal_estimates_one_by_one(case, replications):
         assert together == pytest.approx(one_by_one, rel=1e-11, abs=1e-14), estimator
 
 
-def test_data_in_chunks_give_the_estimate_of_all(case):
-    sample, kernel = case
+def test_data_in_chunks_give_the_estimate_of_all(some_case):
+    sample, kernel = some_case
     for estimator in estimators(sample, kernel):
         if isinstance(estimator, SummableEstimator):
             accumulator = estimator.accumulator()
@@ -329,9 +327,9 @@ OF_ROWS = (
 )
 
 
-def test_order_matters_to_what_belongs_to_rows_only(case):
+def test_order_matters_to_what_belongs_to_rows_only(some_case):
     """Blocks, halves, and weights and groups that are given for the rows."""
-    sample, kernel = case
+    sample, kernel = some_case
     shuffled = sample.take(np.random.default_rng(6).permutation(N))
     for estimator in estimators(sample, kernel):
         same = estimator(shuffled.predictions, shuffled.targets)
@@ -508,33 +506,38 @@ def test_every_report_is_reproduced_as_it_says(name):
     assert other.seed == seed + 1
 
 
-PLAIN = (
-    *(make() for name, (make, _) in TESTS.items() if not re.search("CME|covariance|Cluster|groups", name)),
-    *(e for maker, kernel in CASES for e in estimators(maker(), kernel) if not isinstance(e, OF_ROWS[1:-1])),
-    *(kernel for _, kernel in CASES),
-    *(one for one in (make().null for make, _ in TESTS.values())),
-    ct.GroupCalibrationTest(ct.SKCE(CASES[0][1]), 99),
-    ct.PairedSKCETest(CASES[0][1]),
-    ct.binning.UniformBinning(7),
-    ct.binning.QuantileBinning(7),
-    ct.binning.EdgeBinning([0.0, 0.2, 1.0]),
-    ct.binning.MedianVarianceBinning(5, 3),
-    ct.recalibration.OneVsRest(ct.recalibration.Platt()),
-    ct.recalibration.GPCalibrator(n_inducing=5),
-    ct.recalibration.TemperatureScaling(),
-    ct.recalibration.HistogramBinning(5),
-    ct.generators.class_model("M2"),
-    ct.generators.Distorted(ct.generators.GaussianModel(3), ct.generators.Bias(0.1)),
-    ct.generators.Friedman1(),
-    ct.generators.LabelNoise(0.2),
-)
 DATA = (ct.UCME, ct.estimators.GroupMaximum, ct.estimators.ClusterLikelihoodRatio)
+
+
+@functools.cache
+def plain():
+    """Objects of all kinds that hold no data."""
+    return (
+        *(make() for name, (make, _) in TESTS.items() if not re.search("CME|covariance|Cluster|groups", name)),
+        *(e for maker, kernel in CASES for e in estimators(maker(), kernel) if not isinstance(e, OF_ROWS[1:-1])),
+        *(kernel for _, kernel in CASES),
+        *(one for one in (make().null for make, _ in TESTS.values())),
+        ct.GroupCalibrationTest(ct.SKCE(CASES[0][1]), 99),
+        ct.PairedSKCETest(CASES[0][1]),
+        ct.binning.UniformBinning(7),
+        ct.binning.QuantileBinning(7),
+        ct.binning.EdgeBinning([0.0, 0.2, 1.0]),
+        ct.binning.MedianVarianceBinning(5, 3),
+        ct.recalibration.OneVsRest(ct.recalibration.Platt()),
+        ct.recalibration.GPCalibrator(n_inducing=5),
+        ct.recalibration.TemperatureScaling(),
+        ct.recalibration.HistogramBinning(5),
+        ct.generators.class_model("M2"),
+        ct.generators.Distorted(ct.generators.GaussianModel(3), ct.generators.Bias(0.1)),
+        ct.generators.Friedman1(),
+        ct.generators.LabelNoise(0.2),
+    )
 
 
 def test_objects_are_printed_as_they_are_made():
     """But for arguments that are data: test locations, weights, groups, clusters; and for infinity."""
     printed = 0
-    for one in PLAIN:
+    for one in plain():
         if isinstance(one, DATA) or getattr(one, "_features", None) is not None or "order=inf" in repr(one):
             continue
         again = eval(repr(one), dict(CLASSES | FUNCTIONS))
@@ -545,7 +548,7 @@ def test_objects_are_printed_as_they_are_made():
 
 
 def test_dataclasses_can_be_changed():
-    for one in PLAIN:
+    for one in plain():
         if getattr(one, "_features", None) is None and not isinstance(one, DATA):
             assert dataclasses.replace(one) == one, one
 

@@ -1,10 +1,10 @@
-"""Results as sentences of a paper."""
+"""What a test asks and its answers, in words, and results as sentences of a paper."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from caltest._results.pvalues import EXCLUDED, in_brackets, is_smallest, pvalue_phrase, undecided
-from caltest._results.questions import QUESTIONS
 
 KIND_WORDS = {
     "exact": "exact Monte Carlo p-value",
@@ -43,3 +43,36 @@ def _decision(result: Any, alpha: float) -> str:
 def listed(parts: Sequence[str]) -> str:
     """``a, b and c``."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A null hypothesis, and what is said if it is rejected and if it is not; levels stand for ``{level}``."""
+
+    null: str
+    rejected: str
+    kept: str
+
+
+QUESTIONS = {
+    "calibration": Question(
+        "the predictions are calibrated",
+        "reject calibration {level}: the predictions cannot be taken at face value",
+        "no evidence against calibration {level}",
+    ),
+    "tolerance": Question(
+        "the calibration error is at most the margin",
+        "the calibration error is above the margin, {level}",
+        "no evidence that the calibration error is above the margin, {level}",
+    ),
+    "equivalence": Question(
+        "the calibration error is at least the margin",
+        "the calibration error is below the margin, {level}",
+        "no evidence that the calibration error is below the margin, {level}",
+    ),
+    "difference": Question(
+        "both models have the same calibration error",
+        "the calibration errors of the models differ, {level}",
+        "no evidence that the calibration errors of the models differ, {level}",
+    ),
+}

@@ -5,12 +5,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import caltest as ct
+from caltest._types import ArrayLike
 from caltest.estimators import Estimator
 from caltest.estimators.default_kernel import default_kernel
 from caltest.predictions import Sample
 from caltest.predictions.reductions import reduce_to_binary
 
 TestMaker = Callable[[ct.ProductKernel], ct.CalibrationTest]
+
+WEIGHTED: dict[str, Callable[[ct.ProductKernel, ArrayLike], ct.CalibrationTest]] = {
+    "omnibus": lambda kernel, weights: ct.OmnibusTest(kernel, weights=weights),
+    "skce": lambda kernel, weights: ct.MonteCarloTest(ct.estimators.WeightedSKCE(kernel, weights)),
+}
+"""Tests of observations with weights."""
 
 
 class NamedTest(NamedTuple):

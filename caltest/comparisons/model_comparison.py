@@ -1,7 +1,6 @@
 """The result of a comparison: a row for each model, or class."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._results.citations import entries
@@ -9,8 +8,7 @@ from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
 from caltest._results.sentences import listed
 from caltest._results.stored import Stored
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, aligned
-from caltest.comparisons.table import TabularResult
+from caltest.comparisons.formats import Table, TabularResult, aligned
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,6 @@ class ModelComparison(TabularResult, Stored):
         raise KeyError(f"got {name!r}, wanted one of {', '.join(repr(row.name) for row in self.rows)}")
 
     def table(self) -> Table:
-        """Header and rows as text."""
         level = f"{100 * self.confidence_level:g} %"
         header = [self.kind, self.score_name, "estimate", f"{level} interval", "if calibrated", "p", "Holm", "BH"]
         return [header, *(_cells(row) for row in self.rows)]
@@ -133,10 +130,6 @@ class ModelComparison(TabularResult, Stored):
     def remarks(self) -> list[str]:
         """Why p-values are 0, and which is the smallest possible."""
         return remarks(self.rows, self.n_resamples)
-
-    def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each row, by their names."""
-        return [_entries(row) for row in self.rows]
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: for which rows calibration is rejected after Holm's adjustment."""
@@ -190,10 +183,3 @@ def _cells(row: ComparedModel) -> list[str]:
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
     pvalues = [format_pvalue(p, row.pvalue_otherwise) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
     return [row.name, score, f"{row.shown:.3g}", interval, f"{row.noise_quantile:.3g}", *pvalues]
-
-
-def _entries(row: ComparedModel) -> dict[str, Any]:
-    entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
-    interval = row.interval
-    entries["low"], entries["high"] = (None, None) if interval is None else (interval.low, interval.high)
-    return entries

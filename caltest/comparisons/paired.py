@@ -13,7 +13,7 @@ from caltest._results.calibration_test_result import JACKKNIFE, CalibrationTestR
 from caltest._results.effect_size import EffectSize
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import switch
-from caltest.comparisons.shared_kernel import shared_kernel
+from caltest.estimators.default_kernel import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.jackknife import jackknife, row_sums
 from caltest.kernels import PairKernel

@@ -13,11 +13,10 @@ from caltest._results.sentences import listed
 from caltest._results.stored import Stored
 from caltest._types import ArrayLike
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, aligned
+from caltest.comparisons.formats import Table, TabularResult, aligned
 from caltest.comparisons.models import check_same_kind, samples_of
 from caltest.comparisons.paired import Difference
-from caltest.comparisons.shared_kernel import shared_kernel
-from caltest.comparisons.table import TabularResult
+from caltest.estimators.default_kernel import shared_kernel
 from caltest.hstatistics.jackknife import row_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample
@@ -97,12 +96,10 @@ class PairComparison(TabularResult, Stored):
     citations: tuple[str, ...] = ("benjamini1995", "bounliphone2016", "efron1981", "holm1979", "widmann2019")
 
     def table(self) -> Table:
-        """Header and rows as text."""
         header = ["pair", "difference", f"{100 * self.confidence_level:g} % interval", "p", "Holm", "BH", "better"]
         return [header, *(_cells(row) for row in self.rows)]
 
     def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each row, by their names."""
         return [{"name": _name(row)} | _entries(row) | {"better": row.better} for row in self.rows]
 
     def sentence(self, alpha: float = 0.05) -> str:

@@ -10,8 +10,8 @@ from caltest._results.calibration_test_result import CalibrationTestResult, Conf
 from caltest._validation import fraction, whole_number
 from caltest.calibration_test import CalibrationTest
 from caltest.comparisons.model_comparison import ComparedModel, ModelComparison
-from caltest.comparisons.shared_kernel import shared_kernel
 from caltest.estimators import SKCE, Estimator
+from caltest.estimators.default_kernel import shared_kernel
 from caltest.intervals.jackknife import jackknife_interval
 from caltest.kernels import PairKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest

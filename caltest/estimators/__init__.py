@@ -17,8 +17,10 @@ from caltest.estimators.accumulator import EstimateAccumulator as EstimateAccumu
 from caltest.estimators.base import (
     BoundedEstimator as BoundedEstimator,
     Estimator as Estimator,
+    HasTextbookLaw as HasTextbookLaw,
     MeanOfTerms as MeanOfTerms,
     SummableEstimator as SummableEstimator,
+    TextbookTail as TextbookTail,
     UStatistic as UStatistic,
     VectorMean as VectorMean,
 )
@@ -46,7 +48,6 @@ from caltest.estimators.omnibus import Omnibus as Omnibus
 from caltest.estimators.one_per_cluster import one_per_cluster as one_per_cluster
 from caltest.estimators.residual_moments import ResidualMean as ResidualMean, ResidualSpread as ResidualSpread
 from caltest.estimators.skce import SKCE as SKCE, BlockSKCE as BlockSKCE
-from caltest.estimators.textbook_law import HasTextbookLaw as HasTextbookLaw, TextbookTail as TextbookTail
 from caltest.estimators.ucme import UCME as UCME
 from caltest.estimators.weighted import WeightedSKCE as WeightedSKCE
 

@@ -71,7 +71,6 @@ class ClasswiseECE(RedrawnEstimator):
         at_least(len(predictions), 1, "ClasswiseECE")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         p = binned_predictions(predictions).probabilities
         return self.in_bins(p, targets, [self.binning] * p.shape[1])
 
@@ -84,6 +83,5 @@ class ClasswiseECE(RedrawnEstimator):
         return np.asarray(np.mean(errors, axis=0) if self.aggregate == "mean" else np.sum(errors, axis=0))
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         of = "" if self.order == 1.0 else f" of order {self.order:g}"
         return f"class-wise ECE{of} ({self.aggregate} over classes), {self.binning.describe()}"

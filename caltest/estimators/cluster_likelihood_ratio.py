@@ -47,6 +47,7 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
 
     clusters: ArrayLike = field(repr=False)
     is_clustered = True
+    assumptions = ASSUMPTIONS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clusters", as_clusters(self.clusters))
@@ -57,7 +58,6 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
         same_length(len(predictions), len(self.clusters), "clusters")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """``log E`` for many targets, (B,)."""
         alternatives = predictions.law.alternatives()
         assert alternatives is not None
         order = np.argsort(self.clusters.codes, kind="stable")
@@ -70,12 +70,6 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
             logs.append(np.logaddexp.reduce(means.sum(axis=1) + alternatives.log_weights))
         return np.array(logs)
 
-    @property
-    def assumptions(self) -> str:
-        """Independence between clusters only."""
-        return ASSUMPTIONS
-
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         ratio = super().describe(predictions)
         return f"{ratio}, mean over the choices of one outcome of each of {self.clusters.n_clusters} clusters"

@@ -68,6 +68,7 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
     kernel: PairKernel
     clusters: ArrayLike = field(repr=False)
     is_clustered = True
+    assumptions = ASSUMPTIONS
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,15 +79,8 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
         same_length(len(predictions), len(self.clusters), "clusters")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         sums = between_pair_sums(self.kernel, self.clusters, predictions, targets)
         return np.asarray(sums / self.clusters.n_pairs_between)
 
-    @property
-    def assumptions(self) -> str:
-        """Independence between clusters only."""
-        return ASSUMPTIONS
-
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"SKCE (unbiased, pairs between {self.clusters.n_clusters} clusters), k = {self.kernel.describe()}"

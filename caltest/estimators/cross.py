@@ -81,7 +81,6 @@ class CrossSKCE(KernelEstimator):
         return cross_terms(self.kernel, sample, *self.halves(len(sample)))
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
         return float(np.mean(self.terms(sample)))
 
     def outcome_terms(self, sample: Sample) -> OutcomeTerms:
@@ -108,7 +107,6 @@ class CrossSKCE(KernelEstimator):
         return OutcomeTerms(values, probabilities, values[np.arange(len(first)), first.targets])
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"SKCE (unbiased, pairs between alternate rows), k = {self.kernel.describe()}"
 
 

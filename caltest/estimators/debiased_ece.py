@@ -75,5 +75,4 @@ class DebiasedSquaredECE(RedrawnEstimator):
         return np.asarray(totals / len(predictions))
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"debiased squared ECE ({binned_predictions(predictions).notion}), {self.binning.describe()}"

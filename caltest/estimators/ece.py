@@ -86,7 +86,6 @@ class ECE(Estimator):
         at_least(len(predictions), 1, "ECE")
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
         bins = self._bins(sample.predictions)
         labels = read_only(sample.targets, np.intp)
         total = binned.error(bins.sums, bins.weights, bins.numbers, labels, bins.first, *self._norm(), self.order)
@@ -131,7 +130,6 @@ class ECE(Estimator):
         return self.metric.has_squares, self.metric.root
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         name = "MCE" if self.order == inf else "ECE" if self.order == 1.0 else f"ECE of order {self.order:g}"
         settings = f"{self.binning.describe()}, {self.metric.label} distance"
         return f"{name} ({binned_predictions(predictions).notion}), {settings}"

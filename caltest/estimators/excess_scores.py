@@ -10,8 +10,7 @@ from caltest._loops.redraws import gathered_sums
 from caltest._results.calibration_test_result import PValueKind
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
-from caltest.estimators.base import RedrawnEstimator
-from caltest.estimators.textbook_law import TextbookTail
+from caltest.estimators.base import RedrawnEstimator, TextbookTail
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.proper_scores import Score, outcome_scores
 
@@ -96,7 +95,6 @@ class ExcessLogScore(ExcessScore):
     effect_unit = "nats per observation more than predicted"
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "mean log score minus the mean entropy"
 
 
@@ -129,7 +127,6 @@ class ExcessBrierScore(ExcessScore):
     effect_unit = "Brier score above its prediction"
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "mean Brier score minus its expectation"
 
 

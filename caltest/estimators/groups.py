@@ -98,7 +98,6 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
         return super().effect_size(estimate / largest, predictions, mean)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         k_g = "[g = g']" if self.group_kernel is None else "k_G[g, g']"
         return f"SKCE (unbiased), k = {self.kernel.describe()} x {k_g}, {len(self.groups)} groups"
 
@@ -144,6 +143,7 @@ class GroupMaximum(JointEstimator):
 
     estimator: Estimator
     groups: ArrayLike = field(repr=False)
+    statistic_name = "largest error of a group in units of its standard deviation"
 
     def __post_init__(self) -> None:
         if not isinstance(self.estimator, Estimator):
@@ -202,11 +202,6 @@ class GroupMaximum(JointEstimator):
         """The largest of the standardised values (B,)."""
         return np.asarray(self.sizes_of(self.scores(values)).max(axis=0))
 
-    @property
-    def statistic_name(self) -> str:
-        """What the statistic is."""
-        return "largest error of a group in units of its standard deviation"
-
     def hypothesis(self, predictions: Predictions) -> str:
         """Calibration given the group."""
         return given(self.estimator.hypothesis(predictions), "G")
@@ -220,5 +215,4 @@ class GroupMaximum(JointEstimator):
         return self.estimator.resolved_notes()
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"maximum over {len(self.groups)} groups of {self.estimator.describe(predictions)}"

@@ -56,7 +56,6 @@ class LogLikelihoodRatio(RedrawnEstimator):
         return EffectSize(estimate / len(predictions), "nats per observation in favour of the alternatives")
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "log of the likelihood ratio of a mixture of alternatives to calibration"
 
 

@@ -114,7 +114,6 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
         return self.partial(sample.predictions, np.asarray(sample.targets)[None])
 
     def value(self, sums: FeatureSums) -> float:
-        """The estimate from the sums of all parts."""
         return float(self.estimates_from(sums)[0])
 
     def check_resolved(self) -> None:
@@ -130,6 +129,5 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
         return self._features
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         bias = "unbiased" if self.unbiased else "biased"
         return f"SKCE ({bias}, rank {self.rank}), k = {self.kernel.describe()}"

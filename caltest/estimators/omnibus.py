@@ -83,6 +83,7 @@ class Omnibus(JointEstimator):
     impossible_excluded = True
     _compared: bytes = field(default=b"", init=False, repr=False)
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
+    statistic_name = "minus the log of the smallest tail probability of a component"
 
     def __post_init__(self) -> None:
         if self.kernel is not None:
@@ -168,11 +169,6 @@ class Omnibus(JointEstimator):
             results.append((float(tail_exponents(column)[0]), found))
         return tuple(found for _, found in sorted(results, key=lambda pair: -pair[0]))
 
-    @property
-    def statistic_name(self) -> str:
-        """What the statistic is."""
-        return "minus the log of the smallest tail probability of a component"
-
     def hypothesis(self, predictions: Predictions) -> str:
         """Calibration, given the weights too if there are some."""
         return predictions.hypothesis if self.weights is None else given(predictions.hypothesis, "w")
@@ -201,7 +197,6 @@ class Omnibus(JointEstimator):
         return share_of_bound(estimate, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         kernel = (predictions.default_kernel() if self.kernel is None else self.kernel).describe()
         weighted = "" if self.weights is None else "weighted "
         return f"omnibus of {weighted}{', '.join(one.name for one in self._components)}; k = {kernel}"

@@ -64,7 +64,6 @@ class ResidualMean(ResidualMoment):
         return EffectSize(sqrt(max(0.0, estimate) / len(sample)) * in_predicted_units(sample), unit)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "squared mean of the standardised residuals"
 
 
@@ -108,5 +107,4 @@ class ResidualSpread(ResidualMoment):
         return predictions.law.excess_spread(targets, weights)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "mean square of the standardised residuals - 1"

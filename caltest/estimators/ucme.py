@@ -81,7 +81,6 @@ class UCME(KernelEstimator):
         return deviations(self.kernel, sample, self.locations)
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
         return float(np.mean(self.deviations(sample).mean(axis=0) ** 2))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
@@ -96,5 +95,4 @@ class UCME(KernelEstimator):
         return EffectSize(sqrt(max(0.0, estimate - (mean or 0.0))), unit)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"UCME, {len(self.locations)} test locations, k = {self.kernel.describe()}"

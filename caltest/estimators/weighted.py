@@ -104,7 +104,6 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
         return f"{super().assumptions}; {ASSUMED}"
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"SKCE (unbiased, weighted), k = {self.kernel.describe()}"
 
 

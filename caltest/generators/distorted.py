@@ -76,7 +76,6 @@ class Distorted(_WithDistortion):
 
     @property
     def description(self) -> str:
-        """The model in a few words."""
         return f"predictions of {self.source.description}; {self._targets_in_words()}"
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
@@ -129,7 +128,6 @@ class Resampled(_WithDistortion):
 
     @property
     def description(self) -> str:
-        """The model in a few words."""
         return f"{self.predictions.describe()}; {self._targets_in_words()}"
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:

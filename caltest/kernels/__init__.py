@@ -16,12 +16,11 @@ from caltest.kernels.base import (
     PredictionKernel as PredictionKernel,
     TargetKernel as TargetKernel,
 )
-from caltest.kernels.delta import DeltaKernel as DeltaKernel
 from caltest.kernels.discrepancies import MMD as MMD, EnergyDistance as EnergyDistance
 from caltest.kernels.exponential import ExponentialKernel as ExponentialKernel, LaplacianKernel as LaplacianKernel
 from caltest.kernels.gaussian import GaussianKernel as GaussianKernel
 from caltest.kernels.matern import MaternKernel as MaternKernel
-from caltest.kernels.matrix import MatrixKernel as MatrixKernel
+from caltest.kernels.matrix import DeltaKernel as DeltaKernel, MatrixKernel as MatrixKernel
 from caltest.kernels.metrics import (
     Cityblock as Cityblock,
     Euclidean as Euclidean,

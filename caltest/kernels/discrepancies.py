@@ -56,7 +56,6 @@ class MMD(Metric):
         return self if resolved == self.kernel else type(self)(resolved)
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
-        """Distances (..., r, c) of rows of predictions (..., r) and columns (..., c)."""
         rows, columns = rows.prepared(self.kernel), columns.prepared(self.kernel)
         squares: FloatArray = rows.expected_kernel2(self.kernel, columns)
         squares *= -2.0
@@ -105,7 +104,6 @@ class EnergyDistance(Metric):
     squared_negative_definite = True
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
-        """Distances (..., r, c) of rows of predictions (..., r) and columns (..., c)."""
         squares: FloatArray = rows.energy_distances(columns)
         return np.sqrt(squares, out=squares)
 

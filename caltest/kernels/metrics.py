@@ -64,12 +64,12 @@ class VectorMetric(Metric):
         """Whether it is a norm of the difference of two vectors."""
         return self.root or not self.has_squares
 
-    @abstractmethod
     def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """The vectors by which the family compares predictions with this metric, if it has some."""
+        """The vectors by which the family compares predictions with this metric, if it has some: parameters here."""
+        vectors: FloatArray | None = predictions.parameter_vectors()
+        return vectors
 
     def vectors_of(self, predictions: Any) -> FloatArray:
-        """Vectors (..., n, d) whose distances are the metric; ``TypeError`` if the family does not have it."""
         vectors = self.known_vectors(predictions)
         if vectors is None:
             raise predictions.no_metric(self)
@@ -112,11 +112,6 @@ class Cityblock(VectorMetric):
     symbol = "L1"
     label = "cityblock"
     kind = CITYBLOCK
-
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """Parameters, or probabilities."""
-        vectors: FloatArray | None = predictions.parameter_vectors()
-        return vectors
 
 
 @dataclass(frozen=True)
@@ -169,11 +164,6 @@ class Euclidean(VectorMetric):
     root = True
     squared_negative_definite = True
 
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """Parameters, or probabilities."""
-        vectors: FloatArray | None = predictions.parameter_vectors()
-        return vectors
-
 
 @dataclass(frozen=True)
 class SquaredEuclidean(VectorMetric):
@@ -190,11 +180,6 @@ class SquaredEuclidean(VectorMetric):
     symbol = "L2^2"
     label = "squared Euclidean"
     kind = SQUARED_EUCLIDEAN
-
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """Parameters, or probabilities."""
-        vectors: FloatArray | None = predictions.parameter_vectors()
-        return vectors
 
 
 @dataclass(frozen=True)

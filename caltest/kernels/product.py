@@ -134,7 +134,6 @@ class ProductKernel(PairKernel):
         return (self,)
 
     def resolve(self, predictions: PredictedDistributions) -> Self:
-        """The same kernel with its ``"median"`` bandwidths replaced by numbers computed from the predictions."""
         return type(self)(
             self.prediction_kernel.resolve(predictions), self.target_kernel.resolve_for_targets(predictions)
         )

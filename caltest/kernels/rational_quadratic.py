@@ -62,7 +62,6 @@ class RationalQuadraticKernel(RadialKernel):
 
     @property
     def formula(self) -> str:
-        """What is printed."""
         a = f"{self.shape:.4g}"
         return "(1 + {d}^2 / (2 " + a + " {w}^2))^-" + a
 

@@ -56,8 +56,12 @@ class Null(OwnErrstate, ABC):
     citations: ClassVar[tuple[str, ...]] = ()
     """Sources, keys of ``caltest/_results/citations.bib``."""
     question: ClassVar[str] = "calibration"
-    """What is tested, a key of ``caltest._results.questions.QUESTIONS``."""
+    """What is tested, a key of ``caltest._results.sentences.QUESTIONS``."""
 
+    requires: ClassVar[type] = Estimator
+    """The class or protocol of the estimators that it applies to."""
+    wanted: ClassVar[str] = "an estimator such as SKCE(kernel)"
+    """How errors call these."""
     allows_clusters: ClassVar[bool] = False
     """Whether p-values are right for outcomes that depend on each other within clusters."""
 
@@ -76,7 +80,9 @@ class Null(OwnErrstate, ABC):
             )
 
     def check_estimator(self, estimator: Estimator) -> None:
-        """Raise ``TypeError`` unless the null applies to the estimator; by default it applies to all."""
+        """Raise ``TypeError`` unless the null applies to the estimator."""
+        if not isinstance(estimator, self.requires):
+            raise self._illegal(estimator, self.wanted)
 
     def check_size(self, estimator: Estimator, n: int) -> None:
         """Raise ``ValueError`` unless there are enough observations; the estimator checks what it needs itself."""

@@ -81,9 +81,7 @@ class BinnedEquivalenceBound(Null):
         return Outcome(estimate, below, exp(-len(sample) * max(0.0, below) ** 2 / 2.0))
 
     def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
-        """The null hypothesis as a formula."""
         return f"binned ECE >= {self.margin:g}"
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"distribution-free bound, margin {self.margin:g} of the binned error"

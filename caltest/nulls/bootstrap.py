@@ -146,7 +146,6 @@ class ArconesGineBootstrap(ResamplingNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         known = ", at least the variance given the predictions" if self.known_variance else ""
         return f"Arcones-Gine bootstrap, {self.n_resamples} resamples{known}"
 

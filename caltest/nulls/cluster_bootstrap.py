@@ -66,12 +66,9 @@ class ClusterBootstrap(ResamplingNull):
     n_resamples: int = 999
 
     pvalue_kind = "resampling"
+    requires = ClusterSKCE
+    wanted = "ClusterSKCE(kernel, clusters)"
     allows_clusters = True
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is one of clusters."""
-        if not isinstance(estimator, ClusterSKCE):
-            raise self._illegal(estimator, "ClusterSKCE(kernel, clusters)")
 
     def check_size(self, estimator: Estimator, n: int) -> None:
         """Raise unless there are enough clusters."""
@@ -111,7 +108,6 @@ class ClusterBootstrap(ResamplingNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"multiplier bootstrap with a random sign for each cluster, {self.n_resamples} draws"
 
 

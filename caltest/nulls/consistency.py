@@ -71,7 +71,6 @@ class ConsistencyResampling(ResamplingNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"consistency resampling, {self.n_resamples} resamples"
 
 

@@ -92,11 +92,8 @@ class CrossChernoffBound(Null):
 
     pvalue_kind = "bound"
     statistic_name = "sum of the terms, in standard deviations"
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is the SKCE between halves."""
-        if not isinstance(estimator, CrossSKCE):
-            raise self._illegal(estimator, "CrossSKCE(kernel)")
+    requires = CrossSKCE
+    wanted = "CrossSKCE(kernel)"
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate, the sum of the terms over its known standard deviation, and its tail."""
@@ -116,5 +113,4 @@ class CrossChernoffBound(Null):
         return Outcome(estimate, z, pvalue, finding=sample.exclusion if pvalue == 0.0 else None)
 
     def describe(self) -> str:
-        """The null in one line."""
         return "Chernoff's bound given the predictions and the targets of the other half"

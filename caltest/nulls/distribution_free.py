@@ -46,5 +46,4 @@ class DistributionFreeBound(Null):
         return Outcome(estimate, estimate, min(1.0, estimator.tail_bound(estimate, sample.predictions)))
 
     def describe(self) -> str:
-        """The null in one line."""
         return "distribution-free bound"

@@ -19,11 +19,8 @@ class LikelihoodRatioNull(Null):
     """A null of likelihood ratios."""
 
     statistic_name = "the estimate"
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is a likelihood ratio."""
-        if not isinstance(estimator, LogLikelihoodRatio):
-            raise self._illegal(estimator, "LogLikelihoodRatio()")
+    requires = LogLikelihoodRatio
+    wanted = "LogLikelihoodRatio()"
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,6 @@ class EValueBound(LikelihoodRatioNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         return "1 / likelihood ratio (Markov's inequality)"
 
 
@@ -112,7 +108,6 @@ class ImportanceSampling(LikelihoodRatioNull):
         return Outcome(observed, observed, pvalue, finding=alternatives.most_likely(np.asarray(sample.targets)))
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"importance sampling from the alternatives, {self.n_resamples} draws"
 
 

@@ -65,7 +65,6 @@ class MarginNull(Null):
         return Outcome(found.estimate, z, float(ndtr(-z)), standard_error=found.standard_error)
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"normal limit with jackknife variance, margin {self.margin:g} of the KCE"
 
     @abstractmethod
@@ -119,7 +118,6 @@ class ToleranceNull(MarginNull):
         return (found.estimate - self.margin**2) / found.standard_error
 
     def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
-        """The null hypothesis as a formula."""
         return f"KCE <= {self.margin:g}"
 
 
@@ -161,5 +159,4 @@ class EquivalenceNull(MarginNull):
         return (self.margin**2 - found.estimate) / found.error_at(self.margin**2)
 
     def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
-        """The null hypothesis as a formula."""
         return f"KCE >= {self.margin:g}"

@@ -103,7 +103,6 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         return "absolute value of the estimate" if estimator.two_sided else self.statistic_name
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, statistic, and its rank among the resampled values."""
         if self.stop_after is not None:
             return self._stopped(estimator, sample, rng, self.stop_after)
         values = self._values(estimator, sample, streams(rng, self.n_resamples))
@@ -186,7 +185,6 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
             raise self._illegal(estimator, "LowRankSKCE(kernel), for data that come in chunks")
 
     def describe(self) -> str:
-        """The null in one line."""
         return self._described(Predictions.redraws)
 
     def describe_for(self, predictions: Predictions) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._validation import switch
 from caltest.estimators import BlockSKCE, Estimator, MeanOfTerms
-from caltest.estimators.moments import Moments
+from caltest.estimators.accumulator import Moments
 from caltest.hstatistics.null_variance import has_formula, variance_of_blocks
 from caltest.nulls.base import Outcome, SummableNull
 from caltest.predictions import Predictions, Sample
@@ -139,7 +139,6 @@ class NormalNull(SummableNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         variance = " (population variance)" if self.population_variance else ""
         known = ", at least the variance given the predictions" if self.known_variance else ""
         return f"normal limit of a mean of independent terms{variance}{known}"

@@ -92,7 +92,6 @@ class PearsonNull(Null):
         return Outcome(estimate, z, pvalue, notes=_notes(sample))
 
     def describe(self) -> str:
-        """The null in one line."""
         return "Pearson type III with the variance and the skewness given the predictions"
 
 

@@ -34,13 +34,8 @@ class TextbookNull(Null):
 
     pvalue_kind = "asymptotic"
     statistic_name = "the estimate"
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator has a law in textbooks."""
-        if not isinstance(estimator, HasTextbookLaw):
-            raise self._illegal(
-                estimator, "a classical estimator such as HosmerLemeshow(), or ConditionalMonteCarlo() as the null"
-            )
+    requires = HasTextbookLaw
+    wanted = "a classical estimator such as HosmerLemeshow(), or ConditionalMonteCarlo() as the null"
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate, statistic and its tail."""
@@ -51,7 +46,6 @@ class TextbookNull(Null):
         return found.excluding(sample.exclusion)
 
     def statistic_name_of(self, estimator: Estimator) -> str:
-        """What the statistic is."""
         assert isinstance(estimator, HasTextbookLaw)
         return estimator.textbook_statistic
 
@@ -61,5 +55,4 @@ class TextbookNull(Null):
         return estimator.textbook_kind
 
     def describe(self) -> str:
-        """The null in one line."""
         return "law of the statistic in textbooks"

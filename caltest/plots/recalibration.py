@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._numerics import own_errstate, seed_of
 from caltest._results.pvalues import pvalue_phrase
-from caltest.plots._axes import axes_of
+from caltest.plots._axes import panels_of
 from caltest.plots.reliability import reliability_diagram
 from caltest.recalibration import RecalibrationReport
 from caltest.recalibration.report import targets_as_given
@@ -71,23 +71,10 @@ def recalibration_report(
         raise ValueError(
             "report: got one that was read back, without data, wanted what ct.recalibration.report returns"
         )
-    left, right = _pair(axes)
+    left, right = panels_of(axes, "recalibration_report", 2, (9.0, 4.5))
     streams = np.random.default_rng(seed_of(rng)).spawn(2)
     for ax, row, sample, stream in zip((left, right), report.rows, report.samples, streams, strict=True):
         reliability_diagram(sample.predictions, targets_as_given(sample), n_resamples=n_resamples, rng=stream, ax=ax)
         p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
         ax.set_title(f"{row.name}: log score {row.log_score:.3g}, {p}", fontsize="small")
     return left, right
-
-
-def _pair(axes: "tuple[Axes, Axes] | None") -> "tuple[Axes, Axes]":
-    if axes is None:
-        left = axes_of(None, "recalibration_report", (9.0, 4.5))
-        figure = left.figure
-        left.remove()
-        left, right = figure.subplots(1, 2)
-        return left, right
-    given = list(axes)
-    if len(given) != 2:
-        raise ValueError(f"axes: got {len(given)}, wanted two, such as those of plt.subplots(1, 2)")
-    return axes_of(given[0], "recalibration_report", (9.0, 4.5)), axes_of(given[1], "recalibration_report", (9.0, 4.5))

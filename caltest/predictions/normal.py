@@ -21,10 +21,10 @@ from caltest.kernels import (
     Wasserstein,
 )
 from caltest.predictions.location_scale import LocationScale
+from caltest.predictions.outcomes import Index, Traces
 from caltest.predictions.quadrature.laws import Laws, real_laws
 from caltest.predictions.quadrature.radial import Radial, radial
 from caltest.predictions.standard_scores import in_units
-from caltest.predictions.traces import Index, Traces
 
 MeansAndVariances = tuple[FloatArray, FloatArray]
 
@@ -67,6 +67,8 @@ class Normal(LocationScale):
 
     family = "Normal"
     deviation = 1.0
+    has_normal_scores = True
+    """All of them have, points too, whose scores are 0."""
 
     def _noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return rng.standard_normal(shape)
@@ -87,7 +89,6 @@ class Normal(LocationScale):
 
     @staticmethod
     def laws(*parameters: FloatArray) -> Laws:
-        """Densities with parameters (n,), for quadrature."""
         mean, scale = parameters
         return real_laws(NORMAL, mean, scale, 8.3 * scale, -0.5 * log(2.0 * pi))
 
@@ -108,11 +109,6 @@ class Normal(LocationScale):
             return super()._expected_kernel2(kernel, other)
         width, tiles = closed_form
         return tiles(self.in_units_of(width), other.in_units_of(width))
-
-    @property
-    def has_normal_scores(self) -> bool:
-        """All of them have, points too, whose scores are 0."""
-        return True
 
     def standard_scores(self, targets: Array) -> FloatArray:
         """``(y - m) / s``; 0 for predictions of points."""

@@ -77,11 +77,6 @@ class Ordinal(Categorical):
         """The same as the constructor, with the positions 0..k-1."""
         return cls(probabilities, classes=classes)
 
-    def _like(self, probabilities: FloatArray) -> Self:
-        new = super()._like(probabilities)
-        new._positions = self._positions
-        return new
-
     @property
     def positions(self) -> FloatArray:
         """Positions of the classes, (k,)."""
@@ -113,7 +108,6 @@ class Ordinal(Categorical):
         return sums
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the label y of each prediction, (..., n)."""
         return at_labels(self._cumulative(), targets)
 
     def default_kernel(self) -> ProductKernel:

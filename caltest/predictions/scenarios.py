@@ -82,6 +82,11 @@ class Pool(Scenarios):
     family = "Ensemble"
     meaning = "that are exchangeable with the outcome"
     redraws = "outcomes redrawn among their members and themselves"
+    hypothesis = "outcome and members are exchangeable"
+    assumption = (
+        "members of a case exchangeable with each other, as draws of an autocorrelated chain are not, which these "
+        "data do not show (Ensemble(...).thinned(step) keeps draws far apart)"
+    )
 
     def __init__(self, values: FloatArray) -> None:
         if values.ndim == 3:
@@ -122,19 +127,6 @@ class Pool(Scenarios):
         deviations = np.square(targets - means).reshape(*targets.shape[:2], -1).sum(axis=2)
         squares = deviations @ w / (variances @ w)
         return np.asarray(self.weight * (squares / self.spread_shares(squares) - 1.0))
-
-    @property
-    def hypothesis(self) -> str:
-        """What calibration means for ensembles."""
-        return "outcome and members are exchangeable"
-
-    @property
-    def assumption(self) -> str:
-        """What the data cannot show."""
-        return (
-            "members of a case exchangeable with each other, as draws of an autocorrelated chain are not, which these "
-            "data do not show (Ensemble(...).thinned(step) keeps draws far apart)"
-        )
 
     @property
     def _number(self) -> str:

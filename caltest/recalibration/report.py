@@ -9,9 +9,9 @@ from caltest._numerics import own_errstate, seed_of
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike
 from caltest._validation import at_least, fraction, switch, whole_number
-from caltest.comparisons.shared_kernel import shared_kernel
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
+from caltest.estimators.default_kernel import shared_kernel
 from caltest.intervals.jackknife import jackknife_interval
 from caltest.kernels import PairKernel
 from caltest.noise_floor import noise_floor

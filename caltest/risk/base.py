@@ -10,8 +10,7 @@ from caltest._types import ArrayLike, FloatArray
 from caltest._validation import at_least, positive_number, whole_number
 from caltest.predictions.convert import as_predictions, as_sample
 from caltest.risk.data import CalibrationData, points_of
-from caltest.risk.form import BilinearForm
-from caltest.risk.pair_risk import SMALLEST, RiskEstimate, risk_terms
+from caltest.risk.pair_risk import SMALLEST, BilinearForm, RiskEstimate, risk_terms
 
 
 class Fits(ABC):
@@ -31,7 +30,8 @@ class ErrorFunction(OwnErrstate, ABC):
 
     The squared calibration error is the mean of h(x, x). With several settings it is a family for
     ``estimate_calibration_error``; with a single one it can be fitted by itself. A new one is a subclass with ``name``,
-    ``parameter``, ``grid`` and ``fits``; its ``Fits`` give h at pairs of points, a ``caltest.risk.form.BilinearForm``.
+    ``parameter``, ``grid`` and ``fits``; its ``Fits`` give h at pairs of points, a
+    ``caltest.risk.pair_risk.BilinearForm``.
     """
 
     name: ClassVar[str]

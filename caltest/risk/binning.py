@@ -10,7 +10,7 @@ from caltest._types import FloatArray
 from caltest.binning import quantile_ranks
 from caltest.risk.base import ErrorFunction, Fits, whole_settings
 from caltest.risk.data import CalibrationData
-from caltest.risk.form import BilinearForm
+from caltest.risk.pair_risk import BilinearForm
 
 N_BINS = tuple(range(5, 101, 5))
 """Numbers of bins tried by Gruber and Bach 2024, appendix B."""
@@ -140,7 +140,6 @@ class BinnedFits(Fits):
     bins: tuple[Bins, ...]
 
     def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        """The values at pairs of points (m, 1)."""
         return (self.bins[index].form(points) for index in which)
 
 

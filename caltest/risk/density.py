@@ -14,7 +14,7 @@ from caltest._types import FloatArray, IntArray
 from caltest._validation import switch
 from caltest.risk.base import ErrorFunction, Fits, positive_settings
 from caltest.risk.data import CalibrationData
-from caltest.risk.form import BilinearForm
+from caltest.risk.pair_risk import BilinearForm
 
 BANDWIDTHS = (*np.logspace(-5, -1, 15).tolist(), 0.2, 0.4, 0.6, 0.8, 1.0)
 """Bandwidths tried by Gruber and Bach 2024 (their software; the exponent printed in appendix B is garbled)."""

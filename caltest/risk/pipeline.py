@@ -1,4 +1,4 @@
-"""A calibration error in one call: split, choice of the estimator by its risk, evaluation on data held out."""
+"""A calibration error in one call: notion, split, choice of the estimator by its risk, evaluation on data held out."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,17 +10,16 @@ from caltest._numerics import check_finite, own_errstate, seed_of
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, fraction, switch, whole_number
+from caltest.predictions import Predictions, Sample, classwise, top_label
 from caltest.predictions.convert import as_sample
 from caltest.risk.base import ErrorFunction
 from caltest.risk.binning import BinnedErrorFunction, DebiasedBinnedErrorFunction
-from caltest.risk.choice import choose, grouped, notes_on
 from caltest.risk.data import CalibrationData, points_of
 from caltest.risk.density import DirichletErrorFunction
 from caltest.risk.error_estimate import CalibrationErrorEstimate
 from caltest.risk.pair_risk import SMALLEST
-from caltest.risk.problems import NOTIONS, problems_of
 from caltest.risk.ridge import KroneckerRidgeErrorFunction, TwoStepRidgeErrorFunction
-from caltest.risk.selection import cross_validate
+from caltest.risk.selection import choose, cross_validate, grouped, notes_on
 
 AGGREGATES = ("sum", "mean")
 
@@ -248,3 +247,28 @@ def _standard_error(values: FloatArray) -> float:
     of_functions = (k - 1) / k * np.sum((means - means.mean()) ** 2)
     of_points = values.mean(axis=0).var(ddof=1) / m if m > 1 else 0.0
     return float(np.sqrt(of_functions + of_points))
+
+
+NOTIONS = ("canonical", "top_label", "classwise")
+
+
+def problems_of(sample: Sample, notion: str) -> list[tuple[str, Sample]]:
+    """Names and data of the problems that a notion consists of."""
+    predictions, labels = sample.predictions, sample.targets
+    is_binary = predictions.to_array().ndim == 1
+    if notion == "canonical":
+        return [("binary outcome" if is_binary else "all classes", sample)]
+    if is_binary:
+        raise TypeError(
+            f"notion: got {notion!r} for binary predictions, wanted 'canonical'; they need no reduction to one outcome"
+        )
+    if notion == "top_label":
+        return [("top label", Sample(*top_label(predictions, names_of(predictions, labels))))]
+    names = predictions.classes or range(points_of(predictions.take(slice(1))).shape[1])
+    reduced = classwise(predictions, names_of(predictions, labels))
+    return [(f"class {name} against the rest", Sample(*one)) for name, one in zip(names, reduced, strict=True)]
+
+
+def names_of(predictions: Predictions, labels: Any) -> Any:
+    """Labels as the predictions name them."""
+    return labels if predictions.classes is None else np.array(predictions.classes)[labels]

@@ -17,11 +17,9 @@ from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import assumed, named_one
 from caltest.predictions.convert import as_sample
 from caltest.predictions.sample import excluded_in_words, impossible_note
-from caltest.sequential.bets import Bets, log_capital
+from caltest.sequential.bets import Bets, LikelihoodBets, log_capital
 from caltest.sequential.kernel import KernelBets
-from caltest.sequential.likelihood import LikelihoodBets
 from caltest.sequential.sequential_result import SequentialTestResult, exponential, format_evalue
-from caltest.sequential.times import checked_times
 
 Strategy = Literal["both", "likelihood", "kernel"]
 
@@ -342,3 +340,32 @@ def _as_batch(predictions: ArrayLike, targets: ArrayLike) -> tuple[ArrayLike, Ar
     if not isinstance(predictions, Predictions):
         predictions = to_array(predictions, "predictions")[None]
     return predictions, [targets]
+
+
+def checked_times(times: ArrayLike, n: int, last: Array | None) -> Array:
+    """Times (n,) that increase, after those before; ``ValueError`` otherwise."""
+    array = to_array(times, "times")
+    array = array.reshape(1) if array.ndim == 0 else array
+    if array.shape != (n,):
+        raise ValueError(f"times: got shape {array.shape}, wanted ({n},), one per observation")
+    if array.dtype.kind not in "iufM":
+        raise ValueError(f"times: got values of type {array.dtype}, wanted numbers or dates (numpy.datetime64)")
+    if (array != array).any():
+        raise ValueError("times: got missing values, wanted the time of every observation")
+    if last is not None and last.dtype.kind != array.dtype.kind and "M" in (last.dtype.kind + array.dtype.kind):
+        raise ValueError(f"times: got values of type {array.dtype} after {last.dtype}, wanted the same kind")
+    steps = array[1:] <= array[:-1]
+    if steps.any():
+        i = int(steps.argmax())
+        _refuse(array[i + 1], array[i], f"row {i + 1}")
+    if last is not None and array[0] <= last:
+        _refuse(array[0], last, "row 0")
+    return array
+
+
+def _refuse(value: object, before: object, where: str) -> None:
+    how = "again" if value == before else f"after {before}"
+    raise ValueError(
+        f"times: got {value} {how} at {where}, wanted times that increase; sort the observations by time, and break "
+        "ties in an order that does not depend on the outcomes"
+    )

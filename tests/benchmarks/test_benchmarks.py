@@ -9,8 +9,8 @@ from .measure import Outcome
 from .rows import ROWS
 from .sides import Side
 
-QUICK = ["skce-10000-10", "ece-test", "family-normal", "family-full"]
-MORE = ["bootstrap-10", "blocks", "family-laplace", "family-diagonal", "family-mixture"]
+QUICK = ["ece-test", "family-normal"]
+MORE = ["skce-10000-10", "family-full", "bootstrap-10", "blocks", "family-laplace", "family-diagonal", "family-mixture"]
 
 
 def test_quick_rows_agree_and_the_table_is_printed(capsys, replications):

@@ -553,3 +553,66 @@ class TestRecalibrate:
         assert status == 2
         assert "2" in err
         assert not (folder / "q.csv").exists()
+
+
+class TestWeights:
+    """A file with a weight for each row."""
+
+    @pytest.fixture
+    def data(self, tmp_path):
+        rng = np.random.default_rng(1)
+        p = rng.dirichlet(np.ones(3), 40)
+        y, w = ct.Categorical(p).sample(2), rng.integers(1, 9, 40) / 4.0
+        np.savetxt(tmp_path / "p.csv", p, delimiter=",")
+        np.savetxt(tmp_path / "y.csv", y, fmt="%d")
+        np.savetxt(tmp_path / "w.csv", w)
+        (tmp_path / "head.csv").write_text("weight\n" + (tmp_path / "w.csv").read_text())
+        (tmp_path / "counts.csv").write_text("0\n" + (tmp_path / "w.csv").read_text())
+        np.save(tmp_path / "w.npy", w)
+        return tmp_path, p, y, w
+
+    @pytest.mark.parametrize("file", ["w.csv", "head.csv", "counts.csv", "w.npy"])
+    @pytest.mark.parametrize("test", ["omnibus", "skce"])
+    def test_results_are_those_of_python(self, data, file, test, capsys):
+        folder, p, y, w = data
+        names = [str(folder / name) for name in ("p.csv", "y.csv", file)]
+        status, out, _ = run(capsys, *names[:2], "--weights", names[2], "--test", test, "--seed", "1", "--json")
+        kernel = None if test == "omnibus" else ct.Categorical(p).default_kernel()
+        expected = ct.calibration_test(p, y, kernel=kernel, weights=w, rng=1)
+        found = json.loads(out)
+        assert (status, found["pvalue"], found["estimate"]) == (0, expected.pvalue, expected.estimate)
+        assert found["hypothesis"] == "P(Y | P_X, w) = P_X"
+        assert "weights w are functions of the predictions" in found["assumes"]
+
+    def test_missing_outcomes_and_rows_without_weight(self, data, capsys):
+        folder, p, y, w = data
+        w[5] = 0.0
+        np.savetxt(folder / "w.csv", w)
+        (folder / "y.csv").write_text("\n".join(["label", "NA", *map(str, y[1:])]))
+        files = [str(folder / name) for name in ("p.csv", "y.csv")]
+        some = "--weights", str(folder / "w.csv"), "--missing", "drop", "--seed", "1", "--json"
+        _, out, _ = run(capsys, *files, *some)
+        kept = np.delete(np.arange(40), [0, 5])
+        assert json.loads(out)["pvalue"] == ct.calibration_test(p[kept], y[kept], weights=w[kept], rng=1).pvalue
+        assert "1 of 39 rows have weight 0 and are left out" in json.loads(out)["notes"]
+
+    @pytest.mark.parametrize(
+        ("text", "options", "message"),
+        [
+            ("1\n2\n", [], "w.csv: weights: got 2 values, wanted 40"),
+            ("1\n" * 39 + "-1\n", [], "got -1 at line 40, wanted numbers of at least 0"),
+            ("1\n" * 39 + "\n", [], "w.csv: weights: got 39 values, wanted 40"),
+            ("1\n" * 39 + "x\n", [], "line 40: got 'x' in column 1, wanted a number"),
+            ("1\n" * 39 + "nan\n", [], "line 40"),
+            ("1,2\n" * 40, [], "got 2 columns, wanted 1: the weight"),
+            ("0\n" * 40, [], "got only zeros"),
+            ("1\n" * 40, ["--test", "cox"], "for the test cox, which takes none; wanted omnibus or skce"),
+        ],
+    )
+    def test_bad_weights(self, data, text, options, message, capsys):
+        folder = data[0]
+        (folder / "w.csv").write_text(text)
+        names = [str(folder / name) for name in ("p.csv", "y.csv", "w.csv")]
+        status, out, err = run(capsys, *names[:2], "--weights", names[2], *options)
+        assert (status, out) == (2, "")
+        assert message in err

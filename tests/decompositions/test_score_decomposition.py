@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from grids import thinned
 from scipy import stats
 from scipy.optimize import isotonic_regression
 from slow import pooled
@@ -231,11 +232,12 @@ def test_intervals_of_degenerate_data():
     assert stratified.intervals["uncertainty"].low < 0.75 == stratified.intervals["uncertainty"].high
 
 
+COVERED = [("brier", None), ("log", None), ("brier", ct.binning.QuantileBinning(5))]
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("noise", [0.0, 0.5])
-@pytest.mark.parametrize(
-    ("score", "binning"), [("brier", None), ("log", None), ("brier", ct.binning.QuantileBinning(5))]
-)
+@pytest.mark.parametrize(("score", "binning"), thinned(COVERED, COVERED[1:]))
 def test_coverage(noise, score, binning, replications):
     sets, rng, covered = replications(25, 1000), np.random.default_rng(7), np.zeros(4)
     for _ in range(sets):

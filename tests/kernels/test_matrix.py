@@ -9,7 +9,7 @@ from samples import samples
 from slow import h_matrix_finite, mean_upper
 
 import caltest as ct
-from caltest.kernels.operator_norms import operator_norms
+from caltest.kernels.matrix import operator_norms
 
 METRIC_KERNEL = ct.ExponentialKernel(ct.TotalVariation(), 0.4)
 DELTA = ct.ProductKernel(METRIC_KERNEL, ct.DeltaKernel())

@@ -10,25 +10,30 @@ from caltest.hstatistics.jackknife import SURPRISE, jackknife_of
 from caltest.predictions.convert import as_sample
 
 S = samples(60, 3)
-FOUND = jackknife_of(TV, as_sample(S.p, S.y), np.random.default_rng(1))
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The estimate and its standard error."""
+    return jackknife_of(TV, as_sample(S.p, S.y), np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("margin", [0.01, 0.2, 0.6])
-def test_pvalues_are_those_of_the_normal_limit(margin):
+def test_pvalues_are_those_of_the_normal_limit(margin, found):
     above, below = ct.ToleranceTest(TV, margin)(S.p, S.y), ct.EquivalenceTest(TV, margin)(S.p, S.y)
-    z = (FOUND.estimate - margin**2) / FOUND.standard_error
+    z = (found.estimate - margin**2) / found.standard_error
     assert above.statistic == pytest.approx(z, rel=1e-10)
     assert above.pvalue == pytest.approx(stats.norm.sf(z), rel=1e-9)
-    error = FOUND.standard_error * min(1.5, max(1.0, margin / sqrt(FOUND.estimate)))
-    if margin**2 > FOUND.estimate:
+    error = found.standard_error * min(1.5, max(1.0, margin / sqrt(found.estimate)))
+    if margin**2 > found.estimate:
         unseen = sqrt(SURPRISE * sqrt(2.0) * margin**3 / 60)
-        seen = FOUND.standard_error * (margin**2 / (FOUND.estimate - FOUND.standard_error)) ** 0.75
+        seen = found.standard_error * (margin**2 / (found.estimate - found.standard_error)) ** 0.75
         error = max(error, min(seen, unseen))
-    assert below.statistic == pytest.approx((margin**2 - FOUND.estimate) / error, rel=1e-10)
+    assert below.statistic == pytest.approx((margin**2 - found.estimate) / error, rel=1e-10)
     assert below.pvalue == pytest.approx(stats.norm.sf(below.statistic), rel=1e-9)
     for result in (above, below):
         assert result.estimate == pytest.approx(ct.SKCE(TV)(S.p, S.y), rel=1e-10)
-        assert result.standard_error == pytest.approx(FOUND.standard_error, rel=1e-12)
+        assert result.standard_error == pytest.approx(found.standard_error, rel=1e-12)
         assert result.pvalue_kind == "asymptotic"
 
 
@@ -55,7 +60,7 @@ def test_no_surprise_in_few_observations_shows_little(p):
     assert high == pytest.approx((stats.norm.ppf(0.95) ** 2 * SURPRISE * sqrt(2.0) / 60) ** 2, rel=1e-3)
 
 
-def test_report_and_words():
+def test_report_and_words(found):
     result = ct.EquivalenceTest(TV, 0.6)(S.p, S.y)
     assert "Hypothesis     the calibration error is at least the margin: KCE >= 0.6" in str(result)
     assert result.verdict() == "the calibration error is below the margin, at the 5 % level"
@@ -68,7 +73,7 @@ def test_report_and_words():
     assert "Hypothesis     the calibration error is at most the margin: KCE <= 0.6" in str(above)
     assert "no evidence that the calibration error is above the margin" in above.verdict()
     low, high = above.confidence_interval(0.9)
-    assert low == pytest.approx(max(0.0, FOUND.estimate - stats.norm.ppf(0.9) * FOUND.standard_error))
+    assert low == pytest.approx(max(0.0, found.estimate - stats.norm.ppf(0.9) * found.standard_error))
     assert high == np.inf
     assert above.to_dict()["question"] == "tolerance"
 

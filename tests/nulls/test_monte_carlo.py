@@ -18,10 +18,10 @@ def toy(ties, rng, n_resamples=3):
 
 
 @pytest.mark.parametrize("ties", ["conservative", "randomized", "mid"])
-def test_pvalues_of_two_coins_against_their_enumerated_law(ties):
+def test_pvalues_of_two_coins_against_their_enumerated_law(ties, replications):
     """The error of two coins is 0 or 1/2 with equal probability: of B = 3 redraws m are as large or larger."""
-    rng = np.random.default_rng(2)
-    pvalues = np.array([toy(ties, rng) for _ in range(4000)])
+    rng, number = np.random.default_rng(2), replications(1000, 4000)
+    pvalues = np.array([toy(ties, rng) for _ in range(number)])
     if ties == "randomized":
         assert stats.kstest(pvalues, "uniform").pvalue > 1e-3
         return
@@ -35,7 +35,7 @@ def test_pvalues_of_two_coins_against_their_enumerated_law(ties):
             law[value] = law.get(value, 0.0) + weight
     for value, probability in law.items():
         share = np.mean(np.isclose(pvalues, value))
-        assert share == pytest.approx(probability, abs=4.5 * np.sqrt(probability * (1 - probability) / 4000))
+        assert share == pytest.approx(probability, abs=4.5 * np.sqrt(probability * (1 - probability) / number))
 
 
 def test_kinds_of_pvalues():

@@ -116,3 +116,6 @@ def test_bad_estimators_and_certain_predictions():
         ct.CalibrationTest(ct.ECE(), ct.nulls.PearsonNull())
     with pytest.raises(ValueError, match="leave nothing to chance, so that"):
         ct.PearsonSKCETest(ProductKernel(TV, ct.DeltaKernel()))([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+    kernel = ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.5))
+    with pytest.raises(ValueError, match="leave nothing to chance, so that"):
+        ct.PearsonSKCETest(kernel)(ct.Normal([0.0, 1.0, 2.0], 0.0), [0.0, 1.0, 2.0])

@@ -138,10 +138,10 @@ def test_bars_are_binomial_quantiles_for_equal_predictions(level):
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_bars_hold_the_points_of_calibrated_predictions(level):
+def test_bars_hold_the_points_of_calibrated_predictions(level, replications):
     """Bins are independent, so the numbers below and above are binomial; ties make them smaller than their level."""
-    below, above = [], []
-    for seed in range(300):
+    below, above, sets = [], [], replications(100, 300)
+    for seed in range(sets):
         rng = np.random.default_rng(seed)
         predictions = ct.Bernoulli(rng.uniform(0.1, 0.9, 1500))
         rank = _axes.rank_of_ends(199, level)
@@ -150,7 +150,7 @@ def test_bars_hold_the_points_of_calibrated_predictions(level):
         )
         below.extend(bins.frequencies < bins.low)
         above.extend(bins.frequencies > bins.high)
-    n, tail = 300 * 8, (1 - level) / 2
+    n, tail = sets * 8, (1 - level) / 2
     assert len(below) == n
     for outside in (below, above):
         assert binom.ppf(1e-3, n, 0.7 * tail) <= sum(outside) <= binom.isf(1e-3, n, tail)

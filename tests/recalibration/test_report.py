@@ -109,7 +109,7 @@ def test_picture():
     plt.close(made[0].figure)
     with pytest.raises(TypeError, match="wanted what"):
         recalibration_report(p)
-    with pytest.raises(ValueError, match="wanted two"):
+    with pytest.raises(ValueError, match="wanted 2"):
         recalibration_report(found, axes=Figure().subplots(1, 3))
 
 

@@ -38,6 +38,7 @@ def wrong():
         (3.21e-7, "p = 3.21e-07"),
         (0.0, "p < 1e-300"),
         (1e-310, "p < 1e-300"),
+        (0.9995, "p > 0.999"),
         (0.99961, "p > 0.999"),
         (1.0, "p = 1"),
     ],
@@ -161,7 +162,7 @@ def test_other_rows_that_are_too_few(possible):
     y[:possible] = 0
     result = ct.calibration_test(p, y, n_resamples=9, rng=1)
     assert (result.pvalue, result.pvalue_otherwise) == (0.0, 1.0)
-    assert f"the {possible} other rows are too few for the test, so that their p-value is 1" in result.notes
+    assert f"other rows: {possible}, too few for the test, so that their p-value is 1" in result.notes
 
 
 def test_an_outcome_that_is_no_scenario_is_excluded():

@@ -3,8 +3,7 @@ import pytest
 
 import caltest as ct
 from caltest.hstatistics.jackknife import jackknife_error
-from caltest.risk.form import BilinearForm
-from caltest.risk.pair_risk import RiskEstimate, risk_terms
+from caltest.risk.pair_risk import BilinearForm, RiskEstimate, risk_terms
 
 N, D, R = 40, 3, 4
 

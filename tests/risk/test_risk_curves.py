@@ -87,7 +87,7 @@ def test_classes_and_errors(result):
     assert ax.get_ylabel() == "risk, class 7 against the rest"
     with pytest.raises(ValueError, match="problem: got 10, wanted less than 10"):
         plots.risk_curves(classes, problem=10)
-    with pytest.raises(ValueError, match="axes: got 1, wanted 3, one for each kind of setting"):
+    with pytest.raises(ValueError, match="axes: got 1, wanted 3, such as those of"):
         plots.risk_curves(result, axes=[Figure().add_subplot()])
     with pytest.raises(TypeError, match=r"result: got 3, wanted what ct.estimate_calibration_error returns"):
         plots.risk_curves(3)

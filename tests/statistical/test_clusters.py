@@ -41,7 +41,7 @@ def rates(number, rng, n_clusters):
 
 @pytest.mark.parametrize("n_clusters", thinned([30, 60], [30]))
 def test_sizes(n_clusters, replications):
-    number = replications(120, 4000)
+    number = replications(60, 4000)
     rejected = rates(number, spawn(80, n_clusters), n_clusters)
     assert rejected["exact"][0] > band(number, 0.1)[1]
     assert rejected["signs"][0] <= band(number, 0.065)[1]
@@ -54,7 +54,7 @@ def test_sizes(n_clusters, replications):
 
 
 def test_errors_are_found(replications):
-    number, rng = replications(50, 1000), spawn(81)
+    number, rng = replications(30, 1000), spawn(81)
     found = 0
     for _ in range(number):
         p, y, clusters = comonotone(rng, 60)

@@ -29,7 +29,7 @@ def wrong(p, y, members, rng):
 )
 @pytest.mark.parametrize("one_is_wrong", [False, True])
 def test_familywise_error(name, estimator, one_is_wrong, replications):
-    number, rng = replications(100, 4000), spawn(70, len(name), one_is_wrong)
+    number, rng = replications(60, 4000), spawn(70, len(name), one_is_wrong)
     test = ct.GroupCalibrationTest(estimator, n_resamples=99)
     false, found = np.zeros(2), 0
     for _ in range(number):
@@ -57,7 +57,7 @@ def test_familywise_error(name, estimator, one_is_wrong, replications):
     ids=lambda e: type(e).__name__,
 )
 def test_sizes_of_monte_carlo(estimator, replications):
-    number, rng = replications(200, 10_000), spawn(71, len(type(estimator).__name__))
+    number, rng = replications(100, 10_000), spawn(71, len(type(estimator).__name__))
     test = ct.MonteCarloTest(estimator, n_resamples=99)
     rejected = np.zeros(2)
     for _ in range(number):

@@ -34,7 +34,7 @@ def test_certified_pvalues_keep_every_level(k, concentration, n, replications):
 @each_setting
 def test_known_covariance_with_redraws_keeps_its_level(k, concentration, n, replications):
     """Ten random locations; with 16 observations of two classes there are more locations than the rank."""
-    number, rng = replications(100, 3000), spawn(43, n, k, int(10 * concentration))
+    number, rng = replications(60, 3000), spawn(43, n, k, int(10 * concentration))
     rejected = np.zeros(2)
     for _ in range(number):
         locations, sample = calibrated(rng, 10, k, concentration), calibrated(rng, n, k, concentration)
@@ -48,7 +48,7 @@ def test_known_covariance_with_redraws_keeps_its_level(k, concentration, n, repl
 @pytest.mark.parametrize("n", [16, 64])
 def test_known_covariance_of_normal_predictions(n, replications):
     """In the setting in which Hotelling's T-squared rejects 87 % and 33 % of calibrated models."""
-    number, rng = replications(100, 3000), spawn(44, n)
+    number, rng = replications(60, 3000), spawn(44, n)
     exact = np.zeros(2)
     for _ in range(number):
         ucme, sample = ct.UCME(NORMAL, ct.Normal(rng.random(10), 0.1), rng.random(10)), calibrated_normal(rng, n)
@@ -85,7 +85,7 @@ class TestPower:
 
     def test_shifted_means_are_found_at_locations(self, replications):
         """Means off by one standard deviation, n = 64."""
-        number, rng = replications(50, 500), spawn(48)
+        number, rng = replications(30, 500), spawn(48)
         rejected = 0
         for _ in range(number):
             ucme, sample = ct.UCME(NORMAL, ct.Normal(rng.random(5), 0.1), rng.random(5)), calibrated_normal(rng, 64)

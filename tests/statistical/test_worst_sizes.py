@@ -11,7 +11,7 @@ pytestmark = pytest.mark.statistical
 @pytest.mark.parametrize("name", STATED)
 def test_stated_sizes_hold(name, replications):
     stated, worst = STATED[name]
-    number = replications(60, 1000)
+    number = replications(40, 1000)
     for setting in replications([worst], list(HARD)):
         found = rate(name, setting, number)
         assert found is None or number * found <= band(number, stated)[1]

@@ -84,7 +84,6 @@ class CalibrationBelt(BinaryStatistic):
         return float(chdtri(1, 1.0 - self.selection))
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
         odds, threshold = LogOdds.of(p, self.max_degree), self.threshold
         return lambda outcomes: odds.ratios(outcomes, threshold)[0]
 
@@ -93,7 +92,6 @@ class CalibrationBelt(BinaryStatistic):
         return None if mean is None else EffectSize((estimate - mean) / (2.0 * len(predictions)), GAIN)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"likelihood ratio of a polynomial of the log-odds, of a selected degree up to {self.max_degree}"
 
 

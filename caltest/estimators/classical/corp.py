@@ -58,7 +58,6 @@ class CORPMiscalibration(BinaryStatistic):
         one_of("score", self.score, get_args(Score))
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
         groups = IsotonicGroups.of(p)
         values, sizes = groups.values, groups.sizes
 
@@ -74,7 +73,6 @@ class CORPMiscalibration(BinaryStatistic):
         return None if mean is None else EffectSize(estimate - mean, "score gained by recalibration, above its mean")
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         name = "Brier" if self.score == "brier" else "log"
         return f"{name} score above that of the isotonic recalibration (CORP miscalibration)"
 

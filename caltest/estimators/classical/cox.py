@@ -14,9 +14,9 @@ from caltest._results.pvalues import pvalue_phrase
 from caltest._results.stored import Stored
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction
+from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
 from caltest.estimators.classical.logistic import GAIN, LogOdds
-from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
 
@@ -63,7 +63,6 @@ class CoxCalibration(BinaryStatistic):
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
         odds = LogOdds.of(p, 1)
         return lambda outcomes: odds.ratios(outcomes, inf)[0]
 
@@ -82,7 +81,6 @@ class CoxCalibration(BinaryStatistic):
         return EffectSize((estimate - df) / (2.0 * len(predictions)), GAIN)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "likelihood ratio of intercept and slope of the log-odds against 0 and 1"
 
 

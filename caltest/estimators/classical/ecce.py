@@ -11,8 +11,8 @@ from caltest._results.calibration_test_result import PValueKind
 from caltest._results.effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import one_of
+from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
-from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
 
 Kind = Literal["MAD", "R"]
@@ -74,7 +74,6 @@ class ECCE(BinaryStatistic):
         one_of("statistic", self.statistic, get_args(Kind))
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
         order = np.argsort(p, kind="stable")
         ordered = p[order]
         deviation = float(np.sqrt(np.sum(p * (1.0 - p))))
@@ -112,7 +111,6 @@ class ECCE(BinaryStatistic):
         return EffectSize(largest, "largest cumulative difference per observation, above its mean if calibrated")
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         what = "range" if self.statistic == "R" else "maximum absolute deviation"
         return f"cumulative differences of outcomes and predictions, {what} (ECCE-{self.statistic})"
 

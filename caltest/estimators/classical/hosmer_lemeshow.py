@@ -11,8 +11,8 @@ from caltest._results.effect_size import EffectSize, root_per_observation
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import whole_number
 from caltest.binning import QuantileBinning
+from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
-from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
 
 EXPECTED = 5.0
@@ -76,7 +76,6 @@ class HosmerLemeshow(BinaryStatistic):
         object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
         groups = self._groups(p)
         weights = np.divide(1.0, groups.variances, out=np.zeros(groups.sizes.size), where=groups.variances > 0.0)
 
@@ -115,7 +114,6 @@ class HosmerLemeshow(BinaryStatistic):
         return root_per_observation(estimate - mean, len(predictions), UNIT)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"Hosmer-Lemeshow statistic, {self.n_bins} groups of equal size"
 
 

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caltest._arrays import read_only
-from caltest._loops.binned import sums_of_bins
-from caltest._loops.cells import debiased_squares
+from caltest._loops.binned import debiased_squares, sums_of_bins
 from caltest._results.effect_size import EffectSize, root_per_observation
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least, whole_number
@@ -84,7 +83,6 @@ class TCal(RedrawnEstimator):
         of_classes(predictions)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         p = of_classes(predictions).probabilities
         resolutions = list(self._resolutions(predictions, p))
         squares = _squares(p)
@@ -115,7 +113,6 @@ class TCal(RedrawnEstimator):
         return root_per_observation(squared / (2.0 if p.shape[1] == 2 else 1.0), n, unit)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         bins = "2, 4, 8, ... bins" if self.n_bins is None else f"{self.n_bins} bins"
         return f"debiased squared error of cells of {bins}, in units of its standard deviation (T-Cal)"
 

@@ -56,7 +56,7 @@ def test_note_where_little_is_uncertain():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match='kind: got \'KS\', wanted "MAD" or "R"'):
+    with pytest.raises(ValueError, match='statistic: got \'KS\', wanted "MAD" or "R"'):
         ct.estimators.ECCE("KS")
     with pytest.raises(TypeError, match="of 3 classes, wanted binary ones for ECCE"):
         ct.estimators.ECCE()(np.full((6, 3), 1 / 3), np.arange(6) % 3)
