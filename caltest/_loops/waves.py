@@ -1,4 +1,4 @@
-"""Sums of cosine and sine waves over points, the coordinates in which a Gaussian kernel is a scalar product."""
+"""Sums of cosine and sine waves over points, the coordinates in which a kernel of a difference is a scalar product."""
 
 import numpy as np
 
@@ -8,9 +8,10 @@ from caltest._types import FloatArray
 
 @jit
 def wave_sums(cosines: FloatArray, sines: FloatArray, weights: FloatArray, out: FloatArray) -> None:
-    """Write ``sum_a w_a cos(f x_ai)`` and ``sum_a w_a sin(f x_ai)``, f = 0, 1, ..., to the halves of ``out`` (2F, r).
+    """Write ``sum_a w_ai cos(f x_ai)`` and ``sum_a w_ai sin(f x_ai)``, f = 0, 1, ..., to the halves of ``out`` (2F, r).
 
-    Given are the cosines and sines of the phases x (m, r); those of their multiples come from turning them on.
+    Given are the cosines and sines of the phases x (m, r) and weights (m, r); those of multiples of the phases come
+    from turning them on.
     """
     size = out.shape[0] // 2
     real, imaginary = np.empty(out.shape[1]), np.empty(out.shape[1])

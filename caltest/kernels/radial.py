@@ -161,6 +161,11 @@ class RadialKernel(PredictionKernel, TargetKernel):
         """It is."""
         return True
 
+    @property
+    def radial(self) -> Self:
+        """The kernel itself."""
+        return self
+
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
         """``k(y, y')`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
         difference = np.subtract(rows[..., :, None], columns[..., None, :], dtype=np.float64, order="C")

@@ -5,6 +5,7 @@ from caltest.predictions.base import ClosedFormMissing, Predictions, assumed
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.beta import Beta
 from caltest.predictions.categorical import Categorical
+from caltest.predictions.continuous import Continuous
 from caltest.predictions.convert import Missing, as_predictions, as_sample, median_bandwidth
 from caltest.predictions.counts import CountPredictions, NegativeBinomial, Poisson
 from caltest.predictions.ensemble import DrawnEnsemble, Ensemble
@@ -31,6 +32,7 @@ __all__ = [
     "Beta",
     "Categorical",
     "ClosedFormMissing",
+    "Continuous",
     "CountPredictions",
     "DrawnEnsemble",
     "Ensemble",
