@@ -19,8 +19,8 @@ from caltest.predictions import quantile_rule as rule
 from caltest.predictions.measures import Measures, kernel_sums, mixture_sums
 from caltest.predictions.measures.radial_waves import MOST, RadialWaves, radial_waves, reach
 
-TAIL = 5
-"""Quantiles beyond this one from both ends, of levels 8e-4 and 1 - 8e-4, may be left out if they are far away."""
+TAILS = 5, 8
+"""Quantiles beyond these, of levels 8e-4 or else 0.012 from both ends, are left out if they are far from all others."""
 
 CLOSE, FARTHEST = 1e-3, 50.0
 """Points from which a kernel of a central quantile is below the first, or so many bandwidths away, are far away."""
@@ -84,7 +84,14 @@ class LawSums:
         return self._waved[key]
 
     def _new_waves(self, kernel: RadialKernel, other: "LawSums") -> Waved | None:
-        (low, high), (lowest, highest) = self._interval(kernel), other._interval(kernel)
+        for tail in TAILS:
+            waved = self._waves_without(tail, kernel, other)
+            if waved is not None:
+                return waved
+        return None
+
+    def _waves_without(self, tail: int, kernel: RadialKernel, other: "LawSums") -> Waved | None:
+        (low, high), (lowest, highest) = self._interval(kernel, tail), other._interval(kernel, tail)
         low, high = min(low, lowest), max(high, highest)
         if not kernel.width >= RESOLVED * max(-low, high):
             raise TooFine
@@ -96,12 +103,12 @@ class LawSums:
         waved = Waved(waves, low, high, None)
         return waved._replace(sums=self._sums_of(waved, np.arange(len(self.quantiles)))) if keep else waved
 
-    def _interval(self, kernel: RadialKernel) -> tuple[float, float]:
+    def _interval(self, kernel: RadialKernel, tail: int) -> tuple[float, float]:
         """Where the distributions are, but for tails that are far from all the rest."""
         q, near = self.quantiles, min(reach(kernel, CLOSE), FARTHEST * kernel.width)
         margin = 0.1 * (q[:, -1] - q[:, 0])
-        low = max((q[:, TAIL] - near).min(), (q[:, 0] - margin).min())
-        return float(low), float(min((q[:, -1 - TAIL] + near).max(), (q[:, -1] + margin).max()))
+        low = max((q[:, tail] - near).min(), (q[:, 0] - margin).min())
+        return float(low), float(min((q[:, -1 - tail] + near).max(), (q[:, -1] + margin).max()))
 
     def power(self, frequencies: FloatArray) -> FloatArray:
         """Mean of ``|E exp(i w Z)|**2`` over some of the distributions, at frequencies w."""
@@ -137,12 +144,14 @@ class LawSums:
         for part in ranges(rows.size, AT_ONCE // len(rule.WEIGHTS)):
             points = rule.refined(self.quantiles[rows.reshape(-1)[part]])
             inside = (points >= waved.low) & (points <= waved.high)
-            sums[part] = waved.waves.of(np.clip(points, waved.low, waved.high), rule.WEIGHTS * inside)
+            sums[part] = waved.waves.of(
+                np.clip(points, waved.low, waved.high), rule.WEIGHTS * inside, np.gradient(points, axis=-1)
+            )
         return sums.reshape(*rows.shape, -1)
 
     def measures(self, kernel: TargetKernel, rows: IntArray) -> Measures:
         """Points with weights in the place of distributions, more of them where sums over them take a single pass."""
-        every = rule.FINER if kernel.exponential is None else 1
+        every = rule.FINER // 2 if kernel.exponential is None else 1
         weights = rule.WEIGHTS[::every]
         return Measures(rule.refined(self.quantiles[rows])[..., ::every, None], weights / weights.sum())
 

@@ -64,7 +64,8 @@ def refined(quantiles: FloatArray) -> FloatArray:
     """Quantiles (..., m) at ``LEVELS`` as points of the finer rule, in ascending order as they are."""
     low = np.repeat(quantiles[..., :-1], FINER, axis=-1)
     high = np.repeat(quantiles[..., 1:], FINER, axis=-1)
-    points = quantiles @ _BETWEEN.T
-    np.clip(points[..., :-1], low, high, out=points[..., :-1])
+    middle = quantiles[..., N_QUANTILES // 2, None]
+    points = (quantiles - middle) @ _BETWEEN.T + middle
+    points[..., :-1] = np.fmin(np.fmax(points[..., :-1], low), high)
     points[..., ::FINER] = quantiles
     return points

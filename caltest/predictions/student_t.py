@@ -38,7 +38,7 @@ class StudentT(Univariate):
     -----
     The 2-Wasserstein distance exists for df > 2. It is exact between distributions of equal df, where it is the
     Euclidean distance of (location, standard deviation); otherwise it is that of 32 quantiles, whose relative error is
-    below 1e-2 for df >= 3. ``Euclidean()`` and ``Cityblock()`` are distances of (location, scale, 1 / df).
+    below 0.1 for df >= 3. ``Euclidean()`` and ``Cityblock()`` are distances of (location, scale, 1 / df).
 
     Examples
     --------

@@ -22,6 +22,9 @@ LAST_FREQUENCY = 8.6
 LARGEST = 2**22
 """Numbers in the sums of waves of a block, 32 MB."""
 
+FADING = 2.2
+"""Radians from one point to the next from which on a wave fades, up to twice that."""
+
 IN_CACHE = 2**15
 """Numbers in sums of waves that are added to at once."""
 
@@ -77,9 +80,14 @@ class Waves(ABC):
     def _phases(self, points: FloatArray) -> FloatArray:
         return np.asarray(self.step * (points - self.centre))
 
-    def of(self, points: FloatArray, weights: FloatArray) -> FloatArray:
-        """Sums of cosines and of sines over points (..., n, m) with weights that broadcast to them, (..., n, 2F)."""
+    def of(self, points: FloatArray, weights: FloatArray, gaps: FloatArray | float = 0.0) -> FloatArray:
+        """Sums of cosines and of sines over points (..., n, m) with weights that broadcast to them, (..., n, 2F).
+
+        Points that stand for all numbers between their neighbours, at distances (..., n, m), have no part in waves that
+        are shorter: these cancel between them.
+        """
         shape, m = points.shape[:-1], points.shape[-1]
+        fades = np.broadcast_to(self.step / FADING * np.asarray(gaps), points.shape).reshape(-1, m).T
         phases, weights = (
             one.reshape(-1, m).T for one in (self._phases(points), np.broadcast_to(weights, points.shape))
         )
@@ -87,7 +95,8 @@ class Waves(ABC):
         for part in ranges(len(sums), max(8, IN_CACHE // self.size)):
             out = np.empty((2 * self.size, part.stop - part.start))
             some = np.ascontiguousarray(phases[:, part])
-            waves.wave_sums(np.cos(some), np.sin(some), np.ascontiguousarray(weights[:, part]), out)
+            shares = (np.ascontiguousarray(one[:, part]) for one in (weights, fades))
+            waves.wave_sums(np.cos(some), np.sin(some), *shares, out)
             sums[part] = out.T
         return sums.reshape(*shape, sums.shape[1])
 
