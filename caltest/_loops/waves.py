@@ -7,9 +7,7 @@ from caltest._types import FloatArray
 
 
 @jit
-def wave_sums(
-    cosines: FloatArray, sines: FloatArray, weights: FloatArray, fades: FloatArray, out: FloatArray
-) -> None:
+def wave_sums(cosines: FloatArray, sines: FloatArray, weights: FloatArray, fades: FloatArray, out: FloatArray) -> None:
     """Write ``sum_a w_ai cos(f x_ai)`` and ``sum_a w_ai sin(f x_ai)``, f = 0, 1, ..., to the halves of ``out`` (2F, r).
 
     Given are the cosines and sines of the phases x (m, r) and weights (m, r); those of multiples of the phases come

@@ -7,7 +7,7 @@ many, as for distributions of very different scales, kernels are summed over the
 """
 
 from collections.abc import Callable
-from math import prod
+from math import isfinite, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -93,7 +93,7 @@ class LawSums:
     def _waves_without(self, tail: int, kernel: RadialKernel, other: "LawSums") -> Waved | None:
         (low, high), (lowest, highest) = self._interval(kernel, tail), other._interval(kernel, tail)
         low, high = min(low, lowest), max(high, highest)
-        if not kernel.width >= RESOLVED * max(-low, high):
+        if not (isfinite(4.0 * (high - low)) and kernel.width >= RESOLVED * max(-low, high)):
             raise TooFine
         most = MOST if kernel.exponential is None else SWEPT
         waves = radial_waves(kernel, low, high, lambda w: (self.power(w) + other.power(w)) / 2.0, most)
