@@ -1,5 +1,8 @@
 """Statistical hypothesis tests of calibration: whether predicted probabilities can be taken at face value.
 
+The names here are what most analyses need. The rest is in submodules, each of which says what it offers:
+``help(caltest.nulls)``.
+
 Glossary, from the symbols in the papers to the names here:
 
 ====================================  ============================= ===================================
@@ -25,6 +28,7 @@ A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nu
 C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.consistency``
 E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.estimators.likelihood_ratio``
 Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.hotelling``
+pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.cross``
 h(p, p'), R_CE(h): squared errors     ``ErrorFunction``             ``caltest.risk.base``
 h_bin, h_kde, h_kkr, h_ukkr           ``BinnedErrorFunction``, ...  ``caltest.risk``
 E_t: martingale, evidence over time   ``SequentialCalibrationTest`` ``caltest.sequential``
@@ -33,371 +37,147 @@ s_p: score, KCCSD                     ``Unnormalised``              ``caltest.pr
 ====================================  ============================= ===================================
 """
 
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
-from caltest import generators
-from caltest.binning import Binning, EdgeBinning, MedianVarianceBinning, QuantileBinning, UniformBinning
-from caltest.calibration_accumulator import CalibrationTestAccumulator
-from caltest.calibration_test import CalibrationTest
-from caltest.comparisons import (
-    ComparedModel,
-    ComparedPair,
-    ModelComparison,
-    PairComparison,
-    PairedSKCETest,
-    compare_classes,
-    compare_models,
-    compare_pairs,
+from caltest import (
+    _names,
+    binning as binning,
+    datasets as datasets,
+    estimators as estimators,
+    generators as generators,
+    kernels as kernels,
+    named_tests as named_tests,
+    nulls as nulls,
+    predictions as predictions,
+    results as results,
+    risk as risk,
 )
-from caltest.datasets import load_digits_predictions
-from caltest.decompositions import ConfidenceErrors, ScoreDecomposition, confidence_errors, score_decomposition
-from caltest.default_test import calibration_test
+from caltest.calibration_test import CalibrationTest as CalibrationTest
+from caltest.comparisons.classes import compare_classes as compare_classes
+from caltest.comparisons.models import compare_models as compare_models
+from caltest.comparisons.paired import PairedSKCETest as PairedSKCETest
+from caltest.comparisons.pairs import compare_pairs as compare_pairs
+from caltest.decompositions.confidence_errors import confidence_errors as confidence_errors
+from caltest.decompositions.score_decomposition import score_decomposition as score_decomposition
+from caltest.default_test import calibration_test as calibration_test
 from caltest.estimators import (
-    ECCE,
-    ECE,
-    MCE,
-    MMCE,
-    PIT,
-    SKCE,
-    UCME,
-    BlockSKCE,
-    CalibrationBelt,
-    ClasswiseECE,
-    ClusterLikelihoodRatio,
-    ClusterSKCE,
-    CORPMiscalibration,
-    CoxCalibration,
-    CoxCalibrationResult,
-    DebiasedSquaredECE,
-    EstimateAccumulator,
-    Estimator,
-    ExcessBrierScore,
-    ExcessLogScore,
-    GroupMaximum,
-    GroupSKCE,
-    HosmerLemeshow,
-    LogLikelihoodRatio,
-    LowRankSKCE,
-    MaxSKCE,
-    Omnibus,
-    QuantileCalibration,
-    ResidualMean,
-    ResidualSpread,
-    TCal,
-    WeightedSKCE,
-    cox_calibration,
-    one_per_cluster,
+    ECE as ECE,
+    MCE as MCE,
+    MMCE as MMCE,
+    SKCE as SKCE,
+    UCME as UCME,
+    BlockSKCE as BlockSKCE,
+    ClasswiseECE as ClasswiseECE,
+    LowRankSKCE as LowRankSKCE,
 )
-from caltest.group_test import GroupCalibrationTest, calibration_by_group
-from caltest.intervals import binned_error_interval, distribution_free_interval, ece_interval, skce_interval
+from caltest.group_test import (
+    GroupCalibrationTest as GroupCalibrationTest,
+    calibration_by_group as calibration_by_group,
+)
+from caltest.intervals.binned import binned_error_interval as binned_error_interval
+from caltest.intervals.distribution_free import distribution_free_interval as distribution_free_interval
+from caltest.intervals.ece import ece_interval as ece_interval
+from caltest.intervals.jackknife import skce_interval as skce_interval
 from caltest.kernels import (
-    MMD,
-    Cityblock,
-    DeltaKernel,
-    EnergyDistance,
-    Euclidean,
-    ExponentialKernel,
-    GaussianKernel,
-    KernelWarning,
-    LaplacianKernel,
-    MaternKernel,
-    MatrixKernel,
-    MixtureWasserstein,
-    ProductKernel,
-    RationalQuadraticKernel,
-    SquaredEuclidean,
-    SumKernel,
-    SumOfProducts,
-    TotalVariation,
-    Wasserstein,
-    Wasserstein1,
+    DeltaKernel as DeltaKernel,
+    Euclidean as Euclidean,
+    ExponentialKernel as ExponentialKernel,
+    GaussianKernel as GaussianKernel,
+    LaplacianKernel as LaplacianKernel,
+    MaternKernel as MaternKernel,
+    ProductKernel as ProductKernel,
+    TotalVariation as TotalVariation,
+    Wasserstein as Wasserstein,
 )
-from caltest.named_tests.classical import (
-    CoxTest,
-    ECCETest,
-    HosmerLemeshowTest,
-    LogScoreTest,
-    PITTest,
-    QuantileCalibrationTest,
-    SpiegelhalterTest,
+from caltest.named_tests import (
+    AsymptoticBlockSKCETest as AsymptoticBlockSKCETest,
+    AsymptoticCMETest as AsymptoticCMETest,
+    AsymptoticSKCETest as AsymptoticSKCETest,
+    ClusterSKCETest as ClusterSKCETest,
+    ConsistencyTest as ConsistencyTest,
+    CoxTest as CoxTest,
+    DistributionFreeSKCETest as DistributionFreeSKCETest,
+    ECCETest as ECCETest,
+    EquivalenceTest as EquivalenceTest,
+    HosmerLemeshowTest as HosmerLemeshowTest,
+    LikelihoodRatioTest as LikelihoodRatioTest,
+    LogScoreTest as LogScoreTest,
+    MonteCarloTest as MonteCarloTest,
+    OmnibusTest as OmnibusTest,
+    PearsonSKCETest as PearsonSKCETest,
+    PITTest as PITTest,
+    QuantileCalibrationTest as QuantileCalibrationTest,
+    ScoreCMETest as ScoreCMETest,
+    SpiegelhalterTest as SpiegelhalterTest,
+    ToleranceTest as ToleranceTest,
 )
-from caltest.named_tests.kernels import (
-    AsymptoticBlockSKCETest,
-    AsymptoticCMETest,
-    AsymptoticSKCETest,
-    ClusterLikelihoodRatioTest,
-    ClusterSKCETest,
-    ConsistencyTest,
-    DistributionFreeSKCETest,
-    LikelihoodRatioTest,
-    MonteCarloTest,
-    OmnibusTest,
-    PearsonSKCETest,
-    ScoreCMETest,
-)
-from caltest.named_tests.margins import BinnedEquivalenceTest, EquivalenceTest, ToleranceTest
-from caltest.noise_floor import NoiseFloor, noise_floor
-from caltest.nulls import (
-    ArconesGineBootstrap,
-    BinnedEquivalenceBound,
-    ClusterBootstrap,
-    ConditionalMonteCarlo,
-    ConsistencyResampling,
-    DistributionFreeBound,
-    EquivalenceNull,
-    EValueBound,
-    HotellingNull,
-    ImportanceSampling,
-    KnownCovarianceMonteCarlo,
-    NormalNull,
-    Null,
-    PearsonNull,
-    TextbookNull,
-    ToleranceNull,
-)
+from caltest.noise_floor import noise_floor as noise_floor
 from caltest.predictions import (
-    Bernoulli,
-    Beta,
-    Categorical,
-    ClosedFormMissing,
-    Continuous,
-    Ensemble,
-    Gamma,
-    Laplace,
-    LogNormal,
-    Mixture,
-    MvNormal,
-    NegativeBinomial,
-    Normal,
-    Ordinal,
-    Poisson,
-    Predictions,
-    QuantileForecast,
-    Residuals,
-    Scenarios,
-    StudentT,
-    Unnormalised,
-    classwise,
-    median_bandwidth,
-    pit_values,
-    standardised_residuals,
-    top_label,
+    Bernoulli as Bernoulli,
+    Beta as Beta,
+    Categorical as Categorical,
+    Continuous as Continuous,
+    Ensemble as Ensemble,
+    Gamma as Gamma,
+    Laplace as Laplace,
+    LogNormal as LogNormal,
+    Mixture as Mixture,
+    MvNormal as MvNormal,
+    NegativeBinomial as NegativeBinomial,
+    Normal as Normal,
+    Ordinal as Ordinal,
+    Poisson as Poisson,
+    QuantileForecast as QuantileForecast,
+    Scenarios as Scenarios,
+    StudentT as StudentT,
+    Unnormalised as Unnormalised,
+    classwise as classwise,
+    median_bandwidth as median_bandwidth,
+    pit_values as pit_values,
+    standardised_residuals as standardised_residuals,
+    top_label as top_label,
 )
-from caltest.results.calibration_test_result import CalibrationTestResult, ComponentResult, ConfidenceInterval
-from caltest.results.citations import bibtex
-from caltest.results.effect_size import EffectSize
-from caltest.results.group_result import GroupCalibrationTestResult, GroupResult
-from caltest.risk import (
-    BinnedErrorFunction,
-    CalibrationErrorEstimate,
-    CandidateRisk,
-    DebiasedBinnedErrorFunction,
-    DirichletErrorFunction,
-    ErrorFunction,
-    ErrorSelection,
-    FittedErrorFunction,
-    KroneckerRidgeErrorFunction,
-    RiskEstimate,
-    TwoStepRidgeErrorFunction,
-    estimate_calibration_error,
-)
-from caltest.sequential import SequentialCalibrationTest, SequentialTestResult
-from caltest.studies import PowerCurve, PowerResult, SampleSize, power, power_curve, sample_size
+from caltest.risk import estimate_calibration_error as estimate_calibration_error
+from caltest.sequential.sequential_test import SequentialCalibrationTest as SequentialCalibrationTest
+from caltest.studies.power import power as power
+from caltest.studies.power_curve import power_curve as power_curve
+from caltest.studies.sample_size import sample_size as sample_size
+
+if _TYPE_CHECKING:
+    from caltest import plots as plots, recalibration as recalibration
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ECCE",
-    "ECE",
-    "MCE",
-    "MMCE",
-    "MMD",
-    "PIT",
-    "SKCE",
-    "UCME",
-    "ArconesGineBootstrap",
-    "AsymptoticBlockSKCETest",
-    "AsymptoticCMETest",
-    "AsymptoticSKCETest",
-    "Bernoulli",
-    "Beta",
-    "BinnedEquivalenceBound",
-    "BinnedEquivalenceTest",
-    "BinnedErrorFunction",
-    "Binning",
-    "BlockSKCE",
-    "CORPMiscalibration",
-    "CalibrationBelt",
-    "CalibrationErrorEstimate",
-    "CalibrationTest",
-    "CalibrationTestAccumulator",
-    "CalibrationTestResult",
-    "CandidateRisk",
-    "Categorical",
-    "Cityblock",
-    "ClasswiseECE",
-    "ClosedFormMissing",
-    "ClusterBootstrap",
-    "ClusterLikelihoodRatio",
-    "ClusterLikelihoodRatioTest",
-    "ClusterSKCE",
-    "ClusterSKCETest",
-    "ComparedModel",
-    "ComparedPair",
-    "ComponentResult",
-    "ConditionalMonteCarlo",
-    "ConfidenceErrors",
-    "ConfidenceInterval",
-    "ConsistencyResampling",
-    "ConsistencyTest",
-    "Continuous",
-    "CoxCalibration",
-    "CoxCalibrationResult",
-    "CoxTest",
-    "DebiasedBinnedErrorFunction",
-    "DebiasedSquaredECE",
-    "DeltaKernel",
-    "DirichletErrorFunction",
-    "DistributionFreeBound",
-    "DistributionFreeSKCETest",
-    "ECCETest",
-    "EValueBound",
-    "EdgeBinning",
-    "EffectSize",
-    "EnergyDistance",
-    "Ensemble",
-    "EquivalenceNull",
-    "EquivalenceTest",
-    "ErrorFunction",
-    "ErrorSelection",
-    "EstimateAccumulator",
-    "Estimator",
-    "Euclidean",
-    "ExcessBrierScore",
-    "ExcessLogScore",
-    "ExponentialKernel",
-    "FittedErrorFunction",
-    "Gamma",
-    "GaussianKernel",
-    "GroupCalibrationTest",
-    "GroupCalibrationTestResult",
-    "GroupMaximum",
-    "GroupResult",
-    "GroupSKCE",
-    "HosmerLemeshow",
-    "HosmerLemeshowTest",
-    "HotellingNull",
-    "ImportanceSampling",
-    "KernelWarning",
-    "KnownCovarianceMonteCarlo",
-    "KroneckerRidgeErrorFunction",
-    "Laplace",
-    "LaplacianKernel",
-    "LikelihoodRatioTest",
-    "LogLikelihoodRatio",
-    "LogNormal",
-    "LogScoreTest",
-    "LowRankSKCE",
-    "MaternKernel",
-    "MatrixKernel",
-    "MaxSKCE",
-    "MedianVarianceBinning",
-    "Mixture",
-    "MixtureWasserstein",
-    "ModelComparison",
-    "MonteCarloTest",
-    "MvNormal",
-    "NegativeBinomial",
-    "NoiseFloor",
-    "Normal",
-    "NormalNull",
-    "Null",
-    "Omnibus",
-    "OmnibusTest",
-    "Ordinal",
-    "PITTest",
-    "PairComparison",
-    "PairedSKCETest",
-    "PearsonNull",
-    "PearsonSKCETest",
-    "Poisson",
-    "PowerCurve",
-    "PowerResult",
-    "Predictions",
-    "ProductKernel",
-    "QuantileBinning",
-    "QuantileCalibration",
-    "QuantileCalibrationTest",
-    "QuantileForecast",
-    "RationalQuadraticKernel",
-    "ResidualMean",
-    "ResidualSpread",
-    "Residuals",
-    "RiskEstimate",
-    "SampleSize",
-    "Scenarios",
-    "ScoreCMETest",
-    "ScoreDecomposition",
-    "SequentialCalibrationTest",
-    "SequentialTestResult",
-    "SpiegelhalterTest",
-    "SquaredEuclidean",
-    "StudentT",
-    "SumKernel",
-    "SumOfProducts",
-    "TCal",
-    "TextbookNull",
-    "ToleranceNull",
-    "ToleranceTest",
-    "TotalVariation",
-    "TwoStepRidgeErrorFunction",
-    "UniformBinning",
-    "Unnormalised",
-    "Wasserstein",
-    "Wasserstein1",
-    "WeightedSKCE",
-    "bibtex",
-    "binned_error_interval",
-    "calibration_by_group",
-    "calibration_test",
-    "classwise",
-    "compare_classes",
-    "compare_models",
-    "compare_pairs",
-    "confidence_errors",
-    "cox_calibration",
-    "distribution_free_interval",
-    "ece_interval",
-    "estimate_calibration_error",
-    "generators",
-    "load_digits_predictions",
-    "median_bandwidth",
-    "noise_floor",
-    "one_per_cluster",
-    "pit_values",
-    "power",
-    "power_curve",
-    "sample_size",
-    "score_decomposition",
-    "skce_interval",
-    "standardised_residuals",
-    "top_label",
-]
-
-
 _LATER = ("plots", "recalibration")
+"""Submodules that take long to import: loaded when they are asked for."""
+_SUBMODULES = (
+    "binning",
+    "datasets",
+    "estimators",
+    "generators",
+    "kernels",
+    "named_tests",
+    "nulls",
+    "plots",
+    "predictions",
+    "recalibration",
+    "results",
+    "risk",
+)
+
+__all__ = sorted([*_names.offered(globals()), *_SUBMODULES])
 
 
 def __dir__() -> list[str]:
-    """The public names, with the submodules, also those that are not loaded yet."""
-    modules = (name for name, value in globals().items() if isinstance(value, ModuleType) and name[0] != "_")
-    return sorted({*__all__, *modules, "__version__", *_LATER})
+    """The public names."""
+    return [*__all__, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    """Load what takes long to import when it is asked for: ``ct.recalibration`` and ``ct.plots``."""
-    if name in _LATER:
-        return import_module(f"caltest.{name}")
-    raise AttributeError(f"module 'caltest' has no attribute {name!r}")
+def __getattr__(name: str) -> _Any:
+    """Load what takes long to import when it is asked for; where a name is that is not here, the error says so."""
+    if name in _SUBMODULES:
+        return _import_module(f"caltest.{name}")
+    homes = [part for part in _SUBMODULES if name in getattr(globals().get(part), "__all__", ())]
+    hint = f"; it is ct.{homes[0]}.{name}" if homes else ""
+    raise AttributeError(f"module 'caltest' has no attribute {name!r}{hint}")

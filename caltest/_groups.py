@@ -41,6 +41,12 @@ class Groups:
         """The members of each group."""
         return [np.flatnonzero(column) for column in self.members.T]
 
+    def of_rows(self, rows: IntArray) -> "Groups":
+        """Those of some of the observations; ``ValueError`` if one has fewer than two of them."""
+        some = Groups(self.names, self.members[rows])
+        _check_sizes(some)
+        return some
+
     @property
     def factors(self) -> FloatArray:
         """Memberships as numbers, (n, G)."""

@@ -1,5 +1,6 @@
 """The one place that imports numba: a decorator for the compiled loops of ``caltest._loops``."""
 
+import glob
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,7 +27,7 @@ def _one_thread_at_least() -> Iterator[None]:
 
 
 with _one_thread_at_least():
-    from numba import config, njit
+    from numba import __version__ as numba_version, config, njit
     from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -45,21 +46,57 @@ def _digest() -> str:
     return total.hexdigest()
 
 
+class _Files(IndexDataCacheFile):  # type: ignore[misc]
+    """One file for each signature and source, without numba's index of them.
+
+    The index is read and written by several steps, between which another process can give the same file to another
+    signature, or leave one of older sources in its place.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write the code for a key as a whole, and remove that of other sources."""
+        self._save_data(self._file(key), (key, data))
+        for path in self._paths():
+            if not path.name.startswith(self._file()):
+                with suppress(OSError):
+                    path.unlink()
+
+    def load(self, key: Any) -> Any:
+        """The code for a key, or None if there is none."""
+        try:
+            found, data = self._load_data(self._file(key))
+        except FileNotFoundError:
+            return None
+        return data if found == key else None
+
+    def flush(self) -> None:
+        """Remove the code for all keys."""
+        for path in self._paths():
+            with suppress(OSError):
+                path.unlink()
+
+    def _file(self, key: Any = None) -> str:
+        """The name of the file for a key, or what those of all keys begin with."""
+        sources = f"{self._index_name.removesuffix('nbi')}{sha256(self._source_stamp.encode()).hexdigest()[:16]}"
+        return sources if key is None else f"{sources}.{sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+
+    def _paths(self) -> list[Path]:
+        """The files of this loop, those of numba's own index among them."""
+        return list(Path(self._cache_path).glob(f"{glob.escape(self._index_name.removesuffix('nbi'))}*nb[ci]"))
+
+
 class _Cache(FunctionCache):  # type: ignore[misc]
     """Machine code on disk that is used as long as no loop changes, and compiled again where it cannot be read."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__(function)
-        self._cache_file = IndexDataCacheFile(self.cache_path, self._impl.filename_base, _digest())
+        self._cache_file = _Files(self.cache_path, self._impl.filename_base, f"{numba_version} {_digest()}")
 
     def load_overload(self, *place: Any) -> Any:
         """The code for a signature, or None if there is none or it is damaged."""
-        try:
+        with suppress(Exception):
             return super().load_overload(*place)
-        except Exception:
-            with suppress(OSError):
-                self.flush()
-            return None
+        return None
 
     def save_overload(self, *code: Any) -> None:
         """Keep the code for a signature where that is possible."""

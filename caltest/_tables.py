@@ -13,15 +13,10 @@ import numpy as np
 
 from caltest._arrays import Table
 from caltest._files import Cells, Rows, decimals, is_number, is_stdin, name_of, number, read_rows
-from caltest._types import Array
-from caltest.predictions import (
-    Missing,
-    Normal,
-    Predictions,
-    Sample,
-    as_predictions,
-    as_sample,
-)
+from caltest._types import Array, FloatArray
+from caltest._validation import observation_weights, same_length
+from caltest.predictions import Normal, Predictions, Sample
+from caltest.predictions.convert import Missing, as_predictions, as_sample
 
 MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"}
 """How files write missing outcomes, in small letters, unless a class has the name."""
@@ -52,6 +47,13 @@ def read_sample(
     predictions: Path, outcomes: Path | Outcomes, normal: bool = False, missing: Missing = "refuse"
 ) -> Sample:
     """Predictions and outcomes from files; errors name the file, and the line where there is one."""
+    return read_sample_and_number(predictions, outcomes, normal, missing)[0]
+
+
+def read_sample_and_number(
+    predictions: Path, outcomes: Path | Outcomes, normal: bool = False, missing: Missing = "refuse"
+) -> tuple[Sample, int]:
+    """The same and the number of rows, those of missing outcomes among them."""
     if isinstance(outcomes, Path):
         _check_different(outcomes, predictions)
     given = read_rows(predictions, _numbers)
@@ -64,11 +66,28 @@ def read_sample(
     targets = _targets(labels, table)
     try:
         if normal:
-            return as_sample(_normal(table), targets, missing=missing)
+            return as_sample(_normal(table), targets, missing=missing), len(targets)
         sample = as_sample(Table(table.values, _names(table)), targets, missing=missing)
-        return replace(sample, predictions=_named(sample.predictions, table.names))
+        return replace(sample, predictions=_named(sample.predictions, table.names)), len(targets)
     except ValueError as error:
         raise ValueError(_located(str(error), table, labels)) from None
+
+
+def read_weights(path: Path, n: int) -> FloatArray:
+    """A weight for each of n rows from a file of one column; a number over n others is its header."""
+    rows = read_rows(path, _numbers)
+    is_header = rows.head is not None and (not all(map(is_number, rows.head)) or len(rows.values) == n)
+    table = _with_head(rows, is_header, _numbers)
+    width = table.values.shape[1]
+    if width != 1:
+        raise ValueError(f"{rows.path}: got {width} columns, wanted 1: the weight (save without the index)")
+    try:
+        weights = observation_weights(table.values[:, 0])
+        same_length(n, len(weights), "weights")
+    except ValueError as error:
+        where = re.sub(r"row (\d+)", lambda found: table.where(int(found[1])), str(error))
+        raise ValueError(f"{rows.path}: {where}") from None
+    return weights
 
 
 def read_predictions(path: Path, normal: bool = False) -> tuple[Predictions, list[str] | None]:

@@ -1,4 +1,8 @@
-"""Partitions of predictions into bins, chosen from the predictions alone."""
+"""Partitions of predictions into bins, chosen from the predictions alone.
+
+``UniformBinning`` has bins of equal width, ``QuantileBinning`` of equal numbers, ``EdgeBinning`` of your own edges, and
+``MedianVarianceBinning`` splits where predictions vary most. One of your own derives from ``Binning``.
+"""
 
 import heapq
 from abc import ABC, abstractmethod
@@ -9,10 +13,12 @@ from math import inf
 import numpy as np
 
 from caltest._arrays import read_only, to_array
-from caltest._loops.uniform import uniform_cells
+from caltest._loops.counting import uniform_cells
 from caltest._numerics import OwnErrstate
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import finite_array, whole_number
+
+__all__ = ["Binning", "EdgeBinning", "MedianVarianceBinning", "QuantileBinning", "UniformBinning"]
 
 LARGEST = 2**62
 """Whole numbers up to this are safe to add."""
@@ -52,7 +58,7 @@ class UniformBinning(Binning):
     --------
     >>> import numpy as np
     >>> import caltest as ct
-    >>> ct.UniformBinning(10).assign(np.array([[0.0], [0.1], [0.11], [1.0]])).tolist()
+    >>> ct.binning.UniformBinning(10).assign(np.array([[0.0], [0.1], [0.11], [1.0]])).tolist()
     [0, 0, 1, 2]
     """
 
@@ -68,7 +74,6 @@ class UniformBinning(Binning):
         return _number_rows(cells, self.n_bins)
 
     def describe(self) -> str:
-        """The rule in a few words."""
         return f"{self.n_bins} uniform bins"
 
 
@@ -94,7 +99,7 @@ class QuantileBinning(Binning):
     --------
     >>> import numpy as np
     >>> import caltest as ct
-    >>> ct.QuantileBinning(2).assign(np.array([[0.0], [0.7], [0.8], [0.9]])).tolist()
+    >>> ct.binning.QuantileBinning(2).assign(np.array([[0.0], [0.7], [0.8], [0.9]])).tolist()
     [0, 0, 1, 1]
     """
 
@@ -111,7 +116,6 @@ class QuantileBinning(Binning):
         return _number_rows(np.stack(cells, axis=1), self.n_bins)
 
     def describe(self) -> str:
-        """The rule in a few words."""
         return f"{self.n_bins} quantile bins"
 
 
@@ -135,7 +139,7 @@ class EdgeBinning(Binning):
     --------
     >>> import numpy as np
     >>> import caltest as ct
-    >>> ct.EdgeBinning([0.0, 0.5, 0.9, 1.0]).assign(np.array([[0.0], [0.5], [0.6], [0.95]])).tolist()
+    >>> ct.binning.EdgeBinning([0.0, 0.5, 0.9, 1.0]).assign(np.array([[0.0], [0.5], [0.6], [0.95]])).tolist()
     [0, 0, 1, 2]
     """
 
@@ -157,7 +161,6 @@ class EdgeBinning(Binning):
         return _number_rows(np.searchsorted(np.array(self.edges[1:-1]), points, side="left"), len(self.edges) - 1)
 
     def describe(self) -> str:
-        """The rule in a few words."""
         return f"bins with the edges {', '.join(f'{edge:g}' for edge in self.edges)}"
 
 
@@ -192,7 +195,7 @@ class MedianVarianceBinning(Binning):
     --------
     >>> import numpy as np
     >>> import caltest as ct
-    >>> ct.MedianVarianceBinning(min_size=2).assign(np.array([[0.1], [0.9], [0.2], [0.8]])).tolist()
+    >>> ct.binning.MedianVarianceBinning(min_size=2).assign(np.array([[0.1], [0.9], [0.2], [0.8]])).tolist()
     [0, 1, 0, 1]
     """
 
@@ -252,7 +255,6 @@ class MedianVarianceBinning(Binning):
         heapq.heappush(queue, (-largest, order, coordinate, index))
 
     def describe(self) -> str:
-        """The rule in a few words."""
         most = "" if self.max_bins is None else f", at most {self.max_bins}"
         return f"median-variance bins of at least {self.min_size}{most}"
 

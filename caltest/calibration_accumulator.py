@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caltest._numerics import seed_from, seed_of
+from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._types import Array
 from caltest._validation import whole_number
-from caltest.estimators import Accumulator
-from caltest.estimators.accumulator import Seen
+from caltest.estimators.accumulator import Accumulator, Seen
 from caltest.nulls import Null, SummableNull
 from caltest.predictions import Sample
-from caltest.results.calibration_test_result import CalibrationTestResult
 
 if TYPE_CHECKING:
     from caltest.calibration_test import CalibrationTest
@@ -45,7 +44,7 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
     >>> accumulator = ct.AsymptoticBlockSKCETest(kernel, block_size=20).accumulator()
     >>> for start in range(0, 899, 100):
@@ -73,7 +72,6 @@ class CalibrationTestAccumulator(Accumulator[CalibrationTestResult]):
         self._state = replace(self._state, seeds=frozenset([seed]))
 
     def result(self) -> CalibrationTestResult:
-        """The result for all observations so far."""
         seen, state = self._seen(), self._state
         self.null.check_size(self.estimator, self.n)
         outcome = self.null.outcome_of(self.estimator, state.sums)

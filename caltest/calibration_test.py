@@ -9,15 +9,19 @@ import numpy as np
 from caltest._chunks import accumulate, are_chunks
 from caltest._numerics import OwnErrstate, check_finite, seed_of
 from caltest._progress import progress_bars
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.effect_size import EffectSize
 from caltest._types import ArrayLike
 from caltest._validation import switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.estimators import Estimator
 from caltest.estimators.base import some_predictions
 from caltest.nulls import Null, Outcome
-from caltest.predictions import Predictions, Sample, as_sample
-from caltest.results.calibration_test_result import CalibrationTestResult
-from caltest.results.effect_size import EffectSize
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.convert import as_sample
+
+LEVEL = 0.05
+"""P-values up to which a result says what was found in the other rows, where one row makes its own p-value 0."""
 
 
 class _Named(OwnErrstate):
@@ -58,7 +62,8 @@ class CalibrationTest(_Named):
     Examples
     --------
     >>> import caltest as ct
-    >>> test = ct.CalibrationTest(ct.ECE(ct.UniformBinning(10)), ct.ConditionalMonteCarlo(n_resamples=199))
+    >>> estimator, null = ct.ECE(ct.binning.UniformBinning(10)), ct.nulls.ConditionalMonteCarlo(n_resamples=199)
+    >>> test = ct.CalibrationTest(estimator, null)
     >>> result = test([0.1, 0.8, 0.6, 0.3], [1, 0, 0, 1], rng=1)
     >>> result.pvalue_kind, result.pvalue
     ('exact', 0.005)
@@ -90,7 +95,7 @@ class CalibrationTest(_Named):
 
     @property
     def citations(self) -> tuple[str, ...]:
-        """Sources of the estimator and the null, keys of ``caltest/results/citations.bib``."""
+        """Sources of the estimator and the null, keys of ``caltest/_results/citations.bib``."""
         return tuple(sorted({*self.estimator.citations, *self.null.citations}))
 
     def __call__(
@@ -146,7 +151,26 @@ class CalibrationTest(_Named):
             outcome = self.null.outcome(estimator, sample, np.random.default_rng(seed))
         notes = (*sample.predictions.notes, *sample.notes, *self.estimator.notes(len(sample)))
         effect_size = estimator.effect_size_of(outcome.estimate, sample, outcome.null_mean)
-        return self.result_of(estimator, sample.predictions, len(sample), outcome, effect_size, seed, notes)
+        result = self.result_of(estimator, sample.predictions, len(sample), outcome, effect_size, seed, notes)
+        return self._with_other_rows(result, sample, progress) if outcome.is_excluded else result
+
+    def _with_other_rows(self, result: CalibrationTestResult, sample: Sample, progress: bool) -> CalibrationTestResult:
+        """With the p-value, and what was found if it is small, of the rows whose outcomes no prediction excludes.
+
+        Their outcomes are draws from their predictions if these are calibrated, also given that they were possible.
+        """
+        rest = sample.without(sample.predictions.impossible(sample.targets))
+        estimator = self.estimator.for_rows(np.setdiff1d(np.arange(len(sample)), sample.impossible))
+        try:
+            estimator.check(rest.predictions)
+            self.null.check_size(estimator, len(rest))
+        except ValueError:
+            note = f"other rows: {len(rest)}, too few for the test, so that their p-value is 1"
+            return replace(result, pvalue_otherwise=1.0, notes=(*result.notes, note))
+        other = CalibrationTest(estimator, self.null).on(rest, rng=result.seed, progress=progress)
+        found = f"{result.finding}; the other rows: {other.finding}"
+        finding = found if other.finding is not None and other.pvalue <= LEVEL else result.finding
+        return replace(result, pvalue_otherwise=other.pvalue, finding=finding)
 
     def accumulator(self, *, rng: Any = None, part: int = 0) -> "CalibrationTestAccumulator":
         """The test for data that come in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``.
@@ -214,5 +238,4 @@ class CalibrationTest(_Named):
             components=outcome.components,
             finding=outcome.finding,
             assumes="; ".join(filter(None, (estimator.assumptions, predictions.assumption))),
-            pvalue_otherwise=outcome.pvalue_otherwise,
         )

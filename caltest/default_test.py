@@ -10,14 +10,15 @@ from caltest._arrays import Table
 from caltest._groups import rows_of
 from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
+from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import at_least, observation_weights, same_length, switch
 from caltest.estimators import SKCE, WeightedSKCE
 from caltest.estimators.default_kernel import default_kernel
 from caltest.kernels import PairKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
-from caltest.predictions import Missing, Sample, as_sample
-from caltest.results.calibration_test_result import CalibrationTestResult
+from caltest.predictions import Sample
+from caltest.predictions.convert import Missing, as_sample
 
 
 @own_errstate
@@ -100,14 +101,16 @@ def calibration_test(
     Examples
     --------
     >>> import caltest as ct
-    >>> predictions, labels = ct.load_digits_predictions()["random forest"]
+    >>> predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.calibration_test(predictions, labels, rng=1)
     >>> result.pvalue, result.finding
     (0.001, 'predictions are underconfident: outcomes follow them at temperature 0.33')
     """
     sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")
-    sample, weights, left_out = weighted(sample, weights, targets)
+    if weights is not None:
+        weights = rows_of(weights, "weights", targets).array("weights")
+    sample, weights, left_out = weighted(sample, weights, len(Table.of(targets, "targets").values))
     if kernel is not None:
         estimator = SKCE(kernel) if weights is None else WeightedSKCE(kernel, weights)
         result = MonteCarloTest(estimator, n_resamples).on(sample, rng=rng, progress=progress)
@@ -118,17 +121,15 @@ def calibration_test(
     return replace(result, notes=(*result.notes, *left_out, *notes))
 
 
-def weighted(
-    sample: Sample, weights: ArrayLike, targets: ArrayLike
-) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:
+def weighted(sample: Sample, weights: ArrayLike, n: int) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:
     """The rows of positive weight, their weights unless all are equal, and a note on the others.
 
-    Weights are those of all targets, also of missing ones that the sample does not have.
+    Weights are those of all n targets, also of missing ones that the sample does not have.
     """
     if weights is None:
         return sample, None, ()
-    checked = observation_weights(rows_of(weights, "weights", targets).array("weights"))
-    same_length(len(Table.of(targets, "targets").values), len(checked), "weights")
+    checked = observation_weights(weights)
+    same_length(n, len(checked), "weights")
     checked = checked if sample.rows is None else checked[sample.rows]
     left_out = checked == 0.0
     at_least(int(np.count_nonzero(checked)), 2, "the unbiased SKCE with weights above 0")

@@ -1,23 +1,26 @@
 """Which groups of observations are predicted wrongly."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from caltest._groups import as_groups
+from caltest._groups import as_groups, rows_of
 from caltest._numerics import OwnErrstate, check_finite, own_errstate, resampling_pvalue, seed_of
 from caltest._progress import progress_bars
+from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import switch
-from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus
+from caltest.default_test import weighted
+from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
 from caltest.estimators.default_kernel import default_kernel
 from caltest.estimators.findings import marginal_finding
 from caltest.kernels import PairKernel
 from caltest.nulls import ConditionalMonteCarlo
-from caltest.predictions import Sample, as_sample, assumed
-from caltest.results.group_result import GroupCalibrationTestResult, GroupResult
+from caltest.predictions import Sample
+from caltest.predictions.base import assumed
+from caltest.predictions.convert import as_sample
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ class GroupCalibrationTest(OwnErrstate):
 
     estimator: Any = None
     n_resamples: int = 999
+
+    citations = GroupCalibrationTestResult.citations
 
     def __post_init__(self) -> None:
         if isinstance(self.estimator, PairKernel):
@@ -135,10 +140,12 @@ class GroupCalibrationTest(OwnErrstate):
 
     def _estimator(self, sample: Sample) -> tuple[Estimator, tuple[str, ...]]:
         """The estimator of a group, and notes."""
-        if self.estimator is not None:
-            return self.estimator, self.estimator.notes(len(sample))
+        estimator = Omnibus() if self.estimator is None else self.estimator
+        said = estimator.notes(len(sample))
+        if not isinstance(estimator, Omnibus) or estimator.kernel is not None:
+            return estimator, said
         kernel, notes = default_kernel(sample.predictions)
-        return Omnibus(kernel), notes
+        return replace(estimator, kernel=kernel), (*said, *notes)
 
 
 def _rows(maximum: GroupMaximum, sample: Sample, values: FloatArray) -> tuple[GroupResult, ...]:
@@ -159,7 +166,7 @@ def _rows(maximum: GroupMaximum, sample: Sample, values: FloatArray) -> tuple[Gr
                 z=float(scores[g, 0]),
                 pvalue=resampling_pvalue(float(sizes[g, 0]), sizes[g, 1:]),
                 adjusted=float(adjusted[g]),
-                finding=_finding(part),
+                finding=_finding(part, maximum.estimator.for_rows(maximum.groups.rows[g])),
             )
         )
     return tuple(rows)
@@ -179,10 +186,16 @@ def step_down(statistics: FloatArray) -> FloatArray:
     return adjusted
 
 
-def _finding(sample: Sample) -> str:
-    """How outcomes differ from what was predicted."""
-    alternatives = sample.predictions.law.alternatives()
-    return marginal_finding(sample) if alternatives is None else alternatives.most_likely(np.asarray(sample.targets))
+def _finding(sample: Sample, estimator: Estimator) -> str:
+    """How outcomes differ from what was predicted, with the weights of the estimator if it has some."""
+    weights = getattr(estimator, "weights", None)
+    if weights is not None:
+        kept = np.flatnonzero(weights)
+        sample, weights = sample.take(kept), weights[kept] * (weights.sum() / (weights @ weights))
+    alternatives = sample.predictions.law.alternatives(weights)
+    if alternatives is None:
+        return marginal_finding(sample, weights)
+    return alternatives.most_likely(np.asarray(sample.targets))
 
 
 @own_errstate
@@ -193,6 +206,7 @@ def calibration_by_group(
     *,
     kernel: PairKernel | None = None,
     n_resamples: int = 999,
+    weights: ArrayLike = None,
     classes: Sequence[Any] | None = None,
     rng: Any = None,
     progress: bool = False,
@@ -201,8 +215,8 @@ def calibration_by_group(
 
     Parameters
     ----------
-    predictions, targets, classes, n_resamples, rng, progress
-        As in ``calibration_test``.
+    predictions, targets, classes, n_resamples, weights, rng, progress
+        As in ``calibration_test``. With weights each group is tested with those of its members.
     groups
         (n,) labels; or booleans (n, G) that say who belongs to which group, such as a data frame with their names, or a
         mapping from names to booleans (n,), for groups that may overlap.
@@ -218,7 +232,7 @@ def calibration_by_group(
     Raises
     ------
     ValueError
-        For bad data, groups with fewer than two members, or missing labels.
+        For bad data or weights, groups with fewer than two members of positive weight, or missing labels.
     TypeError
         For swapped arguments or an unsuitable kernel.
 
@@ -229,11 +243,23 @@ def calibration_by_group(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> groups = {"sure": p.probabilities.max(axis=1) > 0.8, "not sure": p.probabilities.max(axis=1) < 0.5}
     >>> result = ct.calibration_by_group(p, y, groups, rng=1)
     >>> result.verdict()
     'reject calibration at the 5 % level in 2 of 2 groups: not sure, sure'
     """
-    test = GroupCalibrationTest(kernel, n_resamples)
-    return test(predictions, targets, groups, classes=classes, rng=rng, progress=progress)
+    if weights is None:
+        test = GroupCalibrationTest(kernel, n_resamples)
+        return test(predictions, targets, groups, classes=classes, rng=rng, progress=progress)
+    sample, members = as_sample(predictions, targets, classes), as_groups(groups, targets)
+    weights = rows_of(weights, "weights", targets).array("weights")
+    sample, weights, left_out = weighted(sample, weights, len(sample))
+    members = members if sample.rows is None else members.of_rows(sample.rows)
+    estimator: Any = kernel
+    if kernel is None:
+        estimator = Omnibus(weights=weights)
+    elif weights is not None:
+        estimator = WeightedSKCE(kernel, weights)
+    result = GroupCalibrationTest(estimator, n_resamples).on(sample, members, rng=rng, progress=progress)
+    return replace(result, notes=(*result.notes, *left_out))

@@ -7,15 +7,16 @@ import numpy as np
 
 from caltest._numerics import check_finite, own_errstate, seed_of
 from caltest._progress import progress_bars
+from caltest._results.stored import Stored
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import switch
 from caltest.estimators import Estimator
 from caltest.nulls import ConditionalMonteCarlo
-from caltest.predictions import as_predictions
+from caltest.predictions.convert import as_predictions
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseFloor:
+class NoiseFloor(Stored):
     """The distribution of an estimate if the predictions are calibrated.
 
     Attributes
@@ -36,8 +37,8 @@ class NoiseFloor:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["neural network"]
-    >>> floor = ct.noise_floor(ct.ECE(), ct.top_label(p, y)[0], n_resamples=199, rng=1)
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
+    >>> floor = ct.noise_floor(ct.top_label(p, y)[0], ct.ECE(), n_resamples=199, rng=1)
     >>> print(floor)
     mean 0.012, standard deviation 0.00283, 95 % quantile 0.0171
     """
@@ -59,8 +60,8 @@ class NoiseFloor:
 
 @own_errstate
 def noise_floor(
-    estimator: Estimator,
     predictions: ArrayLike,
+    estimator: Estimator,
     *,
     n_resamples: int = 999,
     rng: Any = None,
@@ -73,11 +74,11 @@ def noise_floor(
 
     Parameters
     ----------
+    predictions
+        ``Predictions`` or what becomes some; outcomes do not matter.
     estimator
         Any estimator, e.g. ``ECE()`` or ``SKCE(kernel)``. Of statistics of several numbers (``MaxSKCE``, ``Omnibus``)
         the first number, the SKCE with their kernel.
-    predictions
-        ``Predictions`` or what becomes some; outcomes do not matter.
     n_resamples
         Number of redraws.
     rng, progress
@@ -103,9 +104,9 @@ def noise_floor(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> confidence, correct = ct.top_label(p, y)
-    >>> floor = ct.noise_floor(ct.ECE(), confidence, rng=1)
+    >>> floor = ct.noise_floor(confidence, ct.ECE(), rng=1)
     >>> ct.ECE()(confidence, correct) > floor.quantile
     True
     """

@@ -42,7 +42,7 @@ autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
-bibtex_bibfiles = ["../caltest/results/citations.bib"]
+bibtex_bibfiles = ["../caltest/_results/citations.bib"]
 bibtex_reference_style = "author_year"
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import caltest as ct
 from caltest.plots import reliability_diagram
 
-models = ct.load_digits_predictions()
+models = ct.datasets.load_digits_predictions()
 figure, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
 for ax, (name, (predictions, labels)) in zip(axes, models.items(), strict=True):
     result = ct.calibration_test(predictions, labels, rng=1)

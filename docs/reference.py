@@ -1,46 +1,28 @@
 """Write the pages of the API reference and of the source files, from the package alone.
 
-A page of ``api/`` lists the public names of one module: those of the front door that it defines, and the rest of its
-``__all__`` where the module itself is public. So a new name, or one that moves, needs no change here.
+A page of ``api/`` lists the public names of the front door, or those of a submodule that are not there. So a new name,
+or one that moves, needs no change here.
 """
 
 import ast
-import importlib
 import inspect
-import pkgutil
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import caltest
 
 PACKAGE = Path(caltest.__file__).parent
-FRONT_DOOR = {name: getattr(caltest, name) for name in caltest.__all__}
-OFFERED = {*caltest.__all__, *caltest._LATER}
-"""What is in the list of the front door, and what it loads when it is asked for."""
-
-
-def home_of(value: Any) -> str:
-    """The part of the package that defines a public name, empty if it is a private one."""
-    top, _, rest = getattr(value, "__module__", "").partition(".")
-    part = rest.partition(".")[0]
-    return "" if top != "caltest" or part.startswith("_") else part
-
-
-def names_of(part: str, module: ModuleType) -> list[str]:
-    """Full names of what the page of a module describes."""
-    inside = [name for name, value in FRONT_DOOR.items() if not inspect.ismodule(value) and home_of(value) == part]
-    rest = {*getattr(module, "__all__", [])} - {*FRONT_DOOR} if part in OFFERED else set()
-    rest = {name for name in rest if not inspect.ismodule(getattr(module, name))}
-    return sorted([f"caltest.{name}" for name in inside] + [f"{module.__name__}.{name}" for name in rest])
 
 
 def pages() -> dict[str, tuple[ModuleType, list[str]]]:
-    """Modules with public names, and these; names that a private module defines are on the page of the package."""
-    parts = [info.name for info in pkgutil.iter_modules(caltest.__path__) if not info.name.startswith("_")]
-    modules = {"": caltest} | {part: importlib.import_module(f"caltest.{part}") for part in parts}
-    found = {part or "caltest": (module, names_of(part, module)) for part, module in modules.items()}
-    return {name: page for name, page in found.items() if page[1]}
+    """The front door and its submodules, each with the full names of what its page describes."""
+    modules = {name: value for name in caltest.__all__ if inspect.ismodule(value := getattr(caltest, name))}
+    door = {name: getattr(caltest, name) for name in caltest.__all__ if name not in modules}
+    found = {"caltest": (caltest, [f"caltest.{name}" for name in door])}
+    for part, module in modules.items():
+        rest = [name for name in module.__all__ if door.get(name) is not getattr(module, name)]
+        found[part] = (module, [f"caltest.{part}.{name}" for name in rest])
+    return found
 
 
 def text_of(title: str, module: ModuleType, names: list[str]) -> str:

@@ -231,7 +231,7 @@ QUANTITIES = ("midpoint ECE", "ECE", "accuracy", "NLL")
 
 def scores(p, labels):
     """The quantities of a table."""
-    plug_in = ct.ECE(ct.UniformBinning(100))(*ct.top_label(p, labels))
+    plug_in = ct.ECE(ct.binning.UniformBinning(100))(*ct.top_label(p, labels))
     return [midpoint_ece(p, labels), float(plug_in), float(np.mean(p.argmax(axis=1) == labels)), log_score(p, labels)]
 
 

@@ -62,9 +62,9 @@ def mean_kernel(predictions, model):
 def estimate(name, predictions, labels, make_kernel, model):
     """An estimate by the name of its estimator."""
     if name == "ECE":
-        return ct.ECE(ct.UniformBinning(10))(predictions, labels)
+        return ct.ECE(ct.binning.UniformBinning(10))(predictions, labels)
     if name == "ECE, data-dependent bins":
-        return ct.ECE(ct.MedianVarianceBinning(10))(predictions, labels)
+        return ct.ECE(ct.binning.MedianVarianceBinning(10))(predictions, labels)
     kernel_ = make_kernel(predictions, model)
     estimator = {
         "SKCE_b": ct.SKCE(kernel_, unbiased=False),
@@ -88,7 +88,7 @@ def simulated_estimates(names, model, n_sets, make_kernel=median_kernel, seed=20
 
 
 def consistency(predictions, labels, rng):
-    return ct.ConsistencyTest(ct.ECE(ct.UniformBinning(10)), n_resamples=1000)(predictions, labels, rng=rng)
+    return ct.ConsistencyTest(ct.ECE(ct.binning.UniformBinning(10)), n_resamples=1000)(predictions, labels, rng=rng)
 
 
 def bound(predictions, labels, rng, name):

@@ -4,7 +4,9 @@ import numpy as np
 from scipy import stats
 
 import caltest as ct
-from caltest.predictions import FinitePredictions, Sample, as_sample
+from caltest.predictions import Sample
+from caltest.predictions.convert import as_sample
+from caltest.predictions.finite import FinitePredictions
 
 N = 23
 
@@ -50,33 +52,34 @@ RANK_1 = np.outer([1.0, 2.0, 0.0, 0.5], [1.0, 2.0, 0.0, 0.5])
 KERNELS = {
     ct.Categorical: [
         ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
-        ct.ProductKernel(metric_kernel(ct.Cityblock()), ct.GaussianKernel(bandwidth=1.5)),
+        ct.ProductKernel(metric_kernel(ct.kernels.Cityblock()), ct.GaussianKernel(bandwidth=1.5)),
         ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.ExponentialKernel(ct.Euclidean(), bandwidth=2.0)),
-        ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.MatrixKernel(SIMILAR)),
+        ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.kernels.MatrixKernel(SIMILAR)),
         ct.ProductKernel(ct.MaternKernel(bandwidth=0.5), ct.DeltaKernel() + 0.5 * ct.LaplacianKernel(bandwidth=1.5)),
         ct.ProductKernel(metric_kernel(ct.TotalVariation()), 2.0 * ct.DeltaKernel())
-        + ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.MatrixKernel(RANK_1)),
+        + ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.kernels.MatrixKernel(RANK_1)),
     ],
     ct.Bernoulli: [
         ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
         ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.GaussianKernel(bandwidth=1.0)),
-        ct.ProductKernel(metric_kernel(ct.Euclidean()), ct.MatrixKernel(SIMILAR[:2, :2])),
+        ct.ProductKernel(metric_kernel(ct.Euclidean()), ct.kernels.MatrixKernel(SIMILAR[:2, :2])),
         ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel() + ct.GaussianKernel(bandwidth=1.0)),
         ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel())
-        + ct.ProductKernel(ct.RationalQuadraticKernel(bandwidth=0.3), ct.MatrixKernel(SIMILAR[2:, 2:])),
+        + ct.ProductKernel(ct.kernels.RationalQuadraticKernel(bandwidth=0.3), ct.kernels.MatrixKernel(SIMILAR[2:, 2:])),
     ],
     ct.Normal: [
         ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7)),
-        ct.ProductKernel(metric_kernel(ct.Cityblock(), 1.0), ct.GaussianKernel(bandwidth=2.0)),
+        ct.ProductKernel(metric_kernel(ct.kernels.Cityblock(), 1.0), ct.GaussianKernel(bandwidth=2.0)),
         ct.ProductKernel(ct.GaussianKernel(bandwidth=1.0), ct.GaussianKernel(bandwidth=1.0)),
     ],
 }
 
 KERNELS[ct.Scenarios] = [
     ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7)),
-    ct.ProductKernel(metric_kernel(ct.EnergyDistance(), 1.0), ct.MaternKernel(bandwidth=0.7)),
+    ct.ProductKernel(metric_kernel(ct.kernels.EnergyDistance(), 1.0), ct.MaternKernel(bandwidth=0.7)),
     ct.ProductKernel(
-        metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=0.5)), 1.0), ct.RationalQuadraticKernel(bandwidth=0.7)
+        metric_kernel(ct.kernels.MMD(ct.GaussianKernel(bandwidth=0.5)), 1.0),
+        ct.kernels.RationalQuadraticKernel(bandwidth=0.7),
     ),
 ]
 
@@ -98,9 +101,9 @@ def mvnormal():
 FAMILIES[ct.MvNormal] = mvnormal
 KERNELS[ct.MvNormal] = [
     ct.ProductKernel(metric_kernel(ct.Euclidean(), 1.0), ct.GaussianKernel(bandwidth=2.0)),
-    ct.ProductKernel(metric_kernel(ct.Cityblock(), 3.0), ct.GaussianKernel(bandwidth=(1.0, 2.0, 0.5))),
+    ct.ProductKernel(metric_kernel(ct.kernels.Cityblock(), 3.0), ct.GaussianKernel(bandwidth=(1.0, 2.0, 0.5))),
     ct.ProductKernel(
-        metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 1.0),
+        metric_kernel(ct.kernels.MMD(ct.GaussianKernel(bandwidth=1.0)), 1.0),
         ct.GaussianKernel(bandwidth=1.0) + 0.5 * ct.GaussianKernel(bandwidth=3.0),
     ),
 ]
@@ -115,7 +118,7 @@ def laplace():
 FAMILIES[ct.Laplace] = laplace
 KERNELS[ct.Laplace] = [
     ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.7)),
-    ct.ProductKernel(metric_kernel(ct.MMD(ct.LaplacianKernel(0.5)), 1.0), 2.0 * ct.LaplacianKernel(2.0)),
+    ct.ProductKernel(metric_kernel(ct.kernels.MMD(ct.LaplacianKernel(0.5)), 1.0), 2.0 * ct.LaplacianKernel(2.0)),
 ]
 
 
@@ -127,9 +130,11 @@ def mixture():
 
 FAMILIES[ct.Mixture] = mixture
 KERNELS[ct.Mixture] = [
-    ct.ProductKernel(metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.GaussianKernel(bandwidth=0.7)),
     ct.ProductKernel(
-        ct.GaussianKernel(ct.MMD(ct.GaussianKernel(bandwidth=0.3)), 0.5),
+        metric_kernel(ct.kernels.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.GaussianKernel(bandwidth=0.7)
+    ),
+    ct.ProductKernel(
+        ct.GaussianKernel(ct.kernels.MMD(ct.GaussianKernel(bandwidth=0.3)), 0.5),
         ct.GaussianKernel(bandwidth=0.5) + ct.GaussianKernel(bandwidth=2.0),
     ),
 ]
@@ -141,11 +146,11 @@ def residuals():
     return Sample(*ct.standardised_residuals(predictions, rng.normal(size=N)))
 
 
-FAMILIES[ct.Residuals] = residuals
-KERNELS[ct.Residuals] = [
+FAMILIES[ct.predictions.Residuals] = residuals
+KERNELS[ct.predictions.Residuals] = [
     ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7)),
     ct.ProductKernel(
-        metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=0.5)), 0.5),
+        metric_kernel(ct.kernels.MMD(ct.GaussianKernel(bandwidth=0.5)), 0.5),
         ct.GaussianKernel(bandwidth=0.5) + 2.0 * ct.GaussianKernel(bandwidth=2.0),
     ),
 ]
@@ -188,9 +193,11 @@ def one_quantile():
 FAMILIES[ct.QuantileForecast] = quantile_forecast
 KERNELS[ct.Scenarios] += [
     ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.5)),
-    ct.ProductKernel(metric_kernel(ct.MMD(ct.LaplacianKernel(0.5)), 1.0), ct.MaternKernel(bandwidth=0.7, order=2.5)),
     ct.ProductKernel(
-        ct.GaussianKernel(ct.EnergyDistance(), 1.0),
+        metric_kernel(ct.kernels.MMD(ct.LaplacianKernel(0.5)), 1.0), ct.MaternKernel(bandwidth=0.7, order=2.5)
+    ),
+    ct.ProductKernel(
+        ct.GaussianKernel(ct.kernels.EnergyDistance(), 1.0),
         0.5 * ct.GaussianKernel(bandwidth=0.3) + ct.ExponentialKernel(bandwidth=1.0, exponent=1.5),
     ),
 ]
@@ -198,7 +205,8 @@ KERNELS[ct.QuantileForecast] = [
     ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.DeltaKernel()),
     ct.ProductKernel(ct.GaussianKernel(ct.Wasserstein(), 0.5), ct.LaplacianKernel(0.3)),
     ct.ProductKernel(
-        ct.MaternKernel(ct.Wasserstein(), 0.5), ct.MatrixKernel(np.eye(5) + 0.5) + ct.GaussianKernel(bandwidth=0.2)
+        ct.MaternKernel(ct.Wasserstein(), 0.5),
+        ct.kernels.MatrixKernel(np.eye(5) + 0.5) + ct.GaussianKernel(bandwidth=0.2),
     ),
 ]
 
@@ -211,47 +219,56 @@ def estimators(sample, kernel):
         ct.BlockSKCE(kernel, block_size=3),
         ct.BlockSKCE(kernel, block_size=3, unbiased=False),
         ct.UCME(kernel, sample.predictions.take(slice(0, 3)), sample.targets[:3]),
-        ct.WeightedSKCE(kernel, np.arange(N) % 3),
-        ct.GroupSKCE(kernel, np.arange(N) // 5),
-        ct.GroupMaximum(ct.SKCE(kernel), np.arange(N) // 5),
-        ct.ClusterSKCE(kernel, np.arange(N) // 3),
+        ct.estimators.CrossSKCE(kernel),
+        ct.estimators.WeightedSKCE(kernel, np.arange(N) % 3),
+        ct.estimators.GroupSKCE(kernel, np.arange(N) // 5),
+        ct.estimators.GroupMaximum(ct.SKCE(kernel), np.arange(N) // 5),
+        ct.estimators.ClusterSKCE(kernel, np.arange(N) // 3),
     ]
     if isinstance(kernel, ct.ProductKernel):
         made.append(ct.LowRankSKCE(kernel, rank=5).resolve(sample.predictions))
-        made += [ct.MaxSKCE(kernel).resolve(sample.predictions), ct.Omnibus(kernel).resolve(sample.predictions)]
+        made += [
+            ct.estimators.MaxSKCE(kernel).resolve(sample.predictions),
+            ct.estimators.Omnibus(kernel).resolve(sample.predictions),
+        ]
     if sample.predictions.law.finite is None:
-        made += [ct.ResidualMean(), ct.ResidualSpread()]
+        made += [ct.estimators.ResidualMean(), ct.estimators.ResidualSpread()]
     else:
-        made += [ct.ExcessLogScore(), ct.ExcessBrierScore()]
+        made += [ct.estimators.ExcessLogScore(), ct.estimators.ExcessBrierScore()]
     if sample.predictions.law.alternatives() is not None:
-        made += [ct.LogLikelihoodRatio(), ct.ClusterLikelihoodRatio(np.arange(N) // 3)]
+        made += [ct.estimators.LogLikelihoodRatio(), ct.estimators.ClusterLikelihoodRatio(np.arange(N) // 3)]
     if isinstance(sample.predictions, FinitePredictions) and not isinstance(sample.predictions, ct.QuantileForecast):
         made += [
-            ct.ECE(ct.UniformBinning(4)),
-            ct.ECE(ct.MedianVarianceBinning(3), ct.SquaredEuclidean()),
-            ct.ECE(ct.QuantileBinning(3), ct.Cityblock()),
-            ct.ECE(ct.QuantileBinning(3), order=2),
-            ct.MCE(ct.UniformBinning(3)),
-            ct.ClasswiseECE(ct.UniformBinning(3)),
-            ct.DebiasedSquaredECE(ct.QuantileBinning(2)),
+            ct.ECE(ct.binning.UniformBinning(4)),
+            ct.ECE(ct.binning.MedianVarianceBinning(3), ct.kernels.SquaredEuclidean()),
+            ct.ECE(ct.binning.QuantileBinning(3), ct.kernels.Cityblock()),
+            ct.ECE(ct.binning.QuantileBinning(3), order=2),
+            ct.MCE(ct.binning.UniformBinning(3)),
+            ct.ClasswiseECE(ct.binning.UniformBinning(3)),
+            ct.estimators.DebiasedSquaredECE(ct.binning.QuantileBinning(2)),
             ct.MMCE(),
             ct.MMCE(unbiased=False),
         ]
     if sample.predictions.law.is_continuous:
-        made += [ct.PIT("KS"), ct.PIT("CvM"), ct.PIT("AD"), ct.QuantileCalibration()]
+        made += [
+            ct.estimators.PIT("KS"),
+            ct.estimators.PIT("CvM"),
+            ct.estimators.PIT("AD"),
+            ct.estimators.QuantileCalibration(),
+        ]
     if isinstance(sample.predictions, ct.QuantileForecast):
-        made += [ct.QuantileCalibration()]
+        made += [ct.estimators.QuantileCalibration()]
     if isinstance(sample.predictions, (ct.Bernoulli, ct.Categorical)):
-        made += [ct.TCal(), ct.TCal(3)]
+        made += [ct.estimators.TCal(), ct.estimators.TCal(3)]
     if isinstance(sample.predictions, ct.Bernoulli):
         made += [
-            ct.CalibrationBelt(),
-            ct.CORPMiscalibration(),
-            ct.CORPMiscalibration("log"),
-            ct.CoxCalibration(),
-            ct.ECCE(),
-            ct.ECCE("R"),
-            ct.HosmerLemeshow(4),
+            ct.estimators.CalibrationBelt(),
+            ct.estimators.CORPMiscalibration(),
+            ct.estimators.CORPMiscalibration("log"),
+            ct.estimators.CoxCalibration(),
+            ct.estimators.ECCE(),
+            ct.estimators.ECCE("R"),
+            ct.estimators.HosmerLemeshow(4),
         ]
     return made
 
@@ -283,12 +300,12 @@ KERNELS[ct.Poisson] = [
     ct.ProductKernel(metric_kernel(ct.Euclidean(), 1.0), ct.GaussianKernel(bandwidth=3.0)),
     ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
     ct.ProductKernel(
-        metric_kernel(ct.EnergyDistance(), 1.0), ct.LaplacianKernel(2.0) + 0.5 * ct.MaternKernel(bandwidth=9.0)
+        metric_kernel(ct.kernels.EnergyDistance(), 1.0), ct.LaplacianKernel(2.0) + 0.5 * ct.MaternKernel(bandwidth=9.0)
     ),
 ]
 KERNELS[ct.NegativeBinomial] = [
-    ct.ProductKernel(metric_kernel(ct.Cityblock(), 1.0), ct.RationalQuadraticKernel(bandwidth=2.0)),
-    ct.ProductKernel(metric_kernel(ct.Wasserstein1(), 4.0), ct.MaternKernel(bandwidth=3.0, order=2.5)),
+    ct.ProductKernel(metric_kernel(ct.kernels.Cityblock(), 1.0), ct.kernels.RationalQuadraticKernel(bandwidth=2.0)),
+    ct.ProductKernel(metric_kernel(ct.kernels.Wasserstein1(), 4.0), ct.MaternKernel(bandwidth=3.0, order=2.5)),
     ct.ProductKernel(ct.GaussianKernel(bandwidth=0.5), ct.GaussianKernel(bandwidth=0.6)),
 ]
 
@@ -303,10 +320,12 @@ def ordinal():
 FAMILIES[ct.Ordinal] = ordinal
 
 KERNELS[ct.Ordinal] = [
-    ct.ProductKernel(metric_kernel(ct.Wasserstein1(), 2.0), ct.LaplacianKernel(1.5)),
-    ct.ProductKernel(metric_kernel(ct.EnergyDistance(), 1.0), ct.GaussianKernel(bandwidth=2.0) + ct.DeltaKernel()),
+    ct.ProductKernel(metric_kernel(ct.kernels.Wasserstein1(), 2.0), ct.LaplacianKernel(1.5)),
     ct.ProductKernel(
-        ct.GaussianKernel(bandwidth=0.3), ct.MatrixKernel(np.eye(5) + 0.5) + ct.MaternKernel(bandwidth=3.0)
+        metric_kernel(ct.kernels.EnergyDistance(), 1.0), ct.GaussianKernel(bandwidth=2.0) + ct.DeltaKernel()
+    ),
+    ct.ProductKernel(
+        ct.GaussianKernel(bandwidth=0.3), ct.kernels.MatrixKernel(np.eye(5) + 0.5) + ct.MaternKernel(bandwidth=3.0)
     ),
     ct.ProductKernel(metric_kernel(ct.TotalVariation()), ct.DeltaKernel()),
 ]
@@ -322,10 +341,11 @@ FAMILIES[ct.StudentT] = student_t
 KERNELS[ct.StudentT] = [
     ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.7)),
     ct.ProductKernel(
-        metric_kernel(ct.Cityblock(), 1.0), 0.5 * ct.LaplacianKernel(0.3) + ct.MaternKernel(bandwidth=2.0)
+        metric_kernel(ct.kernels.Cityblock(), 1.0), 0.5 * ct.LaplacianKernel(0.3) + ct.MaternKernel(bandwidth=2.0)
     ),
     ct.ProductKernel(
-        ct.GaussianKernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.RationalQuadraticKernel(bandwidth=0.7)
+        ct.GaussianKernel(ct.kernels.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5),
+        ct.kernels.RationalQuadraticKernel(bandwidth=0.7),
     ),
 ]
 
@@ -353,7 +373,7 @@ def log_normal():
 FAMILIES[ct.LogNormal] = log_normal
 KERNELS[ct.LogNormal] = [
     ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=1.0)),
-    ct.ProductKernel(metric_kernel(ct.Cityblock(), 1.0), ct.ExponentialKernel(bandwidth=0.5, exponent=1.5)),
+    ct.ProductKernel(metric_kernel(ct.kernels.Cityblock(), 1.0), ct.ExponentialKernel(bandwidth=0.5, exponent=1.5)),
 ]
 
 
@@ -367,7 +387,7 @@ FAMILIES[ct.Beta] = beta
 KERNELS[ct.Beta] = [
     ct.ProductKernel(metric_kernel(ct.Wasserstein(), 0.3), ct.GaussianKernel(bandwidth=0.1)),
     ct.ProductKernel(metric_kernel(ct.Euclidean(), 0.3), ct.LaplacianKernel(0.5)),
-    ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.RationalQuadraticKernel(bandwidth=0.3, shape=2.0)),
+    ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.kernels.RationalQuadraticKernel(bandwidth=0.3, shape=2.0)),
 ]
 
 
@@ -424,17 +444,17 @@ def integral_transforms():
 
 
 VECTORS = ct.GaussianKernel(bandwidth=(0.7, 2.0)) + 0.5 * ct.GaussianKernel(bandwidth=3.0)
-MMD_KERNEL = ct.ProductKernel(metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), VECTORS)
+MMD_KERNEL = ct.ProductKernel(metric_kernel(ct.kernels.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), VECTORS)
 
 CASES = [(FAMILIES[family], kernel) for family, kernels in KERNELS.items() for kernel in kernels]
 CASES += [
     (
         vector_ensemble,
-        ct.ProductKernel(metric_kernel(ct.EnergyDistance(), 1.0), ct.GaussianKernel(bandwidth=(0.7, 2.0))),
+        ct.ProductKernel(metric_kernel(ct.kernels.EnergyDistance(), 1.0), ct.GaussianKernel(bandwidth=(0.7, 2.0))),
     ),
     (
         vector_scenarios,
-        ct.ProductKernel(metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.LaplacianKernel(2.0)),
+        ct.ProductKernel(metric_kernel(ct.kernels.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.LaplacianKernel(2.0)),
     ),
     (large_scenarios, KERNELS[ct.Scenarios][0]),
     (drawn_ensemble, KERNELS[ct.Scenarios][0]),
@@ -444,7 +464,9 @@ CASES += [
     (mixture_of_vectors, MMD_KERNEL),
     (
         mixture_of_gammas,
-        ct.ProductKernel(metric_kernel(ct.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.MaternKernel(bandwidth=1.0)),
+        ct.ProductKernel(
+            metric_kernel(ct.kernels.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), ct.MaternKernel(bandwidth=1.0)
+        ),
     ),
     (residuals_of_vectors, KERNELS[ct.MvNormal][0]),
     (
@@ -456,6 +478,14 @@ CASES += [
 ]
 
 NOT_CENTRED = {drawn_ensemble}
+CENTRED = [case for case in CASES if case[0] not in NOT_CENTRED]
+
+
+def first_of_each(cases):
+    """The first case of every maker of samples."""
+    return list({maker: (maker, kernel) for maker, kernel in reversed(cases)}.values())
+
+
 """Targets are redrawn from other distributions than those over which expectations are taken."""
 
 
@@ -470,15 +500,16 @@ def made_tests():
         "AsymptoticBlockSKCETest": lambda: ct.AsymptoticBlockSKCETest(tv, block_size=3),
         "AsymptoticCMETest": lambda: ct.AsymptoticCMETest(ucme),
         "AsymptoticSKCETest": lambda: ct.AsymptoticSKCETest(tv, 49),
-        "BinnedEquivalenceTest": lambda: ct.BinnedEquivalenceTest(0.1),
-        "ClusterLikelihoodRatioTest": lambda: ct.ClusterLikelihoodRatioTest(clusters),
+        "BinnedEquivalenceTest": lambda: ct.named_tests.BinnedEquivalenceTest(0.1),
+        "CertifiedCrossSKCETest": lambda: ct.named_tests.CertifiedCrossSKCETest(tv),
+        "ClusterLikelihoodRatioTest": lambda: ct.named_tests.ClusterLikelihoodRatioTest(clusters),
         "ClusterSKCETest": lambda: ct.ClusterSKCETest(tv, clusters, n_resamples=49),
         "ConsistencyTest": lambda: ct.ConsistencyTest(ct.SKCE(tv), n_resamples=49),
         "DistributionFreeSKCETest": lambda: ct.DistributionFreeSKCETest(ct.SKCE(tv)),
         "EquivalenceTest": lambda: ct.EquivalenceTest(tv, 0.1),
         "LikelihoodRatioTest": lambda: ct.LikelihoodRatioTest(49),
         "LogScoreTest": lambda: ct.LogScoreTest(),
-        "MonteCarloTest": lambda: ct.MonteCarloTest(ct.ExcessLogScore(), n_resamples=49),
+        "MonteCarloTest": lambda: ct.MonteCarloTest(ct.estimators.ExcessLogScore(), n_resamples=49),
         "OmnibusTest": lambda: ct.OmnibusTest(n_resamples=49),
         "PearsonSKCETest": lambda: ct.PearsonSKCETest(tv),
         "ScoreCMETest": lambda: ct.ScoreCMETest(ucme, 49),
@@ -494,8 +525,11 @@ def made_tests():
     several = {
         "PITTest of numbers": (lambda: ct.PITTest("AD"), normal_with_spread),
         "PITTest of counts": (lambda: ct.PITTest("AD"), poisson),
-        "PIT of counts, redrawn": (lambda: ct.MonteCarloTest(ct.PIT(), 49), negative_binomial),
-        "PIT of groups": (lambda: ct.MonteCarloTest(ct.GroupMaximum(ct.PIT(), np.arange(N) % 2), 49), poisson),
+        "PIT of counts, redrawn": (lambda: ct.MonteCarloTest(ct.estimators.PIT(), 49), negative_binomial),
+        "PIT of groups": (
+            lambda: ct.MonteCarloTest(ct.estimators.GroupMaximum(ct.estimators.PIT(), np.arange(N) % 2), 49),
+            poisson,
+        ),
         "LowRankSKCE": (lambda: ct.MonteCarloTest(ct.LowRankSKCE(tv, 5), 49), categorical),
         "LowRankSKCE of numbers": (lambda: ct.MonteCarloTest(ct.LowRankSKCE(w2, 5), 49), normal),
         "consistency": (lambda: ct.ConsistencyTest(ct.LowRankSKCE(w2, 5), 49), normal),
@@ -508,10 +542,13 @@ def made_tests():
         ),
         "drawn covariance": (lambda: ct.ScoreCMETest(laplace_ucme(), 49), laplace),
         "ties at random": (
-            lambda: ct.CalibrationTest(ct.ECE(), ct.ConditionalMonteCarlo(49, ties="randomized")),
+            lambda: ct.CalibrationTest(ct.ECE(), ct.nulls.ConditionalMonteCarlo(49, ties="randomized")),
             categorical,
         ),
-        "stopped": (lambda: ct.CalibrationTest(ct.ECE(), ct.ConditionalMonteCarlo(49, stop_after=3)), categorical),
+        "stopped": (
+            lambda: ct.CalibrationTest(ct.ECE(), ct.nulls.ConditionalMonteCarlo(49, stop_after=3)),
+            categorical,
+        ),
         "ensemble": (lambda: ct.OmnibusTest(n_resamples=49), ensemble),
     }
     made = {name: (make, categorical) for name, make in classes.items()}

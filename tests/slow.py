@@ -3,6 +3,9 @@
 import numpy as np
 from scipy.special import ndtr
 
+from caltest.hstatistics.pairs import deviations
+from caltest.predictions import Sample
+
 
 def h_finite(k_p, gram, p, y, q, z):
     """h of two observations by explicit sums over the outcomes of both."""
@@ -89,16 +92,26 @@ def pair_sums_one_by_one(kernels, target_kernel, predictions, targets, places):
 def pooled(p, y):
     """Isotonic regression by its minimax formula, for values and averages of equal predictions."""
     values = np.unique(p)
-    sums, sizes = (np.array([f(y[p == v]) for v in values]) for f in (np.sum, np.size))
+    sums, sizes = (np.cumsum([0, *(f(y[p == v]) for v in values)]) for f in (np.sum, np.size))
     fitted = [
-        max(min(sums[a : b + 1].sum() / sizes[a : b + 1].sum() for b in range(i, len(values))) for a in range(i + 1))
+        max(np.min((sums[i + 1 :] - sums[a]) / (sizes[i + 1 :] - sizes[a])) for a in range(i + 1))
         for i in range(len(values))
     ]
     return np.array(fitted)[np.searchsorted(values, p)]
 
 
+def simulated_covariance(kernel, predictions, locations, draws):
+    """Sum over i of the mean of D_i D_i' over draws, and its standard error."""
+    j = len(locations)
+    products = np.zeros((draws, j, j))
+    for b, y in enumerate(predictions.redraw(2, draws)):
+        d = deviations(kernel, Sample(predictions, y), locations)
+        products[b] = d.T @ d
+    return products.mean(axis=0), products.std(axis=0) / np.sqrt(draws)
+
+
 def dense_rule(quantile, step):
-    """Points (n, m) and weights (m,): quantiles at equidistant normal quantiles, the trapezoidal rule with many nodes."""
+    """Points (n, m) and weights (m,): quantiles at equidistant normal quantiles, by the trapezoidal rule."""
     t = np.arange(-8.0, 8.0 + step / 2.0, step)
     weights = np.exp(-0.5 * t**2)
     return quantile(ndtr(t)[:, None]).T, weights / weights.sum()

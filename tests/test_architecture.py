@@ -1,17 +1,27 @@
 import ast
+import importlib
+import inspect
+import pkgutil
+import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
+import pytest
+from public import CLASSES, MODULES, PUBLIC
+
 import caltest
+from caltest._results.stored import Stored
 
 PACKAGE = Path(caltest.__file__).parent
 BASICS = ["_types", "_warnings", "_chunks", "_arrays", "_files", "_jit", "_numerics", "_progress", "_threads", "_jobs"]
+BASICS += ["_names"]
 LAYERS = [
     [*BASICS, "_laws"],
     ["_loops"],
     ["_validation", "_groups"],
-    ["results"],
+    ["_results"],
     ["kernels"],
     ["predictions"],
     ["hstatistics", "binning", "datasets"],
@@ -21,6 +31,7 @@ LAYERS = [
     ["calibration_test", "calibration_accumulator", "named_tests", "default_test", "group_test", "noise_floor"],
     ["generators", "_tables", "intervals", "sequential", "comparisons"],
     ["studies", "recalibration"],
+    ["results"],
     ["plots"],
     ["cli"],
     ["__main__"],
@@ -39,8 +50,13 @@ def modules():
             yield parts[0], path
 
 
+@cache
+def tree(path):
+    return ast.parse(path.read_text())
+
+
 def imports(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
@@ -58,7 +74,7 @@ def test_imports_go_downward_only():
 
 def classes_below(folder, *roots):
     """Names of the classes of a folder that derive from some roots, which are not among them."""
-    nodes = [node for path in (PACKAGE / folder).rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))]
+    nodes = [node for path in (PACKAGE / folder).rglob("*.py") for node in ast.walk(tree(path))]
     bases = {
         node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
         for node in nodes
@@ -79,7 +95,7 @@ def names_in(node):
 
 def questions(path, classes):
     """Lines that ask whether something is of one of some classes."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         asked = []
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("isinstance", "issubclass"):
             asked = list(names_in(node.args[1]))
@@ -153,12 +169,90 @@ def test_import_is_light():
     assert run.stderr == ""
 
 
+def test_nothing_is_compiled_while_tests_are_collected(request):
+    """Every worker collects all tests, at the same time. Checks of data, of a few lines each, do not count."""
+    assert set(request.config.compiled_at_collection) <= {"are_distributions", "maxima"}
+
+
+WITHOUT_EXAMPLE = {
+    *("Predictions", "Estimator", "Null", "Binning", "ErrorFunction", "Sample", "Outcome", "TextbookTail"),
+    *("Metric", "VectorMetric", "PairKernel", "PredictionKernel", "RadialKernel", "TargetKernel"),
+    *(
+        "BoundedEstimator",
+        "HasTextbookLaw",
+        "MeanOfTerms",
+        "OutcomeTerms",
+        "SummableEstimator",
+        "UStatistic",
+        "VectorMean",
+    ),
+    *("Generator", "RegressionProblem", "Distortion", "ClassDistortion", "SummableNull"),
+    *("CalibrationMap", "Calibrator", "ProbabilityCalibrator", "ProbabilityMap"),
+    *("KernelWarning", "ClosedFormMissing"),
+}
+"""Bases, protocols, warnings and errors."""
+
+
 def test_public_names_are_documented_with_an_example():
-    without_example = {"Predictions", "Estimator", "Null", "Binning", "KernelWarning", "ClosedFormMissing"}
-    without_example |= {"ErrorFunction", "Generator", "RegressionProblem", "Distortion", "ClassDistortion"}
-    without_example |= {"CalibrationMap", "Calibrator", "ProbabilityCalibrator", "ProbabilityMap"}
-    for place in (caltest, caltest.generators, caltest.recalibration):
-        for name in place.__all__:
-            text = getattr(place, name).__doc__
-            assert text, name
-            assert ">>>" in text or name in without_example, name
+    for name, thing in PUBLIC.items():
+        assert thing.__doc__, name
+        assert ">>>" in thing.__doc__ or thing.__name__ in WITHOUT_EXAMPLE, name
+
+
+def test_the_front_door_can_be_kept_in_mind():
+    """Names with the submodules; 100 is the bound to keep, what is added beyond the first has to be worth it."""
+    assert len(caltest.__all__) <= 92
+    assert len(caltest.__all__) <= 100
+    assert dir(caltest) == sorted(dir(caltest)) == sorted([*caltest.__all__, "__version__"])
+    assert all(getattr(caltest, name) is not None for name in dir(caltest))
+
+
+def test_submodules_say_what_they_offer():
+    """Each is an attribute after ``import caltest``, and names nothing that it does not offer."""
+    code = f"import caltest; print(all(getattr(caltest, name).__all__ for name in {list(MODULES)}))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "True\n"
+    for part, module in MODULES.items():
+        assert list(module.__all__) == sorted(set(module.__all__)), part
+        named = set(re.findall(r"``([A-Z]\w+)``", module.__doc__)) - {"CalibratedModel"}
+        assert named <= set(module.__all__), (part, named - set(module.__all__))
+
+
+INSIDE = {"DrawnEnsemble", "Pool", "StandardUniform"}
+"""Families that the package makes from others."""
+
+
+def made_below(base):
+    """Classes that derive from one and can be made, of modules and with names without a leading underscore."""
+    for one in base.__subclasses__():
+        is_ours = one.__module__.startswith("caltest.") and "._" not in f"{one.__module__}.{one.__name__}"
+        if is_ours and not inspect.isabstract(one):
+            yield one
+        yield from made_below(one)
+
+
+def test_public_classes_can_be_reached():
+    """But for maps, which ``fit`` and ``CalibrationMap.load`` make."""
+    found = {one for base in [*CLASSES.values(), Stored] for one in made_below(base)}
+    found = {one.__name__ for one in found if not issubclass(one, caltest.recalibration.CalibrationMap)}
+    assert found - set(CLASSES) == INSIDE
+
+
+def test_a_name_that_is_elsewhere_is_found():
+    elsewhere = "UniformBinning"
+    with pytest.raises(AttributeError, match=r"no attribute 'UniformBinning'; it is ct.binning.UniformBinning"):
+        getattr(caltest, elsewhere)
+
+
+def test_public_methods_are_documented_where_they_first_appear():
+    """``help`` shows the text of the base class for methods that do what it says; others have their own."""
+    for info in pkgutil.walk_packages(caltest.__path__, "caltest."):
+        if info.name.endswith(("__main__", "make_digits")):
+            continue
+        module = importlib.import_module(info.name)
+        for kind in vars(module).values():
+            if inspect.isclass(kind) and kind.__module__ == info.name and kind.__name__[0] != "_":
+                for name, value in vars(kind).items():
+                    is_method = inspect.isroutine(value) or isinstance(value, (classmethod, staticmethod, property))
+                    if name[0] != "_" and is_method:
+                        shown = value if isinstance(value, property) else getattr(kind, name)
+                        assert inspect.getdoc(shown), f"{info.name}: {kind.__name__}.{name}"

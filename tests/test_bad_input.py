@@ -35,12 +35,12 @@ ENTRIES = {
     "ECE": ct.ECE(),
     "MonteCarloTest": ct.MonteCarloTest(SKCE, n_resamples=9),
     "skce_interval": lambda p, y: ct.skce_interval(p, y, KERNEL),
-    "distribution_free_interval": lambda p, y: ct.distribution_free_interval(SKCE, p, y),
+    "distribution_free_interval": lambda p, y: ct.distribution_free_interval(p, y, SKCE),
     "PairedSKCETest": lambda p, y: ct.PairedSKCETest(KERNEL)(p, p, y),
-    "ece_interval": lambda p, y: ct.ece_interval(ct.ClasswiseECE(), p, y, n_resamples=9),
+    "ece_interval": lambda p, y: ct.ece_interval(p, y, ct.ClasswiseECE(), n_resamples=9),
     "ClasswiseECE": ct.ClasswiseECE(),
     "score_decomposition": lambda p, y: ct.score_decomposition(
-        p, y, binning=ct.UniformBinning(), confidence_level=0.9, n_resamples=9
+        p, y, binning=ct.binning.UniformBinning(), confidence_level=0.9, n_resamples=9
     ),
     "confidence_errors": lambda p, y: ct.confidence_errors(p, y, confidence_level=0.9, n_resamples=9),
     "compare_models": lambda p, y: ct.compare_models({"a": p}, y, kernel=KERNEL, n_resamples=9),
@@ -344,8 +344,8 @@ TOO_FEW = {
     "one block, bound": (ct.DistributionFreeSKCETest(ct.BlockSKCE(KERNEL, 50)), N, "wanted at least 50 for one block"),
     "two blocks": (ct.AsymptoticBlockSKCETest(KERNEL, 21), N, "make 1 of the ... blocks ... take a smaller block_size"),
     "test locations": (ct.AsymptoticCMETest(UCME), 2, "got 2 observations, wanted at least 3 for 2 test locations"),
-    "bins": (ct.ECE(ct.MedianVarianceBinning(41)), N, "got 40 observations, wanted at least min_size = 41"),
-    "bins, test": (ct.MonteCarloTest(ct.ECE(ct.MedianVarianceBinning(41))), N, "wanted at least min_size = 41"),
+    "bins": (ct.ECE(ct.binning.MedianVarianceBinning(41)), N, "got 40 observations, wanted at least min_size = 41"),
+    "bins, test": (ct.MonteCarloTest(ct.ECE(ct.binning.MedianVarianceBinning(41))), N, "wanted at least min_size = 41"),
 }
 
 
@@ -440,17 +440,17 @@ def test_duplicate_locations_are_found_whatever_the_rounding(j, seed):
 
 NUMBERS = {
     "n_resamples": lambda v: ct.calibration_test(P, Y, n_resamples=v),
-    "n_resamples of ConditionalMonteCarlo": ct.ConditionalMonteCarlo,
-    "n_resamples of ConsistencyResampling": ct.ConsistencyResampling,
-    "n_resamples of ArconesGineBootstrap": ct.ArconesGineBootstrap,
-    "n_resamples of KnownCovarianceMonteCarlo": ct.KnownCovarianceMonteCarlo,
+    "n_resamples of ConditionalMonteCarlo": ct.nulls.ConditionalMonteCarlo,
+    "n_resamples of ConsistencyResampling": ct.nulls.ConsistencyResampling,
+    "n_resamples of ArconesGineBootstrap": ct.nulls.ArconesGineBootstrap,
+    "n_resamples of KnownCovarianceMonteCarlo": ct.nulls.KnownCovarianceMonteCarlo,
     "n_resamples of MonteCarloTest": lambda v: ct.MonteCarloTest(SKCE, v),
     "n_resamples of ConsistencyTest": lambda v: ct.ConsistencyTest(SKCE, v),
     "n_resamples of AsymptoticSKCETest": lambda v: ct.AsymptoticSKCETest(KERNEL, v),
-    "n_bins of UniformBinning": ct.UniformBinning,
-    "n_bins of QuantileBinning": ct.QuantileBinning,
-    "min_size": ct.MedianVarianceBinning,
-    "max_bins": lambda v: ct.MedianVarianceBinning(max_bins=v),
+    "n_bins of UniformBinning": ct.binning.UniformBinning,
+    "n_bins of QuantileBinning": ct.binning.QuantileBinning,
+    "min_size": ct.binning.MedianVarianceBinning,
+    "max_bins": lambda v: ct.binning.MedianVarianceBinning(max_bins=v),
     "block_size": lambda v: ct.BlockSKCE(KERNEL, v),
 }
 
@@ -473,9 +473,9 @@ SWITCHES = {
     "SKCE": (lambda v: ct.SKCE(KERNEL, v), "unbiased"),
     "BlockSKCE": (lambda v: ct.BlockSKCE(KERNEL, 2, v), "unbiased"),
     "MMCE": (lambda v: ct.MMCE(unbiased=v), "unbiased"),
-    "NormalNull": (ct.NormalNull, "population_variance"),
-    "NormalNull, known": (lambda v: ct.NormalNull(known_variance=v), "known_variance"),
-    "ArconesGineBootstrap": (lambda v: ct.ArconesGineBootstrap(known_variance=v), "known_variance"),
+    "NormalNull": (ct.nulls.NormalNull, "population_variance"),
+    "NormalNull, known": (lambda v: ct.nulls.NormalNull(known_variance=v), "known_variance"),
+    "ArconesGineBootstrap": (lambda v: ct.nulls.ArconesGineBootstrap(known_variance=v), "known_variance"),
 }
 
 
@@ -488,27 +488,82 @@ def test_switches_that_are_neither_on_nor_off(make, name, value):
 
 BIASED_BLOCKS = ct.BlockSKCE(KERNEL, unbiased=False)
 ILLEGAL_PAIRS = {
-    "NormalNull, ECE": (ct.ECE(), ct.NormalNull(), "got ECE for NormalNull ... BlockSKCE(kernel, block_size)"),
-    "NormalNull, SKCE": (SKCE, ct.NormalNull(), "got SKCE for NormalNull ... BlockSKCE(kernel, block_size)"),
-    "NormalNull, MMCE": (ct.MMCE(), ct.NormalNull(), "got MMCE for NormalNull ... BlockSKCE(kernel, block_size)"),
-    "NormalNull, UCME": (UCME, ct.NormalNull(), "got UCME for NormalNull ... BlockSKCE(kernel, block_size)"),
-    "NormalNull, biased blocks": (BIASED_BLOCKS, ct.NormalNull(), "got BlockSKCE for NormalNull ... unbiased"),
-    "bootstrap, biased": (ct.SKCE(KERNEL, unbiased=False), ct.ArconesGineBootstrap(), "wanted the unbiased estimator"),
-    "bootstrap, blocks": (ct.BlockSKCE(KERNEL), ct.ArconesGineBootstrap(), "got BlockSKCE ... wanted the unbiased"),
-    "bootstrap, ECE": (ct.ECE(), ct.ArconesGineBootstrap(), "got ECE ... wanted the unbiased estimator SKCE(kernel)"),
-    "bootstrap, UCME": (UCME, ct.ArconesGineBootstrap(), "got UCME ... wanted the unbiased estimator SKCE(kernel)"),
-    "covariance, SKCE": (SKCE, ct.KnownCovarianceMonteCarlo(), "got SKCE for KnownCovarianceMonteCarlo, wanted UCME("),
-    "exact covariance, ECE": (ct.ECE(), ct.KnownCovarianceMonteCarlo(), "got ECE ... wanted UCME(kernel, test_pre"),
-    "Hotelling, SKCE": (SKCE, ct.HotellingNull(), "got SKCE for HotellingNull ... UCME(kernel, test_predictions"),
-    "Hotelling, ECE": (ct.ECE(), ct.HotellingNull(), "got ECE for HotellingNull ... UCME(kernel, test_predictions"),
-    "bound, ECE": (ct.ECE(), ct.DistributionFreeBound(), "got ECE ... wanted an estimator with a bound: SKCE(kernel)"),
-    "bound, MMCE": (ct.MMCE(), ct.DistributionFreeBound(), "got MMCE ... wanted an estimator with a bound: SKCE("),
-    "bound, UCME": (UCME, ct.DistributionFreeBound(), "got UCME ... wanted an estimator with a bound: SKCE(kernel)"),
-    "bound, biased blocks": (BIASED_BLOCKS, ct.DistributionFreeBound(), "got BlockSKCE ... unbiased"),
-    "a class of estimators": (ct.ECE, ct.ConditionalMonteCarlo(), "estimator: got <class ... such as SKCE(kernel)"),
-    "a class of nulls": (ct.ECE(), ct.ConditionalMonteCarlo, "got <class ... such as ConditionalMonteCarlo()"),
-    "null first": (ct.ConditionalMonteCarlo(), ct.ECE(), "got ConditionalMonteCarlo ... such as SKCE(kernel)"),
-    "a kernel": (KERNEL, ct.ConditionalMonteCarlo(), "estimator: got ProductKernel ... such as SKCE(kernel)"),
+    "NormalNull, ECE": (ct.ECE(), ct.nulls.NormalNull(), "got ECE for NormalNull ... BlockSKCE(kernel, block_size)"),
+    "NormalNull, SKCE": (SKCE, ct.nulls.NormalNull(), "got SKCE for NormalNull ... BlockSKCE(kernel, block_size)"),
+    "NormalNull, MMCE": (ct.MMCE(), ct.nulls.NormalNull(), "got MMCE for NormalNull ... BlockSKCE(kernel, block_size)"),
+    "NormalNull, UCME": (UCME, ct.nulls.NormalNull(), "got UCME for NormalNull ... BlockSKCE(kernel, block_size)"),
+    "NormalNull, biased blocks": (BIASED_BLOCKS, ct.nulls.NormalNull(), "got BlockSKCE for NormalNull ... unbiased"),
+    "bootstrap, biased": (
+        ct.SKCE(KERNEL, unbiased=False),
+        ct.nulls.ArconesGineBootstrap(),
+        "wanted the unbiased estimator",
+    ),
+    "bootstrap, blocks": (
+        ct.BlockSKCE(KERNEL),
+        ct.nulls.ArconesGineBootstrap(),
+        "got BlockSKCE ... wanted the unbiased",
+    ),
+    "bootstrap, ECE": (
+        ct.ECE(),
+        ct.nulls.ArconesGineBootstrap(),
+        "got ECE ... wanted the unbiased estimator SKCE(kernel)",
+    ),
+    "bootstrap, UCME": (
+        UCME,
+        ct.nulls.ArconesGineBootstrap(),
+        "got UCME ... wanted the unbiased estimator SKCE(kernel)",
+    ),
+    "Chernoff, SKCE": (
+        SKCE,
+        ct.nulls.CrossChernoffBound(),
+        "got SKCE for CrossChernoffBound, wanted CrossSKCE(kernel)",
+    ),
+    "Chernoff, UCME": (UCME, ct.nulls.CrossChernoffBound(), "got UCME for CrossChernoffBound, wanted CrossSKCE("),
+    "normal limit, cross": (
+        ct.estimators.CrossSKCE(KERNEL),
+        ct.nulls.NormalNull(),
+        "got CrossSKCE for NormalNull ... BlockSKCE",
+    ),
+    "covariance, SKCE": (
+        SKCE,
+        ct.nulls.KnownCovarianceMonteCarlo(),
+        "got SKCE for KnownCovarianceMonteCarlo, wanted UCME(",
+    ),
+    "exact covariance, ECE": (
+        ct.ECE(),
+        ct.nulls.KnownCovarianceMonteCarlo(),
+        "got ECE ... wanted UCME(kernel, test_pre",
+    ),
+    "Hotelling, SKCE": (SKCE, ct.nulls.HotellingNull(), "got SKCE for HotellingNull ... UCME(kernel, test_predictions"),
+    "Hotelling, ECE": (
+        ct.ECE(),
+        ct.nulls.HotellingNull(),
+        "got ECE for HotellingNull ... UCME(kernel, test_predictions",
+    ),
+    "bound, ECE": (
+        ct.ECE(),
+        ct.nulls.DistributionFreeBound(),
+        "got ECE ... wanted an estimator with a bound: SKCE(kernel)",
+    ),
+    "bound, MMCE": (
+        ct.MMCE(),
+        ct.nulls.DistributionFreeBound(),
+        "got MMCE ... wanted an estimator with a bound: SKCE(",
+    ),
+    "bound, UCME": (
+        UCME,
+        ct.nulls.DistributionFreeBound(),
+        "got UCME ... wanted an estimator with a bound: SKCE(kernel)",
+    ),
+    "bound, biased blocks": (BIASED_BLOCKS, ct.nulls.DistributionFreeBound(), "got BlockSKCE ... unbiased"),
+    "a class of estimators": (
+        ct.ECE,
+        ct.nulls.ConditionalMonteCarlo(),
+        "estimator: got <class ... such as SKCE(kernel)",
+    ),
+    "a class of nulls": (ct.ECE(), ct.nulls.ConditionalMonteCarlo, "got <class ... such as ConditionalMonteCarlo()"),
+    "null first": (ct.nulls.ConditionalMonteCarlo(), ct.ECE(), "got ConditionalMonteCarlo ... such as SKCE(kernel)"),
+    "a kernel": (KERNEL, ct.nulls.ConditionalMonteCarlo(), "estimator: got ProductKernel ... such as SKCE(kernel)"),
     "a name": (ct.ECE(), "exact", "null: got 'exact', wanted a null such as ConditionalMonteCarlo()"),
 }
 
@@ -536,8 +591,8 @@ ILLEGAL_PARTS = {
     "MMCE product": (lambda: ct.MMCE(KERNEL), "kernel: got ProductKernel ... wanted a kernel of predictions"),
     "UCME without kernel": (lambda: ct.UCME(P, P, Y), "kernel: got ... wanted a ProductKernel("),
     "number of bins": (lambda: ct.ECE(10), "binning: got 10, wanted a binning such as UniformBinning(10)"),
-    "class of bins": (lambda: ct.ECE(ct.UniformBinning), "binning: got <class ... such as UniformBinning(10)"),
-    "class of distances": (lambda: ct.ECE(distance=ct.TotalVariation), "distance: got <class ... TotalVariation()"),
+    "class of bins": (lambda: ct.ECE(ct.binning.UniformBinning), "binning: got <class ... such as UniformBinning(10)"),
+    "class of distances": (lambda: ct.ECE(metric=ct.TotalVariation), "metric: got <class ... TotalVariation()"),
     "kernel for an estimator": (lambda: ct.MonteCarloTest(KERNEL), "wanted an estimator such as SKCE(kernel)"),
     "class for an estimator": (lambda: ct.MonteCarloTest(ct.ECE), "wanted an estimator such as SKCE(kernel)"),
     "kernel for locations": (lambda: ct.AsymptoticCMETest(KERNEL), "estimator: got ProductKernel"),
@@ -555,7 +610,7 @@ OF_W2 = ct.ProductKernel(W2, DELTA)
 WRONG_FAMILY = {
     "Wasserstein, classes": (lambda: run(kernel=OF_W2), "got Wasserstein() for Categorical ... TotalVariation()"),
     "Wasserstein, binary": (lambda: run(P1, Y1, kernel=OF_W2), "got Wasserstein() for Bernoulli ... TotalVariation()"),
-    "Wasserstein, ECE": (lambda: ct.ECE(distance=ct.Wasserstein())(P, Y), "got Wasserstein() for Categorical"),
+    "Wasserstein, ECE": (lambda: ct.ECE(metric=ct.Wasserstein())(P, Y), "got Wasserstein() for Categorical"),
     "TotalVariation, normal": (lambda: run(NORMAL, TARGETS, kernel=OF_TV), "got TotalVariation() ... Wasserstein()"),
     "ECE, normal": (lambda: ct.ECE()(NORMAL, TARGETS), "got Normal predictions, wanted Categorical or Bernoulli"),
     "ECE test, normal": (lambda: ct.MonteCarloTest(ct.ECE())(NORMAL, TARGETS), "wanted Categorical or Bernoulli"),
@@ -574,7 +629,7 @@ def test_families_without_what_is_asked(call, message):
 
 def test_target_kernels_without_formula():
     with pytest.raises(
-        ct.ClosedFormMissing, match=pattern("got DeltaKernel() for Normal predictions ... to_ensemble(")
+        ct.predictions.ClosedFormMissing, match=pattern("got DeltaKernel() for Normal predictions ... to_ensemble(")
     ):
         run(NORMAL, TARGETS, kernel=ct.ProductKernel(W2, DELTA))
 
@@ -597,16 +652,20 @@ def test_predictions_that_cannot_be_compared(left, right, metric):
 
 
 @pytest.mark.parametrize(
-    "metric", [ct.TotalVariation(), ct.Cityblock(), ct.Euclidean(), ct.SquaredEuclidean()], ids=repr
+    "metric", [ct.TotalVariation(), ct.kernels.Cityblock(), ct.Euclidean(), ct.kernels.SquaredEuclidean()], ids=repr
 )
 def test_vectors_of_different_lengths(metric):
     with pytest.raises(ValueError, match=pattern("got ... wanted")):
         metric.tile(P, np.full((2, 4), 0.25))
 
 
-@pytest.mark.parametrize("metric", [ct.TotalVariation(), ct.Cityblock(), ct.SquaredEuclidean()], ids=repr)
+@pytest.mark.parametrize(
+    "metric", [ct.TotalVariation(), ct.kernels.Cityblock(), ct.kernels.SquaredEuclidean()], ids=repr
+)
 def test_kernels_that_are_not_positive_definite_warn_once(metric):
-    with pytest.warns(ct.KernelWarning, match=r"not positive definite in general.*Use ExponentialKernel") as caught:
+    with pytest.warns(
+        ct.kernels.KernelWarning, match=r"not positive definite in general.*Use ExponentialKernel"
+    ) as caught:
         kernel = ct.ProductKernel(ct.GaussianKernel(metric), DELTA)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -750,14 +809,14 @@ TOO_MANY = 10**9
         lambda: ct.calibration_test([0.2, 0.4], [0, 1], n_resamples=TOO_MANY),
         lambda: ct.AsymptoticSKCETest(ct.ProductKernel(ct.GaussianKernel(), ct.DeltaKernel()), TOO_MANY),
         lambda: ct.LikelihoodRatioTest(TOO_MANY),
-        lambda: ct.noise_floor(ct.ECE(), [0.2, 0.4], n_resamples=TOO_MANY),
-        lambda: ct.ece_interval(ct.ECE(), [0.2, 0.4], [0, 1], n_resamples=TOO_MANY),
+        lambda: ct.noise_floor([0.2, 0.4], ct.ECE(), n_resamples=TOO_MANY),
+        lambda: ct.ece_interval([0.2, 0.4], [0, 1], ct.ECE(), n_resamples=TOO_MANY),
         lambda: ct.score_decomposition([0.2, 0.4], [0, 1], confidence_level=0.9, n_resamples=TOO_MANY),
         lambda: ct.power(ct.calibration_test, ct.generators.class_model("M1"), n=9, n_simulations=TOO_MANY),
         lambda: ct.sample_size(ct.calibration_test, ct.generators.class_model("W2"), n_simulations=TOO_MANY),
-        lambda: ct.UniformBinning(TOO_MANY),
-        lambda: ct.HosmerLemeshow(TOO_MANY),
-        lambda: ct.TCal(TOO_MANY),
+        lambda: ct.binning.UniformBinning(TOO_MANY),
+        lambda: ct.estimators.HosmerLemeshow(TOO_MANY),
+        lambda: ct.estimators.TCal(TOO_MANY),
         lambda: ct.recalibration.HistogramBinning(TOO_MANY),
         lambda: ct.Normal([0.0, 1.0], 1.0).to_ensemble(TOO_MANY),
     ],
@@ -773,7 +832,7 @@ def test_members_that_memory_cannot_hold_are_refused():
 
 
 BAD_SETTINGS = {
-    "terms": (lambda: ct.SumOfProducts(None), "terms: got None, wanted a sequence of product kernels"),
+    "terms": (lambda: ct.kernels.SumOfProducts(None), "terms: got None, wanted a sequence of product kernels"),
     "intercept": (lambda: ct.generators.LeastSquares(None, 1.0, 1.0), "intercept: got None, wanted a finite number"),
     "slope": (lambda: ct.generators.LeastSquares(0.0, np.inf, 1.0), "slope: got inf, wanted a finite number"),
     "problem": (lambda: ct.generators.LeastSquares(0.0, 1.0, 1.0, 2), "problem: got 2, wanted a RegressionProblem"),
@@ -781,8 +840,8 @@ BAD_SETTINGS = {
         lambda: ct.generators.Resampled(P, ct.generators.Outliers(0.1, ct.MvNormal([[0.0, 0.0]], 1.0))).sample(3),
         "fixed: got ... wanted",
     ),
-    "calibrators": (lambda: ct.recalibration.fit_best(None, P, Y), "calibrators: got None, wanted a list"),
-    "test": (lambda: ct.CalibrationTestAccumulator(None), "test: got None, wanted a test such as"),
+    "calibrators": (lambda: ct.recalibration.fit_best(P, Y, None), "calibrators: got None, wanted a list"),
+    "test": (lambda: ct.named_tests.CalibrationTestAccumulator(None), "test: got None, wanted a test such as"),
 }
 
 

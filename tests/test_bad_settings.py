@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from public import CLASSES
 
 import caltest as ct
 from caltest import generators, recalibration
@@ -17,7 +18,7 @@ ODD += [range(3), object(), ct.SKCE, ct.SKCE(KERNEL), TARGETS, KERNEL, ct.Normal
 GOOD = {
     "kernel": KERNEL,
     "estimator": ct.SKCE(KERNEL),
-    "null": ct.ConditionalMonteCarlo(9),
+    "null": ct.nulls.ConditionalMonteCarlo(9),
     "predictions": ct.Bernoulli([0.1, 0.2]),
     "probabilities": [[0.2, 0.8], [0.3, 0.7]],
     "test_predictions": [0.1, 0.2],
@@ -55,14 +56,11 @@ def settings(thing):
 
 
 def constructors():
-    for place in (ct, generators, recalibration):
-        for name in place.__all__:
-            thing = getattr(place, name)
-            is_result = inspect.isclass(thing) and "__post_init__" not in dir(thing) and "__init__" not in vars(thing)
-            if not inspect.isclass(thing) or inspect.isabstract(thing) or issubclass(thing, Exception):
-                continue
-            if not is_result and name not in MADE_BY_OTHERS:
-                yield name, thing
+    for name, thing in CLASSES.items():
+        is_checked = "__post_init__" in dir(thing) or "__init__" in vars(thing)
+        can_be_made = not inspect.isabstract(thing) and not issubclass(thing, Exception)
+        if is_checked and can_be_made and name not in MADE_BY_OTHERS:
+            yield name, thing
 
 
 CONSTRUCTORS = dict(constructors())
@@ -86,17 +84,21 @@ def test_odd_settings_are_taken_or_refused_in_words(thing):
 
 
 WRONG = {
-    "edges": (lambda: ct.EdgeBinning(float("nan")), "edges: got nan"),
-    "factors": (lambda: ct.MaxSKCE(KERNEL, 0), "factors: got 0, wanted positive numbers"),
-    "weighted": (lambda: ct.SumKernel(1), "weighted: got 1, wanted pairs"),
-    "pairs": (lambda: ct.SumKernel([1.0]), "weighted: got 1.0 among the terms, wanted pairs"),
+    "edges": (lambda: ct.binning.EdgeBinning(float("nan")), "edges: got nan"),
+    "factors": (lambda: ct.estimators.MaxSKCE(KERNEL, 0), "factors: got 0, wanted positive numbers"),
+    "weighted": (lambda: ct.kernels.SumKernel(1), "weighted: got 1, wanted pairs"),
+    "pairs": (lambda: ct.kernels.SumKernel([1.0]), "weighted: got 1.0 among the terms, wanted pairs"),
     "name": (lambda: generators.class_model([1]), r"name: got \[1\], wanted one of M1"),
+    "inverse is infinite": (
+        lambda: ct.risk.DirichletErrorFunction(5e-324),
+        "bandwidth: got 4.94066e-324, wanted a positive number, from 1e-300 to 1e\\+300",
+    ),
     "bytes": (lambda: ct.GaussianKernel(bandwidth=b"1"), "bandwidth: got b'1', wanted a positive number"),
     "strength": (lambda: generators.LabelNoise(b"1"), "strength: got b'1', wanted a finite number"),
     "margin": (lambda: ct.ToleranceTest(KERNEL, b"1"), "margin: got b'1', wanted a positive number"),
-    "choice": (lambda: ct.ECCE(kind=np.array([])), 'wanted "MAD" or "R"'),
-    "test": (lambda: ct.CalibrationTestAccumulator(1), "test: got 1, wanted a test"),
-    "terms": (lambda: ct.SumOfProducts(1), "terms: got 1, wanted a sequence of product kernels"),
+    "choice": (lambda: ct.estimators.ECCE(statistic=np.array([])), 'wanted "MAD" or "R"'),
+    "test": (lambda: ct.named_tests.CalibrationTestAccumulator(1), "test: got 1, wanted a test"),
+    "terms": (lambda: ct.kernels.SumOfProducts(1), "terms: got 1, wanted a sequence of product kernels"),
     "penalty": (lambda: recalibration.MatrixScaling(off_diagonal=b"1"), "got b'1', wanted a number of at least 0"),
 }
 

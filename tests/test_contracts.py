@@ -16,12 +16,13 @@ import numpy as np
 import pytest
 from contracts import (
     CASES,
+    CENTRED,
     FAMILIES,
     KERNELS,
-    NOT_CENTRED,
     N,
     categorical,
     estimators,
+    first_of_each,
     made_tests,
     many_classes,
     negative_binomial,
@@ -31,16 +32,19 @@ from contracts import (
     pvalues,
 )
 from grids import full
+from public import CLASSES, FUNCTIONS, classes_of
 from slow import mean_upper, pair_sums_one_by_one
 
 import caltest as ct
 from caltest._threads import n_threads
 from caltest.estimators import SummableEstimator
-from caltest.hstatistics import pair_tiles as hplaces
-from caltest.hstatistics import pairs as hpairs
-from caltest.hstatistics import redraws as hredraws
-from caltest.hstatistics import redraws_of_labels as hlabels
-from caltest.hstatistics import tiles as htiles
+from caltest.hstatistics import (
+    pair_tiles as hplaces,
+    pairs as hpairs,
+    redraws as hredraws,
+    redraws_of_labels as hlabels,
+    tiles as htiles,
+)
 from caltest.hstatistics.bound import h_bound
 from caltest.predictions import Predictions, Sample
 
@@ -55,13 +59,10 @@ def case(request):
     return maker(), kernel
 
 
-CENTRED = [case for case in CASES if case[0] not in NOT_CENTRED]
-
-
 def thinned(cases):
     """The first case of every maker of samples, and all with ``--full``."""
-    first = {maker: (maker, kernel) for maker, kernel in reversed(cases)}
-    return [case if case == first[case[0]] else pytest.param(case, marks=full) for case in cases]
+    kept = first_of_each(cases)
+    return [case if case in kept else pytest.param(case, marks=full) for case in cases]
 
 
 @pytest.fixture(params=CENTRED, ids=name)
@@ -94,21 +95,16 @@ def target_kernels(kernel):
     return [product.target_kernel for product in kernel.products]
 
 
-def subclasses(base):
-    for child in base.__subclasses__():
-        yield from subclasses(child)
-        yield child
-
-
 def public(base):
-    return {child for child in subclasses(base) if getattr(ct, child.__name__, None) is child}
+    """Public classes that can be made and derive from one."""
+    return classes_of(base) - {base}
 
 
 def test_every_family_and_estimator_is_covered():
     # Without expectations of kernels; in tests/predictions/test_unnormalised.py.
     assert set(FAMILIES) == public(Predictions) - {ct.Unnormalised}
     covered = {type(e) for maker, kernel in CASES for e in estimators(maker(), kernel)}
-    assert covered == public(ct.Estimator)
+    assert covered == public(ct.estimators.Estimator)
 
 
 def test_h_is_symmetric_and_positive_semi_definite(case):
@@ -205,9 +201,9 @@ def test_every_way_to_h_agrees_with_the_definition(case):
 
 
 @pytest.mark.parametrize("tile", [8, 512])
-def test_blocks_are_means_of_their_pairs(case, tile, monkeypatch):
+def test_blocks_are_means_of_their_pairs(some_case, tile, monkeypatch):
     """With small tiles every block is summed by itself, with large ones blocks are stacked."""
-    sample, kernel = case
+    sample, kernel = some_case
     monkeypatch.setattr(hpairs, "STRIP", 3)
     monkeypatch.setattr(hpairs, "SMALL_BLOCK", tile // 8)
     h = full_h(kernel, sample)
@@ -242,8 +238,8 @@ def test_stacks_equal_their_members(case):
     assert htiles.h_tile(kernel, stack, stack) == pytest.approx(h[index[:, :, None], index[:, None, :]], abs=1e-14)
 
 
-def test_redraws_equal_estimates_one_by_one(case, replications):
-    sample, kernel = case
+def test_redraws_equal_estimates_one_by_one(some_case, replications):
+    sample, kernel = some_case
     redraws = sample.predictions.redraw(5, replications(3, 6))
     for estimator in estimators(sample, kernel):
         one_by_one = [estimator.estimate(Sample(sample.predictions, y)) for y in redraws]
@@ -251,8 +247,8 @@ def test_redraws_equal_estimates_one_by_one(case, replications):
         assert together == pytest.approx(one_by_one, rel=1e-11, abs=1e-14), estimator
 
 
-def test_data_in_chunks_give_the_estimate_of_all(case):
-    sample, kernel = case
+def test_data_in_chunks_give_the_estimate_of_all(some_case):
+    sample, kernel = some_case
     for estimator in estimators(sample, kernel):
         if isinstance(estimator, SummableEstimator):
             accumulator = estimator.accumulator()
@@ -323,16 +319,17 @@ def test_samples_are_valid_targets(predictions):
 
 OF_ROWS = (
     ct.BlockSKCE,
-    ct.WeightedSKCE,
-    ct.GroupSKCE,
-    ct.ClusterSKCE,
-    ct.ClusterLikelihoodRatio,
+    ct.estimators.CrossSKCE,
+    ct.estimators.WeightedSKCE,
+    ct.estimators.GroupSKCE,
+    ct.estimators.ClusterSKCE,
+    ct.estimators.ClusterLikelihoodRatio,
 )
 
 
-def test_order_matters_to_what_belongs_to_rows_only(case):
+def test_order_matters_to_what_belongs_to_rows_only(some_case):
     """Blocks, halves, and weights and groups that are given for the rows."""
-    sample, kernel = case
+    sample, kernel = some_case
     shuffled = sample.take(np.random.default_rng(6).permutation(N))
     for estimator in estimators(sample, kernel):
         same = estimator(shuffled.predictions, shuffled.targets)
@@ -352,7 +349,7 @@ def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
 
 def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(some_centred_case, replications):
     (sample, kernel), number = some_centred_case, replications(200, 400)
-    for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel)):
+    for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel), ct.estimators.CrossSKCE(kernel)):
         values = estimator.estimates(sample.predictions, sample.predictions.redraw(8, number))
         assert abs(values.mean()) <= 4.5 * values.std() / np.sqrt(number)
 
@@ -430,7 +427,7 @@ def test_estimates_follow_from_the_rng_of_the_call(family):
 
 
 def test_no_estimator_test_or_null_holds_a_seed():
-    for base in (ct.Estimator, ct.Null, ct.CalibrationTest):
+    for base in (ct.estimators.Estimator, ct.nulls.Null, ct.CalibrationTest):
         for one in public(base):
             assert not {"rng", "seed", "random_state"} & set(inspect.signature(one).parameters), one
 
@@ -439,13 +436,13 @@ def test_no_estimator_test_or_null_holds_a_seed():
 def test_the_estimate_of_a_test_is_that_of_its_seed(maker):
     sample = maker()
     kernel = KERNELS[type(sample.predictions)][0]
-    some = [ct.LowRankSKCE(kernel, 4)] + [ct.PIT(which) for which in ("KS", "AD") if maker is not normal]
+    some = [ct.LowRankSKCE(kernel, 4)] + [ct.estimators.PIT(which) for which in ("KS", "AD") if maker is not normal]
     for estimator in some:
         result = ct.MonteCarloTest(estimator, 9)(sample.predictions, sample.targets)
         same = pytest.approx(result.estimate, rel=1e-12)
         assert estimator(sample.predictions, sample.targets, rng=result.seed) == same
         assert estimator(sample.predictions, sample.targets) != same
-        floor = ct.noise_floor(estimator, sample.predictions, n_resamples=9, rng=result.seed)
+        floor = ct.noise_floor(sample.predictions, estimator, n_resamples=9, rng=result.seed)
         assert floor.draws == pytest.approx(result.null_distribution, rel=1e-12)
 
 
@@ -464,7 +461,7 @@ REPORTS = {
     "calibration_test": lambda rng: ct.calibration_test(P, Y, n_resamples=19, rng=rng),
     "with a kernel": lambda rng: ct.calibration_test(P, Y, kernel=P.default_kernel(), n_resamples=19, rng=rng),
     "groups": lambda rng: ct.calibration_by_group(P, Y, np.arange(N) % 2, n_resamples=19, rng=rng),
-    "groups of ties": lambda rng: ct.GroupCalibrationTest(ct.PIT(), 19)(
+    "groups of ties": lambda rng: ct.GroupCalibrationTest(ct.estimators.PIT(), 19)(
         poisson().predictions, poisson().targets, np.arange(N) % 2, rng=rng
     ),
     "models": lambda rng: ct.compare_models(TWO, Y, n_resamples=19, rng=rng),
@@ -483,18 +480,18 @@ REPORTS = {
         many_classes().predictions, many_classes().targets, rng=rng
     ),
     "recalibration": lambda rng: ct.recalibration.report(
-        ct.recalibration.TemperatureScaling(),
         many_classes().predictions,
         many_classes().targets,
+        ct.recalibration.TemperatureScaling(),
         n_resamples=19,
         rng=rng,
     ),
     "best map": lambda rng: ct.recalibration.fit_best(
-        [ct.recalibration.Platt(), ct.recalibration.BetaCalibration()], *RIGHT, n_folds=2, rng=rng
+        *RIGHT, [ct.recalibration.Platt(), ct.recalibration.BetaCalibration()], n_folds=2, rng=rng
     ),
     "scores": lambda rng: ct.score_decomposition(*RIGHT, confidence_level=0.9, n_resamples=49, rng=rng),
     "confidence": lambda rng: ct.confidence_errors(P, Y, confidence_level=0.9, n_resamples=49, rng=rng),
-    "noise": lambda rng: ct.noise_floor(ct.ECE(), P, n_resamples=19, rng=rng),
+    "noise": lambda rng: ct.noise_floor(P, ct.ECE(), n_resamples=19, rng=rng),
 }
 
 
@@ -509,37 +506,41 @@ def test_every_report_is_reproduced_as_it_says(name):
     assert other.seed == seed + 1
 
 
-PLAIN = (
-    *(make() for name, (make, _) in TESTS.items() if not re.search("CME|covariance|Cluster|groups", name)),
-    *(e for maker, kernel in CASES for e in estimators(maker(), kernel) if not isinstance(e, OF_ROWS[1:-1])),
-    *(kernel for _, kernel in CASES),
-    *(one for one in (make().null for make, _ in TESTS.values())),
-    ct.GroupCalibrationTest(ct.SKCE(CASES[0][1]), 99),
-    ct.PairedSKCETest(CASES[0][1]),
-    ct.UniformBinning(7),
-    ct.QuantileBinning(7),
-    ct.EdgeBinning([0.0, 0.2, 1.0]),
-    ct.MedianVarianceBinning(5, 3),
-    ct.recalibration.OneVsRest(ct.recalibration.Platt()),
-    ct.recalibration.GPCalibrator(n_inducing=5),
-    ct.recalibration.TemperatureScaling(),
-    ct.recalibration.HistogramBinning(5),
-    ct.generators.class_model("M2"),
-    ct.generators.Distorted(ct.generators.GaussianModel(3), ct.generators.Bias(0.1)),
-    ct.generators.Friedman1(),
-    ct.generators.LabelNoise(0.2),
-)
-DATA = (ct.UCME, ct.GroupMaximum, ct.ClusterLikelihoodRatio)
-NAMES = {name: getattr(space, name) for space in (ct, ct.generators, ct.recalibration) for name in space.__all__}
+DATA = (ct.UCME, ct.estimators.GroupMaximum, ct.estimators.ClusterLikelihoodRatio)
+
+
+@functools.cache
+def plain():
+    """Objects of all kinds that hold no data."""
+    return (
+        *(make() for name, (make, _) in TESTS.items() if not re.search("CME|covariance|Cluster|groups", name)),
+        *(e for maker, kernel in CASES for e in estimators(maker(), kernel) if not isinstance(e, OF_ROWS[1:-1])),
+        *(kernel for _, kernel in CASES),
+        *(one for one in (make().null for make, _ in TESTS.values())),
+        ct.GroupCalibrationTest(ct.SKCE(CASES[0][1]), 99),
+        ct.PairedSKCETest(CASES[0][1]),
+        ct.binning.UniformBinning(7),
+        ct.binning.QuantileBinning(7),
+        ct.binning.EdgeBinning([0.0, 0.2, 1.0]),
+        ct.binning.MedianVarianceBinning(5, 3),
+        ct.recalibration.OneVsRest(ct.recalibration.Platt()),
+        ct.recalibration.GPCalibrator(n_inducing=5),
+        ct.recalibration.TemperatureScaling(),
+        ct.recalibration.HistogramBinning(5),
+        ct.generators.class_model("M2"),
+        ct.generators.Distorted(ct.generators.GaussianModel(3), ct.generators.Bias(0.1)),
+        ct.generators.Friedman1(),
+        ct.generators.LabelNoise(0.2),
+    )
 
 
 def test_objects_are_printed_as_they_are_made():
     """But for arguments that are data: test locations, weights, groups, clusters; and for infinity."""
     printed = 0
-    for one in PLAIN:
+    for one in plain():
         if isinstance(one, DATA) or getattr(one, "_features", None) is not None or "order=inf" in repr(one):
             continue
-        again = eval(repr(one), dict(NAMES))
+        again = eval(repr(one), dict(CLASSES | FUNCTIONS))
         assert (type(again), again) == (type(one), one), one
         assert hash(again) == hash(one)
         printed += 1
@@ -547,31 +548,24 @@ def test_objects_are_printed_as_they_are_made():
 
 
 def test_dataclasses_can_be_changed():
-    for one in PLAIN:
+    for one in plain():
         if getattr(one, "_features", None) is None and not isinstance(one, DATA):
             assert dataclasses.replace(one) == one, one
 
 
 def test_a_named_test_with_another_null_is_the_pair_of_both():
     named = ct.MonteCarloTest(ct.ECE(), 99)
-    pair = ct.CalibrationTest(ct.ECE(), ct.ConditionalMonteCarlo(99))
+    pair = ct.CalibrationTest(ct.ECE(), ct.nulls.ConditionalMonteCarlo(99))
     assert named == pair
     assert hash(named) == hash(pair)
-    changed = dataclasses.replace(named, null=ct.ConsistencyResampling(9))
-    assert changed == ct.CalibrationTest(ct.ECE(), ct.ConsistencyResampling(9)) == ct.ConsistencyTest(ct.ECE(), 9)
+    changed = dataclasses.replace(named, null=ct.nulls.ConsistencyResampling(9))
+    assert changed == ct.CalibrationTest(ct.ECE(), ct.nulls.ConsistencyResampling(9)) == ct.ConsistencyTest(ct.ECE(), 9)
     assert type(changed) is ct.CalibrationTest
     assert dataclasses.replace(named, estimator=ct.MCE()).estimator == ct.MCE()
     assert named != ct.MonteCarloTest(ct.ECE(), 98)
     copied = pickle.loads(pickle.dumps(named))
     assert (type(copied), copied, repr(copied)) == (ct.MonteCarloTest, named, repr(named))
     with pytest.raises(TypeError, match="got SKCE for NormalNull"):
-        dataclasses.replace(ct.MonteCarloTest(ct.SKCE(CASES[0][1])), null=ct.NormalNull())
+        dataclasses.replace(ct.MonteCarloTest(ct.SKCE(CASES[0][1])), null=ct.nulls.NormalNull())
     with pytest.raises(dataclasses.FrozenInstanceError):
         named.null = pair.null
-
-
-def test_the_front_door_shows_what_there_is():
-    shown = dir(ct)
-    assert {"plots", "recalibration", "generators", "calibration_test", "__version__"} <= set(shown)
-    assert not {"Any", "import_module", "ModuleType"} & set(shown)
-    assert all(getattr(ct, name) is not None for name in shown)

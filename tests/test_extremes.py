@@ -135,11 +135,11 @@ def test_targets_most_of_which_are_certain():
 def test_the_likelihood_ratio_of_a_group_is_that_of_its_members(predictions):
     rows = np.arange(N) >= N // 2
     y = predictions.sample(rng=2)
-    estimator = ct.Omnibus(predictions.default_kernel().resolve(predictions)).resolve(predictions)
+    estimator = ct.estimators.Omnibus(predictions.default_kernel().resolve(predictions)).resolve(predictions)
     (ratio,) = (one for one in estimator.components if one.name == "likelihood ratio")
     part = predictions.take(rows)
     assert ratio.values(part, y[rows][None], None)[0, 0] == pytest.approx(
-        ct.LogLikelihoodRatio()(part, y[rows]), rel=1e-12
+        ct.estimators.LogLikelihoodRatio()(part, y[rows]), rel=1e-12
     )
 
 
@@ -185,14 +185,13 @@ def test_nearly_singular_covariances_do_not_exclude_their_own_outcomes():
 NO_DISTANCE = {
     "LogNormal": lambda: ct.LogNormal(UNIT, 30.0),
     "LogNormal, wide": lambda: ct.LogNormal(UNIT, 1e5),
-    "Gamma, flat": lambda: ct.Gamma(1e-300, 1.0 + UNIT),
     "Gamma, narrow": lambda: ct.Gamma(1e300, 1.0 + UNIT),
 }
 
 
 @pytest.mark.parametrize("make", NO_DISTANCE.values(), ids=NO_DISTANCE)
 def test_distances_that_are_no_numbers(make):
-    with pytest.raises((ValueError, ct.ClosedFormMissing), match=r"wanted|to_ensemble"):
+    with pytest.raises((ValueError, ct.predictions.ClosedFormMissing), match=r"wanted|to_ensemble"):
         ct.calibration_test(make(), np.full(N, 0.5), n_resamples=19, rng=1)
 
 
@@ -279,4 +278,4 @@ def test_members_drawn_from_classes(family):
 def test_couplings_of_infinite_costs():
     far = ct.Mixture([ct.Normal([0.0, 1e300], 1.0), ct.Normal([1.0, 1.0], 1.0)])
     with pytest.raises(ValueError, match="rescale the targets"):
-        far.distance(ct.MixtureWasserstein(), far)
+        far.distance(ct.kernels.MixtureWasserstein(), far)

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -24,12 +25,17 @@ NAMES = np.array(["cat", "dog", "eel"])
 ROWS = [",".join(f"{value:.6f}" for value in row) for row in P]
 LABELS = [str(label) for label in Y]
 NAMED = list(NAMES[Y])
-EXPECTED = ct.calibration_test(np.array([[float(cell) for cell in row.split(",")] for row in ROWS]), Y, rng=1).pvalue
 BINARY = P[:, 1]
 
 
 def table(names, cases):
     return pytest.mark.parametrize(names, cases.values(), ids=cases)
+
+
+@cache
+def expected():
+    """The p-value of what is in the files."""
+    return ct.calibration_test(np.array([[float(cell) for cell in row.split(",")] for row in ROWS]), Y, rng=1).pvalue
 
 
 @pytest.fixture
@@ -121,7 +127,7 @@ def test_forms_of_text(case, run):
     status, out, err = run(*case)
     assert (status, err) == (0, "")
     found = json.loads(out)
-    assert (found["n"], found["pvalue"]) == (N, EXPECTED)
+    assert (found["n"], found["pvalue"]) == (N, expected())
 
 
 @pytest.mark.parametrize("decimal", [".", ","])
@@ -305,10 +311,10 @@ def test_arrays_and_compressed_files(run, tmp_path):
     forms += [(np.asfortranarray(exact), gzip.compress("\n".join(LABELS).encode()))]
     for predictions, outcomes in forms:
         status, out, _ = run(predictions, outcomes, names=("p.npy", "y.npy"))
-        assert (status, json.loads(out)["pvalue"]) == (0, EXPECTED)
+        assert (status, json.loads(out)["pvalue"]) == (0, expected())
     for names in (NAMES[Y], NAMES[Y].astype("S")):
         status, out, _ = run(["cat,dog,eel", *ROWS], names, names=("p.csv", "y.npy"))
-        assert (status, json.loads(out)["pvalue"]) == (0, EXPECTED)
+        assert (status, json.loads(out)["pvalue"]) == (0, expected())
 
 
 def test_files_are_read_by_chunks(run, monkeypatch):
@@ -320,7 +326,7 @@ def test_files_are_read_by_chunks(run, monkeypatch):
         "caltest._tables.decimals", lambda name, cells, lines: sizes.append(len(cells)) or read(name, cells, lines)
     )
     rows = ["cat;dog;eel", *semicolons(ROWS)]
-    assert json.loads(run(rows, NAMED)[1])["pvalue"] == EXPECTED
+    assert json.loads(run(rows, NAMED)[1])["pvalue"] == expected()
     assert sizes[:5] == [7, 7, 7, 7, 2]
     _, _, err = run([*rows[:20], "0,5;x;0,5"], NAMED)
     assert "line 21: got 'x' in column 2" in err
@@ -349,7 +355,7 @@ def test_missing_outcomes_of_every_command(tmp_path, capsys):
     write(tmp_path / "y.csv", ["y", "NA", *NAMED[1:]])
     p, q, y = (str(tmp_path / name) for name in ("p.csv", "q.csv", "y.csv"))
     for arguments in (
-        ["compare", p, q, y, "--draws", "9"],
+        ["compare", p, q, y, "--n-resamples", "9"],
         ["recalibrate", p, y],
         ["test", p, y, "--test", "ece-top-label"],
     ):
@@ -362,7 +368,7 @@ def test_missing_outcomes_of_every_command(tmp_path, capsys):
 def test_a_class_may_be_called_none(run):
     names = np.array(["None", "NA", "some"])
     status, out, _ = run([",".join(names), *ROWS], list(names[Y]))
-    assert (status, json.loads(out)["pvalue"]) == (0, EXPECTED)
+    assert (status, json.loads(out)["pvalue"]) == (0, expected())
 
 
 # Which files.
@@ -397,7 +403,7 @@ def test_standard_input(tmp_path):
     write(tmp_path / "y.csv", LABELS)
     given = gzip.compress((tmp_path / "p.csv").read_bytes())
     found = caltest("test", "-", tmp_path / "y.csv", "--seed", "1", "--json", input=given)
-    assert json.loads(found.stdout)["pvalue"] == EXPECTED
+    assert json.loads(found.stdout)["pvalue"] == expected()
     found = caltest("test", tmp_path / "p.csv", "-", "--seed", "1", input=b"0\nx\n")
     assert (found.returncode, found.stdout) == (2, b"")
     assert found.stderr.startswith(b"caltest: error: standard input")
@@ -490,6 +496,7 @@ def test_files_that_exist_are_overwritten_if_asked_for(folder, capsys):
 ANNOUNCED = """
 import signal
 import sys
+from functools import cache
 import types
 import caltest.cli
 

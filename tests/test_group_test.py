@@ -73,7 +73,7 @@ def test_labels_masks_and_names_agree(biased):
 def test_overall_pvalue_is_that_of_the_maximum(biased):
     p, y, group = biased
     kernel = ct.Bernoulli(p).default_kernel()
-    overall = ct.MonteCarloTest(ct.GroupMaximum(ct.SKCE(kernel), group), 99)(p, y, rng=3)
+    overall = ct.MonteCarloTest(ct.estimators.GroupMaximum(ct.SKCE(kernel), group), 99)(p, y, rng=3)
     assert ct.GroupCalibrationTest(kernel, 99)(p, y, group, rng=3).pvalue == overall.pvalue
     assert overall.hypothesis == "P(Y = 1 | p, G) = p"
     assert overall.estimate == pytest.approx(ct.SKCE(kernel)(p, y), rel=1e-12)
@@ -82,7 +82,7 @@ def test_overall_pvalue_is_that_of_the_maximum(biased):
 def test_one_group_of_all_is_the_test_of_all():
     data = samples(60, 3)
     y = ct.Categorical(data.p).sample(3)
-    for estimator in (ct.SKCE(TV), ct.ExcessLogScore()):
+    for estimator in (ct.SKCE(TV), ct.estimators.ExcessLogScore()):
         one = ct.GroupCalibrationTest(estimator, 199)(data.p, y, np.zeros(60), rng=4).groups[0]
         alone = ct.MonteCarloTest(estimator, 199)(data.p, y, rng=4)
         assert one.estimate == pytest.approx(alone.estimate, rel=1e-12)
@@ -98,7 +98,7 @@ def test_signs_of_two_sided_estimators():
     p = rng.uniform(0.05, 0.95, 400)
     sharp = np.repeat([True, False], 200)
     y = np.where(sharp, p > 0.5, rng.random(400) < 0.5).astype(int)
-    result = ct.GroupCalibrationTest(ct.ExcessLogScore(), 99)(p, y, {"sharp": sharp, "blunt": ~sharp}, rng=1)
+    result = ct.GroupCalibrationTest(ct.estimators.ExcessLogScore(), 99)(p, y, {"sharp": sharp, "blunt": ~sharp}, rng=1)
     assert result["sharp"].z < -5.0
     assert result["blunt"].z > 5.0
     assert result["sharp"].adjusted == result["blunt"].adjusted == 0.01
@@ -124,3 +124,66 @@ def test_illegal_arguments():
         ct.GroupCalibrationTest(n_resamples=0)
     with pytest.raises(ValueError, match="fewer than two members"):
         ct.calibration_by_group([0.2, 0.4, 0.5], [0, 1, 1], ["a", "b", "b"])
+
+
+class TestWeights:
+    """Weights of the observations are those of the members of each group."""
+
+    RNG = np.random.default_rng(3)
+    P = RNG.dirichlet(np.ones(3), 60)
+    Y = ct.Categorical(P).sample(4)
+    W = RNG.uniform(0.5, 2.0, 60)
+    GROUPS = np.arange(60) % 3
+
+    def test_groups_have_the_weighted_errors(self):
+        kernel = ct.Categorical(self.P).default_kernel().resolve(ct.Categorical(self.P))
+        settings = {"kernel": kernel, "weights": self.W, "n_resamples": 9, "rng": 1}
+        result = ct.calibration_by_group(self.P, self.Y, self.GROUPS, **settings)
+        for group in result.groups:
+            rows = int(group.name) == self.GROUPS
+            expected = ct.estimators.WeightedSKCE(kernel, self.W[rows])(self.P[rows], self.Y[rows])
+            assert group.estimate == pytest.approx(expected, rel=1e-12)
+        assert result.hypothesis == "P(Y | P_X, w, G) = P_X"
+        assert "weighted" in result.estimator
+
+    @pytest.mark.parametrize("kernel", [None, ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.DeltaKernel())])
+    def test_equal_weights_change_nothing_and_zeros_leave_out(self, kernel):
+        def test(rows, **weights):
+            some = self.P[rows], self.Y[rows], self.GROUPS[rows]
+            return ct.calibration_by_group(*some, kernel=kernel, n_resamples=19, rng=1, **weights)
+
+        everything, kept = slice(None), np.arange(7, 60)
+        assert test(everything, weights=np.full(60, 3.0)).groups == test(everything).groups
+        zeros = np.where(np.arange(60) < 7, 0.0, self.W)
+        left_out = test(everything, weights=zeros)
+        assert left_out.groups == test(kept, weights=self.W[kept]).groups
+        assert left_out.groups != test(kept).groups
+        assert "7 of 60 rows have weight 0 and are left out" in left_out.notes
+
+    def test_findings_are_those_of_the_weights(self):
+        """Ones occur too often where weights are large, too seldom where they are small."""
+        p, heavy = np.full(400, 0.5), np.arange(400) % 4 < 2
+        y = np.where(heavy, np.arange(400) % 20 < 17, np.arange(400) % 20 < 3).astype(int)
+        for one, label in ((True, 1), (False, 0)):
+            weights = np.where(heavy == one, 1.0, 0.01)
+            result = ct.calibration_by_group(p, y, np.arange(400) // 200, weights=weights, n_resamples=19, rng=1)
+            assert all(f"class {label} occurs more often" in group.finding for group in result.groups), result.groups
+
+    def test_rows_are_matched_by_the_index(self):
+        index = np.random.default_rng(1).permutation(60)
+        weights, y = pd.Series(self.W[index], index=index), pd.Series(self.Y, index=np.arange(60))
+        groups = pd.Series(self.GROUPS, index=np.arange(60))
+        p = pd.DataFrame(self.P)
+        found = ct.calibration_by_group(p, y, groups, weights=weights, n_resamples=9, rng=1)
+        expected = ct.calibration_by_group(self.P, self.Y, self.GROUPS, weights=self.W, n_resamples=9, rng=1)
+        assert found.groups == expected.groups
+
+    def test_bad_weights(self):
+        few = np.where((self.GROUPS == 0) & (np.arange(60) > 0), 0.0, self.W)
+        for weights, message in (
+            (few, r"'0' \(1\)"),
+            (self.W[1:], "got 59 values, wanted 60"),
+            (-self.W, "at least 0"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                ct.calibration_by_group(self.P, self.Y, self.GROUPS, weights=weights)

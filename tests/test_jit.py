@@ -61,3 +61,80 @@ def test_loops_compile_where_nothing_can_be_cached(monkeypatch):
 def test_no_threads_stand_for_one(threads):
     code = "import caltest; from caltest._threads import n_threads; print(n_threads())"
     assert run(Path(_jit.__file__).parents[1], code, NUMBA_NUM_THREADS=threads) == "1"
+
+
+WRITER = """
+import pathlib, sys
+from caltest._jit import _Cache
+from caltest._loops.inner import inner
+
+mine, other = sys.argv[1:]
+CODE = {"short": "short", "long": "long" * 1_000_000}
+
+def wait(name):
+    here.joinpath(f"{name}-{mine}").touch()
+    while not here.joinpath(f"{name}-{other}").exists():
+        pass
+
+for i in range(400):
+    here = pathlib.Path(f"round-{i}")
+    here.mkdir(exist_ok=True)
+    files = _Cache(inner.py_func)._cache_file
+    files._cache_path, files._index_path = str(here), str(here / files._index_name)
+    wait("start")
+    files.save(mine, CODE[mine])
+    wait("saved")
+    for one in CODE:
+        assert files.load(one) in (CODE[one], None), (i, one)
+    wait("read")
+print("right")
+"""
+
+
+def test_processes_that_compile_at_once_keep_their_code_apart(package):
+    """Each signature is read as it was written, also where one takes longer to write."""
+    (package / "writer.py").write_text(WRITER)
+    options = {"cwd": package, "env": os.environ | {"PYTHONPATH": str(package)}, "text": True}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pairs = [("short", "long"), ("long", "short")]
+    both = [subprocess.Popen([sys.executable, "writer.py", *pair], **options, **pipes) for pair in pairs]
+    found = [process.communicate(timeout=300) for process in both]
+    assert [out.strip() for out, _ in found] == ["right", "right"], found
+
+
+def test_code_of_older_sources_is_not_read_where_writing_broke_off(monkeypatch, tmp_path):
+    def inner(x):
+        return x
+
+    files = {}
+    for source in ("older", "newer"):
+        monkeypatch.setattr(_jit, "_digest", lambda source=source: source)
+        files[source] = _jit._Cache(inner)._cache_file
+        files[source]._cache_path, files[source]._index_path = str(tmp_path), str(tmp_path / "index.nbi")
+    files["older"].save("signature", "older code")
+    assert files["older"].load("signature") == "older code"
+
+    def fail(*_):
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files["newer"], "_save_data", fail)
+        with pytest.raises(OSError, match="no space"):
+            files["newer"].save("signature", "newer code")
+    assert files["newer"].load("signature") is None
+
+
+def test_code_of_older_sources_and_of_another_signature_is_removed_or_refused(monkeypatch, tmp_path):
+    files = {}
+    for source in ("older", "newer"):
+        monkeypatch.setattr(_jit, "_digest", lambda source=source: source)
+        files[source] = _jit._Cache(test_no_threads_stand_for_one)._cache_file
+        files[source]._cache_path = str(tmp_path)
+        files[source].save(1, source)
+    assert files["older"].load(1) is None
+    assert files["newer"].load(1) == "newer"
+    (written,) = tmp_path.iterdir()
+    written.rename(tmp_path / files["newer"]._file(2))
+    assert files["newer"].load(2) is None
+    files["newer"].flush()
+    assert not list(tmp_path.iterdir())

@@ -15,7 +15,7 @@ _, P, Y, NORMAL, TARGETS = samples(N, 3)
 
 TESTS = {
     "Monte Carlo": (lambda n: ct.MonteCarloTest(ct.SKCE(TV), n), P, Y),
-    "Monte Carlo, ECE": (lambda n: ct.MonteCarloTest(ct.ECE(ct.UniformBinning(4)), n), P, Y),
+    "Monte Carlo, ECE": (lambda n: ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(4)), n), P, Y),
     "Monte Carlo, binary": (lambda n: ct.MonteCarloTest(ct.SKCE(TV), n), P[:, 0], Y == 0),
     "Monte Carlo, normal": (lambda n: ct.MonteCarloTest(ct.SKCE(W2), n), NORMAL, TARGETS),
     "Monte Carlo, low rank": (lambda n: ct.MonteCarloTest(ct.LowRankSKCE(TV, 9), n), P, Y),

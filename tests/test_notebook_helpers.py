@@ -222,7 +222,7 @@ class TestKitti:
         assert abs(exact[0] - 0.8) > 0.01
 
     def test_several_classes_keep_rows_of_sum_1_and_temperatures_the_order(self):
-        p, y = ct.load_digits_predictions()["random forest"]
+        p, y = ct.datasets.load_digits_predictions()["random forest"]
         p = p.probabilities
         found = kitti.recalibrated_classes(p[:450], y[:450], p[450:])
         for q in found.values():
@@ -232,7 +232,7 @@ class TestKitti:
         assert kitti.log_score(found["Temperature, p"], y[450:]) < kitti.log_score(p[450:], y[450:])
 
     def test_study_has_the_scores_of_each_split(self):
-        p, y = ct.load_digits_predictions()["random forest"]
+        p, y = ct.datasets.load_digits_predictions()["random forest"]
         confidence, right = ct.top_label(p, y)
         p = kitti.two_columns(confidence.probability)
         parts = {"forest": [(np.arange(0, 300), np.arange(300, 899)), (np.arange(300, 899), np.arange(0, 300))]}
@@ -245,7 +245,7 @@ class TestKitti:
             assert row[3] == pytest.approx(-np.log(q[np.arange(test.size), right[test]]).mean(), rel=1e-12)
 
     def test_fault_of_published_bbq_concerns_predictions_of_0_only(self):
-        p, y = ct.load_digits_predictions()["random forest"]
+        p, y = ct.datasets.load_digits_predictions()["random forest"]
         confidence, right = ct.top_label(p, y)
         p = kitti.two_columns(confidence.probability)
         new = kitti.two_columns(np.array([0.0, 0.3, 1.0]))

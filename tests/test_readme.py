@@ -39,7 +39,7 @@ def test_the_chooser_has_every_question():
 
 @pytest.mark.parametrize("call", CALLS)
 def test_calls_of_the_chooser_run(call):
-    predictions, labels = ct.load_digits_predictions()["random forest"]
+    predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
     p, y = predictions.take(slice(0, None, 9)), labels[::9]
     rng = np.random.default_rng(1)
     mean, members = rng.normal(size=50), rng.normal(size=(50, 9))
@@ -54,7 +54,7 @@ def test_calls_of_the_chooser_run(call):
         "members": members,
         "margin": 0.01,
         "old": np.arange(len(y)) % 2 == 0,
-        "test": partial(ct.MonteCarloTest(ct.ExcessLogScore(), 19), rng=1),
+        "test": partial(ct.MonteCarloTest(ct.estimators.ExcessLogScore(), 19), rng=1),
         "deviation": ct.generators.LabelNoise(0.9),
     }
     assert eval(call, names) is not None

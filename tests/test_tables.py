@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from public import PUBLIC
 
 import caltest as ct
-from caltest import generators, plots
-from caltest.predictions import as_sample
+from caltest import generators
+from caltest.predictions.convert import as_sample
 
 N, K = 60, 3
 RNG = np.random.default_rng(3)
@@ -138,7 +139,7 @@ def test_several_models_groups_and_parameters_have_the_order_of_the_targets():
     mean, scale = pd.Series(P[:, 0], index=IDS), pd.Series(P[:, 1] + 0.5, index=IDS)
     np.testing.assert_array_equal(ct.Normal(mean, scale.iloc[SHUFFLED]).scale, scale)
     clusters = pd.Series(np.arange(N) // 2, index=IDS)
-    p, _ = ct.one_per_cluster(FRAME, y, clusters, rng=1)
+    p, _ = ct.estimators.one_per_cluster(FRAME, y, clusters, rng=1)
     kept = [int(np.flatnonzero((row == P).all(axis=1))[0]) // 2 for row in p.probabilities]
     assert sorted(kept) == list(range(N // 2))
 
@@ -269,25 +270,23 @@ def takes_labels(call):
         return False
     given = [parameters[name] for name in ("targets", "labels") if name in parameters]
     first = parameters.get("predictions") or parameters.get("models")
-    return bool(given) and first is not None and first.annotation is not ct.Predictions
+    return bool(given) and first is not None and first.annotation is not ct.predictions.Predictions
 
 
 def calls():
-    for place in (ct, plots, ct.recalibration):
-        for name in place.__all__:
-            thing = getattr(place, name)
-            if inspect.isfunction(thing):
-                yield name, thing
-            elif inspect.isclass(thing):
-                for method in ("__call__", "fit", "plug_in", "risk", "update"):
-                    if method in dir(thing) and inspect.isfunction(getattr(thing, method)):
-                        yield f"{name}.{method}", getattr(thing, method)
+    for name, thing in PUBLIC.items():
+        if inspect.isfunction(thing):
+            yield name, thing
+        elif inspect.isclass(thing):
+            for method in ("__call__", "fit", "plug_in", "risk", "update"):
+                if method in dir(thing) and inspect.isfunction(getattr(thing, method)):
+                    yield f"{name}.{method}", getattr(thing, method)
 
 
 def test_classes_are_taken_by_everything_that_takes_labels():
     found = dict(calls())
     taking = {name for name, call in found.items() if takes_labels(call)}
-    assert {"calibration_test", "top_label", "SKCE.__call__", "compare_models", "reliability_diagram"} <= taking
+    assert {"calibration_test", "top_label", "SKCE.__call__", "compare_models", "plots.reliability_diagram"} <= taking
     without = {name for name in taking if "classes" not in inspect.signature(found[name]).parameters}
     assert without == {"SequentialCalibrationTest.update"}  # whose constructor has them
 
@@ -298,9 +297,9 @@ USES = {
     "estimator": lambda p, y, **o: ct.SKCE(KERNEL)(p, y, **o),
     "test": lambda p, y, **o: ct.MonteCarloTest(ct.ECE(), 19)(p, y, rng=0, **o).pvalue,
     "skce_interval": lambda p, y, **o: ct.skce_interval(p, y, KERNEL, **o),
-    "ece_interval": lambda p, y, **o: ct.ece_interval(ct.ECE(), p, y, rng=0, n_resamples=99, **o),
+    "ece_interval": lambda p, y, **o: ct.ece_interval(p, y, ct.ECE(), rng=0, n_resamples=99, **o),
     "binned_error_interval": lambda p, y, **o: ct.binned_error_interval(p, y, **o),
-    "distribution_free": lambda p, y, **o: ct.distribution_free_interval(ct.SKCE(KERNEL), p, y, **o),
+    "distribution_free": lambda p, y, **o: ct.distribution_free_interval(p, y, ct.SKCE(KERNEL), **o),
     "compare_models": lambda p, y, **o: [
         row.pvalue for row in ct.compare_models({"a": p}, y, n_resamples=9, rng=0, **o).rows
     ],
@@ -312,9 +311,9 @@ USES = {
     "groups": lambda p, y, **o: ct.GroupCalibrationTest(KERNEL, 9)(p, y, np.arange(N) % 2, rng=0, **o).pvalue,
     "confidence_errors": lambda p, y, **o: ct.confidence_errors(p, y, **o).accuracy,
     "score_decomposition": lambda p, y, **o: (
-        ct.score_decomposition(p, y, binning=ct.UniformBinning(2), **o).miscalibration
+        ct.score_decomposition(p, y, binning=ct.binning.UniformBinning(2), **o).miscalibration
     ),
-    "one_per_cluster": lambda p, y, **o: ct.one_per_cluster(p, y, np.arange(N) // 2, rng=0, **o)[1].tolist(),
+    "one_per_cluster": lambda p, y, **o: ct.estimators.one_per_cluster(p, y, np.arange(N) // 2, rng=0, **o)[1].tolist(),
     "estimate": lambda p, y, **o: ct.estimate_calibration_error(p, y, rng=0, n_folds=2, **o).squared_error,
     "recalibration": lambda p, y, **o: ct.recalibration.TemperatureScaling().fit(p, y, **o).temperature,
     "accumulator": lambda p, y, **o: ct.BlockSKCE(KERNEL).accumulator().update(p, y, **o).result(),
@@ -346,7 +345,7 @@ def test_groups_keep_their_names():
         masks = make({"young": half, "old": other})
         result = ct.calibration_by_group(P, Y, masks, n_resamples=9, rng=0)
         assert {group.name: group.n for group in result.groups} == {"young": 30, "old": 35}
-        assert ct.GroupSKCE(KERNEL, masks).groups.names == ("young", "old")
+        assert ct.estimators.GroupSKCE(KERNEL, masks).groups.names == ("young", "old")
 
 
 # Copies.
@@ -356,26 +355,41 @@ MASKS = np.stack([np.arange(N) < 30, np.arange(N) >= 25], axis=1)
 
 def objects():
     """What keeps arrays: how it is made of one, what it says, and the array."""
-    yield "GroupSKCE of masks", lambda a: ct.GroupSKCE(KERNEL, a), lambda o: o(P, Y), MASKS
-    yield "GroupSKCE of a frame", lambda a: ct.GroupSKCE(KERNEL, pd.DataFrame(a, copy=False)), lambda o: o(P, Y), MASKS
+    yield "GroupSKCE of masks", lambda a: ct.estimators.GroupSKCE(KERNEL, a), lambda o: o(P, Y), MASKS
     yield (
-        "GroupSKCE of a mapping",
-        lambda a: ct.GroupSKCE(KERNEL, {"a": a[:, 0], "b": a[:, 1]}),
+        "GroupSKCE of a frame",
+        lambda a: ct.estimators.GroupSKCE(KERNEL, pd.DataFrame(a, copy=False)),
         lambda o: o(P, Y),
         MASKS,
     )
-    yield "GroupSKCE of labels", lambda a: ct.GroupSKCE(KERNEL, a), lambda o: o(P, Y), np.arange(N) % 2
+    yield (
+        "GroupSKCE of a mapping",
+        lambda a: ct.estimators.GroupSKCE(KERNEL, {"a": a[:, 0], "b": a[:, 1]}),
+        lambda o: o(P, Y),
+        MASKS,
+    )
+    yield "GroupSKCE of labels", lambda a: ct.estimators.GroupSKCE(KERNEL, a), lambda o: o(P, Y), np.arange(N) % 2
     matrix = np.array([[1.0, 0.2], [0.2, 2.0]])
-    yield "GroupSKCE, its matrix", lambda a: ct.GroupSKCE(KERNEL, MASKS, a), lambda o: o(P, Y), matrix
-    groups = ct.GroupMaximum(ct.SKCE(KERNEL), MASKS).groups
-    yield "GroupMaximum", lambda a: ct.GroupMaximum(ct.SKCE(KERNEL), a), lambda o: o(P, Y), groups.members.copy()
-    yield "WeightedSKCE", lambda a: ct.WeightedSKCE(KERNEL, a), lambda o: o(P, Y), P[:, 0].copy()
+    yield "GroupSKCE, its matrix", lambda a: ct.estimators.GroupSKCE(KERNEL, MASKS, a), lambda o: o(P, Y), matrix
+    groups = ct.estimators.GroupMaximum(ct.SKCE(KERNEL), MASKS).groups
+    yield (
+        "GroupMaximum",
+        lambda a: ct.estimators.GroupMaximum(ct.SKCE(KERNEL), a),
+        lambda o: o(P, Y),
+        groups.members.copy(),
+    )
+    yield "WeightedSKCE", lambda a: ct.estimators.WeightedSKCE(KERNEL, a), lambda o: o(P, Y), P[:, 0].copy()
     clusters = np.arange(N) // 3
-    yield "ClusterSKCE", lambda a: ct.ClusterSKCE(KERNEL, a), lambda o: o(P, Y), clusters
+    yield "ClusterSKCE", lambda a: ct.estimators.ClusterSKCE(KERNEL, a), lambda o: o(P, Y), clusters
     yield "UCME, predictions", lambda a: ct.UCME(KERNEL, a, Y[:4]), lambda o: o(P, Y), P[:4].copy()
     yield "UCME, targets", lambda a: ct.UCME(KERNEL, P[:4], a), lambda o: o(P, Y), Y[:4].copy()
-    yield "MatrixKernel", ct.MatrixKernel, lambda o: o.squared_diameter, np.diag([1.0, 2.0, 3.0])
-    yield "EdgeBinning", ct.EdgeBinning, lambda o: o.assign(P1[:, None]).tolist(), np.array([0.0, 0.2, 0.7, 1.0])
+    yield "MatrixKernel", ct.kernels.MatrixKernel, lambda o: o.squared_diameter, np.diag([1.0, 2.0, 3.0])
+    yield (
+        "EdgeBinning",
+        ct.binning.EdgeBinning,
+        lambda o: o.assign(P1[:, None]).tolist(),
+        np.array([0.0, 0.2, 0.7, 1.0]),
+    )
     yield "Categorical", ct.Categorical, lambda o: o.sample(0).tolist(), P.copy()
     yield "Ordinal", lambda a: ct.Ordinal(P, positions=a), lambda o: o.positions.tolist(), np.array([0.0, 1.0, 5.0])
     yield "Bernoulli", ct.Bernoulli, lambda o: o.sample(0).tolist(), P1.copy()

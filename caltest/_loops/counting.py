@@ -1,7 +1,7 @@
-"""How often each of n observations occurs in resamples of them."""
+"""Counts: of observations in resamples of them, and of values in cells, which may be of equal width."""
 
 from caltest._jit import jit
-from caltest._types import Array, FloatArray
+from caltest._types import Array, FloatArray, IntArray
 
 
 @jit
@@ -10,3 +10,32 @@ def add_counts(indices: Array, counts: FloatArray) -> None:
     for b in range(indices.shape[0]):
         for index in indices[b]:
             counts[index, b] += 1.0
+
+
+@jit
+def uniform_cells(points: FloatArray, n_cells: int, cells: IntArray) -> None:
+    """The cell c of each coordinate: ``c / n_cells < p <= (c + 1) / n_cells``, p <= 0 in the first, p > 1 in the last.
+
+    Rounding is monotone, so ``int(p n_cells)`` is never below the cell, and above it by one only at its right edge.
+    """
+    for i in range(points.shape[0]):
+        for j in range(points.shape[1]):
+            p = points[i, j]
+            place = p * n_cells
+            cell = (int(place) if place > 0.0 else 0) if place < n_cells else n_cells - 1
+            cells[i, j] = cell - (cell > 0 and p <= cell / n_cells)
+
+
+@jit
+def count_cells(values: FloatArray, low: float, high: float, counts: IntArray) -> int:
+    """Add the number of values in each of the equal cells of [low, high]; return how many lie below ``low``."""
+    cells = counts.shape[0]
+    below = 0
+    for value in values:
+        if value < low:
+            below += 1
+        elif value <= high:
+            # Divided first, as the inverse of a small width is infinite; what is no number counts in the last cell.
+            place = (value - low) / (high - low) * cells
+            counts[int(place) if place < cells else cells - 1] += 1
+    return below

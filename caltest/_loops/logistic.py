@@ -6,7 +6,7 @@ Columns come as a design (n, q), outcomes 0 or 1 as (B, n), one row a redraw.
 import numpy as np
 
 from caltest._jit import jit
-from caltest._loops.assignment import assign
+from caltest._loops.stacks import assign
 from caltest._types import Array, FloatArray, IntArray
 
 MOST_STEPS = 100

@@ -48,7 +48,7 @@ def finite_sums(
     """
     sums = np.zeros(2)
     vectors = _frozen(points), _frozen(right), padded(points[slice(*rows)]), padded(left[slice(*rows)])
-    _add_sums(*settings, *vectors, *rows, stop, *_buffers(points, right, stop - rows[0]), sums)
+    _add_sums(settings, *vectors, *rows, stop, *_buffers(points, right, stop - rows[0]), sums)
     return float(sums[0]), float(sums[1])
 
 
@@ -63,7 +63,7 @@ def finite_tile(
 ) -> None:
     """Write h between rows and columns, given by where they begin and end, to ``out`` (r, c)."""
     vectors = _frozen(points), _frozen(right), padded(points[slice(*rows)]), padded(left[slice(*rows)])
-    _write_tile(*settings, *vectors, *columns, *_buffers(points, right, columns[1] - columns[0]), out)
+    _write_tile(settings, *vectors, *columns, *_buffers(points, right, columns[1] - columns[0]), out)
 
 
 def _frozen(vectors: FloatArray) -> FloatArray:
@@ -90,12 +90,7 @@ def _transpose(vectors: FloatArray, start: int, n: int, columns: FloatArray) -> 
 
 @jit
 def _write_two(
-    kind: int,
-    root: bool,
-    function: int,
-    factor: float,
-    square: bool,
-    shape: float,
+    settings: Settings,
     row_points: FloatArray,
     row_vectors: FloatArray,
     i: int,
@@ -107,19 +102,19 @@ def _write_two(
 ) -> None:
     """Kernel values and products of rows i and i + 1 with n columns."""
     zero = np.int64(0)
-    if kind == CITYBLOCK:
+    if settings.kind == CITYBLOCK:
         add_absolute(row_points, i, zero, row_points.shape[1], column_points, zero, n, values, zero)
-    elif kind == SQUARED_EUCLIDEAN:
+    elif settings.kind == SQUARED_EUCLIDEAN:
         add_squares(row_points, i, zero, row_points.shape[1], column_points, zero, n, values, zero)
     else:
         raise ValueError("unknown kind of sum")
     add_products(row_vectors, i, zero, row_vectors.shape[1], column_vectors, zero, n, products, zero)
     for one in range(2):
         line = values[one, :n]
-        if root:
+        if settings.root:
             for j in range(n):
                 line[j] = np.sqrt(line[j])
-        write_kernel(function, line, factor, square, shape)
+        write_kernel(settings.function, line, settings.factor, settings.square, settings.shape)
 
 
 @jit
@@ -143,12 +138,7 @@ def _sum_of_products(a: FloatArray, b: FloatArray) -> float:
 
 @jit
 def _add_sums(
-    kind: int,
-    root: bool,
-    function: int,
-    factor: float,
-    square: bool,
-    shape: float,
+    settings: Settings,
     points: FloatArray,
     right: FloatArray,
     row_points: FloatArray,
@@ -162,7 +152,6 @@ def _add_sums(
     products: FloatArray,
     sums: FloatArray,
 ) -> None:
-    kernel = kind, root, function, factor, square, shape
     width = column_points.shape[1]
     for start in range(begin, stop, width):
         n = width if start + width < stop else stop - start
@@ -172,7 +161,7 @@ def _add_sums(
             if i >= start + n:
                 break
             place = i - begin
-            _write_two(*kernel, row_points, row_vectors, place, column_points, column_vectors, n, values, products)
+            _write_two(settings, row_points, row_vectors, place, column_points, column_vectors, n, values, products)
             for one in range(2 if i + 1 < end else 1):
                 # Where the row itself is among the columns, and from where on its partners are.
                 itself = i + one - start
@@ -184,12 +173,7 @@ def _add_sums(
 
 @jit
 def _write_tile(
-    kind: int,
-    root: bool,
-    function: int,
-    factor: float,
-    square: bool,
-    shape: float,
+    settings: Settings,
     points: FloatArray,
     right: FloatArray,
     row_points: FloatArray,
@@ -202,14 +186,13 @@ def _write_tile(
     products: FloatArray,
     out: FloatArray,
 ) -> None:
-    kernel = kind, root, function, factor, square, shape
     width = column_points.shape[1]
     for start in range(begin, stop, width):
         n = width if start + width < stop else stop - start
         _transpose(points, start, n, column_points)
         _transpose(right, start, n, column_vectors)
         for i in range(0, out.shape[0], 2):
-            _write_two(*kernel, row_points, row_vectors, i, column_points, column_vectors, n, values, products)
+            _write_two(settings, row_points, row_vectors, i, column_points, column_vectors, n, values, products)
             for one in range(2 if i + 1 < out.shape[0] else 1):
                 for j in range(n):
                     out[i + one, start - begin + j] = values[one, j] * products[one, j]
@@ -224,18 +207,13 @@ def block_sums(
     together = max(1, min(PAIRS // max(1, n_pairs), sums.size))
     values, products = np.empty(together * n_pairs), np.empty(together * n_pairs)
     vectors = _frozen(points), _frozen(left), _frozen(right)
-    _write_block_sums(*settings, *vectors, block_size, together, values, products, sums)
+    _write_block_sums(settings, *vectors, block_size, together, values, products, sums)
     return sums
 
 
 @jit
 def _write_block_sums(
-    kind: int,
-    root: bool,
-    function: int,
-    factor: float,
-    square: bool,
-    shape: float,
+    settings: Settings,
     points: FloatArray,
     left: FloatArray,
     right: FloatArray,
@@ -245,7 +223,7 @@ def _write_block_sums(
     products: FloatArray,
     sums: FloatArray,
 ) -> None:
-    if kind != CITYBLOCK and kind != SQUARED_EUCLIDEAN:
+    if settings.kind != CITYBLOCK and settings.kind != SQUARED_EUCLIDEAN:
         raise ValueError("unknown kind of sum")
     n_pairs = block_size * (block_size - 1) // 2
     for start in range(0, sums.shape[0], together):
@@ -255,7 +233,7 @@ def _write_block_sums(
             for i in range(m * block_size, (m + 1) * block_size):
                 for j in range(i + 1, (m + 1) * block_size):
                     total = product = 0.0
-                    if kind == CITYBLOCK:
+                    if settings.kind == CITYBLOCK:
                         for t in range(points.shape[1]):
                             total += abs(points[i, t] - points[j, t])
                     else:
@@ -263,10 +241,10 @@ def _write_block_sums(
                             total += (points[i, t] - points[j, t]) ** 2
                     for t in range(left.shape[1]):
                         product += left[i, t] * right[j, t]
-                    values[pair] = np.sqrt(total) if root else total
+                    values[pair] = np.sqrt(total) if settings.root else total
                     products[pair] = product
                     pair += 1
-        write_kernel(function, values[:pair], factor, square, shape)
+        write_kernel(settings.function, values[:pair], settings.factor, settings.square, settings.shape)
         for m in range(start, stop):
             for p in range((m - start) * n_pairs, (m - start + 1) * n_pairs):
                 sums[m] += values[p] * products[p]

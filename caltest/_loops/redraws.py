@@ -1,4 +1,6 @@
-"""Sums over pairs for many redraws of the labels at once: each kernel value is computed once for all redraws.
+"""Sums over pairs, and of features by class, for many redraws of the labels at once.
+
+Each kernel value is computed once for all redraws.
 
 A label is a change from the base of its observation, which is the class it has in most redraws, or none. With the
 vector d = e_label - e_base, or e_label where there is no base, or 0 where the label is the base, the sums are
@@ -89,12 +91,14 @@ def equal_sums(
     The tiles begin at a row and a column. A list is read once for all kernels.
     """
     n_kernels, r, size = tiles.shape
-    lanes, function = next((n, f) for n, f in EQUAL_SUMS.items() if n_kernels <= n)
+    # More than four lines side by side are as many as vectorise best.
+    lanes = n_kernels if n_kernels <= FOUR else LANES
+    function = _equal_sums_of_one if lanes == 1 else _equal_sums_of_several
     lists = _changes(base, labels, column_start, size, n_classes)
     rows = np.ascontiguousarray(labels[:, row_start : row_start + r].T)
-    line, sums = np.zeros((2 * size + 1, lanes)), np.zeros((labels.shape[0], lanes))
+    line, sums = np.zeros((2 * size + 1, lanes)), np.zeros((labels.shape[0] + 1, lanes))
     function(tiles, base, rows, row_start, *lists, np.empty(labels.shape[0], dtype=np.uint32), line, sums)
-    return sums[:, :n_kernels].T
+    return sums[:-1, :n_kernels].T
 
 
 @jit
@@ -142,7 +146,7 @@ def _equal_sums_of_one(
 
 
 @jit
-def _equal_sums_of_four(
+def _equal_sums_of_several(
     tiles: FloatArray,
     base: IntArray,
     rows: Array,
@@ -153,7 +157,11 @@ def _equal_sums_of_four(
     line: FloatArray,
     sums: FloatArray,
 ) -> None:
-    """The same with the numbers of four kernels side by side, in a line (2c + 1, 4) and sums (B, 4)."""
+    """The same with the numbers of several kernels side by side, in a line (2c + 1, l) and sums (B + 1, l).
+
+    The last row of the sums is where those of a list are added up.
+    """
+    totals = sums[rows.shape[1]]
     for i in range(tiles.shape[1]):
         _write_row(tiles, i, line)
         old = base[row_start + i]
@@ -161,64 +169,15 @@ def _equal_sums_of_four(
             b = changed[c]
             label, sign = np.int64(rows[i, b]), 1.0
             while label >= 0:
-                a0 = a1 = a2 = a3 = 0.0
-                for f in range(ends[b, np.uint32(label)], ends[b, np.uint32(label + 1)]):
-                    k = members[b, f]
-                    a0 += line[k, 0]
-                    a1 += line[k, 1]
-                    a2 += line[k, 2]
-                    a3 += line[k, 3]
-                sums[b, 0] += sign * a0
-                sums[b, 1] += sign * a1
-                sums[b, 2] += sign * a2
-                sums[b, 3] += sign * a3
+                for one in range(line.shape[1]):
+                    totals[one] = 0.0
+                for f in range(ends[b, np.uint32(label)], ends[b, np.uint32(label + 1)], FOUR):
+                    k0, k1, k2, k3 = members[b, f], members[b, f + 1], members[b, f + 2], members[b, f + 3]
+                    for one in range(line.shape[1]):
+                        totals[one] += (line[k0, one] + line[k1, one]) + (line[k2, one] + line[k3, one])
+                for one in range(line.shape[1]):
+                    sums[b, one] += sign * totals[one]
                 label, sign = old if sign > 0.0 else np.int64(-1), -1.0
-
-
-@jit
-def _equal_sums_of_eight(
-    tiles: FloatArray,
-    base: IntArray,
-    rows: Array,
-    row_start: int,
-    members: Array,
-    ends: Array,
-    changed: Array,
-    line: FloatArray,
-    sums: FloatArray,
-) -> None:
-    """The same with the numbers of eight kernels side by side."""
-    for i in range(tiles.shape[1]):
-        _write_row(tiles, i, line)
-        old = base[row_start + i]
-        for c in range(_find_changes(rows, i, old, changed)):
-            b = changed[c]
-            label, sign = np.int64(rows[i, b]), 1.0
-            while label >= 0:
-                a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0.0
-                for f in range(ends[b, np.uint32(label)], ends[b, np.uint32(label + 1)]):
-                    k = members[b, f]
-                    a0 += line[k, 0]
-                    a1 += line[k, 1]
-                    a2 += line[k, 2]
-                    a3 += line[k, 3]
-                    a4 += line[k, 4]
-                    a5 += line[k, 5]
-                    a6 += line[k, 6]
-                    a7 += line[k, 7]
-                sums[b, 0] += sign * a0
-                sums[b, 1] += sign * a1
-                sums[b, 2] += sign * a2
-                sums[b, 3] += sign * a3
-                sums[b, 4] += sign * a4
-                sums[b, 5] += sign * a5
-                sums[b, 6] += sign * a6
-                sums[b, 7] += sign * a7
-                label, sign = old if sign > 0.0 else np.int64(-1), -1.0
-
-
-EQUAL_SUMS = {1: _equal_sums_of_one, 4: _equal_sums_of_four, LANES: _equal_sums_of_eight}
-"""By the number of kernels that they take."""
 
 
 def gram_sums(
@@ -336,3 +295,31 @@ def _add_tables(values: FloatArray, labels: Array, groups: IntArray, sums: Float
             group = groups[label]
             for t in range(values.shape[2]):
                 sums[b, group, t] += values[i, label, t]
+
+
+ROWS = 512
+"""Observations whose features stay in the cache while all redraws use them."""
+
+
+@jit
+def changes_by_class(features: FloatArray, base: IntArray, labels: Array, n_classes: int) -> FloatArray:
+    """``sum_i (e_label - e_base) features[i]'`` for each redraw, (B, n_classes, s), for features (n, s).
+
+    An observation without a base (-1) adds ``e_label``. Those whose label is their base take next to no time.
+    """
+    n, size = features.shape
+    sums = np.zeros((labels.shape[0], n_classes, size))
+    for begin in range(0, n, ROWS):
+        for b in range(labels.shape[0]):
+            for i in range(begin, min(begin + ROWS, n)):
+                new, old = np.int64(labels[b, i]), base[i]
+                if new == old:
+                    continue
+                vector, gains = features[i], sums[b, new]
+                for t in range(size):
+                    gains[t] += vector[t]
+                if old >= 0:
+                    losses = sums[b, old]
+                    for t in range(size):
+                        losses[t] -= vector[t]
+    return sums

@@ -1,7 +1,8 @@
-"""Stacks of tiles as loops take them: one leading dimension, contiguous."""
+"""Arrays as loops take them: stacks of tiles with one leading dimension, contiguous; assignment without helpers."""
 
 import numpy as np
 
+from caltest._jit import jit
 from caltest._types import Array, FloatArray
 
 
@@ -15,3 +16,10 @@ def redraws_last(targets: Array) -> FloatArray:
     """Redraws of numbers (B, c), or of vectors (B, c, d), as an array (c, d, B): loops run along the redraws."""
     vectors = targets[..., None] if targets.ndim == 2 else targets
     return np.ascontiguousarray(np.moveaxis(vectors, 0, -1), dtype=np.float64)
+
+
+@jit
+def assign(values: Array, out: Array) -> None:
+    """Write values (n,) to ``out``."""
+    for i in range(values.shape[0]):
+        out[i] = values[i]

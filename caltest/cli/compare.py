@@ -31,7 +31,9 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("predictions", type=Path, nargs="+", help=predictions_help())
     parser.add_argument("outcomes", type=Path, help=outcomes_help())
-    parser.add_argument("--draws", type=whole, default=999, metavar="B", help="redraws of the outcomes (default: 999)")
+    parser.add_argument(
+        "--n-resamples", type=whole, default=999, metavar="B", help="redraws of the outcomes (default: 999)"
+    )
     parser.add_argument("--pairs", action="store_true", help="test which models differ from each other instead")
     add_missing(parser)
     add_shared(parser)
@@ -48,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     samples = {name: read_sample(path, outcomes, options.normal, options.missing) for name, path in paths}
     if options.pairs:
         return run_pairs(options, samples)
-    comparison = compare_samples(samples, options.draws, options.seed, in_terminal())
+    comparison = compare_samples(samples, options.n_resamples, options.seed, in_terminal())
     text, entries = lambda: comparison.summary(options.alpha), comparison.to_dict() | {"alpha": options.alpha}
     show(options.format, text, entries, comparison.table(), comparison.remarks())
     rejected = any(row.pvalue_holm <= options.alpha for row in comparison.rows)

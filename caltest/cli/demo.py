@@ -4,8 +4,8 @@ import argparse
 from typing import Any
 
 import caltest as ct
+from caltest._results.pvalues import format_pvalue, pvalue_phrase
 from caltest.cli.options import command, seed
-from caltest.results.pvalues import format_pvalue, pvalue_phrase
 
 
 def add_to(commands: Any) -> None:
@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     """Test the models and print a table."""
     from statsmodels.stats.multitest import multipletests
 
-    models = ct.load_digits_predictions()
+    models = ct.datasets.load_digits_predictions()
     print("Three classifiers of handwritten digits, judged on 899 images they have not seen.")
     print("p-values of the hypothesis that the predicted probabilities are calibrated:\n")
     print(f"{'':<16}{'accuracy':>9}{'confidence':>12}{'default':>15}{'SKCE':>11}{'ECE':>12}")

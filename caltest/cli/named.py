@@ -5,12 +5,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import caltest as ct
+from caltest._types import ArrayLike
 from caltest.estimators import Estimator
 from caltest.estimators.default_kernel import default_kernel
 from caltest.predictions import Sample
 from caltest.predictions.reductions import reduce_to_binary
 
 TestMaker = Callable[[ct.ProductKernel], ct.CalibrationTest]
+
+WEIGHTED: dict[str, Callable[[ct.ProductKernel, ArrayLike], ct.CalibrationTest]] = {
+    "omnibus": lambda kernel, weights: ct.OmnibusTest(kernel, weights=weights),
+    "skce": lambda kernel, weights: ct.MonteCarloTest(ct.estimators.WeightedSKCE(kernel, weights)),
+}
+"""Tests of observations with weights."""
 
 
 class NamedTest(NamedTuple):
@@ -38,23 +45,28 @@ TESTS = {
     ),
     "mmce": NamedTest("kernel error of the top label, exact Monte Carlo", _exact(ct.MMCE())),
     "ece": NamedTest(
-        "binned error of the whole simplex, 10 bins a class, exact Monte Carlo", _exact(ct.ECE(ct.UniformBinning(10)))
+        "binned error of the whole simplex, 10 bins a class, exact Monte Carlo",
+        _exact(ct.ECE(ct.binning.UniformBinning(10))),
     ),
     "ece-top-label": NamedTest("binned error of the top label, 15 bins, exact Monte Carlo", _exact(ct.ECE()), True),
     "ece-consistency": NamedTest(
         "binned error of the whole simplex, consistency resampling (to reproduce papers)",
-        lambda _: ct.ConsistencyTest(ct.ECE(ct.UniformBinning(10))),
+        lambda _: ct.ConsistencyTest(ct.ECE(ct.binning.UniformBinning(10))),
     ),
     "hosmer-lemeshow": NamedTest(
-        "Hosmer-Lemeshow of the top label, exact Monte Carlo", _exact(ct.HosmerLemeshow()), True
+        "Hosmer-Lemeshow of the top label, exact Monte Carlo", _exact(ct.estimators.HosmerLemeshow()), True
     ),
     "spiegelhalter": NamedTest(
-        "Brier score of the top label against its expectation, exact Monte Carlo", _exact(ct.ExcessBrierScore()), True
+        "Brier score of the top label against its expectation, exact Monte Carlo",
+        _exact(ct.estimators.ExcessBrierScore()),
+        True,
     ),
     "cox": NamedTest(
-        "intercept and slope of the top label's log-odds, exact Monte Carlo", _exact(ct.CoxCalibration()), True
+        "intercept and slope of the top label's log-odds, exact Monte Carlo",
+        _exact(ct.estimators.CoxCalibration()),
+        True,
     ),
-    "ecce": NamedTest("cumulative differences of the top label, exact Monte Carlo", _exact(ct.ECCE()), True),
+    "ecce": NamedTest("cumulative differences of the top label, exact Monte Carlo", _exact(ct.estimators.ECCE()), True),
     "pit": NamedTest("integral transforms of numbers (--normal), Kolmogorov-Smirnov, exact", lambda _: ct.PITTest()),
 }
 

@@ -10,16 +10,17 @@ import numpy as np
 
 from caltest import generators
 from caltest._progress import in_terminal
+from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._tables import read_predictions
 from caltest.calibration_test import CalibrationTest
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared
 from caltest.cli.options import add_shared, command, predictions_help, show, whole
 from caltest.comparisons.formats import Table
 from caltest.generators import Distortion
-from caltest.predictions import Sample, as_sample
-from caltest.results.calibration_test_result import CalibrationTestResult
-from caltest.studies import PowerResult
-from caltest.studies import power as simulated_power
+from caltest.predictions import Sample
+from caltest.predictions.convert import as_sample
+from caltest.studies.power import power as simulated_power
+from caltest.studies.power_result import PowerResult
 
 DEVIATIONS: dict[str, tuple[str, Callable[[float], Distortion]]] = {
     "tempering": ("targets from p^(1 + S): S < 0 for overconfident predictions", generators.Tempering),
@@ -49,7 +50,9 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--n", type=whole, metavar="N", help="observations (default: as many as predictions)")
     parser.add_argument("--test", choices=TESTS, default="omnibus", metavar="NAME", help="one of those below")
     parser.add_argument("--simulations", type=whole, default=200, metavar="M", help="data sets (default: 200)")
-    parser.add_argument("--draws", type=whole, default=199, metavar="B", help="redraws of each test (default: 199)")
+    parser.add_argument(
+        "--n-resamples", type=whole, default=199, metavar="B", help="redraws of each test (default: 199)"
+    )
     add_shared(parser)
     parser.set_defaults(run=run)
 
@@ -59,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     predictions, _ = read_predictions(options.predictions, normal=options.normal)
     generator = generators.Resampled(predictions, DEVIATIONS[options.deviation][1](options.strength))
     result = simulated_power(
-        SimulatedTest(options.test, options.draws, predictions),
+        SimulatedTest(options.test, options.n_resamples, predictions),
         generator,
         options.n or len(predictions),
         n_simulations=options.simulations,
@@ -74,15 +77,15 @@ def run(options: argparse.Namespace) -> int:
 class SimulatedTest:
     """A named test with the bandwidth of the predictions in a file and a number of redraws."""
 
-    def __init__(self, name: str, draws: int, predictions: Any) -> None:
-        self.__name__ = f"{name}, {draws} draws"
+    def __init__(self, name: str, n_resamples: int, predictions: Any) -> None:
+        self.__name__ = f"{name}, {n_resamples} draws"
         self.name = name
         # The targets do not matter for the kernel.
         sample = prepared(name, Sample(predictions, np.zeros(len(predictions), dtype=np.intp)))
         test = TESTS[name].of(kernel_of(name, None, sample)[0])
         null: Any = test.null
         if hasattr(null, "n_resamples"):
-            null = replace(null, n_resamples=draws)
+            null = replace(null, n_resamples=n_resamples)
         else:
             self.__name__ = name
         self.test = CalibrationTest(test.estimator, null)

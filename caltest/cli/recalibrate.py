@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     sample = read_sample(options.predictions, options.outcomes, options.normal, options.missing)
     method, targets = method_for(options.method, sample.predictions), targets_as_given(sample)
     others = None if options.apply is None else read_predictions(options.apply, options.normal)
-    report = maps.report(method, sample.predictions, targets, rng=options.seed, progress=in_terminal())
+    report = maps.report(sample.predictions, targets, method, rng=options.seed, progress=in_terminal())
     if others is not None or options.save is not None:
         fitted = method.fit(sample.predictions, targets)
         if others is not None:

@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from caltest._progress import in_terminal
-from caltest._tables import read_sample
-from caltest.cli.named import TESTS, kernel_of, names_help, prepared
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.pvalues import EXCLUDED, format_pvalue, in_brackets
+from caltest._tables import check_different, read_sample, read_sample_and_number, read_weights
+from caltest._types import FloatArray
+from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import (
     add_fail,
     add_missing,
@@ -18,8 +21,8 @@ from caltest.cli.options import (
     show,
 )
 from caltest.comparisons.formats import Table
-from caltest.results.calibration_test_result import CalibrationTestResult
-from caltest.results.pvalues import EXCLUDED, format_pvalue, in_brackets
+from caltest.default_test import weighted
+from caltest.predictions import Sample
 
 
 def add_to(commands: Any) -> None:
@@ -35,6 +38,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument("outcomes", type=Path, help=outcomes_help())
     parser.add_argument("--test", choices=TESTS, default="omnibus", metavar="NAME", help="one of those below")
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
+    weights = "one column of numbers of at least 0 that do not depend on outcomes; for the tests " + ", ".join(WEIGHTED)
+    parser.add_argument("--weights", type=Path, metavar="FILE", help=weights)
     add_missing(parser)
     add_shared(parser)
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
@@ -44,11 +49,12 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Test, print, and return 1 if calibration is rejected and that is asked for, else 0."""
-    sample = read_sample(options.predictions, options.outcomes, options.normal, options.missing)
+    sample, weights, left_out = _read(options)
     sample = prepared(options.test, sample)
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
-    result = TESTS[options.test].of(kernel).on(sample, rng=options.seed, progress=in_terminal())
-    result = replace(result, notes=(*result.notes, *notes))
+    test = TESTS[options.test].of(kernel) if weights is None else WEIGHTED[options.test](kernel, weights)
+    result = test.on(sample, rng=options.seed, progress=in_terminal())
+    result = replace(result, notes=(*result.notes, *left_out, *notes))
     judged = {"alpha": options.alpha, "verdict": result.verdict(options.alpha), "why": result.why(options.alpha)}
     show(
         options.format,
@@ -57,6 +63,19 @@ def run(options: argparse.Namespace) -> int:
         table(result, options.alpha),
     )
     return int(options.fail_on_reject and result.pvalue <= options.alpha)
+
+
+def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:
+    """The sample, its weights if there are some, and a note on rows without weight."""
+    if options.weights is None:
+        return read_sample(options.predictions, options.outcomes, options.normal, options.missing), None, ()
+    if options.test not in WEIGHTED:
+        raise ValueError(
+            f"--weights: got a file for the test {options.test}, which takes none; wanted {' or '.join(WEIGHTED)}"
+        )
+    check_different([options.predictions, options.outcomes, options.weights])
+    sample, n = read_sample_and_number(options.predictions, options.outcomes, options.normal, options.missing)
+    return weighted(sample, read_weights(options.weights, n), n)
 
 
 def table(result: CalibrationTestResult, alpha: float) -> Table:
@@ -68,6 +87,6 @@ def table(result: CalibrationTestResult, alpha: float) -> Table:
     p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
     text = format_pvalue(p) + in_brackets(p, result.n_resamples, result.pvalue_kind)
     rows += [["p-value", text]] if result.pvalue_otherwise is None else [["p-value", f"0 ({EXCLUDED})"]]
-    rows += [] if result.pvalue_otherwise is None else [["without this", text]]
+    rows += [] if result.pvalue_otherwise is None else [["other rows", text]]
     why = result.why(alpha)
     return [*rows, ["verdict", result.verdict(alpha)], *([] if why is None else [["why", why]])]

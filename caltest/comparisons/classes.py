@@ -20,7 +20,7 @@ from caltest.predictions.reductions import categorical_sample, one_against_rest
 @own_errstate
 def compare_classes(
     predictions: ArrayLike,
-    labels: ArrayLike,
+    targets: ArrayLike,
     *,
     classes: Sequence[Any] | None = None,
     kernel: PairKernel | None = None,
@@ -39,10 +39,10 @@ def compare_classes(
     ----------
     predictions
         ``Categorical`` predictions or an (n, k) array-like.
-    labels
+    targets
         (n,) labels 0..k-1, or names.
     classes
-        Names of the classes in the order of the columns, if the labels are names.
+        Names of the classes in the order of the columns, if the targets are names.
     kernel, estimator, test, n_resamples, confidence_level, rng, progress
         As in ``compare_models``, for binary predictions.
 
@@ -66,7 +66,7 @@ def compare_classes(
     >>> comparison["0"].pvalue_holm
     0.03
     """
-    categorical, y = categorical_sample(predictions, labels, classes)
+    categorical, y = categorical_sample(predictions, targets, classes)
     pairs = one_against_rest(categorical, y)
     names = as_texts(categorical.classes or range(len(pairs)))
     samples = {name: Sample(*pair) for name, pair in zip(names, pairs, strict=True)}

@@ -1,5 +1,6 @@
-"""Tables of text as aligned columns, markdown and LaTeX."""
+"""Tables of text as aligned columns, markdown and LaTeX, and what all results that are tables offer."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -62,3 +63,39 @@ def data_frame(rows: Sequence[dict[str, Any]]) -> Any:
 def escaped(text: str) -> str:
     """Text without characters that mean something to LaTeX."""
     return "".join(_LATEX.get(character, character) for character in text)
+
+
+class TabularResult(ABC):
+    """A result with rows that can be exported."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """Header and rows as text."""
+
+    def remarks(self) -> list[str]:
+        """What to say below the table, wherever it is printed."""
+        return []
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        """Plain numbers and strings of each of the ``rows``, by their names; of intervals the ends."""
+        result: Any = self
+        return [_entries(row) for row in result.rows]
+
+    def to_markdown(self) -> str:
+        """The table in markdown, with remarks below it."""
+        return markdown(self.table(), self.remarks())
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the package booktabs; names are escaped."""
+        return latex(self.table(), self.remarks())
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame`` with the same rows; ``ImportError`` if pandas is missing."""
+        return data_frame(self.row_entries())
+
+
+def _entries(row: Any) -> dict[str, Any]:
+    entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
+    interval = row.interval
+    entries["low"], entries["high"] = (None, None) if interval is None else (interval.low, interval.high)
+    return entries

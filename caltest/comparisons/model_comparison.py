@@ -1,16 +1,14 @@
 """The result of a comparison: a row for each model, or class."""
 
 from dataclasses import dataclass
-from typing import Any
 
+from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.citations import entries
+from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
+from caltest._results.sentences import listed
+from caltest._results.stored import Stored
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, aligned
-from caltest.comparisons.table import TabularResult
-from caltest.results.calibration_test_result import ConfidenceInterval
-from caltest.results.citations import entries
-from caltest.results.pvalues import format_pvalue, pvalue_phrase, remarks
-from caltest.results.sentences import listed
-from caltest.results.stored import Stored
+from caltest.comparisons.formats import Table, TabularResult, aligned
 
 
 @dataclass(frozen=True)
@@ -38,13 +36,13 @@ class ComparedModel:
     finding
         What is wrong, in words, or None; it means something only where calibration is rejected.
     pvalue_otherwise
-        Where the p-value is 0 because an outcome occurred to which probability 0 was given, what it is without this
-        rule; else None.
+        Where the p-value is 0 because an outcome occurred to which probability 0 was given, that of the other rows;
+        else None.
 
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["neural network"]
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
     >>> row = ct.compare_models({"network": p}, y, n_resamples=99, rng=1).rows[0]
     >>> row.name, round(row.score, 3), row.pvalue == row.pvalue_holm
     ('network', 0.962, True)
@@ -98,7 +96,7 @@ class ModelComparison(TabularResult, Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> models = ct.load_digits_predictions()
+    >>> models = ct.datasets.load_digits_predictions()
     >>> labels = models["random forest"][1]
     >>> comparison = ct.compare_models({name: p for name, (p, _) in models.items()}, labels, n_resamples=99, rng=1)
     >>> [row.name for row in comparison.rows if row.pvalue_holm <= 0.05]
@@ -125,7 +123,6 @@ class ModelComparison(TabularResult, Stored):
         raise KeyError(f"got {name!r}, wanted one of {', '.join(repr(row.name) for row in self.rows)}")
 
     def table(self) -> Table:
-        """Header and rows as text."""
         level = f"{100 * self.confidence_level:g} %"
         header = [self.kind, self.score_name, "estimate", f"{level} interval", "if calibrated", "p", "Holm", "BH"]
         return [header, *(_cells(row) for row in self.rows)]
@@ -133,10 +130,6 @@ class ModelComparison(TabularResult, Stored):
     def remarks(self) -> list[str]:
         """Why p-values are 0, and which is the smallest possible."""
         return remarks(self.rows, self.n_resamples)
-
-    def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each row, by their names."""
-        return [_entries(row) for row in self.rows]
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: for which rows calibration is rejected after Holm's adjustment."""
@@ -190,10 +183,3 @@ def _cells(row: ComparedModel) -> list[str]:
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
     pvalues = [format_pvalue(p, row.pvalue_otherwise) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
     return [row.name, score, f"{row.shown:.3g}", interval, f"{row.noise_quantile:.3g}", *pvalues]
-
-
-def _entries(row: ComparedModel) -> dict[str, Any]:
-    entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
-    interval = row.interval
-    entries["low"], entries["high"] = (None, None) if interval is None else (interval.low, interval.high)
-    return entries

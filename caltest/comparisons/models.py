@@ -14,8 +14,9 @@ from caltest.comparisons.model_comparison import ModelComparison
 from caltest.comparisons.rows import Settings, compared
 from caltest.estimators import Estimator
 from caltest.kernels import PairKernel
-from caltest.predictions import Sample, as_sample
+from caltest.predictions import Sample
 from caltest.predictions.base import named_one
+from caltest.predictions.convert import as_sample
 
 
 @own_errstate
@@ -82,7 +83,7 @@ def compare_models(
     Examples
     --------
     >>> import caltest as ct
-    >>> models = ct.load_digits_predictions()
+    >>> models = ct.datasets.load_digits_predictions()
     >>> labels = models["random forest"][1]
     >>> predictions = {name: p for name, (p, _) in models.items() if name != "naive Bayes"}
     >>> comparison = ct.compare_models(predictions, labels, n_resamples=99, rng=1)

@@ -7,16 +7,18 @@ from typing import Any
 
 from numpy.linalg import norm
 
-from caltest._numerics import OwnErrstate, check_finite
+from caltest._numerics import OwnErrstate, check_finite, seed_of
+from caltest._progress import progress_bars
+from caltest._results.calibration_test_result import JACKKNIFE, CalibrationTestResult, ConfidenceInterval
+from caltest._results.effect_size import EffectSize
 from caltest._types import ArrayLike, FloatArray
-from caltest.comparisons.shared_kernel import shared_kernel
+from caltest._validation import switch
+from caltest.estimators.default_kernel import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.jackknife import jackknife, row_sums
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
-from caltest.predictions import as_sample
-from caltest.results.calibration_test_result import CalibrationTestResult
-from caltest.results.effect_size import EffectSize
+from caltest.predictions.convert import as_sample
 
 
 @dataclass(frozen=True)
@@ -39,18 +41,18 @@ class Difference:
         if not same and found.standard_error == 0.0:
             raise ValueError(
                 "predictions: the differences of h do not vary over the observations, so the normal limit has "
-                "no scale; compare distribution_free_interval(SKCE(kernel), predictions, targets) of both"
+                "no scale; compare distribution_free_interval(predictions, targets, SKCE(kernel)) of both"
             )
         statistic = 0.0 if same else abs(found.estimate) / found.standard_error
         check_finite(found.estimate, statistic)
         return cls(found.estimate, found.standard_error, statistic, min(1.0, 2.0 * float(ndtr(-statistic))))
 
-    def interval(self, level: float) -> tuple[float, float]:
-        """The two ends of the normal confidence interval."""
+    def interval(self, level: float) -> ConfidenceInterval:
+        """The normal confidence interval."""
         from scipy.special import ndtri
 
         radius = float(ndtri((1.0 + level) / 2.0)) * self.standard_error
-        return self.estimate - radius, self.estimate + radius
+        return ConfidenceInterval(self.estimate - radius, self.estimate + radius, level, JACKKNIFE, self.estimate)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class PairedSKCETest(OwnErrstate):
     Examples
     --------
     >>> import caltest as ct
-    >>> models = ct.load_digits_predictions()
+    >>> models = ct.datasets.load_digits_predictions()
     >>> (forest, labels), (bayes, _) = models["random forest"], models["naive Bayes"]
     >>> result = ct.PairedSKCETest()(forest, bayes, labels)
     >>> result.pvalue < 0.01, result.hypothesis
@@ -114,6 +116,8 @@ class PairedSKCETest(OwnErrstate):
         targets: ArrayLike,
         *,
         classes: Sequence[Any] | None = None,
+        rng: Any = None,
+        progress: bool = False,
     ) -> CalibrationTestResult:
         """Test two models.
 
@@ -125,16 +129,21 @@ class PairedSKCETest(OwnErrstate):
             (n,) outcomes, the same for both; n >= 3.
         classes
             Names of the classes in the order of the columns, if the targets are names.
+        rng, progress
+            As in ``calibration_test``: the same call as that of other tests. No random numbers are drawn.
 
         Returns
         -------
         CalibrationTestResult
             Its estimate is ``U_A - U_B``, negative where A is better calibrated; its interval is two-sided.
         """
+        shown = switch("progress", progress)
+        seed_of(rng)
         sample, other = as_sample(predictions, targets, classes), as_sample(other_predictions, targets, classes)
         sample.predictions.check_compatible(other.predictions, "other_predictions")
-        kernel = shared_kernel(self.kernel, [sample.predictions, other.predictions])
-        sums, other_sums = row_sums(kernel, sample), row_sums(kernel, other)
+        with progress_bars(shown):
+            kernel = shared_kernel(self.kernel, [sample.predictions, other.predictions])
+            sums, other_sums = row_sums(kernel, sample), row_sums(kernel, other)
         found = Difference.of(sums, other_sums)
         means = [jackknife(one).estimate for one in (sums, other_sums)]
         largest = h_bound(kernel, sample.predictions)

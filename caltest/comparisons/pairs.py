@@ -1,25 +1,25 @@
 """Which of several models differ: a table of all pairs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any
 
 from caltest._numerics import own_errstate
+from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.citations import entries
+from caltest._results.pvalues import format_pvalue, pvalue_phrase
+from caltest._results.sentences import listed
+from caltest._results.stored import Stored
 from caltest._types import ArrayLike
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, aligned
+from caltest.comparisons.formats import Table, TabularResult, aligned
 from caltest.comparisons.models import check_same_kind, samples_of
 from caltest.comparisons.paired import Difference
-from caltest.comparisons.shared_kernel import shared_kernel
-from caltest.comparisons.table import TabularResult
+from caltest.estimators.default_kernel import shared_kernel
 from caltest.hstatistics.jackknife import row_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample
-from caltest.results.citations import entries
-from caltest.results.pvalues import format_pvalue, pvalue_phrase
-from caltest.results.sentences import listed
-from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class ComparedPair:
         Names of the models.
     estimate
         ``SKCE(first) - SKCE(second)``; negative where the first one is better calibrated.
-    low, high
-        Ends of the confidence interval of the difference.
+    interval
+        ``ConfidenceInterval`` of the difference.
     pvalue
         Of the hypothesis that both have the same error.
     pvalue_holm, pvalue_bh
@@ -42,8 +42,8 @@ class ComparedPair:
     Examples
     --------
     >>> import caltest as ct
-    >>> models = {name: p for name, (p, _) in ct.load_digits_predictions().items()}
-    >>> labels = ct.load_digits_predictions()["random forest"][1]
+    >>> models = {name: p for name, (p, _) in ct.datasets.load_digits_predictions().items()}
+    >>> labels = ct.datasets.load_digits_predictions()["random forest"][1]
     >>> row = ct.compare_pairs(models, labels).rows[0]
     >>> row.first, row.second, row.better
     ('naive Bayes', 'random forest', 'random forest')
@@ -52,8 +52,7 @@ class ComparedPair:
     first: str
     second: str
     estimate: float
-    low: float
-    high: float
+    interval: ConfidenceInterval
     pvalue: float
     pvalue_holm: float
     pvalue_bh: float
@@ -84,8 +83,8 @@ class PairComparison(TabularResult, Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> models = {name: p for name, (p, _) in ct.load_digits_predictions().items()}
-    >>> labels = ct.load_digits_predictions()["random forest"][1]
+    >>> models = {name: p for name, (p, _) in ct.datasets.load_digits_predictions().items()}
+    >>> labels = ct.datasets.load_digits_predictions()["random forest"][1]
     >>> ct.compare_pairs(models, labels)
     <comparison of 3 pairs of models, n = 899>
     """
@@ -97,13 +96,11 @@ class PairComparison(TabularResult, Stored):
     citations: tuple[str, ...] = ("benjamini1995", "bounliphone2016", "efron1981", "holm1979", "widmann2019")
 
     def table(self) -> Table:
-        """Header and rows as text."""
         header = ["pair", "difference", f"{100 * self.confidence_level:g} % interval", "p", "Holm", "BH", "better"]
         return [header, *(_cells(row) for row in self.rows)]
 
     def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each row, by their names."""
-        return [{"name": _name(row), **asdict(row), "better": row.better} for row in self.rows]
+        return [{"name": _name(row)} | _entries(row) | {"better": row.better} for row in self.rows]
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: which models differ after Holm's adjustment."""
@@ -186,8 +183,8 @@ def compare_pairs(
     Examples
     --------
     >>> import caltest as ct
-    >>> models = {name: p for name, (p, _) in ct.load_digits_predictions().items()}
-    >>> labels = ct.load_digits_predictions()["random forest"][1]
+    >>> models = {name: p for name, (p, _) in ct.datasets.load_digits_predictions().items()}
+    >>> labels = ct.datasets.load_digits_predictions()["random forest"][1]
     >>> [(row.better, row.pvalue_holm < 0.05) for row in ct.compare_pairs(models, labels).rows]
     [('random forest', True), ('neural network', True), ('neural network', True)]
     """
@@ -214,7 +211,7 @@ def pairs_of_samples(samples: dict[str, Sample], kernel: PairKernel | None, leve
     pvalues = [difference.pvalue for difference in found]
     holm, bh = (multipletests(pvalues, method=method)[1].tolist() for method in ("holm", "fdr_bh"))
     rows = [
-        ComparedPair(first, second, one.estimate, *one.interval(level), one.pvalue, holm[i], bh[i])
+        ComparedPair(first, second, one.estimate, one.interval(level), one.pvalue, holm[i], bh[i])
         for i, ((first, second), one) in enumerate(zip(pairs, found, strict=True))
     ]
     n = len(next(iter(samples.values())))
@@ -229,6 +226,19 @@ def _name(row: ComparedPair) -> str:
     return f"{row.first} - {row.second}"
 
 
+def _entries(row: ComparedPair) -> dict[str, Any]:
+    """Fields of a row, with the ends of its interval."""
+    found = {item.name: getattr(row, item.name) for item in fields(row)}
+    interval = found.pop("interval")
+    return found | {"low": interval.low, "high": interval.high}
+
+
 def _cells(row: ComparedPair) -> list[str]:
     pvalues = [format_pvalue(p) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
-    return [_name(row), f"{row.estimate:.3g}", f"[{row.low:.3g}, {row.high:.3g}]", *pvalues, row.better]
+    return [
+        _name(row),
+        f"{row.estimate:.3g}",
+        f"[{row.interval.low:.3g}, {row.interval.high:.3g}]",
+        *pvalues,
+        row.better,
+    ]

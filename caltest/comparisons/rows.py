@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caltest._numerics import seed_of
+from caltest._results.calibration_test_result import CalibrationTestResult, ConfidenceInterval
 from caltest._validation import fraction, whole_number
 from caltest.calibration_test import CalibrationTest
 from caltest.comparisons.model_comparison import ComparedModel, ModelComparison
-from caltest.comparisons.shared_kernel import shared_kernel
 from caltest.estimators import SKCE, Estimator
+from caltest.estimators.default_kernel import shared_kernel
 from caltest.intervals.jackknife import jackknife_interval
 from caltest.kernels import PairKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
 from caltest.noise_floor import NoiseFloor, noise_floor
 from caltest.predictions import Sample
-from caltest.results.calibration_test_result import CalibrationTestResult, ConfidenceInterval
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class _Estimated(NamedTuple):
 
 def _estimated(sample: Sample, settings: Settings, rng: Any, progress: bool) -> _Estimated:
     estimator, number = settings.estimator, settings.n_resamples
-    floor = noise_floor(estimator, sample.predictions, n_resamples=number, rng=rng, progress=progress)
+    floor = noise_floor(sample.predictions, estimator, n_resamples=number, rng=rng, progress=progress)
     resolved = estimator.resolve(sample.predictions, floor.seed)
     interval = _interval(resolved, sample, settings.confidence_level, floor.seed)
     return _Estimated(resolved.estimate(sample), interval, floor)

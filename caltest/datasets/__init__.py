@@ -7,6 +7,8 @@ import numpy as np
 from caltest._types import IntArray
 from caltest.predictions import Categorical
 
+__all__ = ["load_digits_predictions"]
+
 
 def load_digits_predictions() -> dict[str, tuple[Categorical, IntArray]]:
     """Predictions of three classifiers of handwritten digits, and the labels.
@@ -22,7 +24,7 @@ def load_digits_predictions() -> dict[str, tuple[Categorical, IntArray]]:
     Examples
     --------
     >>> import caltest as ct
-    >>> predictions, labels = ct.load_digits_predictions()["random forest"]
+    >>> predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
     >>> predictions
     <Categorical, n = 899, 10 classes>
     """

@@ -8,19 +8,22 @@ from typing import Any
 import numpy as np
 
 from caltest._numerics import generator_apart, own_errstate, ranges, seed_of
+from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.stored import Stored
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.intervals import AT_ONCE
 from caltest.decompositions.table import table
 from caltest.estimators.ece import binned_predictions
-from caltest.predictions import Bernoulli, Categorical, as_sample, reduce_to_top_label
-from caltest.results.calibration_test_result import ConfidenceInterval
+from caltest.predictions import Bernoulli, Categorical
+from caltest.predictions.convert import as_sample
+from caltest.predictions.reductions import reduce_to_top_label
 
 ERRORS = ("overconfidence", "underconfidence", "accuracy")
 
 
 @dataclass(frozen=True)
-class ConfidenceErrors:
+class ConfidenceErrors(Stored):
     """How much confidence there is in wrong predictions, and how much is missing in right ones.
 
     Attributes
@@ -122,7 +125,7 @@ def confidence_errors(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> errors = ct.confidence_errors(p, y)
     >>> round(errors.overconfidence, 3), round(errors.underconfidence, 3)
     (0.962, 0.004)

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from caltest._numerics import generator_apart, ranges
+from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._types import Array, FloatArray
 from caltest.decompositions.inverted_tests import FINE, Ends, Polyline, inverted
 from caltest.decompositions.parts import PARTS, Parts
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.proper_scores import outcome_scores
-from caltest.results.calibration_test_result import ConfidenceInterval
 
 METHOD = "Monte Carlo tests along a line"
 

@@ -12,7 +12,7 @@ from caltest._types import Array, FloatArray, IntArray
 from caltest.binning import Binning
 from caltest.estimators.classical.isotonic import IsotonicGroups
 from caltest.estimators.ece import bins_of
-from caltest.predictions import FinitePredictions
+from caltest.predictions.finite import FinitePredictions
 from caltest.predictions.proper_scores import Score, outcome_scores
 
 PARTS = ("score", "miscalibration", "discrimination", "uncertainty")

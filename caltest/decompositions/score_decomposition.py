@@ -7,6 +7,8 @@ from typing import Any, get_args
 import numpy as np
 
 from caltest._numerics import own_errstate, seed_of
+from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.stored import Stored
 from caltest._types import ArrayLike
 from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning
@@ -14,10 +16,8 @@ from caltest.decompositions.intervals import calibrated_means, intervals_of
 from caltest.decompositions.parts import PARTS, Parts
 from caltest.decompositions.table import table
 from caltest.estimators.ece import binned_predictions, checked_binning
-from caltest.predictions import as_sample
+from caltest.predictions.convert import as_sample
 from caltest.predictions.proper_scores import Score
-from caltest.results.calibration_test_result import ConfidenceInterval
-from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ScoreDecomposition(Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> print(ct.score_decomposition(*ct.top_label(p, y)))
     Brier score 0.1611, recalibrated by isotonic regression
       miscalibration   0.0438
@@ -164,8 +164,8 @@ def score_decomposition(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> parts = ct.score_decomposition(*ct.top_label(p, y), binning=ct.QuantileBinning(15))
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> parts = ct.score_decomposition(*ct.top_label(p, y), binning=ct.binning.QuantileBinning(15))
     >>> round(parts.miscalibration, 4), round(parts.discrimination, 4)
     (0.0392, 0.0201)
     >>> print(ct.score_decomposition(*ct.top_label(p, y), confidence_level=0.95, n_resamples=199, rng=1))

@@ -1,83 +1,54 @@
-"""Estimators of calibration errors."""
+"""Estimators of calibration errors, each a call ``estimator(predictions, targets)``, and what tests need of them.
 
-from caltest.estimators.accumulator import Accumulator, EstimateAccumulator
-from caltest.estimators.base import BoundedEstimator, Estimator, MeanOfTerms, SummableEstimator, UStatistic, VectorMean
-from caltest.estimators.classical import (
-    ECCE,
-    PIT,
-    CalibrationBelt,
-    CORPMiscalibration,
-    CoxCalibration,
-    CoxCalibrationResult,
-    HosmerLemeshow,
-    QuantileCalibration,
-    TCal,
-    cox_calibration,
+Kernel errors: ``SKCE``, ``BlockSKCE``, ``CrossSKCE``, ``LowRankSKCE``, ``MaxSKCE``, ``WeightedSKCE``, ``GroupSKCE``,
+``ClusterSKCE``, ``UCME``, ``MMCE``. Binned errors: ``ECE``, ``MCE``, ``ClasswiseECE``, ``DebiasedSquaredECE``,
+``TCal``. Scores and likelihoods: ``ExcessBrierScore``, ``ExcessLogScore``, ``LogLikelihoodRatio``,
+``ClusterLikelihoodRatio``. Classical statistics of binary outcomes: ``HosmerLemeshow``, ``CoxCalibration`` (with
+``cox_calibration``, its fit), ``CalibrationBelt``, ``ECCE``, ``CORPMiscalibration``; of numbers: ``PIT``,
+``QuantileCalibration``, ``ResidualMean``, ``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
+
+``Estimator`` is the base of all. ``MeanOfTerms``, ``UStatistic``, ``VectorMean``, ``BoundedEstimator``,
+``SummableEstimator`` and ``HasTextbookLaw`` say which nulls an estimator can be paired with. ``EstimateAccumulator``
+takes data in chunks; ``one_per_cluster`` picks independent observations.
+"""
+
+from caltest import _names
+from caltest.estimators.accumulator import EstimateAccumulator as EstimateAccumulator
+from caltest.estimators.base import (
+    BoundedEstimator as BoundedEstimator,
+    Estimator as Estimator,
+    HasTextbookLaw as HasTextbookLaw,
+    MeanOfTerms as MeanOfTerms,
+    SummableEstimator as SummableEstimator,
+    TextbookTail as TextbookTail,
+    UStatistic as UStatistic,
+    VectorMean as VectorMean,
 )
-from caltest.estimators.classwise_ece import ClasswiseECE
-from caltest.estimators.cluster_likelihood_ratio import ClusterLikelihoodRatio
-from caltest.estimators.cluster_skce import ClusterSKCE
-from caltest.estimators.debiased_ece import DebiasedSquaredECE
-from caltest.estimators.ece import ECE, MCE
-from caltest.estimators.excess_scores import ExcessBrierScore, ExcessLogScore
-from caltest.estimators.groups import GroupMaximum, GroupSKCE
-from caltest.estimators.joint import JointEstimator
-from caltest.estimators.likelihood_ratio import LogLikelihoodRatio
-from caltest.estimators.low_rank import LowRankSKCE
-from caltest.estimators.max_skce import MaxSKCE
-from caltest.estimators.mmce import MMCE
-from caltest.estimators.moments import Moments
-from caltest.estimators.omnibus import Omnibus
-from caltest.estimators.one_per_cluster import one_per_cluster
-from caltest.estimators.residual_moments import ResidualMean, ResidualSpread
-from caltest.estimators.skce import SKCE, BlockSKCE
-from caltest.estimators.textbook_law import HasTextbookLaw, TextbookTail
-from caltest.estimators.ucme import UCME
-from caltest.estimators.weighted import WeightedSKCE
+from caltest.estimators.classical.belt import CalibrationBelt as CalibrationBelt
+from caltest.estimators.classical.corp import CORPMiscalibration as CORPMiscalibration
+from caltest.estimators.classical.cox import CoxCalibration as CoxCalibration, cox_calibration as cox_calibration
+from caltest.estimators.classical.ecce import ECCE as ECCE
+from caltest.estimators.classical.hosmer_lemeshow import HosmerLemeshow as HosmerLemeshow
+from caltest.estimators.classical.pit import PIT as PIT
+from caltest.estimators.classical.quantile_calibration import QuantileCalibration as QuantileCalibration
+from caltest.estimators.classical.t_cal import TCal as TCal
+from caltest.estimators.classwise_ece import ClasswiseECE as ClasswiseECE
+from caltest.estimators.cluster_likelihood_ratio import ClusterLikelihoodRatio as ClusterLikelihoodRatio
+from caltest.estimators.cluster_skce import ClusterSKCE as ClusterSKCE
+from caltest.estimators.cross import CrossSKCE as CrossSKCE, OutcomeTerms as OutcomeTerms
+from caltest.estimators.debiased_ece import DebiasedSquaredECE as DebiasedSquaredECE
+from caltest.estimators.ece import ECE as ECE, MCE as MCE
+from caltest.estimators.excess_scores import ExcessBrierScore as ExcessBrierScore, ExcessLogScore as ExcessLogScore
+from caltest.estimators.groups import GroupMaximum as GroupMaximum, GroupSKCE as GroupSKCE
+from caltest.estimators.likelihood_ratio import LogLikelihoodRatio as LogLikelihoodRatio
+from caltest.estimators.low_rank import LowRankSKCE as LowRankSKCE
+from caltest.estimators.max_skce import MaxSKCE as MaxSKCE
+from caltest.estimators.mmce import MMCE as MMCE
+from caltest.estimators.omnibus import Omnibus as Omnibus
+from caltest.estimators.one_per_cluster import one_per_cluster as one_per_cluster
+from caltest.estimators.residual_moments import ResidualMean as ResidualMean, ResidualSpread as ResidualSpread
+from caltest.estimators.skce import SKCE as SKCE, BlockSKCE as BlockSKCE
+from caltest.estimators.ucme import UCME as UCME
+from caltest.estimators.weighted import WeightedSKCE as WeightedSKCE
 
-__all__ = [
-    "ECCE",
-    "ECE",
-    "MCE",
-    "MMCE",
-    "PIT",
-    "SKCE",
-    "UCME",
-    "Accumulator",
-    "BlockSKCE",
-    "BoundedEstimator",
-    "CORPMiscalibration",
-    "CalibrationBelt",
-    "ClasswiseECE",
-    "ClusterLikelihoodRatio",
-    "ClusterSKCE",
-    "CoxCalibration",
-    "CoxCalibrationResult",
-    "DebiasedSquaredECE",
-    "EstimateAccumulator",
-    "Estimator",
-    "ExcessBrierScore",
-    "ExcessLogScore",
-    "GroupMaximum",
-    "GroupSKCE",
-    "HasTextbookLaw",
-    "HosmerLemeshow",
-    "JointEstimator",
-    "LogLikelihoodRatio",
-    "LowRankSKCE",
-    "MaxSKCE",
-    "MeanOfTerms",
-    "Moments",
-    "Omnibus",
-    "QuantileCalibration",
-    "ResidualMean",
-    "ResidualSpread",
-    "SummableEstimator",
-    "TCal",
-    "TextbookTail",
-    "UStatistic",
-    "VectorMean",
-    "WeightedSKCE",
-    "cox_calibration",
-    "one_per_cluster",
-]
+__all__ = _names.offered(globals())

@@ -1,4 +1,4 @@
-"""Estimates from data that come in chunks: from disk, or from several machines."""
+"""Estimates, and moments of their terms, from data that come in chunks: from disk, or from several machines."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 from uuid import uuid4
 
+import numpy as np
+
 from caltest._numerics import OwnErrstate, check_finite
-from caltest._types import ArrayLike
+from caltest._types import ArrayLike, FloatArray
 from caltest.estimators.base import Estimator, SummableEstimator
-from caltest.predictions import Predictions, Sample, as_sample
+from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import named_one
+from caltest.predictions.convert import as_sample
 from caltest.predictions.sample import impossible_note
 
 R = TypeVar("R")
@@ -174,7 +177,7 @@ class EstimateAccumulator(Accumulator[float]):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> estimator = ct.BlockSKCE(ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel()))
     >>> halves = estimator.accumulator(), estimator.accumulator()
     >>> first = halves[0].update(p.take(slice(0, 400)), y[:400])
@@ -184,7 +187,6 @@ class EstimateAccumulator(Accumulator[float]):
     """
 
     def result(self) -> float:
-        """The estimate from all observations so far."""
         self._seen()
         estimate = self.estimator.value(self._state.sums)
         check_finite(estimate)
@@ -192,3 +194,31 @@ class EstimateAccumulator(Accumulator[float]):
 
     def _partial(self, state: Seen, sample: Sample) -> Seen:
         return state.plus(self.estimator.sums(sample))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Number of terms, their mean, the sum of their squared deviations from it, and the largest absolute value."""
+
+    n: int
+    mean: float
+    squares: float
+    largest: float
+
+    @classmethod
+    def of(cls, terms: FloatArray) -> "Moments":
+        """Moments of some terms."""
+        if terms.size == 0:
+            return cls(0, 0.0, 0.0, 0.0)
+        mean = float(terms.mean())
+        return cls(terms.size, mean, float(np.sum((terms - mean) ** 2)), float(np.abs(terms).max()))
+
+    def __add__(self, other: "Moments") -> "Moments":
+        """Moments of both sets of terms (Chan, Golub and LeVeque 1983)."""
+        n = self.n + other.n
+        if n == 0:
+            return self
+        difference = other.mean - self.mean
+        mean = self.mean + difference * other.n / n
+        squares = self.squares + other.squares + difference**2 * self.n * other.n / n
+        return Moments(n, mean, squares, max(self.largest, other.largest))

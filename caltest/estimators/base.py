@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -9,12 +10,15 @@ import numpy as np
 from caltest._chunks import accumulate, are_chunks, evenly_spaced_rows
 from caltest._numerics import OwnErrstate, check_finite, seed_of
 from caltest._progress import progress_bars
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.effect_size import EffectSize
+from caltest._results.report import ASSUMPTIONS
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import switch
 from caltest.kernels import PairKernel
-from caltest.predictions import MEDIAN_OF, Predictions, Sample, as_predictions, as_sample
-from caltest.results.effect_size import EffectSize
-from caltest.results.report import ASSUMPTIONS
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.bandwidth import MEDIAN_OF
+from caltest.predictions.convert import as_predictions, as_sample
 
 
 class Estimator(OwnErrstate, ABC):
@@ -28,7 +32,7 @@ class Estimator(OwnErrstate, ABC):
     """Whether small values speak against calibration as large ones do; the mean is then 0 if calibrated."""
 
     citations: ClassVar[tuple[str, ...]] = ()
-    """Sources, keys of ``caltest/results/citations.bib``."""
+    """Sources, keys of ``caltest/_results/citations.bib``."""
 
     effect_unit: ClassVar[str] = "estimate above its mean if calibrated"
     """What ``effect_size`` is, unless the estimator has one of its own."""
@@ -141,7 +145,6 @@ class RedrawnEstimator(Estimator):
     """An estimator that takes many targets of the same predictions at once."""
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
         return float(self.estimates(sample.predictions, np.asarray(sample.targets)[None])[0])
 
     @abstractmethod
@@ -239,3 +242,33 @@ class BoundedEstimator(Protocol):
 
     def tail_bound(self, estimate: float, predictions: Predictions) -> float:
         """Upper bound of P(estimator >= estimate) if the predictions are calibrated."""
+
+
+@dataclass(frozen=True)
+class TextbookTail:
+    """A statistic and the probability that it is as large if the predictions are calibrated.
+
+    ``df`` are the degrees of freedom of its law, if it has some, and ``notes`` what is known of the size of the test
+    for such data.
+    """
+
+    statistic: float
+    pvalue: float
+    df: tuple[float, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class HasTextbookLaw(Protocol):
+    """The statistic has a law that does not depend on the predictions, at least for many observations."""
+
+    @property
+    def textbook_statistic(self) -> str:
+        """What the statistic is, and its law."""
+
+    @property
+    def textbook_kind(self) -> PValueKind:
+        """``"exact"`` if the law holds for every n, otherwise ``"asymptotic"``."""
+
+    def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
+        """The tail beyond the estimate from a sample."""

@@ -46,7 +46,7 @@ class ClasswiseECE(RedrawnEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> round(ct.ClasswiseECE()(p, y), 6), round(ct.ClasswiseECE(aggregate="sum")(p, y), 5)
     (0.03351, 0.3351)
     """
@@ -71,7 +71,6 @@ class ClasswiseECE(RedrawnEstimator):
         at_least(len(predictions), 1, "ClasswiseECE")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         p = binned_predictions(predictions).probabilities
         return self.in_bins(p, targets, [self.binning] * p.shape[1])
 
@@ -84,6 +83,5 @@ class ClasswiseECE(RedrawnEstimator):
         return np.asarray(np.mean(errors, axis=0) if self.aggregate == "mean" else np.sum(errors, axis=0))
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         of = "" if self.order == 1.0 else f" of order {self.order:g}"
         return f"class-wise ECE{of} ({self.aggregate} over classes), {self.binning.describe()}"

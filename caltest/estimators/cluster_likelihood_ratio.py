@@ -39,14 +39,15 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
     --------
     >>> import caltest as ct
     >>> import numpy as np
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> estimator = ct.ClusterLikelihoodRatio(np.arange(899) // 3)
-    >>> ct.CalibrationTest(estimator, ct.EValueBound())(p, y).pvalue < 1e-9
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> estimator = ct.estimators.ClusterLikelihoodRatio(np.arange(899) // 3)
+    >>> ct.CalibrationTest(estimator, ct.nulls.EValueBound())(p, y).pvalue < 1e-9
     True
     """
 
     clusters: ArrayLike = field(repr=False)
     is_clustered = True
+    assumptions = ASSUMPTIONS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clusters", as_clusters(self.clusters))
@@ -57,7 +58,6 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
         same_length(len(predictions), len(self.clusters), "clusters")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """``log E`` for many targets, (B,)."""
         alternatives = predictions.law.alternatives()
         assert alternatives is not None
         order = np.argsort(self.clusters.codes, kind="stable")
@@ -70,12 +70,6 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
             logs.append(np.logaddexp.reduce(means.sum(axis=1) + alternatives.log_weights))
         return np.array(logs)
 
-    @property
-    def assumptions(self) -> str:
-        """Independence between clusters only."""
-        return ASSUMPTIONS
-
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         ratio = super().describe(predictions)
         return f"{ratio}, mean over the choices of one outcome of each of {self.clusters.n_clusters} clusters"

@@ -59,7 +59,7 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
     >>> import caltest as ct
     >>> kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), bandwidth=1.0), ct.DeltaKernel())
     >>> p, y = [0.2, 0.3, 0.6, 0.7], [1, 1, 0, 0]
-    >>> round(ct.ClusterSKCE(kernel, ["a", "a", "b", "b"])(p, y), 6)
+    >>> round(ct.estimators.ClusterSKCE(kernel, ["a", "a", "b", "b"])(p, y), 6)
     -0.650506
     """
 
@@ -68,6 +68,7 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
     kernel: PairKernel
     clusters: ArrayLike = field(repr=False)
     is_clustered = True
+    assumptions = ASSUMPTIONS
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,15 +79,8 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
         same_length(len(predictions), len(self.clusters), "clusters")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         sums = between_pair_sums(self.kernel, self.clusters, predictions, targets)
         return np.asarray(sums / self.clusters.n_pairs_between)
 
-    @property
-    def assumptions(self) -> str:
-        """Independence between clusters only."""
-        return ASSUMPTIONS
-
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"SKCE (unbiased, pairs between {self.clusters.n_clusters} clusters), k = {self.kernel.describe()}"

@@ -45,9 +45,9 @@ class DebiasedSquaredECE(RedrawnEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> squared = ct.DebiasedSquaredECE()(*ct.top_label(p, y))
-    >>> round(squared, 6), round(ct.ECE(ct.QuantileBinning(15), order=2)(*ct.top_label(p, y)) ** 2, 6)
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> squared = ct.estimators.DebiasedSquaredECE()(*ct.top_label(p, y))
+    >>> round(squared, 6), round(ct.ECE(ct.binning.QuantileBinning(15), order=2)(*ct.top_label(p, y)) ** 2, 6)
     (0.038104, 0.039007)
     """
 
@@ -75,5 +75,4 @@ class DebiasedSquaredECE(RedrawnEstimator):
         return np.asarray(totals / len(predictions))
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"debiased squared ECE ({binned_predictions(predictions).notion}), {self.binning.describe()}"

@@ -1,10 +1,16 @@
-"""The kernel used when none is named, for all predictions: also where many of them, or all, are identical."""
+"""The kernel used when none is named, also where predictions are identical, and one kernel for several models."""
+
+from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
 from caltest.estimators.kernel_estimator import median_notes
-from caltest.kernels import PredictionKernel, ProductKernel, TargetKernel
-from caltest.predictions import Predictions, ZeroBandwidth
+from caltest.kernels import PairKernel, PredictionKernel, ProductKernel, TargetKernel
+from caltest.kernels.product import check_pair_kernel
+from caltest.predictions import Predictions
+from caltest.predictions.bandwidth import ZeroBandwidth
+from caltest.predictions.members import of_equal_size
 
 
 def default_kernel(predictions: Predictions, *, identical: float | None = 1.0) -> tuple[ProductKernel, tuple[str, ...]]:
@@ -50,3 +56,15 @@ def _of_targets(predictions: Predictions, kernel: TargetKernel) -> tuple[TargetK
     positive = deviations[deviations > 0.0]
     note = "more than half of the targets are predicted with certainty; the bandwidth of targets is that of the others"
     return kernel.with_bandwidth(float(np.median(positive)) if positive.size else 1.0), (note,)
+
+
+def shared_kernel(kernel: PairKernel | None, predictions: Sequence[Predictions]) -> PairKernel:
+    """The kernel, or that of the family, with ``"median"`` bandwidths from the predictions of all models together.
+
+    Ensembles enter these with as many members as the smallest of them has.
+    """
+    pooled = reduce(lambda one, other: one.followed_by(other), of_equal_size(predictions))
+    if kernel is None:
+        return default_kernel(pooled)[0]
+    check_pair_kernel(kernel)
+    return kernel.resolve(pooled)

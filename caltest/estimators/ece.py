@@ -9,15 +9,15 @@ import numpy as np
 from caltest._arrays import read_only
 from caltest._loops import binned
 from caltest._numerics import ranges
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.base import Estimator
 from caltest.kernels import Euclidean, TotalVariation, VectorMetric
 from caltest.kernels.metrics import vector_metric
-from caltest.predictions import FinitePredictions, Predictions, Sample
-from caltest.predictions.finite import of_classes
-from caltest.results.effect_size import EffectSize
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.finite import FinitePredictions, of_classes
 
 TARGETS_AT_ONCE = 64
 """Targets counted together, a cache line of one-byte labels an observation; the estimates do not depend on it."""
@@ -35,7 +35,7 @@ class ECE(Estimator):
     ----------
     binning
         ``UniformBinning``, ``QuantileBinning`` or ``MedianVarianceBinning``.
-    distance
+    metric
         ``TotalVariation()``, ``Euclidean()``, ``SquaredEuclidean()`` or ``Cityblock()``.
     order
         Order q >= 1 of the mean over bins; ``math.inf`` takes the largest d_b of the occupied bins, see ``MCE``.
@@ -63,30 +63,29 @@ class ECE(Estimator):
     --------
     >>> import caltest as ct
     >>> p, y = [[0.1, 0.9], [0.2, 0.8], [0.85, 0.15]], [1, 0, 0]
-    >>> round(ct.ECE(ct.UniformBinning(2))(p, y), 6)
+    >>> round(ct.ECE(ct.binning.UniformBinning(2))(p, y), 6)
     0.283333
-    >>> round(ct.ECE(ct.UniformBinning(2))(*ct.top_label(p, y)), 6)
+    >>> round(ct.ECE(ct.binning.UniformBinning(2))(*ct.top_label(p, y)), 6)
     0.183333
     """
 
     citations: ClassVar[tuple[str, ...]] = ("guo2017", "vaicenavicius2019", "widmann2019")
 
     binning: Binning = field(default_factory=UniformBinning)
-    distance: VectorMetric = field(default_factory=TotalVariation)
+    metric: VectorMetric = field(default_factory=TotalVariation)
     order: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", order_of_mean(self.order))
         checked_binning(self.binning)
-        vector_metric(self.distance, "distance")
+        vector_metric(self.metric, "metric")
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless the predictions are of classes."""
-        binned_predictions(predictions).take(slice(1)).embedding(self.distance)
+        binned_predictions(predictions).take(slice(1)).embedding(self.metric)
         at_least(len(predictions), 1, "ECE")
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
         bins = self._bins(sample.predictions)
         labels = read_only(sample.targets, np.intp)
         total = binned.error(bins.sums, bins.weights, bins.numbers, labels, bins.first, *self._norm(), self.order)
@@ -119,21 +118,20 @@ class ECE(Estimator):
     def _bins(self, predictions: Predictions) -> "Bins":
         bins = bins_of(predictions, self.binning)
         # The deviations of n_b observations are n_b times those of their means, and their squares n_b**2 times.
-        power = 1.0 / self.order - (1.0 if self.distance.is_norm else 2.0)
+        power = 1.0 / self.order - (1.0 if self.metric.is_norm else 2.0)
         weights = np.power(bins.sizes.astype(np.float64), power)
         # The distance of two binary predictions is that of the numbers p.
         if bins.sums.shape[1] > 1:
-            weights *= self.distance.scale
+            weights *= self.metric.scale
         return bins._replace(weights=weights)
 
     def _norm(self) -> tuple[bool, bool]:
         """Whether the norm of the distance has squares, and a root."""
-        return self.distance.has_squares, self.distance.root
+        return self.metric.has_squares, self.metric.root
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         name = "MCE" if self.order == inf else "ECE" if self.order == 1.0 else f"ECE of order {self.order:g}"
-        settings = f"{self.binning.describe()}, {self.distance.label} distance"
+        settings = f"{self.binning.describe()}, {self.metric.label} distance"
         return f"{name} ({binned_predictions(predictions).notion}), {settings}"
 
 
@@ -143,7 +141,7 @@ class MCE(ECE):
 
     Parameters
     ----------
-    binning, distance
+    binning, metric
         As for ``ECE``.
 
     Notes
@@ -157,7 +155,7 @@ class MCE(ECE):
     --------
     >>> import caltest as ct
     >>> p, y = [[0.1, 0.9], [0.2, 0.8], [0.85, 0.15]], [1, 0, 0]
-    >>> round(ct.MCE(ct.UniformBinning(2))(*ct.top_label(p, y)), 6)
+    >>> round(ct.MCE(ct.binning.UniformBinning(2))(*ct.top_label(p, y)), 6)
     0.183333
     """
 

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._groups import as_groups
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_semidefinite, same_length
 from caltest.estimators.base import Estimator, RedrawnEstimator
@@ -16,7 +17,6 @@ from caltest.hstatistics.redraws import factored_pair_sums
 from caltest.hstatistics.redraws_of_labels import root_of
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions, Sample
-from caltest.results.effect_size import EffectSize
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
     >>> p, y = [0.5] * 8, [1, 1, 1, 1, 0, 0, 0, 0]
     >>> kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.1), ct.DeltaKernel())
     >>> groups = ["a", "a", "a", "a", "b", "b", "b", "b"]
-    >>> round(ct.SKCE(kernel)(p, y), 6), round(ct.GroupSKCE(kernel, groups)(p, y), 6)
+    >>> round(ct.SKCE(kernel)(p, y), 6), round(ct.estimators.GroupSKCE(kernel, groups)(p, y), 6)
     (-0.071429, 0.214286)
     """
 
@@ -98,7 +98,6 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
         return super().effect_size(estimate / largest, predictions, mean)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         k_g = "[g = g']" if self.group_kernel is None else "k_G[g, g']"
         return f"SKCE (unbiased), k = {self.kernel.describe()} x {k_g}, {len(self.groups)} groups"
 
@@ -133,9 +132,10 @@ class GroupMaximum(JointEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> odd = {"odd": p.probabilities.argmax(axis=1) % 2 == 1, "sure": p.probabilities.max(axis=1) > 0.9}
-    >>> ct.MonteCarloTest(ct.GroupMaximum(ct.SKCE(p.default_kernel()), odd), n_resamples=99)(p, y, rng=1).pvalue
+    >>> estimator = ct.estimators.GroupMaximum(ct.SKCE(p.default_kernel()), odd)
+    >>> ct.MonteCarloTest(estimator, n_resamples=99)(p, y, rng=1).pvalue
     0.01
     """
 
@@ -143,6 +143,7 @@ class GroupMaximum(JointEstimator):
 
     estimator: Estimator
     groups: ArrayLike = field(repr=False)
+    statistic_name = "largest error of a group in units of its standard deviation"
 
     def __post_init__(self) -> None:
         if not isinstance(self.estimator, Estimator):
@@ -201,11 +202,6 @@ class GroupMaximum(JointEstimator):
         """The largest of the standardised values (B,)."""
         return np.asarray(self.sizes_of(self.scores(values)).max(axis=0))
 
-    @property
-    def statistic_name(self) -> str:
-        """What the statistic is."""
-        return "largest error of a group in units of its standard deviation"
-
     def hypothesis(self, predictions: Predictions) -> str:
         """Calibration given the group."""
         return given(self.estimator.hypothesis(predictions), "G")
@@ -219,5 +215,4 @@ class GroupMaximum(JointEstimator):
         return self.estimator.resolved_notes()
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"maximum over {len(self.groups)} groups of {self.estimator.describe(predictions)}"

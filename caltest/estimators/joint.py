@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from caltest._laws.pearson import pearson3_exponents
+from caltest._results.calibration_test_result import ComponentResult
 from caltest._types import Array, FloatArray
 from caltest.estimators.base import Estimator
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import ComponentResult
 
 
 class JointEstimator(Estimator):

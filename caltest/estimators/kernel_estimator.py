@@ -4,13 +4,14 @@ from copy import copy
 from math import sqrt
 from typing import Any, Self
 
+from caltest._results.effect_size import EffectSize, share_of_largest
 from caltest.estimators.base import Estimator
 from caltest.hstatistics.bound import h_bound
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
-from caltest.predictions import MEDIAN_OF, Predictions
+from caltest.predictions import Predictions
+from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.base import Unbounded
-from caltest.results.effect_size import EffectSize, share_of_largest
 
 
 class KernelEstimator(Estimator):

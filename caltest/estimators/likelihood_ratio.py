@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.predictions import Predictions
 from caltest.predictions.alternatives import Alternatives
-from caltest.results.effect_size import EffectSize
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class LogLikelihoodRatio(RedrawnEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> ct.LogLikelihoodRatio()(p, y) > 100
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> ct.estimators.LogLikelihoodRatio()(p, y) > 100
     True
     """
 
@@ -56,7 +56,6 @@ class LogLikelihoodRatio(RedrawnEstimator):
         return EffectSize(estimate / len(predictions), "nats per observation in favour of the alternatives")
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "log of the likelihood ratio of a mixture of alternatives to calibration"
 
 

@@ -52,7 +52,7 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> estimator = ct.LowRankSKCE(p.default_kernel(), rank=32)
     >>> ct.MonteCarloTest(estimator, n_resamples=99)(p, y, rng=1).pvalue
     0.01
@@ -114,7 +114,6 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
         return self.partial(sample.predictions, np.asarray(sample.targets)[None])
 
     def value(self, sums: FeatureSums) -> float:
-        """The estimate from the sums of all parts."""
         return float(self.estimates_from(sums)[0])
 
     def check_resolved(self) -> None:
@@ -130,6 +129,5 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
         return self._features
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         bias = "unbiased" if self.unbiased else "biased"
         return f"SKCE ({bias}, rank {self.rank}), k = {self.kernel.describe()}"

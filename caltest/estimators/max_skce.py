@@ -56,8 +56,8 @@ class MaxSKCE(KernelEstimator, JointEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> ct.MonteCarloTest(ct.MaxSKCE(p.default_kernel()), n_resamples=99)(p, y, rng=1).pvalue
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> ct.MonteCarloTest(ct.estimators.MaxSKCE(p.default_kernel()), n_resamples=99)(p, y, rng=1).pvalue
     0.01
     """
 
@@ -66,6 +66,7 @@ class MaxSKCE(KernelEstimator, JointEstimator):
     kernel: ProductKernel
     factors: tuple[float, ...] = FACTORS
     _deviations: FloatArray | None = field(default=None, init=False, repr=False, compare=False)
+    statistic_name = "largest SKCE in units of its standard deviation"
 
     def __post_init__(self) -> None:
         check_product_kernel(self.kernel)
@@ -102,13 +103,7 @@ class MaxSKCE(KernelEstimator, JointEstimator):
         ratios = standardised(values) if self._deviations is None else values / self._deviations[:, None]
         return np.asarray(ratios.max(axis=0))
 
-    @property
-    def statistic_name(self) -> str:
-        """What the statistic is."""
-        return "largest SKCE in units of its standard deviation"
-
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         times = ", ".join(f"{factor:g}" for factor in sorted(self.factors))
         return f"maximum of SKCE / sd over bandwidths times {times}, k = {self.kernel.describe()}"
 

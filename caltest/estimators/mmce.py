@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from caltest._results.effect_size import EffectSize, share_of_largest
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch
 from caltest.estimators.base import Estimator
@@ -17,7 +18,6 @@ from caltest.predictions import (
 )
 from caltest.predictions.finite import of_classes
 from caltest.predictions.reductions import reduce_to_binary
-from caltest.results.effect_size import EffectSize, share_of_largest
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,10 @@ class MMCE(Estimator):
         return replace(self, kernel=self.kernel.resolve(reduce_to_binary(predictions)[0]))
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
         confidences, chosen = reduce_to_binary(sample.predictions)
         return self._skce().estimate(Sample(confidences, (chosen == sample.targets).astype(np.uint8))) / 2.0
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         confidences, chosen = reduce_to_binary(predictions)
         return self._skce().estimates(confidences, (chosen == targets).astype(np.uint8)) / 2.0
 
@@ -98,7 +96,6 @@ class MMCE(Estimator):
         return share_of_largest(estimate - bias, self.kernel.bound, "MMCE")
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         bias = "unbiased" if self.unbiased else "biased"
         return f"MMCE^2 ({reduce_to_binary(predictions)[0].notion}, {bias}), k = {self.kernel.describe()}"
 

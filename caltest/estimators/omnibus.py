@@ -7,6 +7,8 @@ import numpy as np
 
 from caltest._arrays import read_only
 from caltest._numerics import effective_number, ranges, resampling_pvalue
+from caltest._results.calibration_test_result import ComponentResult
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.components import Component, KernelComponent, components_for
@@ -18,8 +20,6 @@ from caltest.estimators.weighted import ASSUMED, WeightedSKCE, given
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import ComponentResult
-from caltest.results.effect_size import EffectSize
 
 ALL_PAIRS = 20_000
 """Predictions up to which the estimate that is reported is that of all pairs."""
@@ -70,8 +70,8 @@ class Omnibus(JointEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> result = ct.MonteCarloTest(ct.Omnibus(), n_resamples=99)(p, y, rng=1)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> result = ct.MonteCarloTest(ct.estimators.Omnibus(), n_resamples=99)(p, y, rng=1)
     >>> print(result.finding)
     predictions are underconfident: outcomes follow them at temperature 0.33
     """
@@ -83,6 +83,7 @@ class Omnibus(JointEstimator):
     impossible_excluded = True
     _compared: bytes = field(default=b"", init=False, repr=False)
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
+    statistic_name = "minus the log of the smallest tail probability of a component"
 
     def __post_init__(self) -> None:
         if self.kernel is not None:
@@ -168,11 +169,6 @@ class Omnibus(JointEstimator):
             results.append((float(tail_exponents(column)[0]), found))
         return tuple(found for _, found in sorted(results, key=lambda pair: -pair[0]))
 
-    @property
-    def statistic_name(self) -> str:
-        """What the statistic is."""
-        return "minus the log of the smallest tail probability of a component"
-
     def hypothesis(self, predictions: Predictions) -> str:
         """Calibration, given the weights too if there are some."""
         return predictions.hypothesis if self.weights is None else given(predictions.hypothesis, "w")
@@ -201,7 +197,6 @@ class Omnibus(JointEstimator):
         return share_of_bound(estimate, self.kernel, predictions)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         kernel = (predictions.default_kernel() if self.kernel is None else self.kernel).describe()
         weighted = "" if self.weights is None else "weighted "
         return f"omnibus of {weighted}{', '.join(one.name for one in self._components)}; k = {kernel}"

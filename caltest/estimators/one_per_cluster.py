@@ -10,7 +10,8 @@ from caltest._numerics import generator_apart, own_errstate
 from caltest._types import Array, ArrayLike
 from caltest._validation import same_length
 from caltest.estimators.cluster_skce import as_clusters
-from caltest.predictions import Predictions, as_sample
+from caltest.predictions import Predictions
+from caltest.predictions.convert import as_sample
 
 
 @own_errstate
@@ -50,7 +51,7 @@ def one_per_cluster(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.one_per_cluster([0.1, 0.2, 0.7, 0.8], [0, 1, 1, 0], ["a", "a", "b", "b"], rng=1)
+    >>> p, y = ct.estimators.one_per_cluster([0.1, 0.2, 0.7, 0.8], [0, 1, 1, 0], ["a", "a", "b", "b"], rng=1)
     >>> p.probability, y
     (array([0.1, 0.8]), array([0, 0]))
     """

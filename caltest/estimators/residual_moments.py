@@ -6,12 +6,12 @@ from math import sqrt
 import numpy as np
 
 from caltest._numerics import effective_number
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.findings import in_predicted_units
 from caltest.predictions import Predictions, Sample
-from caltest.results.effect_size import EffectSize
 
 
 class ResidualMoment(RedrawnEstimator):
@@ -43,7 +43,7 @@ class ResidualMean(ResidualMoment):
     --------
     >>> import caltest as ct
     >>> p, y = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
-    >>> ct.MonteCarloTest(ct.ResidualMean(), n_resamples=99)(p, y, rng=1).pvalue
+    >>> ct.MonteCarloTest(ct.estimators.ResidualMean(), n_resamples=99)(p, y, rng=1).pvalue
     0.01
     """
 
@@ -64,7 +64,6 @@ class ResidualMean(ResidualMoment):
         return EffectSize(sqrt(max(0.0, estimate) / len(sample)) * in_predicted_units(sample), unit)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "squared mean of the standardised residuals"
 
 
@@ -86,7 +85,8 @@ class ResidualSpread(ResidualMoment):
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> y = 1.5 * rng.normal(size=100)
-    >>> ct.MonteCarloTest(ct.ResidualSpread(), n_resamples=99)(ct.Normal(np.zeros(100), 1.0), y, rng=1).pvalue
+    >>> test = ct.MonteCarloTest(ct.estimators.ResidualSpread(), n_resamples=99)
+    >>> test(ct.Normal(np.zeros(100), 1.0), y, rng=1).pvalue
     0.01
     """
 
@@ -107,5 +107,4 @@ class ResidualSpread(ResidualMoment):
         return predictions.law.excess_spread(targets, weights)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "mean square of the standardised residuals - 1"

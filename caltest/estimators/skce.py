@@ -7,10 +7,9 @@ import numpy as np
 
 from caltest._types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
-from caltest.estimators.accumulator import EstimateAccumulator
+from caltest.estimators.accumulator import EstimateAccumulator, Moments
 from caltest.estimators.base import SummableEstimator
 from caltest.estimators.kernel_estimator import KernelEstimator
-from caltest.estimators.moments import Moments
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.pairs import block_means, mean_of_pairs
 from caltest.hstatistics.redraws import redrawn_block_means, redrawn_means
@@ -53,6 +52,7 @@ class SKCE(KernelEstimator):
 
     kernel: PairKernel
     unbiased: bool = True
+    has_tail_bound = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,7 +63,6 @@ class SKCE(KernelEstimator):
         at_least(len(predictions), 2 if self.unbiased else 1, self._name())
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
         return mean_of_pairs(self.kernel, sample, self.unbiased)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
@@ -75,11 +74,6 @@ class SKCE(KernelEstimator):
     def is_u_statistic(self) -> bool:
         """Whether the diagonal is left out."""
         return self.unbiased
-
-    @property
-    def has_tail_bound(self) -> bool:
-        """Both versions have a bound."""
-        return True
 
     def tail_bound(self, estimate: float, predictions: Predictions) -> float:
         """Bound of P(estimator >= estimate | calibrated), Lemma 2 of Widmann et al. 2019.
@@ -94,7 +88,6 @@ class SKCE(KernelEstimator):
         return exp(-(max(0.0, sqrt(max(0.0, n * estimate / bound)) - 1.0) ** 2) / 2.0)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"{self._name()}, k = {self.kernel.describe()}"
 
     def _name(self) -> str:
@@ -160,7 +153,6 @@ class BlockSKCE(KernelEstimator, SummableEstimator):
         return n // self.block_size
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
         return float(np.mean(self.terms(sample)))
 
     def accumulator(self) -> EstimateAccumulator:
@@ -208,7 +200,6 @@ class BlockSKCE(KernelEstimator, SummableEstimator):
         return hoeffding_bound(estimate, h_bound(self.kernel, predictions), n_pairs)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         bias = "unbiased" if self.unbiased else "biased"
         return f"SKCE ({bias}, blocks of {self.block_size}), k = {self.kernel.describe()}"
 

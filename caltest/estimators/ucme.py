@@ -7,14 +7,15 @@ import numpy as np
 
 from caltest._arrays import to_array
 from caltest._numerics import check_memory
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.kernel_estimator import KernelEstimator
 from caltest.hstatistics.pairs import deviations
 from caltest.hstatistics.redraws import redrawn_deviation_means
 from caltest.kernels import PairKernel
-from caltest.predictions import Predictions, Sample, as_sample
-from caltest.results.effect_size import EffectSize
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.convert import as_sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +81,6 @@ class UCME(KernelEstimator):
         return deviations(self.kernel, sample, self.locations)
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate from a checked sample."""
         return float(np.mean(self.deviations(sample).mean(axis=0) ** 2))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
@@ -95,5 +95,4 @@ class UCME(KernelEstimator):
         return EffectSize(sqrt(max(0.0, estimate - (mean or 0.0))), unit)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"UCME, {len(self.locations)} test locations, k = {self.kernel.describe()}"

@@ -49,12 +49,12 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> kernel = p.default_kernel()
-    >>> abs(ct.WeightedSKCE(kernel, [2.0] * 899)(p, y) - ct.SKCE(kernel)(p, y)) < 1e-12
+    >>> abs(ct.estimators.WeightedSKCE(kernel, [2.0] * 899)(p, y) - ct.SKCE(kernel)(p, y)) < 1e-12
     True
     >>> certain = p.probabilities.max(axis=1)
-    >>> ct.MonteCarloTest(ct.WeightedSKCE(kernel, certain), n_resamples=99)(p, y, rng=1).pvalue
+    >>> ct.MonteCarloTest(ct.estimators.WeightedSKCE(kernel, certain), n_resamples=99)(p, y, rng=1).pvalue
     0.01
     """
 
@@ -104,7 +104,6 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
         return f"{super().assumptions}; {ASSUMED}"
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"SKCE (unbiased, weighted), k = {self.kernel.describe()}"
 
 

@@ -12,41 +12,31 @@ A ``Distortion`` of a given strength says how the targets deviate from predictio
 predictions of a generator, ``Resampled`` to those of a user.
 """
 
-from caltest.generators.base import Generator
+from caltest import _names
+from caltest.generators.base import Generator as Generator
 from caltest.generators.class_distortions import (
-    ClassDistortion,
-    Contamination,
-    LabelNoise,
-    Rotation,
-    Wave,
+    ClassDistortion as ClassDistortion,
+    Contamination as Contamination,
+    LabelNoise as LabelNoise,
+    Rotation as Rotation,
+    Wave as Wave,
 )
-from caltest.generators.dirichlet import DirichletModel
-from caltest.generators.distorted import Distorted, Resampled
-from caltest.generators.distortion import Distortion
-from caltest.generators.gaussian import GaussianModel
-from caltest.generators.named import class_model
-from caltest.generators.real_distortions import Bias, Outliers, Scaling, Tempering
-from caltest.generators.regression import Friedman1, HeteroscedasticSine, LeastSquares, RegressionProblem
+from caltest.generators.dirichlet import DirichletModel as DirichletModel
+from caltest.generators.distorted import Distorted as Distorted, Resampled as Resampled
+from caltest.generators.distortion import Distortion as Distortion
+from caltest.generators.gaussian import GaussianModel as GaussianModel
+from caltest.generators.named import class_model as class_model
+from caltest.generators.real_distortions import (
+    Bias as Bias,
+    Outliers as Outliers,
+    Scaling as Scaling,
+    Tempering as Tempering,
+)
+from caltest.generators.regression import (
+    Friedman1 as Friedman1,
+    HeteroscedasticSine as HeteroscedasticSine,
+    LeastSquares as LeastSquares,
+    RegressionProblem as RegressionProblem,
+)
 
-__all__ = [
-    "Bias",
-    "ClassDistortion",
-    "Contamination",
-    "DirichletModel",
-    "Distorted",
-    "Distortion",
-    "Friedman1",
-    "GaussianModel",
-    "Generator",
-    "HeteroscedasticSine",
-    "LabelNoise",
-    "LeastSquares",
-    "Outliers",
-    "RegressionProblem",
-    "Resampled",
-    "Rotation",
-    "Scaling",
-    "Tempering",
-    "Wave",
-    "class_model",
-]
+__all__ = _names.offered(globals())

@@ -1,10 +1,14 @@
-"""What a generator is."""
+"""What a generator is, and checks of the settings of generators."""
 
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
+
+from caltest._arrays import to_array
 from caltest._numerics import OwnErrstate
 from caltest._types import Array
+from caltest._validation import probability_matrix, real_array, real_number
 from caltest.predictions import Predictions
 
 
@@ -24,3 +28,29 @@ class Generator(OwnErrstate, ABC):
     @abstractmethod
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         """N independent predictions and their targets."""
+
+
+def number_within(name: str, value: Any, low: float, high: float, *, open_low: bool = False) -> float:
+    """A number from ``low`` to ``high``, both included but for an open lower end."""
+    number = real_number(value)
+    above = number > low if open_low else number >= low
+    if not (above and number <= high and np.isfinite(number)):
+        least = f"above {low:g}" if open_low else f"of at least {low:g}" if np.isfinite(low) else ""
+        most = "" if np.isinf(high) else f" and at most {high:g}"
+        raise ValueError(f"{name}: got {value!r}, wanted a finite number{' ' * bool(least)}{least}{most}")
+    return number
+
+
+def positive_numbers(name: str, values: Any, k: int) -> tuple[float, ...]:
+    """A tuple of k positive numbers, from those or from one number for all."""
+    array = to_array(values, name)
+    numbers = real_array(np.full(k, array) if array.ndim == 0 else array, name, ndim=1)
+    if numbers.size != k or numbers.min() <= 0.0:
+        raise ValueError(f"{name}: got {values!r}, wanted {k} positive numbers, or one for all")
+    return tuple(numbers.tolist())
+
+
+def probabilities_of_classes(name: str, values: Any) -> tuple[float, ...]:
+    """A tuple of k >= 2 probabilities that sum to 1."""
+    array = real_array(to_array(values, name), name, ndim=1)
+    return tuple(probability_matrix(array[None], name)[0][0].tolist())

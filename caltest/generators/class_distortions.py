@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
-from caltest.generators.checks import probabilities_of_classes
+from caltest.generators.base import probabilities_of_classes
 from caltest.generators.distortion import Distortion
 from caltest.predictions import Categorical, Predictions
 from caltest.predictions.finite import of_classes
@@ -78,7 +78,6 @@ class Contamination(ClassDistortion):
 
     @property
     def description(self) -> str:
-        """The distortion in a few words."""
         return f"{100 * self.strength:g} % of the labels from ({', '.join(f'{b:.3g}' for b in self.fixed)})"
 
     def probabilities(self, p: FloatArray) -> FloatArray:
@@ -106,7 +105,6 @@ class LabelNoise(ClassDistortion):
 
     @property
     def description(self) -> str:
-        """The distortion in a few words."""
         return f"{100 * self.strength:g} % of the labels uniform"
 
     def probabilities(self, p: FloatArray) -> FloatArray:
@@ -132,7 +130,6 @@ class Rotation(ClassDistortion):
 
     @property
     def description(self) -> str:
-        """The distortion in a few words."""
         return f"{100 * self.strength:g} % of each class labelled as the next"
 
     def probabilities(self, p: FloatArray) -> FloatArray:
@@ -163,7 +160,6 @@ class Wave(ClassDistortion):
 
     @property
     def description(self) -> str:
-        """The distortion in a few words."""
         return f"p + {self.strength:g} sin(4 pi p)"
 
     def probabilities(self, p: FloatArray) -> FloatArray:

@@ -10,8 +10,7 @@ import scipy
 from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
 from caltest._validation import whole_number
-from caltest.generators.base import Generator
-from caltest.generators.checks import number_within, positive_numbers, probabilities_of_classes
+from caltest.generators.base import Generator, number_within, positive_numbers, probabilities_of_classes
 from caltest.predictions import Categorical
 
 
@@ -103,7 +102,6 @@ class DirichletModel(Generator):
 
     @property
     def description(self) -> str:
-        """The model in a few words."""
         a = self.concentration
         shape = f"{a:g}" if isinstance(a, float) else ", ".join(f"{one:g}" for one in a)
         labels = "labels from the predictions"

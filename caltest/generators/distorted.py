@@ -76,7 +76,6 @@ class Distorted(_WithDistortion):
 
     @property
     def description(self) -> str:
-        """The model in a few words."""
         return f"predictions of {self.source.description}; {self._targets_in_words()}"
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
@@ -114,7 +113,7 @@ class Resampled(_WithDistortion):
     Examples
     --------
     >>> import caltest as ct
-    >>> predictions, _ = ct.load_digits_predictions()["neural network"]
+    >>> predictions, _ = ct.datasets.load_digits_predictions()["neural network"]
     >>> generator = ct.generators.Resampled(predictions, ct.generators.Tempering(-0.4))
     >>> generator.description
     'Categorical, n = 899, 10 classes; targets from p^0.6'
@@ -129,7 +128,6 @@ class Resampled(_WithDistortion):
 
     @property
     def description(self) -> str:
-        """The model in a few words."""
         return f"{self.predictions.describe()}; {self._targets_in_words()}"
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from caltest._numerics import OwnErrstate
 from caltest._types import Array
-from caltest.generators.checks import number_within
+from caltest.generators.base import number_within
 from caltest.predictions import Predictions
 
 

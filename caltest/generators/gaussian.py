@@ -59,7 +59,6 @@ class GaussianModel(Generator):
 
     @property
     def description(self) -> str:
-        """The model in a few words."""
         return f"{'calibrated' if self.calibrated else 'uncalibrated'} Gaussian model, d = {self.dimension}"
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:

@@ -47,7 +47,6 @@ class Tempering(Distortion):
 
     @property
     def description(self) -> str:
-        """The distortion in a few words."""
         return f"targets from p^{1.0 + self.strength:g}"
 
     def law(self, predictions: Predictions) -> Predictions:
@@ -98,7 +97,6 @@ class Outliers(Distortion):
 
     @property
     def description(self) -> str:
-        """The distortion in a few words."""
         return f"{100 * self.strength:g} % of the targets from one {self.fixed.family} distribution"
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
@@ -167,7 +165,6 @@ class Bias(_Moved):
 
     @property
     def description(self) -> str:
-        """The distortion in a few words."""
         return f"targets {self.strength:+g} standard deviations off"
 
     def moved(self, z: FloatArray) -> FloatArray:
@@ -213,7 +210,6 @@ class Scaling(_Moved):
 
     @property
     def description(self) -> str:
-        """The distortion in a few words."""
         return f"targets spread {1.0 + self.strength:g} times as far"
 
     def moved(self, z: FloatArray) -> FloatArray:

@@ -10,8 +10,7 @@ import numpy as np
 from caltest._numerics import generator_of
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import positive_number, real_array, same_length, whole_number
-from caltest.generators.base import Generator
-from caltest.generators.checks import number_within
+from caltest.generators.base import Generator, number_within
 from caltest.predictions import Normal
 
 
@@ -21,10 +20,7 @@ class RegressionProblem(Generator):
     Its predictions are the true distributions of the targets given the inputs, hence calibrated.
     """
 
-    @property
-    def is_calibrated(self) -> bool:
-        """True."""
-        return True
+    is_calibrated = True
 
     @abstractmethod
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
@@ -87,7 +83,6 @@ class HeteroscedasticSine(RegressionProblem):
 
     @property
     def description(self) -> str:
-        """The model in a few words."""
         return f"heteroscedastic sine, noise {self.noise:g}"
 
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
@@ -138,7 +133,6 @@ class Friedman1(RegressionProblem):
 
     @property
     def description(self) -> str:
-        """The model in a few words."""
         return f"Friedman 1, noise {self.noise:g}"
 
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
@@ -196,6 +190,8 @@ class LeastSquares(Generator):
     slope: float
     scale: float
     problem: RegressionProblem = HeteroscedasticSine()
+    is_calibrated = False
+    """False: a straight line with one scale is not the truth of these problems."""
 
     def __post_init__(self) -> None:
         for name in ("intercept", "slope"):
@@ -219,13 +215,7 @@ class LeastSquares(Generator):
         return cls(float(intercept), float(slope), sqrt(float(residuals @ residuals) / (x.size - 1)), problem)
 
     @property
-    def is_calibrated(self) -> bool:
-        """False: a straight line with one scale is not the truth of these problems."""
-        return False
-
-    @property
     def description(self) -> str:
-        """The model in a few words."""
         return f"N({self.intercept:.3g} + {self.slope:.3g} x, {self.scale:.3g}^2) for {self.problem.description}"
 
     def predict(self, x: ArrayLike) -> Normal:

@@ -13,13 +13,13 @@ from typing import Self
 
 import numpy as np
 
-from caltest._loops.redraws import gathered_sums
-from caltest._loops.scatter import changes_by_class
+from caltest._loops.redraws import changes_by_class, gathered_sums
 from caltest._numerics import check_memory, ranges, weight_of_pairs
 from caltest._threads import threaded
 from caltest._types import Array, FloatArray
 from caltest.kernels import ProductKernel
-from caltest.predictions import MEDIAN_OF, Predictions
+from caltest.predictions import Predictions
+from caltest.predictions.bandwidth import MEDIAN_OF
 
 ROWS = 8192
 """Observations whose features are computed together."""

@@ -23,7 +23,7 @@ from caltest.hstatistics.pair_tiles import (
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel, ProductKernel
 from caltest.predictions import Predictions
-from caltest.predictions.traces import Traces
+from caltest.predictions.outcomes import Traces
 
 PROBES = 64
 """Random vectors for each of the two parts of an estimated trace."""

@@ -16,7 +16,8 @@ from caltest._numerics import ranges
 from caltest._types import Array, FloatArray
 from caltest.kernels import PairKernel, ProductKernel, TargetKernel
 from caltest.kernels.base import DistanceForm
-from caltest.predictions import FinitePredictions, Sample
+from caltest.predictions import Sample
+from caltest.predictions.finite import FinitePredictions
 
 Place = tuple[slice, slice]
 """Ranges of rows and of columns."""
@@ -95,7 +96,6 @@ class SumTiles(Tiles):
         return any(part.products for part in self.parts)
 
     def tile(self, place: Place) -> FloatArray:
-        """``h`` between the rows and the columns, (r, c)."""
         first, *rest = (part.tile(place) for part in self.parts)
         for tile in rest:
             first += tile
@@ -107,7 +107,6 @@ class SumTiles(Tiles):
         return sum(pairs), sum(diagonal)
 
     def block_sums(self, block_size: int) -> FloatArray:
-        """Sum of ``h`` over the pairs i < j of each block."""
         return np.asarray(np.sum([part.block_sums(block_size) for part in self.parts], axis=0))
 
 
@@ -124,7 +123,6 @@ class AnyTiles(Tiles):
         return self.sample.predictions.law.discrete
 
     def tile(self, place: Place) -> FloatArray:
-        """``h`` between the rows and the columns, (r, c)."""
         rows, columns = place
         return h_tile(self.kernel, self.sample.take(rows), self.sample.take(columns))
 
@@ -141,6 +139,8 @@ class AnyTiles(Tiles):
 class FiniteTiles(Tiles):
     """``f(d) (e_y - p)' A (e_y' - p')`` for finitely many outcomes."""
 
+    are_strips = True
+
     def __init__(self, kernel: TargetKernel, form: DistanceForm, predictions: FinitePredictions, labels: Array) -> None:
         metric, function, residuals = form.metric, form.function, predictions.residuals(labels)
         self._vectors = (
@@ -153,13 +153,7 @@ class FiniteTiles(Tiles):
             metric.kind, metric.root, function.kind, factor, function.exponent == 2.0, function.shape
         )
 
-    @property
-    def are_strips(self) -> bool:
-        """They are."""
-        return True
-
     def tile(self, place: Place) -> FloatArray:
-        """``h`` between the rows and the columns, (r, c)."""
         rows, columns = (_ends(part) for part in place)
         out = np.empty((rows[1] - rows[0], columns[1] - columns[0]))
         finite_tile(*self._vectors, rows, columns, self._settings, out)
@@ -180,7 +174,6 @@ class NormalTiles(AnyTiles):
     """Normal predictions with a Gaussian kernel of targets."""
 
     def tile(self, place: Place) -> FloatArray:
-        """``h`` between the rows and the columns, (r, c)."""
         predictions, gaussian = self.sample.predictions, self.kernel.target_kernel.gaussian
         normal = predictions.law.normal
         assert normal is not None

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caltest._numerics import own_errstate
+from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least, fraction
 from caltest.binning import Binning, QuantileBinning
 from caltest.estimators.ece import binned_predictions, bins_of, checked_binning
 from caltest.intervals.sides import Side, checked_side, ends, within
-from caltest.predictions import FinitePredictions, as_sample
-from caltest.results.calibration_test_result import ConfidenceInterval
+from caltest.predictions.convert import as_sample
+from caltest.predictions.finite import FinitePredictions
 
 NORMAL = "debiased bins, normal limit"
 
@@ -80,7 +81,7 @@ def binned_error_interval(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> interval = ct.binned_error_interval(*ct.top_label(p, y))
     >>> print(interval.root())
     [0.1652, 0.2305] (95 %, debiased bins, normal limit)

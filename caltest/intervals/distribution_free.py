@@ -5,20 +5,20 @@ from math import log, sqrt
 from typing import Any
 
 from caltest._numerics import own_errstate
+from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._types import ArrayLike
 from caltest._validation import fraction
 from caltest.estimators import SKCE, BlockSKCE
 from caltest.hstatistics.bound import h_bound
 from caltest.intervals.sides import Side, checked_side, ends, within
-from caltest.predictions import as_sample
-from caltest.results.calibration_test_result import ConfidenceInterval
+from caltest.predictions.convert import as_sample
 
 
 @own_errstate
 def distribution_free_interval(
-    estimator: SKCE | BlockSKCE,
     predictions: ArrayLike,
     targets: ArrayLike,
+    estimator: SKCE | BlockSKCE,
     *,
     classes: Sequence[Any] | None = None,
     confidence_level: float = 0.95,
@@ -42,10 +42,10 @@ def distribution_free_interval(
 
     Parameters
     ----------
-    estimator
-        One of the three above.
     predictions, targets
         As in ``calibration_test``.
+    estimator
+        One of the three above.
     classes
         Names of the classes in the order of the columns, if the targets are names.
     confidence_level
@@ -77,11 +77,11 @@ def distribution_free_interval(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> kernel = p.default_kernel()
-    >>> print(ct.distribution_free_interval(ct.SKCE(kernel), p, y, side="upper"))
+    >>> print(ct.distribution_free_interval(p, y, ct.SKCE(kernel), side="upper"))
     [0, 0.233] (95 %, distribution-free bound)
-    >>> print(ct.distribution_free_interval(ct.SKCE(kernel, unbiased=False), p, y, side="upper"))
+    >>> print(ct.distribution_free_interval(p, y, ct.SKCE(kernel, unbiased=False), side="upper"))
     [0, 0.04334] (95 %, distribution-free bound)
     """
     level, side = fraction("confidence_level", confidence_level), checked_side(side)

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from caltest._numerics import generator_apart, own_errstate, ranges
+from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning
 from caltest.estimators import ECE, ClasswiseECE
 from caltest.estimators.ece import binned_predictions, bins_of
 from caltest.intervals.sides import Side, checked_side, ends, within
-from caltest.predictions import Bernoulli, Categorical, FinitePredictions, as_sample
-from caltest.results.calibration_test_result import ConfidenceInterval
+from caltest.predictions import Bernoulli, Categorical
+from caltest.predictions.convert import as_sample
+from caltest.predictions.finite import FinitePredictions
 
 METHOD = "triangle inequality, redraws"
 
@@ -27,9 +29,9 @@ Noise = tuple[FinitePredictions, Callable[[Array], FloatArray]]
 
 @own_errstate
 def ece_interval(
-    estimator: ECE | ClasswiseECE,
     predictions: ArrayLike,
     targets: ArrayLike,
+    estimator: ECE | ClasswiseECE,
     *,
     classes: Sequence[Any] | None = None,
     confidence_level: float = 0.95,
@@ -48,14 +50,14 @@ def ece_interval(
 
     Parameters
     ----------
-    estimator
-        ``ECE(binning, distance, order)`` or ``MCE(binning)``, of any distance but ``SquaredEuclidean``, or
-        ``ClasswiseECE(binning, order, aggregate)``.
     predictions
         Of classes. Which error it is depends on them, as for ``ECE``; the error of a single class is that of one of
         ``classwise(p, y)``.
     targets
         (n,) array-like of outcomes.
+    estimator
+        ``ECE(binning, metric, order)`` or ``MCE(binning)``, of any metric but ``SquaredEuclidean``, or
+        ``ClasswiseECE(binning, order, aggregate)``.
     confidence_level
         Between 0 and 1.
     side
@@ -97,17 +99,15 @@ def ece_interval(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> print(ct.ece_interval(ct.ECE(), *ct.top_label(p, y), rng=1))
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> print(ct.ece_interval(*ct.top_label(p, y), ct.ECE(), rng=1))
     [0.1332, 0.1915] (95 %, triangle inequality, redraws)
-    >>> print(ct.ece_interval(ct.ClasswiseECE(), p, y, rng=1))
+    >>> print(ct.ece_interval(p, y, ct.ClasswiseECE(), rng=1))
     [0.02271, 0.04431] (95 %, triangle inequality, redraws)
     """
     level, side = fraction("confidence_level", confidence_level), checked_side(side)
-    if not isinstance(estimator, (ECE, ClasswiseECE)) or (
-        isinstance(estimator, ECE) and not estimator.distance.is_norm
-    ):
-        raise TypeError(f"estimator: got {estimator!r}, wanted ECE, MCE or ClasswiseECE with a distance that is a norm")
+    if not isinstance(estimator, (ECE, ClasswiseECE)) or (isinstance(estimator, ECE) and not estimator.metric.is_norm):
+        raise TypeError(f"estimator: got {estimator!r}, wanted ECE, MCE or ClasswiseECE with a metric that is a norm")
     number = whole_number("n_resamples", n_resamples, 1)
     sample = as_sample(predictions, targets, classes)
     estimator.check(sample.predictions)
@@ -136,7 +136,7 @@ def _largest(estimator: ECE | ClasswiseECE, law: FinitePredictions) -> float:
     """The largest error that there can be."""
     if isinstance(estimator, ECE):
         corners = _alike(law, np.eye(law.n_classes)[:2])
-        return float(corners.distance(estimator.distance, corners)[0, 1])
+        return float(corners.distance(estimator.metric, corners)[0, 1])
     # Deviations of the k classes sum to at most 2, and so do their powers; the mean of order q is at least that of 1.
     k, share = law.n_classes, 1.0 / estimator.order
     total = float(k ** (1.0 - share) * 2.0**share)
@@ -166,7 +166,7 @@ def _noise_in_bins(estimator: ECE | ClasswiseECE, law: FinitePredictions, labels
     if isinstance(estimator, ECE):
         f, given = _frequencies(law, labels, estimator.binning)
         binned = _alike(law, f)
-        resampled = ECE(given, estimator.distance, estimator.order)
+        resampled = ECE(given, estimator.metric, estimator.order)
         return binned, lambda draws: resampled.estimates(binned, draws)
     p = law.probabilities
     classes = [_frequencies(Bernoulli(p[:, c]), labels == c, estimator.binning) for c in range(law.n_classes)]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from caltest._numerics import own_errstate, seed_of
+from caltest._results.calibration_test_result import JACKKNIFE, ConfidenceInterval
 from caltest._types import ArrayLike
 from caltest._validation import fraction
 from caltest.estimators.default_kernel import default_kernel
@@ -14,8 +15,8 @@ from caltest.hstatistics.jackknife import jackknife_of
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
-from caltest.predictions import Sample, as_sample
-from caltest.results.calibration_test_result import JACKKNIFE, ConfidenceInterval
+from caltest.predictions import Sample
+from caltest.predictions.convert import as_sample
 
 
 @own_errstate
@@ -100,7 +101,7 @@ def skce_interval(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> print(ct.skce_interval(p, y))
     [0.001604, 0.002321] (95 %, jackknife, normal limit)
     """
@@ -113,7 +114,7 @@ def skce_interval(
     if found is None:
         raise ValueError(
             "predictions: h does not vary over the observations, so the normal limit has no scale; use "
-            "distribution_free_interval(SKCE(kernel), predictions, targets)"
+            "distribution_free_interval(predictions, targets, SKCE(kernel))"
         )
     return found
 

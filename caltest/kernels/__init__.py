@@ -1,53 +1,44 @@
-"""Kernels: of predicted distributions, of targets, and their product."""
+"""Kernels of predicted distributions and of targets, and the distances they are made of.
 
-from caltest.kernels.base import KernelWarning, PredictionKernel, TargetKernel
-from caltest.kernels.delta import DeltaKernel
-from caltest.kernels.discrepancies import MMD, EnergyDistance
-from caltest.kernels.exponential import ExponentialKernel, LaplacianKernel
-from caltest.kernels.gaussian import GaussianKernel
-from caltest.kernels.matern import MaternKernel
-from caltest.kernels.matrix import MatrixKernel
-from caltest.kernels.metrics import (
-    Cityblock,
-    Euclidean,
-    Metric,
-    SquaredEuclidean,
-    TotalVariation,
-    VectorMetric,
-    Wasserstein,
-    Wasserstein1,
+A kernel of pairs is a ``ProductKernel`` of a kernel of predictions and one of targets, or a ``SumOfProducts``.
+Kernels of a distance: ``ExponentialKernel``, ``GaussianKernel``, ``LaplacianKernel``, ``MaternKernel``,
+``RationalQuadraticKernel``. Of classes: ``DeltaKernel``, ``MatrixKernel``. Sums: ``SumKernel``. Distances of
+predictions: ``TotalVariation``, ``Euclidean``, ``SquaredEuclidean``, ``Cityblock``, ``Wasserstein``, ``Wasserstein1``,
+``MixtureWasserstein``, ``EnergyDistance``, ``MMD``.
+
+Kernels and distances of your own derive from ``PredictionKernel``, ``TargetKernel``, ``PairKernel``, ``RadialKernel``,
+``Metric`` or ``VectorMetric``. ``KernelWarning`` warns of kernels that are not positive definite.
+"""
+
+from caltest import _names
+from caltest.kernels.base import (
+    KernelWarning as KernelWarning,
+    PredictionKernel as PredictionKernel,
+    TargetKernel as TargetKernel,
 )
-from caltest.kernels.mixture_wasserstein import MixtureWasserstein
-from caltest.kernels.product import PairKernel, ProductKernel, SumOfProducts
-from caltest.kernels.radial import RadialKernel
-from caltest.kernels.rational_quadratic import RationalQuadraticKernel
-from caltest.kernels.sums import SumKernel
+from caltest.kernels.discrepancies import MMD as MMD, EnergyDistance as EnergyDistance
+from caltest.kernels.exponential import ExponentialKernel as ExponentialKernel, LaplacianKernel as LaplacianKernel
+from caltest.kernels.gaussian import GaussianKernel as GaussianKernel
+from caltest.kernels.matern import MaternKernel as MaternKernel
+from caltest.kernels.matrix import DeltaKernel as DeltaKernel, MatrixKernel as MatrixKernel
+from caltest.kernels.metrics import (
+    Cityblock as Cityblock,
+    Euclidean as Euclidean,
+    Metric as Metric,
+    SquaredEuclidean as SquaredEuclidean,
+    TotalVariation as TotalVariation,
+    VectorMetric as VectorMetric,
+    Wasserstein as Wasserstein,
+    Wasserstein1 as Wasserstein1,
+)
+from caltest.kernels.mixture_wasserstein import MixtureWasserstein as MixtureWasserstein
+from caltest.kernels.product import (
+    PairKernel as PairKernel,
+    ProductKernel as ProductKernel,
+    SumOfProducts as SumOfProducts,
+)
+from caltest.kernels.radial import RadialKernel as RadialKernel
+from caltest.kernels.rational_quadratic import RationalQuadraticKernel as RationalQuadraticKernel
+from caltest.kernels.sums import SumKernel as SumKernel
 
-__all__ = [
-    "MMD",
-    "Cityblock",
-    "DeltaKernel",
-    "EnergyDistance",
-    "Euclidean",
-    "ExponentialKernel",
-    "GaussianKernel",
-    "KernelWarning",
-    "LaplacianKernel",
-    "MaternKernel",
-    "MatrixKernel",
-    "Metric",
-    "MixtureWasserstein",
-    "PairKernel",
-    "PredictionKernel",
-    "ProductKernel",
-    "RadialKernel",
-    "RationalQuadraticKernel",
-    "SquaredEuclidean",
-    "SumKernel",
-    "SumOfProducts",
-    "TargetKernel",
-    "TotalVariation",
-    "VectorMetric",
-    "Wasserstein",
-    "Wasserstein1",
-]
+__all__ = _names.offered(globals())

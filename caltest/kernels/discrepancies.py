@@ -35,7 +35,7 @@ class MMD(Metric):
     Examples
     --------
     >>> import caltest as ct
-    >>> metric = ct.MMD(ct.GaussianKernel(bandwidth=1.0))
+    >>> metric = ct.kernels.MMD(ct.GaussianKernel(bandwidth=1.0))
     >>> ct.Normal([0.0], [1.0]).distance(metric, ct.Normal([2.0], [1.0])).round(4)
     array([[0.7496]])
     """
@@ -56,7 +56,6 @@ class MMD(Metric):
         return self if resolved == self.kernel else type(self)(resolved)
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
-        """Distances (..., r, c) of rows of predictions (..., r) and columns (..., c)."""
         rows, columns = rows.prepared(self.kernel), columns.prepared(self.kernel)
         squares: FloatArray = rows.expected_kernel2(self.kernel, columns)
         squares *= -2.0
@@ -95,7 +94,7 @@ class EnergyDistance(Metric):
     --------
     >>> import caltest as ct
     >>> members = ct.Ensemble([[0.0, 1.0], [2.0, 3.0]])
-    >>> members.distance(ct.EnergyDistance(), members).round(4)
+    >>> members.distance(ct.kernels.EnergyDistance(), members).round(4)
     array([[0.    , 1.7321],
            [1.7321, 0.    ]])
     """
@@ -105,7 +104,6 @@ class EnergyDistance(Metric):
     squared_negative_definite = True
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
-        """Distances (..., r, c) of rows of predictions (..., r) and columns (..., c)."""
         squares: FloatArray = rows.energy_distances(columns)
         return np.sqrt(squares, out=squares)
 

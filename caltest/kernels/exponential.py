@@ -82,7 +82,6 @@ class ExponentialKernel(RadialKernel):
 
     @property
     def formula(self) -> str:
-        """What is printed."""
         return "exp(-{d} / {w})" if self.exponent == 1.0 else f"exp(-({{d}} / {{w}})^{self.exponent:.4g})"
 
     def _is_positive_definite(self) -> bool:

@@ -50,6 +50,7 @@ class GaussianKernel(RadialKernel):
     """
 
     metric: Metric = field(default_factory=Euclidean)
+    formula = "exp(-{d}^2 / (2 {w}^2))"
 
     @property
     def function(self) -> Function:
@@ -68,11 +69,6 @@ class GaussianKernel(RadialKernel):
         rate = 0.5 / self.width**2
         value = np.exp(-rate * squares)
         return value, -rate * value, rate**2 * value
-
-    @property
-    def formula(self) -> str:
-        """What is printed."""
-        return "exp(-{d}^2 / (2 {w}^2))"
 
     def _is_positive_definite(self) -> bool:
         return self.metric.squared_negative_definite

@@ -59,7 +59,6 @@ class MaternKernel(RadialKernel):
 
     @property
     def formula(self) -> str:
-        """What is printed."""
         return "Matern(" + f"{self.order:g}" + ", {d} / {w})"
 
     def _is_positive_definite(self) -> bool:

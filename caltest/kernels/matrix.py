@@ -1,6 +1,7 @@
-"""Kernels of finitely many outcomes given by the matrix of their values."""
+"""Kernels of finitely many outcomes: given by the matrix of their values, or for classes without any order."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Self
 
 import numpy as np
@@ -9,7 +10,6 @@ from caltest._arrays import read_only
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_semidefinite
 from caltest.kernels.base import PredictedDistributions, TargetKernel
-from caltest.kernels.operator_norms import operator_norms
 
 PRINTED = 10
 """Classes up to which a matrix is printed."""
@@ -38,7 +38,7 @@ class MatrixKernel(TargetKernel):
     Examples
     --------
     >>> import caltest as ct
-    >>> kernel = ct.MatrixKernel([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> kernel = ct.kernels.MatrixKernel([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
     >>> kernel.bound, kernel.squared_diameter
     (1.0, 2.0)
     """
@@ -114,7 +114,6 @@ class MatrixKernel(TargetKernel):
         return self
 
     def describe_for_targets(self) -> str:
-        """Formula in one line."""
         return f"A[y, y'] ({self.n_classes} x {self.n_classes})"
 
 
@@ -128,3 +127,62 @@ def rank_on_residuals(matrix: FloatArray) -> int:
     """Rank of the bilinear form of a positive semi-definite matrix (k, k) on vectors that sum to 0, at most k - 1."""
     centred = matrix - matrix.mean(axis=0) - matrix.mean(axis=1)[:, None] + matrix.mean()
     return int(np.count_nonzero(np.linalg.eigvalsh(centred) > 1e-10 * np.abs(matrix).max()))
+
+
+SIGNS = 16
+"""Matrices with more rows than this have too many vectors of signs to try all of them."""
+
+
+def operator_norms(matrix: FloatArray) -> dict[tuple[float, float], float]:
+    """``|A|_{p;q} = sup |A x|_q / |x|_p`` by (p, q), with p and q among 1, 2 and infinity.
+
+    A norm is largest at a corner of a polytope. Those of the unit ball of the 1-norm are the unit vectors, those of
+    the maximum norm the 2**k vectors of signs; what is left follows from ``|A|_{p;q} = |A'|_{q';p'}`` with dual
+    exponents. Time O(k**3), and O(2**k k**2) for (inf, 1), (inf, 2) and (2, 1), which are left out for k > 16.
+    """
+    norms = {(1.0, q): float(np.linalg.norm(matrix, q, axis=0).max()) for q in (1, 2, inf)}
+    norms |= {(p, inf): float(np.linalg.norm(matrix, dual, axis=1).max()) for p, dual in ((2.0, 2), (inf, 1))}
+    norms[2.0, 2.0] = float(np.linalg.norm(matrix, 2))
+    if matrix.shape[1] <= SIGNS:
+        norms |= {(inf, q): _largest_at_signs(matrix, q) for q in (1.0, 2.0)}
+        norms[2.0, 1.0] = _largest_at_signs(matrix.T, 2.0)
+    return norms
+
+
+def _largest_at_signs(matrix: FloatArray, q: float) -> float:
+    """``max |A x|_q`` over the vectors x of signs; x and -x give the same, so that the first sign is plus."""
+    k = matrix.shape[1]
+    bits = np.arange(2 ** (k - 1))[:, None] >> np.arange(k) & 1
+    return float(np.linalg.norm((1.0 - 2.0 * bits) @ matrix.T, q, axis=1).max())
+
+
+@dataclass(frozen=True)
+class DeltaKernel(TargetKernel):
+    """``1 if y == y' else 0``: classes without any order or similarity.
+
+    With it the kernel calibration error is that of the 2019 paper with the matrix-valued kernel k(p, p') I
+    (Widmann et al. 2021, appendix E). It suits classes only: continuous targets are equal with probability 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import caltest as ct
+    >>> ct.DeltaKernel().target_tile(np.array([0, 1]), np.array([1, 1]))
+    array([[0., 0.],
+           [1., 1.]])
+    """
+
+    is_identity = True
+    bound = 1.0
+
+    def target_tile(self, rows: Array, columns: Array) -> FloatArray:
+        """``[y == y']`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
+        equal: FloatArray = (rows[..., :, None] == columns[..., None, :]).astype(np.float64)
+        return equal
+
+    def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
+        """The kernel itself: it has no settings."""
+        return self
+
+    def describe_for_targets(self) -> str:
+        return "[y = y']"

@@ -64,12 +64,12 @@ class VectorMetric(Metric):
         """Whether it is a norm of the difference of two vectors."""
         return self.root or not self.has_squares
 
-    @abstractmethod
     def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """The vectors by which the family compares predictions with this metric, if it has some."""
+        """The vectors by which the family compares predictions with this metric, if it has some: parameters here."""
+        vectors: FloatArray | None = predictions.parameter_vectors()
+        return vectors
 
     def vectors_of(self, predictions: Any) -> FloatArray:
-        """Vectors (..., n, d) whose distances are the metric; ``TypeError`` if the family does not have it."""
         vectors = self.known_vectors(predictions)
         if vectors is None:
             raise predictions.no_metric(self)
@@ -105,18 +105,13 @@ class Cityblock(VectorMetric):
     --------
     >>> import numpy as np
     >>> import caltest as ct
-    >>> ct.Cityblock().tile(np.array([[0.2, 0.8]]), np.array([[0.5, 0.5]])).round(3)
+    >>> ct.kernels.Cityblock().tile(np.array([[0.2, 0.8]]), np.array([[0.5, 0.5]])).round(3)
     array([[0.6]])
     """
 
     symbol = "L1"
     label = "cityblock"
     kind = CITYBLOCK
-
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """Parameters, or probabilities."""
-        vectors: FloatArray | None = predictions.parameter_vectors()
-        return vectors
 
 
 @dataclass(frozen=True)
@@ -169,11 +164,6 @@ class Euclidean(VectorMetric):
     root = True
     squared_negative_definite = True
 
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """Parameters, or probabilities."""
-        vectors: FloatArray | None = predictions.parameter_vectors()
-        return vectors
-
 
 @dataclass(frozen=True)
 class SquaredEuclidean(VectorMetric):
@@ -183,18 +173,13 @@ class SquaredEuclidean(VectorMetric):
     --------
     >>> import numpy as np
     >>> import caltest as ct
-    >>> ct.SquaredEuclidean().tile(np.array([[0.0, 3.0]]), np.array([[4.0, 0.0]]))
+    >>> ct.kernels.SquaredEuclidean().tile(np.array([[0.0, 3.0]]), np.array([[4.0, 0.0]]))
     array([[25.]])
     """
 
     symbol = "L2^2"
     label = "squared Euclidean"
     kind = SQUARED_EUCLIDEAN
-
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """Parameters, or probabilities."""
-        vectors: FloatArray | None = predictions.parameter_vectors()
-        return vectors
 
 
 @dataclass(frozen=True)
@@ -247,7 +232,7 @@ class Wasserstein1(VectorMetric):
     --------
     >>> import caltest as ct
     >>> p, q = ct.Ordinal([[1.0, 0.0, 0.0]]), ct.Ordinal([[0.0, 0.5, 0.5]])
-    >>> p.distance(ct.Wasserstein1(), q)
+    >>> p.distance(ct.kernels.Wasserstein1(), q)
     array([[1.5]])
     """
 

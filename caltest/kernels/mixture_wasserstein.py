@@ -37,7 +37,7 @@ class MixtureWasserstein(Metric):
     --------
     >>> import caltest as ct
     >>> two = ct.Mixture([ct.Normal([0.0, 3.0], 1.0), ct.Normal([4.0, 7.0], 1.0)])
-    >>> two.distance(ct.MixtureWasserstein(), two).round(6)
+    >>> two.distance(ct.kernels.MixtureWasserstein(), two).round(6)
     array([[0., 3.],
            [3., 0.]])
     """

@@ -134,7 +134,6 @@ class ProductKernel(PairKernel):
         return (self,)
 
     def resolve(self, predictions: PredictedDistributions) -> Self:
-        """The same kernel with its ``"median"`` bandwidths replaced by numbers computed from the predictions."""
         return type(self)(
             self.prediction_kernel.resolve(predictions), self.target_kernel.resolve_for_targets(predictions)
         )
@@ -163,7 +162,8 @@ class SumOfProducts(PairKernel):
     --------
     >>> import caltest as ct
     >>> sharp = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.1), ct.DeltaKernel())
-    >>> wide = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.MatrixKernel([[2, 1], [1, 2]]))
+    >>> similarity = ct.kernels.MatrixKernel([[2, 1], [1, 2]])
+    >>> wide = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), similarity)
     >>> print((sharp + wide).describe())
     exp(-TV / 0.1) x [y = y'] + exp(-TV / 1) x A[y, y'] (2 x 2)
     """

@@ -37,6 +37,7 @@ class RadialKernel(PredictionKernel, TargetKernel):
     bandwidth: Bandwidth = "median"
 
     has_bandwidth = True
+    of_difference = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.metric, Metric):
@@ -91,7 +92,6 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     @property
     def distance_form(self) -> DistanceForm | None:
-        """The kernel as a function of a distance of vectors, if compiled loops know it."""
         function = self.function
         if function is None or not function.is_compiled or not isinstance(self.metric, VectorMetric):
             return None
@@ -157,22 +157,15 @@ class RadialKernel(PredictionKernel, TargetKernel):
         return tile
 
     @property
-    def of_difference(self) -> bool:
-        """It is."""
-        return True
-
-    @property
     def radial(self) -> Self:
         """The kernel itself."""
         return self
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
         difference = np.subtract(rows[..., :, None], columns[..., None, :], dtype=np.float64, order="C")
         return self.of_distance(np.abs(difference, out=difference))
 
     def vector_target_tile(self, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for rows (..., r, d) and columns (..., c, d), of shape (..., r, c)."""
         widths = self.widths(rows.shape[-1])
         squares = sum_over_coordinates(SQUARED_EUCLIDEAN, rows / widths, columns / widths)
         return self.with_bandwidth(1.0).of_distance(np.sqrt(squares, out=squares))
@@ -185,7 +178,6 @@ class RadialKernel(PredictionKernel, TargetKernel):
         return resolved.with_bandwidth(predictions.median_distance(resolved.metric))
 
     def resolve_metric(self, predictions: PredictedDistributions) -> Self:
-        """The same kernel with the settings of its metric that depend on the predictions replaced by their values."""
         metric = predictions.resolve_metric(self.metric)
         return self if metric is self.metric else self._changed("metric", metric)
 

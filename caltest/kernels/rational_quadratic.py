@@ -35,7 +35,7 @@ class RationalQuadraticKernel(RadialKernel):
     Examples
     --------
     >>> import caltest as ct
-    >>> kernel = ct.RationalQuadraticKernel(bandwidth=1.0, shape=1.0)
+    >>> kernel = ct.kernels.RationalQuadraticKernel(bandwidth=1.0, shape=1.0)
     >>> kernel.tile(ct.Normal([0.0], [1.0]), ct.Normal([2.0], [1.0])).round(4)
     array([[0.3333]])
     """
@@ -62,7 +62,6 @@ class RationalQuadraticKernel(RadialKernel):
 
     @property
     def formula(self) -> str:
-        """What is printed."""
         a = f"{self.shape:.4g}"
         return "(1 + {d}^2 / (2 " + a + " {w}^2))^-" + a
 

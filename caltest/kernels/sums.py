@@ -75,13 +75,11 @@ class SumKernel(TargetKernel):
         return sum(weight * kernel.squared_diameter for weight, kernel in self.weighted)
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
         return np.asarray(
             np.sum([weight * kernel.target_tile(rows, columns) for weight, kernel in self.weighted], axis=0)
         )
 
     def vector_target_tile(self, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for rows (..., r, d) and columns (..., c, d), of shape (..., r, c)."""
         return np.asarray(
             np.sum([weight * kernel.vector_target_tile(rows, columns) for weight, kernel in self.weighted], axis=0)
         )
@@ -97,7 +95,6 @@ class SumKernel(TargetKernel):
         return any(kernel.uses_median for _, kernel in self.weighted)
 
     def describe_for_targets(self) -> str:
-        """Formula in one line."""
         parts = []
         for weight, kernel in self.weighted:
             factor = "" if weight == 1.0 else f"{weight:.4g} "

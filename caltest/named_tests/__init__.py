@@ -1,1 +1,38 @@
-"""The named tests: names for pairs of an estimator and a null."""
+"""Named tests: names for pairs of an estimator and a null, such as ``OmnibusTest``, and the test of data in chunks.
+
+Most are at the front door too. A test of your own is a pair: ``ct.CalibrationTest(estimator, null)``.
+"""
+
+from caltest import _names
+from caltest.calibration_accumulator import CalibrationTestAccumulator as CalibrationTestAccumulator
+from caltest.named_tests.classical import (
+    CoxTest as CoxTest,
+    ECCETest as ECCETest,
+    HosmerLemeshowTest as HosmerLemeshowTest,
+    LogScoreTest as LogScoreTest,
+    PITTest as PITTest,
+    QuantileCalibrationTest as QuantileCalibrationTest,
+    SpiegelhalterTest as SpiegelhalterTest,
+)
+from caltest.named_tests.kernels import (
+    AsymptoticBlockSKCETest as AsymptoticBlockSKCETest,
+    AsymptoticCMETest as AsymptoticCMETest,
+    AsymptoticSKCETest as AsymptoticSKCETest,
+    CertifiedCrossSKCETest as CertifiedCrossSKCETest,
+    ClusterLikelihoodRatioTest as ClusterLikelihoodRatioTest,
+    ClusterSKCETest as ClusterSKCETest,
+    ConsistencyTest as ConsistencyTest,
+    DistributionFreeSKCETest as DistributionFreeSKCETest,
+    LikelihoodRatioTest as LikelihoodRatioTest,
+    MonteCarloTest as MonteCarloTest,
+    OmnibusTest as OmnibusTest,
+    PearsonSKCETest as PearsonSKCETest,
+    ScoreCMETest as ScoreCMETest,
+)
+from caltest.named_tests.margins import (
+    BinnedEquivalenceTest as BinnedEquivalenceTest,
+    EquivalenceTest as EquivalenceTest,
+    ToleranceTest as ToleranceTest,
+)
+
+__all__ = _names.offered(globals())

@@ -21,7 +21,7 @@ class CoxTest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ct.CoxTest()(*ct.top_label(p, y)).df
     (2.0,)
     """
@@ -36,13 +36,13 @@ class ECCETest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ct.ECCETest("R")(*ct.top_label(p, y)).pvalue < 1e-9
     True
     """
 
-    def __init__(self, kind: Literal["MAD", "R"] = "MAD") -> None:
-        super().__init__(ECCE(kind), TextbookNull())
+    def __init__(self, statistic: Literal["MAD", "R"] = "MAD") -> None:
+        super().__init__(ECCE(statistic), TextbookNull())
 
 
 class HosmerLemeshowTest(CalibrationTest):
@@ -51,7 +51,7 @@ class HosmerLemeshowTest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ct.HosmerLemeshowTest(n_bins=5)(*ct.top_label(p, y)).pvalue < 1e-9
     True
     """
@@ -66,7 +66,7 @@ class LogScoreTest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ct.LogScoreTest()(p, y).pvalue < 1e-9
     True
     """
@@ -110,7 +110,7 @@ class SpiegelhalterTest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ct.SpiegelhalterTest()(*ct.top_label(p, y)).pvalue < 1e-9
     True
     """

@@ -10,6 +10,7 @@ from caltest.estimators import (
     BlockSKCE,
     ClusterLikelihoodRatio,
     ClusterSKCE,
+    CrossSKCE,
     Estimator,
     LogLikelihoodRatio,
     Omnibus,
@@ -20,6 +21,7 @@ from caltest.nulls import (
     ClusterBootstrap,
     ConditionalMonteCarlo,
     ConsistencyResampling,
+    CrossChernoffBound,
     DistributionFreeBound,
     EValueBound,
     HotellingNull,
@@ -36,7 +38,7 @@ class MonteCarloTest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> ct.MonteCarloTest(ct.ECE(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
     0.01
     """
@@ -51,7 +53,7 @@ class OmnibusTest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.OmnibusTest(n_resamples=99)(p, y, rng=1)
     >>> result.pvalue, result.finding
     (0.01, 'predictions are underconfident: outcomes follow them at temperature 0.33')
@@ -67,7 +69,7 @@ class LikelihoodRatioTest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> ct.LikelihoodRatioTest(n_resamples=99)(p, y, rng=1).pvalue < 1e-50
     True
     """
@@ -82,7 +84,7 @@ class PearsonSKCETest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> ct.PearsonSKCETest(p.default_kernel())(p, y).pvalue < 1e-10
     True
     """
@@ -97,12 +99,12 @@ class ConsistencyTest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> ct.ConsistencyTest(ct.ECE(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
     0.01
     """
 
-    def __init__(self, estimator: Estimator, n_resamples: int = 1000) -> None:
+    def __init__(self, estimator: Estimator, n_resamples: int = 999) -> None:
         super().__init__(estimator, ConsistencyResampling(n_resamples))
 
 
@@ -112,7 +114,7 @@ class DistributionFreeSKCETest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> result = ct.DistributionFreeSKCETest(ct.SKCE(p.default_kernel(), unbiased=False))(p, y)
     >>> round(result.pvalue, 6)
     0.560061
@@ -128,12 +130,12 @@ class AsymptoticSKCETest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> ct.AsymptoticSKCETest(p.default_kernel(), n_resamples=99)(p, y, rng=1).pvalue
     0.01
     """
 
-    def __init__(self, kernel: PairKernel, n_resamples: int = 1000, *, known_variance: bool = True) -> None:
+    def __init__(self, kernel: PairKernel, n_resamples: int = 999, *, known_variance: bool = True) -> None:
         super().__init__(SKCE(kernel), ArconesGineBootstrap(n_resamples, known_variance))
 
 
@@ -146,7 +148,7 @@ class AsymptoticBlockSKCETest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> result = ct.AsymptoticBlockSKCETest(p.default_kernel(), block_size=30)(p, y)
     >>> round(result.pvalue, 7)
     4.69e-05
@@ -169,7 +171,7 @@ class AsymptoticCMETest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> ucme = ct.UCME(p.default_kernel(), test_predictions=p.take(slice(0, 3)), test_targets=[0, 1, 2])
     >>> ct.AsymptoticCMETest(ucme)(p, y).df
     (3.0, 896.0)
@@ -188,12 +190,12 @@ class ClusterSKCETest(CalibrationTest):
     --------
     >>> import caltest as ct
     >>> import numpy as np
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> ct.ClusterSKCETest(p.default_kernel(), np.arange(899) // 3, n_resamples=99)(p, y, rng=1).pvalue
     0.01
     """
 
-    def __init__(self, kernel: PairKernel, clusters: ArrayLike, n_resamples: int = 1000) -> None:
+    def __init__(self, kernel: PairKernel, clusters: ArrayLike, n_resamples: int = 999) -> None:
         super().__init__(ClusterSKCE(kernel, clusters), ClusterBootstrap(n_resamples))
 
 
@@ -204,13 +206,29 @@ class ClusterLikelihoodRatioTest(CalibrationTest):
     --------
     >>> import caltest as ct
     >>> import numpy as np
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> ct.ClusterLikelihoodRatioTest(np.arange(899) // 3)(p, y).pvalue < 1e-9
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> ct.named_tests.ClusterLikelihoodRatioTest(np.arange(899) // 3)(p, y).pvalue < 1e-9
     True
     """
 
     def __init__(self, clusters: ArrayLike) -> None:
         super().__init__(ClusterLikelihoodRatio(clusters), EValueBound())
+
+
+class CertifiedCrossSKCETest(CalibrationTest):
+    """SKCE between two halves with a p-value that is valid for every n, however small. See ``CrossChernoffBound``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> result = ct.named_tests.CertifiedCrossSKCETest(p.default_kernel())(p, y)
+    >>> result.pvalue_kind, result.pvalue < 1e-100
+    ('bound', True)
+    """
+
+    def __init__(self, kernel: PairKernel) -> None:
+        super().__init__(CrossSKCE(kernel), CrossChernoffBound())
 
 
 class ScoreCMETest(CalibrationTest):
@@ -219,7 +237,7 @@ class ScoreCMETest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> ucme = ct.UCME(p.default_kernel(), test_predictions=p.take(slice(0, 3)), test_targets=[0, 1, 2])
     >>> ct.ScoreCMETest(ucme, n_resamples=99)(p, y, rng=1).pvalue
     0.01

@@ -13,7 +13,7 @@ class ToleranceTest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> ct.ToleranceTest(p.default_kernel(), margin=0.05)(p, y).verdict()
     'the calibration error is above the margin, at the 5 % level'
     """
@@ -28,7 +28,7 @@ class EquivalenceTest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["neural network"]
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
     >>> ct.EquivalenceTest(p.default_kernel(), margin=0.05)(p, y).verdict()
     'the calibration error is below the margin, at the 5 % level'
     """
@@ -43,8 +43,8 @@ class BinnedEquivalenceTest(CalibrationTest):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["neural network"]
-    >>> ct.BinnedEquivalenceTest(margin=0.15)(*ct.top_label(p, y)).pvalue < 0.01
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
+    >>> ct.named_tests.BinnedEquivalenceTest(margin=0.15)(*ct.top_label(p, y)).pvalue < 0.01
     True
     """
 

@@ -1,37 +1,28 @@
-"""Nulls: rules that turn an estimator and a sample into a p-value."""
+"""Nulls: what turns an estimate into a p-value. ``ct.CalibrationTest(estimator, null)`` pairs the two.
 
-from caltest.nulls.base import Null, Outcome, SummableNull
-from caltest.nulls.binned_margin import BinnedEquivalenceBound
-from caltest.nulls.bootstrap import ArconesGineBootstrap
-from caltest.nulls.cluster_bootstrap import ClusterBootstrap
-from caltest.nulls.consistency import ConsistencyResampling
-from caltest.nulls.distribution_free import DistributionFreeBound
-from caltest.nulls.e_value import EValueBound, ImportanceSampling
-from caltest.nulls.hotelling import HotellingNull
-from caltest.nulls.known_covariance import KnownCovarianceMonteCarlo
-from caltest.nulls.margin import EquivalenceNull, ToleranceNull
-from caltest.nulls.monte_carlo import ConditionalMonteCarlo
-from caltest.nulls.normal import NormalNull
-from caltest.nulls.pearson import PearsonNull
-from caltest.nulls.textbook_null import TextbookNull
+Exact: ``ConditionalMonteCarlo``, which redraws the targets from the predictions, and ``ImportanceSampling`` for tiny
+p-values. Bounds for every n: ``DistributionFreeBound``, ``CrossChernoffBound``, ``EValueBound``. Limit laws:
+``NormalNull``, ``HotellingNull``, ``PearsonNull``, ``TextbookNull``. Resampling: ``ArconesGineBootstrap``,
+``ClusterBootstrap``, ``ConsistencyResampling``, ``KnownCovarianceMonteCarlo``. Of the hypothesis that an error is
+small, or large: ``ToleranceNull``, ``EquivalenceNull``, ``BinnedEquivalenceBound``. A null of your own derives from
+``Null`` and returns an ``Outcome``.
+"""
 
-__all__ = [
-    "ArconesGineBootstrap",
-    "BinnedEquivalenceBound",
-    "ClusterBootstrap",
-    "ConditionalMonteCarlo",
-    "ConsistencyResampling",
-    "DistributionFreeBound",
-    "EValueBound",
-    "EquivalenceNull",
-    "HotellingNull",
-    "ImportanceSampling",
-    "KnownCovarianceMonteCarlo",
-    "NormalNull",
-    "Null",
-    "Outcome",
-    "PearsonNull",
-    "SummableNull",
-    "TextbookNull",
-    "ToleranceNull",
-]
+from caltest import _names
+from caltest.nulls.base import Null as Null, Outcome as Outcome, SummableNull as SummableNull
+from caltest.nulls.binned_margin import BinnedEquivalenceBound as BinnedEquivalenceBound
+from caltest.nulls.bootstrap import ArconesGineBootstrap as ArconesGineBootstrap
+from caltest.nulls.cluster_bootstrap import ClusterBootstrap as ClusterBootstrap
+from caltest.nulls.consistency import ConsistencyResampling as ConsistencyResampling
+from caltest.nulls.cross_tail import CrossChernoffBound as CrossChernoffBound
+from caltest.nulls.distribution_free import DistributionFreeBound as DistributionFreeBound
+from caltest.nulls.e_value import EValueBound as EValueBound, ImportanceSampling as ImportanceSampling
+from caltest.nulls.hotelling import HotellingNull as HotellingNull
+from caltest.nulls.known_covariance import KnownCovarianceMonteCarlo as KnownCovarianceMonteCarlo
+from caltest.nulls.margin import EquivalenceNull as EquivalenceNull, ToleranceNull as ToleranceNull
+from caltest.nulls.monte_carlo import ConditionalMonteCarlo as ConditionalMonteCarlo
+from caltest.nulls.normal import NormalNull as NormalNull
+from caltest.nulls.pearson import PearsonNull as PearsonNull
+from caltest.nulls.textbook_null import TextbookNull as TextbookNull
+
+__all__ = _names.offered(globals())

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from caltest._numerics import OwnErrstate, resampling_pvalue
+from caltest._results.calibration_test_result import ComponentResult, PValueKind
 from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, UStatistic
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import ComponentResult, PValueKind
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class Outcome:
     components: tuple[ComponentResult, ...] = ()
     finding: str | None = None
     notes: tuple[str, ...] = ()
-    pvalue_otherwise: float | None = None
+    is_excluded: bool = False
+    """Whether an outcome occurred that its prediction excludes, which makes the p-value 0."""
 
     def excluding(self, exclusion: str | None) -> "Outcome":
         """With the p-value 0, and why, where an outcome occurred that its prediction excludes."""
         if exclusion is None:
             return self
-        finding = exclusion if self.finding is None else f"{exclusion}; {self.finding}"
-        return replace(self, pvalue=0.0, finding=finding, pvalue_otherwise=self.pvalue)
+        return replace(self, pvalue=0.0, finding=exclusion, is_excluded=True)
 
     @property
     def null_mean(self) -> float | None:
@@ -54,10 +54,14 @@ class Null(OwnErrstate, ABC):
     statistic_name: ClassVar[str]
     uses_random_numbers: ClassVar[bool] = False
     citations: ClassVar[tuple[str, ...]] = ()
-    """Sources, keys of ``caltest/results/citations.bib``."""
+    """Sources, keys of ``caltest/_results/citations.bib``."""
     question: ClassVar[str] = "calibration"
-    """What is tested, a key of ``caltest.results.questions.QUESTIONS``."""
+    """What is tested, a key of ``caltest._results.sentences.QUESTIONS``."""
 
+    requires: ClassVar[type] = Estimator
+    """The class or protocol of the estimators that it applies to."""
+    wanted: ClassVar[str] = "an estimator such as SKCE(kernel)"
+    """How errors call these."""
     allows_clusters: ClassVar[bool] = False
     """Whether p-values are right for outcomes that depend on each other within clusters."""
 
@@ -76,7 +80,9 @@ class Null(OwnErrstate, ABC):
             )
 
     def check_estimator(self, estimator: Estimator) -> None:
-        """Raise ``TypeError`` unless the null applies to the estimator; by default it applies to all."""
+        """Raise ``TypeError`` unless the null applies to the estimator."""
+        if not isinstance(estimator, self.requires):
+            raise self._illegal(estimator, self.wanted)
 
     def check_size(self, estimator: Estimator, n: int) -> None:
         """Raise ``ValueError`` unless there are enough observations; the estimator checks what it needs itself."""

@@ -47,8 +47,8 @@ class BinnedEquivalenceBound(Null):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["neural network"]
-    >>> test = ct.CalibrationTest(ct.ECE(), ct.BinnedEquivalenceBound(margin=0.15))
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
+    >>> test = ct.CalibrationTest(ct.ECE(), ct.nulls.BinnedEquivalenceBound(margin=0.15))
     >>> result = test(*ct.top_label(p, y))
     >>> result.pvalue < 0.01, result.pvalue_kind, result.hypothesis
     (True, 'bound', 'binned ECE >= 0.15')
@@ -70,7 +70,7 @@ class BinnedEquivalenceBound(Null):
         if not (
             isinstance(estimator, ECE)
             and isinstance(estimator.binning, UniformBinning)
-            and estimator.distance == TotalVariation()
+            and estimator.metric == TotalVariation()
         ):
             raise self._illegal(estimator, "ECE(UniformBinning(n_bins)), whose bins do not depend on data")
 
@@ -81,9 +81,7 @@ class BinnedEquivalenceBound(Null):
         return Outcome(estimate, below, exp(-len(sample) * max(0.0, below) ** 2 / 2.0))
 
     def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
-        """The null hypothesis as a formula."""
         return f"binned ECE >= {self.margin:g}"
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"distribution-free bound, margin {self.margin:g} of the binned error"

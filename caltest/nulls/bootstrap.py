@@ -98,15 +98,15 @@ class ArconesGineBootstrap(ResamplingNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> test = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.ArconesGineBootstrap(n_resamples=99))
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.nulls.ArconesGineBootstrap(n_resamples=99))
     >>> test(p, y, rng=1).pvalue
     0.01
     """
 
     citations = ("arcones1992", "widmann2019")
 
-    n_resamples: int = 1000
+    n_resamples: int = 999
     known_variance: bool = True
 
     pvalue_kind = "resampling"
@@ -146,7 +146,6 @@ class ArconesGineBootstrap(ResamplingNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         known = ", at least the variance given the predictions" if self.known_variance else ""
         return f"Arcones-Gine bootstrap, {self.n_resamples} resamples{known}"
 

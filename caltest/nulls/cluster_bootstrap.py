@@ -55,22 +55,20 @@ class ClusterBootstrap(ResamplingNull):
     --------
     >>> import caltest as ct
     >>> import numpy as np
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> clusters = np.arange(899) // 3
-    >>> test = ct.CalibrationTest(ct.ClusterSKCE(p.default_kernel(), clusters), ct.ClusterBootstrap(n_resamples=99))
+    >>> estimator = ct.estimators.ClusterSKCE(p.default_kernel(), clusters)
+    >>> test = ct.CalibrationTest(estimator, ct.nulls.ClusterBootstrap(n_resamples=99))
     >>> test(p, y, rng=1).pvalue
     0.01
     """
 
-    n_resamples: int = 1000
+    n_resamples: int = 999
 
     pvalue_kind = "resampling"
+    requires = ClusterSKCE
+    wanted = "ClusterSKCE(kernel, clusters)"
     allows_clusters = True
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is one of clusters."""
-        if not isinstance(estimator, ClusterSKCE):
-            raise self._illegal(estimator, "ClusterSKCE(kernel, clusters)")
 
     def check_size(self, estimator: Estimator, n: int) -> None:
         """Raise unless there are enough clusters."""
@@ -110,7 +108,6 @@ class ClusterBootstrap(ResamplingNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"multiplier bootstrap with a random sign for each cluster, {self.n_resamples} draws"
 
 

@@ -40,15 +40,15 @@ class ConsistencyResampling(ResamplingNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> test = ct.CalibrationTest(ct.ECE(), ct.ConsistencyResampling(n_resamples=99))
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.ECE(), ct.nulls.ConsistencyResampling(n_resamples=99))
     >>> test(*ct.top_label(p, y), rng=1).pvalue
     0.01
     """
 
     citations = ("broecker2007",)
 
-    n_resamples: int = 1000
+    n_resamples: int = 999
 
     pvalue_kind = "resampling"
 
@@ -71,7 +71,6 @@ class ConsistencyResampling(ResamplingNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"consistency resampling, {self.n_resamples} resamples"
 
 

@@ -21,8 +21,8 @@ class DistributionFreeBound(Null):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> test = ct.CalibrationTest(ct.SKCE(p.default_kernel(), unbiased=False), ct.DistributionFreeBound())
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.SKCE(p.default_kernel(), unbiased=False), ct.nulls.DistributionFreeBound())
     >>> test(p, y).pvalue_kind
     'bound'
     """
@@ -46,5 +46,4 @@ class DistributionFreeBound(Null):
         return Outcome(estimate, estimate, min(1.0, estimator.tail_bound(estimate, sample.predictions)))
 
     def describe(self) -> str:
-        """The null in one line."""
         return "distribution-free bound"

@@ -19,11 +19,8 @@ class LikelihoodRatioNull(Null):
     """A null of likelihood ratios."""
 
     statistic_name = "the estimate"
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is a likelihood ratio."""
-        if not isinstance(estimator, LogLikelihoodRatio):
-            raise self._illegal(estimator, "LogLikelihoodRatio()")
+    requires = LogLikelihoodRatio
+    wanted = "LogLikelihoodRatio()"
 
 
 @dataclass(frozen=True)
@@ -36,8 +33,8 @@ class EValueBound(LikelihoodRatioNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> ct.CalibrationTest(ct.LogLikelihoodRatio(), ct.EValueBound())(p, y).pvalue < 1e-50
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> ct.CalibrationTest(ct.estimators.LogLikelihoodRatio(), ct.nulls.EValueBound())(p, y).pvalue < 1e-50
     True
     """
 
@@ -54,7 +51,6 @@ class EValueBound(LikelihoodRatioNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         return "1 / likelihood ratio (Markov's inequality)"
 
 
@@ -82,7 +78,7 @@ class ImportanceSampling(LikelihoodRatioNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> ct.LikelihoodRatioTest(n_resamples=99)(p, y, rng=1).pvalue < 1e-50
     True
     """
@@ -112,7 +108,6 @@ class ImportanceSampling(LikelihoodRatioNull):
         return Outcome(observed, observed, pvalue, finding=alternatives.most_likely(np.asarray(sample.targets)))
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"importance sampling from the alternatives, {self.n_resamples} draws"
 
 

@@ -37,9 +37,9 @@ class HotellingNull(Null):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ucme = ct.UCME(p.default_kernel(), test_predictions=p.take(slice(0, 2)), test_targets=[6, 3])
-    >>> ct.CalibrationTest(ucme, ct.HotellingNull("chi2"))(p, y).df
+    >>> ct.CalibrationTest(ucme, ct.nulls.HotellingNull("chi2"))(p, y).df
     (2.0,)
     """
 
@@ -49,14 +49,11 @@ class HotellingNull(Null):
 
     pvalue_kind = "asymptotic"
     statistic_name = "Hotelling T^2"
+    requires = VectorMean
+    wanted = "a mean of vectors: UCME(kernel, test_predictions, test_targets)"
 
     def __post_init__(self) -> None:
         one_of("distribution", self.distribution, ("F", "chi2"))
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator has deviations."""
-        if not isinstance(estimator, VectorMean):
-            raise self._illegal(estimator, "a mean of vectors: UCME(kernel, test_predictions, test_targets)")
 
     def check_size(self, estimator: Estimator, n: int) -> None:
         """Raise unless there are more observations than test locations."""
@@ -88,7 +85,6 @@ class HotellingNull(Null):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         law = "F(J, n - J)" if self.distribution == "F" else "chi-squared(J)"
         return f"Hotelling's T^2 of the mean deviation, {law} law"
 

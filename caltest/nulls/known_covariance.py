@@ -46,9 +46,9 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ucme = ct.UCME(p.default_kernel(), test_predictions=p.take(slice(0, 2)), test_targets=[6, 3])
-    >>> ct.CalibrationTest(ucme, ct.KnownCovarianceMonteCarlo(99))(p, y, rng=1).pvalue_kind
+    >>> ct.CalibrationTest(ucme, ct.nulls.KnownCovarianceMonteCarlo(99))(p, y, rng=1).pvalue_kind
     'exact'
     """
 
@@ -58,11 +58,8 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
 
     pvalue_kind = "exact"
     statistic_name = "T^2 with the covariance of the predictions"
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is UCME."""
-        if not isinstance(estimator, UCME):
-            raise self._illegal(estimator, "UCME(kernel, test_predictions, test_targets)")
+    requires = UCME
+    wanted = "UCME(kernel, test_predictions, test_targets)"
 
     def resample(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator
@@ -79,7 +76,6 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
         return float(np.mean(observed**2)), float(first), np.concatenate([part[1:] for part in values])
 
     def describe(self) -> str:
-        """The null in one line."""
         return (
             "T^2 of the sum of the deviations with its known covariance, targets redrawn from the predictions, "
             f"{self.n_resamples} draws"

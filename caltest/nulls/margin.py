@@ -59,13 +59,12 @@ class MarginNull(Null):
         if found.standard_error == 0.0:
             raise ValueError(
                 "predictions: h does not vary over the observations, so the normal limit has no scale; use "
-                "distribution_free_interval(SKCE(kernel), predictions, targets)"
+                "distribution_free_interval(predictions, targets, SKCE(kernel))"
             )
         z = self.z(found)
         return Outcome(found.estimate, z, float(ndtr(-z)), standard_error=found.standard_error)
 
     def describe(self) -> str:
-        """The null in one line."""
         return f"normal limit with jackknife variance, margin {self.margin:g} of the KCE"
 
     @abstractmethod
@@ -105,8 +104,8 @@ class ToleranceNull(MarginNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> result = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.ToleranceNull(margin=0.03))(p, y)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> result = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.nulls.ToleranceNull(margin=0.03))(p, y)
     >>> round(result.statistic, 2), result.hypothesis
     (6.25, 'KCE <= 0.03')
     """
@@ -119,7 +118,6 @@ class ToleranceNull(MarginNull):
         return (found.estimate - self.margin**2) / found.standard_error
 
     def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
-        """The null hypothesis as a formula."""
         return f"KCE <= {self.margin:g}"
 
 
@@ -147,8 +145,8 @@ class EquivalenceNull(MarginNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["neural network"]
-    >>> result = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.EquivalenceNull(margin=0.05))(p, y)
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
+    >>> result = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.nulls.EquivalenceNull(margin=0.05))(p, y)
     >>> result.pvalue < 1e-3, result.verdict()
     (True, 'the calibration error is below the margin, at the 5 % level')
     """
@@ -161,5 +159,4 @@ class EquivalenceNull(MarginNull):
         return (self.margin**2 - found.estimate) / found.error_at(self.margin**2)
 
     def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
-        """The null hypothesis as a formula."""
         return f"KCE >= {self.margin:g}"

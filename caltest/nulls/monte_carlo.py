@@ -8,13 +8,14 @@ import numpy as np
 
 from caltest._jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
 from caltest._numerics import at_least_as_large, check_memory, ranks
+from caltest._results.calibration_test_result import PValueKind
 from caltest._types import Array, FloatArray
 from caltest._validation import one_of, whole_number
-from caltest.estimators import Estimator, JointEstimator, LowRankSKCE
+from caltest.estimators import Estimator, LowRankSKCE
+from caltest.estimators.joint import JointEstimator
 from caltest.hstatistics.features import FeatureSums
 from caltest.nulls.base import Outcome, ResamplingNull, SummableNull, ranked
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import PValueKind
 
 Ties = Literal["conservative", "randomized", "mid"]
 
@@ -61,8 +62,8 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> test = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.ConditionalMonteCarlo(n_resamples=99))
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.nulls.ConditionalMonteCarlo(n_resamples=99))
     >>> test(p, y, rng=1).pvalue
     0.01
     """
@@ -102,7 +103,6 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         return "absolute value of the estimate" if estimator.two_sided else self.statistic_name
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, statistic, and its rank among the resampled values."""
         if self.stop_after is not None:
             return self._stopped(estimator, sample, rng, self.stop_after)
         values = self._values(estimator, sample, streams(rng, self.n_resamples))
@@ -185,7 +185,6 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
             raise self._illegal(estimator, "LowRankSKCE(kernel), for data that come in chunks")
 
     def describe(self) -> str:
-        """The null in one line."""
         return self._described(Predictions.redraws)
 
     def describe_for(self, predictions: Predictions) -> str:

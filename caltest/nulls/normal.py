@@ -7,7 +7,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from caltest._validation import switch
-from caltest.estimators import BlockSKCE, Estimator, MeanOfTerms, Moments
+from caltest.estimators import BlockSKCE, Estimator, MeanOfTerms
+from caltest.estimators.accumulator import Moments
 from caltest.hstatistics.null_variance import has_formula, variance_of_blocks
 from caltest.nulls.base import Outcome, SummableNull
 from caltest.predictions import Predictions, Sample
@@ -57,8 +58,8 @@ class NormalNull(SummableNull):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> test = ct.CalibrationTest(ct.BlockSKCE(p.default_kernel(), block_size=20), ct.NormalNull())
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.BlockSKCE(p.default_kernel(), block_size=20), ct.nulls.NormalNull())
     >>> round(test(p, y).statistic, 3)
     2.231
     """
@@ -138,7 +139,6 @@ class NormalNull(SummableNull):
         )
 
     def describe(self) -> str:
-        """The null in one line."""
         variance = " (population variance)" if self.population_variance else ""
         known = ", at least the variance given the predictions" if self.known_variance else ""
         return f"normal limit of a mean of independent terms{variance}{known}"

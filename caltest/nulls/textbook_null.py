@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from caltest._results.calibration_test_result import PValueKind
 from caltest.estimators import Estimator, HasTextbookLaw
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
-from caltest.results.calibration_test_result import PValueKind
 
 
 @dataclass(frozen=True)
@@ -26,21 +26,16 @@ class TextbookNull(Null):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> result = ct.CalibrationTest(ct.ExcessBrierScore(), ct.TextbookNull())(*ct.top_label(p, y))
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> result = ct.CalibrationTest(ct.estimators.ExcessBrierScore(), ct.nulls.TextbookNull())(*ct.top_label(p, y))
     >>> result.pvalue < 1e-20
     True
     """
 
     pvalue_kind = "asymptotic"
     statistic_name = "the estimate"
-
-    def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator has a law in textbooks."""
-        if not isinstance(estimator, HasTextbookLaw):
-            raise self._illegal(
-                estimator, "a classical estimator such as HosmerLemeshow(), or ConditionalMonteCarlo() as the null"
-            )
+    requires = HasTextbookLaw
+    wanted = "a classical estimator such as HosmerLemeshow(), or ConditionalMonteCarlo() as the null"
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate, statistic and its tail."""
@@ -51,7 +46,6 @@ class TextbookNull(Null):
         return found.excluding(sample.exclusion)
 
     def statistic_name_of(self, estimator: Estimator) -> str:
-        """What the statistic is."""
         assert isinstance(estimator, HasTextbookLaw)
         return estimator.textbook_statistic
 
@@ -61,5 +55,4 @@ class TextbookNull(Null):
         return estimator.textbook_kind
 
     def describe(self) -> str:
-        """The null in one line."""
         return "law of the statistic in textbooks"

@@ -1,12 +1,13 @@
 """What pictures share: axes, colours, titles."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.pvalues import pvalue_phrase
 from caltest._validation import fraction, whole_number
-from caltest.results.calibration_test_result import CalibrationTestResult
-from caltest.results.pvalues import pvalue_phrase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,21 @@ def axes_of(ax: "Axes | None", what: str, size: tuple[float, float]) -> "Axes":
     if not isinstance(ax, Axes):
         raise TypeError(f"ax: got {type(ax).__name__}, wanted matplotlib Axes, such as those of plt.subplots()")
     return ax
+
+
+def panels_of(
+    axes: "Sequence[Axes] | None", what: str, n: int, size: tuple[float, float], *, sharey: bool = False
+) -> "list[Axes]":
+    """So many axes side by side: those that are given, or those of a new figure; errors name what is drawn."""
+    if axes is None:
+        first = axes_of(None, what, size)
+        figure = first.figure
+        first.remove()
+        return list(figure.subplots(1, n, sharey=sharey, squeeze=False)[0])
+    several = list(np.ravel(np.asarray(axes, dtype=object)))
+    if len(several) != n:
+        raise ValueError(f"axes: got {len(several)}, wanted {n}, such as those of plt.subplots(1, {n})")
+    return [axes_of(ax, what, size) for ax in several]
 
 
 def title_of(result: CalibrationTestResult, n: int) -> str:

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caltest._numerics import own_errstate
+from caltest._results.pvalues import pvalue_phrase
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import fraction
 from caltest.estimators import CalibrationBelt
-from caltest.estimators.classical import Belt, belt
+from caltest.estimators.classical.belt import Belt, belt
 from caltest.named_tests.kernels import MonteCarloTest
 from caltest.plots._axes import DARK, INSIDE, axes_of
 from caltest.plots._binary import binary_of, draw_histogram, label_axes
-from caltest.predictions import Sample, as_sample
-from caltest.results.pvalues import pvalue_phrase
+from caltest.predictions import Sample
+from caltest.predictions.convert import as_sample
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +37,7 @@ def calibration_belt(
     """Outcomes as a smooth function of predictions, with confidence bands: where they leave the diagonal, p is off.
 
     The curve is the logistic regression of the outcomes on a polynomial of the log-odds, whose degree is selected
-    forward (``ct.CalibrationBelt``); the title has its degree and the p-value of its exact Monte Carlo test.
+    forward (``ct.estimators.CalibrationBelt``); the title has its degree and the p-value of its exact Monte Carlo test.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def calibration_belt(
     >>> import caltest as ct
     >>> from caltest.plots import calibration_belt
     >>> from matplotlib.figure import Figure
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ax = calibration_belt(p, y, n_resamples=99, rng=1, ax=Figure().add_subplot())
     >>> print(ax.get_title())
     p = 0.01 (degree 1)

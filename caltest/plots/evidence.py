@@ -7,7 +7,8 @@ import numpy as np
 from caltest._numerics import own_errstate
 from caltest._validation import fraction
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, axes_of
-from caltest.sequential import SequentialCalibrationTest, SequentialTestResult
+from caltest.sequential.sequential_result import SequentialTestResult
+from caltest.sequential.sequential_test import SequentialCalibrationTest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +52,7 @@ def evidence(
     >>> import caltest as ct
     >>> from caltest.plots import evidence
     >>> from matplotlib.figure import Figure
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ax = evidence(ct.SequentialCalibrationTest().update(p, y), ax=Figure().add_subplot())
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('observations', 'log10 E')

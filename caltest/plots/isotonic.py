@@ -7,14 +7,15 @@ import numpy as np
 
 from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
+from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import one_of, switch
-from caltest.decompositions import score_decomposition
+from caltest.decompositions.score_decomposition import score_decomposition
 from caltest.estimators.classical.isotonic import IsotonicGroups
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, rank_of_ends, title_of
 from caltest.plots._binary import binary_of, draw_histogram, label_axes, redrawn_ends
-from caltest.predictions import Bernoulli, as_sample
-from caltest.results.calibration_test_result import CalibrationTestResult
+from caltest.predictions import Bernoulli
+from caltest.predictions.convert import as_sample
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +79,7 @@ def reliability_curve(
     >>> import caltest as ct
     >>> from caltest.plots import reliability_curve
     >>> from matplotlib.figure import Figure
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ax = reliability_curve(p, y, rng=1, ax=Figure().add_subplot())
     >>> print(ax.texts[0].get_text())
     Brier score 0.098 = 0.078 - 0.008 + 0.028

@@ -51,7 +51,7 @@ def latent_function(map: GPMap, *, ax: "Axes | None" = None) -> "Axes":  # noqa:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> from caltest.plots import latent_function
     >>> axes = latent_function(ct.recalibration.GPCalibrator().fit(p, y))
     >>> axes.get_ylabel()

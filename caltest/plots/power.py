@@ -8,7 +8,7 @@ import numpy as np
 from caltest._numerics import own_errstate
 from caltest._validation import fraction
 from caltest.plots._axes import COLOURS, DARK, LINES, MARKERS, axes_of
-from caltest.studies import PowerCurve
+from caltest.studies.power_curve import PowerCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | N
     >>> import caltest as ct
     >>> from caltest.plots import power_curve
     >>> from matplotlib.figure import Figure
-    >>> test = ct.MonteCarloTest(ct.ECE(ct.UniformBinning(5)), n_resamples=19)
+    >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
     >>> curve = ct.power_curve(test, ct.generators.class_model("M3", 3), [5, 10], n_simulations=20, rng=1)
     >>> ax = power_curve(curve, ax=Figure().add_subplot())
     >>> ax.get_xlabel(), ax.get_ylabel()

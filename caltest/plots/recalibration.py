@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caltest._numerics import own_errstate, seed_of
-from caltest.plots._axes import axes_of
+from caltest._results.pvalues import pvalue_phrase
+from caltest.plots._axes import panels_of
 from caltest.plots.reliability import reliability_diagram
 from caltest.recalibration import RecalibrationReport
 from caltest.recalibration.report import targets_as_given
-from caltest.results.pvalues import pvalue_phrase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,8 +59,8 @@ def recalibration_report(
     >>> import caltest as ct
     >>> from caltest.plots import recalibration_report
     >>> from matplotlib.figure import Figure
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
     >>> axes = recalibration_report(report, rng=1, axes=Figure().subplots(1, 2))
     >>> axes[0].get_title()
     'before: log score 0.38, p = 0.01'
@@ -71,23 +71,10 @@ def recalibration_report(
         raise ValueError(
             "report: got one that was read back, without data, wanted what ct.recalibration.report returns"
         )
-    left, right = _pair(axes)
+    left, right = panels_of(axes, "recalibration_report", 2, (9.0, 4.5))
     streams = np.random.default_rng(seed_of(rng)).spawn(2)
     for ax, row, sample, stream in zip((left, right), report.rows, report.samples, streams, strict=True):
         reliability_diagram(sample.predictions, targets_as_given(sample), n_resamples=n_resamples, rng=stream, ax=ax)
         p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
         ax.set_title(f"{row.name}: log score {row.log_score:.3g}, {p}", fontsize="small")
     return left, right
-
-
-def _pair(axes: "tuple[Axes, Axes] | None") -> "tuple[Axes, Axes]":
-    if axes is None:
-        left = axes_of(None, "recalibration_report", (9.0, 4.5))
-        figure = left.figure
-        left.remove()
-        left, right = figure.subplots(1, 2)
-        return left, right
-    given = list(axes)
-    if len(given) != 2:
-        raise ValueError(f"axes: got {len(given)}, wanted two, such as those of plt.subplots(1, 2)")
-    return axes_of(given[0], "recalibration_report", (9.0, 4.5)), axes_of(given[1], "recalibration_report", (9.0, 4.5))

@@ -8,14 +8,15 @@ import numpy as np
 
 from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
+from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import switch
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.ece import checked_binning
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, rank_of_ends, title_of
 from caltest.plots._binary import binary_of, draw_histogram, label_axes, redrawn_ends
-from caltest.predictions import Bernoulli, as_sample
-from caltest.results.calibration_test_result import CalibrationTestResult
+from caltest.predictions import Bernoulli
+from caltest.predictions.convert import as_sample
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +100,7 @@ def reliability_diagram(
     >>> import caltest as ct
     >>> from caltest.plots import reliability_diagram
     >>> from matplotlib.figure import Figure
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ax = reliability_diagram(p, y, rng=1, ax=Figure().add_subplot())
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('confidence of the top label', 'accuracy')

@@ -7,8 +7,8 @@ import numpy as np
 
 from caltest._numerics import own_errstate
 from caltest._validation import switch, whole_number
-from caltest.plots._axes import COLOURS, DARK, MARKERS, axes_of
-from caltest.risk import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
+from caltest.plots._axes import COLOURS, DARK, MARKERS, panels_of
+from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def risk_curves(
     >>> import caltest as ct
     >>> from caltest.plots import risk_curves
     >>> from matplotlib.figure import Figure
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.estimate_calibration_error(p, y, "top_label", rng=1)
     >>> panels = risk_curves(result, axes=Figure().subplots(1, 3))
     >>> [ax.get_xlabel() for ax in panels]
@@ -77,7 +77,8 @@ def risk_curves(
     selection = result.selections[problem]
     level = selection.zero.excess if excess else selection.zero.risk
     parameters = list(dict.fromkeys(candidate.parameter for candidate in selection.candidates))
-    panels = _panels(axes, len(parameters))
+    n = len(parameters)
+    panels = panels_of(axes, "risk_curves", n, (0.5 + 3.5 * n, 3.8), sharey=True)
     names = list(dict.fromkeys(candidate.estimator for candidate in selection.candidates))
     for ax, parameter in zip(panels, parameters, strict=True):
         for style, name in enumerate(names):
@@ -92,19 +93,6 @@ def risk_curves(
     panels[0].set_ylabel(f"risk{' less that of the selected' if excess else ''}, {selection.problem}")
     _scale_risks(panels, selection, excess)
     return panels
-
-
-def _panels(axes: "Sequence[Axes] | None", n: int) -> "list[Axes]":
-    if axes is not None:
-        several = list(np.ravel(np.asarray(axes, dtype=object)))
-        if len(several) != n:
-            raise ValueError(f"axes: got {len(several)}, wanted {n}, one for each kind of setting")
-        return [axes_of(ax, "risk_curves", (0.0, 0.0)) for ax in several]
-    first = axes_of(None, "risk_curves", (0.5 + 3.5 * n, 3.8))
-    figure, place = first.figure, first.get_subplotspec()
-    assert place is not None
-    first.remove()
-    return list(place.subgridspec(1, n).subplots(sharey=True, squeeze=False)[0]) if figure else []
 
 
 def _scale_risks(panels: "list[Axes]", selection: ErrorSelection, excess: bool) -> None:

@@ -1,69 +1,39 @@
-"""Families of predictive distributions, one per file, and the checked samples that tests work on."""
+"""Families of predictive distributions, and calls that reduce predictions to simpler ones.
 
-from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth
-from caltest.predictions.base import ClosedFormMissing, Predictions, assumed
-from caltest.predictions.bernoulli import Bernoulli
-from caltest.predictions.beta import Beta
-from caltest.predictions.categorical import Categorical
-from caltest.predictions.continuous import Continuous
-from caltest.predictions.convert import Missing, as_predictions, as_sample, median_bandwidth
-from caltest.predictions.counts import CountPredictions, NegativeBinomial, Poisson
-from caltest.predictions.ensemble import DrawnEnsemble, Ensemble
-from caltest.predictions.finite import FinitePredictions
-from caltest.predictions.gamma import Gamma
-from caltest.predictions.laplace import Laplace
-from caltest.predictions.log_normal import LogNormal
-from caltest.predictions.members import Members
-from caltest.predictions.mixture import Mixture
-from caltest.predictions.mvnormal import MvNormal
-from caltest.predictions.normal import Normal
-from caltest.predictions.ordinal import Ordinal
-from caltest.predictions.quantiles import QuantileForecast
-from caltest.predictions.reductions import classwise, reduce_to_top_label, top_label
-from caltest.predictions.residuals import Residuals, pit_values, standardised_residuals
-from caltest.predictions.sample import Sample
-from caltest.predictions.scenarios import Pool, Scenarios
-from caltest.predictions.student_t import StudentT
-from caltest.predictions.unnormalised import Unnormalised
+Of classes: ``Bernoulli``, ``Categorical``, ``Ordinal``. Of numbers: ``Normal``, ``Laplace``, ``StudentT``, ``Gamma``,
+``LogNormal``, ``Beta``, and ``Continuous`` for those of scipy.stats. Of vectors: ``MvNormal``. Of counts: ``Poisson``,
+``NegativeBinomial``. Of numbers or vectors: ``Mixture``, ``Ensemble``, ``Scenarios``, ``QuantileForecast``,
+``Unnormalised``. ``Residuals`` is what ``standardised_residuals`` and ``pit_values`` give. ``Predictions`` is the base
+of all, a ``Sample`` predictions with their targets; ``ClosedFormMissing`` is raised where a family and a kernel have no
+formula.
+"""
 
-__all__ = [
-    "MEDIAN_OF",
-    "Bernoulli",
-    "Beta",
-    "Categorical",
-    "ClosedFormMissing",
-    "Continuous",
-    "CountPredictions",
-    "DrawnEnsemble",
-    "Ensemble",
-    "FinitePredictions",
-    "Gamma",
-    "Laplace",
-    "LogNormal",
-    "Members",
-    "Missing",
-    "Mixture",
-    "MvNormal",
-    "NegativeBinomial",
-    "Normal",
-    "Ordinal",
-    "Poisson",
-    "Pool",
-    "Predictions",
-    "QuantileForecast",
-    "Residuals",
-    "Sample",
-    "Scenarios",
-    "StudentT",
-    "Unnormalised",
-    "ZeroBandwidth",
-    "as_predictions",
-    "as_sample",
-    "assumed",
-    "classwise",
-    "median_bandwidth",
-    "pit_values",
-    "reduce_to_top_label",
-    "standardised_residuals",
-    "top_label",
-]
+from caltest import _names
+from caltest.predictions.base import ClosedFormMissing as ClosedFormMissing, Predictions as Predictions
+from caltest.predictions.bernoulli import Bernoulli as Bernoulli
+from caltest.predictions.beta import Beta as Beta
+from caltest.predictions.categorical import Categorical as Categorical
+from caltest.predictions.continuous import Continuous as Continuous
+from caltest.predictions.convert import median_bandwidth as median_bandwidth
+from caltest.predictions.counts import NegativeBinomial as NegativeBinomial, Poisson as Poisson
+from caltest.predictions.ensemble import Ensemble as Ensemble
+from caltest.predictions.gamma import Gamma as Gamma
+from caltest.predictions.laplace import Laplace as Laplace
+from caltest.predictions.log_normal import LogNormal as LogNormal
+from caltest.predictions.mixture import Mixture as Mixture
+from caltest.predictions.mvnormal import MvNormal as MvNormal
+from caltest.predictions.normal import Normal as Normal
+from caltest.predictions.ordinal import Ordinal as Ordinal
+from caltest.predictions.quantiles import QuantileForecast as QuantileForecast
+from caltest.predictions.reductions import classwise as classwise, top_label as top_label
+from caltest.predictions.residuals import (
+    Residuals as Residuals,
+    pit_values as pit_values,
+    standardised_residuals as standardised_residuals,
+)
+from caltest.predictions.sample import Sample as Sample
+from caltest.predictions.scenarios import Scenarios as Scenarios
+from caltest.predictions.student_t import StudentT as StudentT
+from caltest.predictions.unnormalised import Unnormalised as Unnormalised
+
+__all__ = _names.offered(globals())

@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from caltest._loops.selection import count_cells
+from caltest._loops.counting import count_cells
 from caltest._numerics import ranges
 from caltest._threads import threaded
 from caltest._types import FloatArray, IntArray

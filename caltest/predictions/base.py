@@ -12,9 +12,8 @@ from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
-from caltest.predictions.outcomes import Outcomes
+from caltest.predictions.outcomes import Outcomes, Traces
 from caltest.predictions.standard_scores import in_units, mean_square, normal_scores, of_normal_scores
-from caltest.predictions.traces import Traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
@@ -228,9 +227,9 @@ class Predictions(OwnErrstate, ABC):
         """
         return None
 
-    @abstractmethod
     def target_scale(self) -> float:
-        """Median standard deviation of the predicted distributions, in units of the targets."""
+        """Median standard deviation of the predicted distributions; of vectors the root of the sum of variances."""
+        return median_standard_deviation(np.sqrt(self.moments()[1]))
 
     @abstractmethod
     def default_kernel(self) -> ProductKernel:
@@ -428,7 +427,7 @@ class Predictions(OwnErrstate, ABC):
         """
         from caltest.predictions.alternatives.normal import NormalAlternatives
 
-        return NormalAlternatives(self, 1, weights) if self.is_continuous else None
+        return NormalAlternatives(self, weights) if self.is_continuous else None
 
     def standardised(self, targets: Array) -> "tuple[Predictions, Array]":
         """The law of residuals ``(Z - m) / s`` of each prediction, and those of the targets."""

@@ -1,23 +1,16 @@
 """Predicted distributions on k classes."""
 
-from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from caltest._types import Array, ArrayLike, FloatArray
-from caltest._validation import class_labels, class_names, positive_number, probability_matrix, same_length
-from caltest.kernels import (
-    DeltaKernel,
-    ExponentialKernel,
-    ProductKernel,
-    TotalVariation,
-)
+from caltest._types import ArrayLike, FloatArray
+from caltest._validation import positive_number, probability_matrix
 from caltest.predictions.base import Predictions, require_family, require_same_classes
-from caltest.predictions.finite import FinitePredictions
+from caltest.predictions.class_probabilities import ClassProbabilities
 
 
-class Categorical(FinitePredictions):
+class Categorical(ClassProbabilities):
     """n probability vectors on k unordered classes.
 
     Parameters
@@ -42,69 +35,23 @@ class Categorical(FinitePredictions):
 
     family = "Categorical"
     known_metrics = "TotalVariation(), Cityblock(), Euclidean(), because classes have no order"
+    notion = "canonical"
 
-    def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
-        self._fill(probabilities, classes, copy=True)
-
-    @classmethod
-    def borrowed(cls, probabilities: ArrayLike, classes: Sequence[Any] | None) -> Self:
-        """The same for the duration of a call: the array is not copied where its values can be read as they are."""
-        new = object.__new__(cls)
-        new._fill(probabilities, classes, copy=False)
-        return new
-
-    def _fill(self, probabilities: ArrayLike, classes: Sequence[Any] | None, copy: bool) -> None:
-        self._probabilities, note = probability_matrix(probabilities, copy=copy)
-        self.classes = class_names(classes, self.n_classes)
-        self.notes = (note,) if note else ()
-
-    def _like(self, probabilities: FloatArray) -> Self:
-        new = object.__new__(type(self))
-        new._probabilities = probabilities
-        new.classes = self.classes
-        new.notes = self.notes
-        return new
+    @staticmethod
+    def _checked(probabilities: ArrayLike, copy: bool) -> tuple[FloatArray, str]:
+        return probability_matrix(probabilities, copy=copy)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
-        return self._probabilities.shape[:-1]
+        return self._array.shape[:-1]
 
     @property
     def probabilities(self) -> FloatArray:
-        """Probability vectors (..., n, k)."""
-        return self._probabilities
-
-    def to_array(self) -> FloatArray:
-        """Probabilities of all classes, (n, k)."""
-        return self._probabilities
-
-    def with_probabilities(self, probabilities: FloatArray) -> Self:
-        """Predictions of the same kind, with the same names of classes and other probability vectors (n, k)."""
-        checked, _ = probability_matrix(probabilities)
-        if checked.shape != self._probabilities.shape:
-            raise ValueError(f"probabilities: got shape {checked.shape}, wanted {self._probabilities.shape}")
-        return self._like(checked)
+        return self._array
 
     @property
     def n_classes(self) -> int:
-        """Number k of classes."""
-        return int(self._probabilities.shape[-1])
-
-    @property
-    def notion(self) -> str:
-        """All classes jointly."""
-        return "canonical"
-
-    def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
-        return self._like(self._probabilities[index])
-
-    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Labels 0..k-1, or names of ``classes``, as an (n,) integer array."""
-        labels = class_labels(targets, self.n_classes, self.classes, name)
-        same_length(len(self), labels.shape[0], name)
-        return labels
+        return int(self._array.shape[-1])
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         """Raise unless ``other`` is of the same family with as many classes."""
@@ -118,18 +65,13 @@ class Categorical(FinitePredictions):
 
     def probability_vectors(self) -> FloatArray:
         """Probability vectors."""
-        return self._probabilities
+        return self._array
 
     def parameter_vectors(self) -> FloatArray:
         """Probability vectors."""
-        return self._probabilities
-
-    def default_kernel(self) -> ProductKernel:
-        """``exp(-TV / median) x [y = y']``, the kernel of the 2019 paper."""
-        return ProductKernel(ExponentialKernel(TotalVariation(), "median"), DeltaKernel())
+        return self._array
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         return f"{self.family}, n = {len(self) if n is None else n}, {self.n_classes} classes"
 
     def at_temperature(self, temperature: float) -> Self:
@@ -139,15 +81,7 @@ class Categorical(FinitePredictions):
         The order of the classes by probability stays, and so do zeros.
         """
         with np.errstate(divide="ignore"):
-            logs = np.log(self._probabilities)
+            logs = np.log(self._array)
         logs -= logs.max(axis=-1, keepdims=True)
         powers = np.exp(logs / positive_number("temperature", temperature))
         return self._like(powers / powers.sum(axis=-1, keepdims=True))
-
-    def followed_by(self, other: Self) -> Self:
-        """These predictions and others with the same classes, in this order."""
-        self.check_compatible(other, "predictions")
-        joined = self._like(np.concatenate([self._probabilities, other._probabilities]))
-        joined.classes = other.classes if self.classes is None else self.classes
-        joined.notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
-        return joined

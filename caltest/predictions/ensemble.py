@@ -77,15 +77,12 @@ class Ensemble(Members):
 
     family = "Ensemble"
     meaning = "that are exchangeable with the outcome"
+    can_be_drawn = False
+    """Not without an outcome to be exchanged with, unless it is known where the members come from."""
 
     def __init__(self, members: ArrayLike) -> None:
         self._given = checked_members(members)
         super().__init__(self._given)
-
-    @property
-    def can_be_drawn(self) -> bool:
-        """Not without an outcome to be exchanged with, unless it is known where the members come from."""
-        return False
 
     @classmethod
     def drawn_from(cls, predictions: Predictions, n_members: int, rng: Any = None) -> "DrawnEnsemble":
@@ -98,13 +95,11 @@ class Ensemble(Members):
         return None
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         new = super().take(index)
         new._given = self._given[index]
         return new
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others with as many members, in this order."""
         new = super().followed_by(other)
         new._given = np.concatenate([self._given, other._given])
         return new
@@ -177,17 +172,13 @@ class Ensemble(Members):
 class _HeldOut(Ensemble):
     """Ensembles with outcomes that are known: members that were left out."""
 
+    can_be_drawn = True
+
     def __init__(self, members: FloatArray, outcomes: Array) -> None:
         super().__init__(members)
         self._outcomes = outcomes
 
-    @property
-    def can_be_drawn(self) -> bool:
-        """The outcomes."""
-        return True
-
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         new = super().take(index)
         new._outcomes = self._outcomes[index]
         return new
@@ -201,15 +192,11 @@ class DrawnEnsemble(Ensemble):
     """Draws from predictions that are known: expectations are those over the draws, outcomes come from the source."""
 
     meaning = "drawn by to_ensemble(...), whose targets are redrawn from the predictions they came from"
+    can_be_drawn = True
 
     def __init__(self, source: Predictions, members: FloatArray) -> None:
         super().__init__(members)
         self._source = source
-
-    @property
-    def can_be_drawn(self) -> bool:
-        """From the source."""
-        return True
 
     @property
     def source(self) -> Predictions:
@@ -227,13 +214,11 @@ class DrawnEnsemble(Ensemble):
         return self
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         new = super().take(index)
         new._source = self._source.take(index)
         return new
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others with as many members, in this order."""
         new = super().followed_by(other)
         new._source = self._source.followed_by(other._source)
         return new

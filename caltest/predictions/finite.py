@@ -17,8 +17,7 @@ from caltest._validation import class_names
 from caltest.kernels import TargetKernel
 from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import Predictions, median_standard_deviation, require_same_classes, weighted_sum
-from caltest.predictions.outcomes import Outcomes
-from caltest.predictions.traces import OutcomeTraces, Traces
+from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
@@ -203,7 +202,6 @@ class FinitePredictions(Predictions):
 
     @property
     def target_bytes(self) -> int:
-        """Bytes of a redrawn label."""
         return np.dtype(self.label_type).itemsize
 
     @property

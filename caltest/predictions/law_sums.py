@@ -188,7 +188,7 @@ def expected_of_pairs(kernel: TargetKernel, one: Place, two: Place) -> FloatArra
     others = waved if left is right else right.waved(kernel, left)
     assert others is not None
     sums = waved.waves.weighted(left.sums(waved, rows))
-    return np.matmul(sums, right.sums(others, columns).swapaxes(-1, -2))
+    return np.asarray(np.matmul(sums, right.sums(others, columns).swapaxes(-1, -2)))
 
 
 def sums_of_targets(kernel: TargetKernel, one: Place, weights: FloatArray, targets: FloatArray) -> FloatArray | None:

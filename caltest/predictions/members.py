@@ -19,7 +19,7 @@ from caltest.kernels import (
     Wasserstein,
 )
 from caltest.kernels.discrepancies import difference_of_means
-from caltest.predictions.base import Predictions, median_standard_deviation, weighted_sum
+from caltest.predictions.base import Predictions, weighted_sum
 from caltest.predictions.measures.measures import Measures
 from caltest.predictions.measures.sums import distance_sums, kernel_sums, mixture_sums
 
@@ -71,16 +71,13 @@ class Members(Predictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._members.shape[: -2 if self._is_vector else -1]
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         return self._like(self._members[index])
 
     @property
     def target_bytes(self) -> int:
-        """Bytes of a redrawn target."""
         return 8 * self._dimension
 
     def width(self, kernel: TargetKernel) -> int:
@@ -152,7 +149,6 @@ class Members(Predictions):
         return out
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means (..., n), or (..., n, d) for vectors, and variances, summed over the dimensions, (..., n)."""
         axis = len(self.shape)
         variances = self._members.var(axis=axis)
         return self._members.mean(axis=axis), variances.sum(axis=-1) if self._is_vector else variances
@@ -162,10 +158,6 @@ class Members(Predictions):
         first = self._members[..., 0] if self._is_vector else self._members
         return np.asarray(first.std(axis=1))
 
-    def target_scale(self) -> float:
-        """Median over the predictions of the standard deviation (the root of the sum of variances for vectors)."""
-        return median_standard_deviation(np.sqrt(self.moments()[1]))
-
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= y)``: the share of members up to y."""
         if self._is_vector:
@@ -173,7 +165,6 @@ class Members(Predictions):
         return np.asarray((self._members <= targets[..., None]).mean(axis=-1))
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for all targets in rows and in columns, (..., r, c)."""
         if self._is_vector:
             return kernel.vector_target_tile(rows, columns)
         return kernel.target_tile(rows, columns)
@@ -198,7 +189,6 @@ class Members(Predictions):
         return kernel_sums(kernel, self._measures, other._measures, self._is_vector)
 
     def self_kernel(self, kernel: TargetKernel) -> FloatArray:
-        """``E k(Z, Z~)`` with two independent draws from each prediction, (..., n)."""
         return self._each().expected_kernel2(kernel, self._each())[..., 0, 0]
 
     def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
@@ -208,7 +198,6 @@ class Members(Predictions):
         return weighted_sum(kernel, lambda term: kernel_sums(term, rows, columns, self._is_vector))
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c), or (B, c, d): (L, B)."""
         return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
 
     def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
@@ -221,7 +210,6 @@ class Members(Predictions):
         return ProductKernel(ExponentialKernel(metric, "median"), GaussianKernel(bandwidth="median"))
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         dimension = f", d = {self._dimension}" if self._is_vector else ""
         return f"{self.family}, n = {len(self) if n is None else n}, {self._number}{dimension}"
 

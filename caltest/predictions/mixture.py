@@ -19,7 +19,7 @@ from caltest.kernels import (
     ProductKernel,
     TargetKernel,
 )
-from caltest.predictions.base import Predictions, median_standard_deviation, require_family
+from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.finite import FinitePredictions
 from caltest.predictions.normal import Normal
 
@@ -90,11 +90,9 @@ class Mixture(Predictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._weights.shape[:-1]
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         return self._like(tuple(one.take(index) for one in self._components), self._weights[index])
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
@@ -118,7 +116,6 @@ class Mixture(Predictions):
 
     @property
     def target_bytes(self) -> int:
-        """Bytes of a redrawn target."""
         return self._components[0].target_bytes
 
     def width(self, kernel: TargetKernel) -> int:
@@ -158,7 +155,6 @@ class Mixture(Predictions):
         return self._like(tuple(one.prepared(kernel) for one in self._components), self._weights)
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for all targets in rows and in columns, (..., r, c)."""
         return self._components[0].target_tile(kernel, rows, columns)
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
@@ -191,7 +187,6 @@ class Mixture(Predictions):
         return _sum_of(part, len(self._components))
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c), or (B, c, d): (L, B)."""
         parts = zip(self._components, np.moveaxis(self._weights, -1, 0), strict=True)
         sums = [one.expectation_sums(kernel, weights * share[:, None], targets) for one, share in parts]
         return np.asarray(np.sum(sums, axis=0))
@@ -206,12 +201,10 @@ class Mixture(Predictions):
         return means, variances, self._weights
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         parts = np.stack([one.cdf(targets) for one in self._components], axis=-1)
         return np.asarray((self._weights * parts).sum(axis=-1))
 
     def survival(self, targets: Array) -> FloatArray:
-        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         parts = np.stack([one.survival(targets) for one in self._components], axis=-1)
         return np.asarray((self._weights * parts).sum(axis=-1))
 
@@ -241,7 +234,6 @@ class Mixture(Predictions):
         return np.asarray(high)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means (..., n), or (..., n, d) for vectors, and variances (..., n)."""
         moments = [one.moments() for one in self._components]
         means = np.stack([mean for mean, _ in moments], axis=-1)
         is_vector = means.ndim > self._weights.ndim
@@ -252,17 +244,12 @@ class Mixture(Predictions):
         within += spread.sum(axis=-2) if is_vector else spread
         return np.asarray(mean), np.asarray((self._weights * within).sum(axis=-1))
 
-    def target_scale(self) -> float:
-        """Median of the standard deviations (roots of the traces of the covariances for vectors)."""
-        return median_standard_deviation(np.sqrt(self.moments()[1]))
-
     def default_kernel(self) -> ProductKernel:
         """``exp(-MMD / median)`` with the kernel of targets that is the default of the components."""
         target_kernel = self._components[0].default_kernel().target_kernel
         return ProductKernel(ExponentialKernel(MMD(target_kernel), "median"), target_kernel)
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         family, _, rest = self._components[0].describe(len(self) if n is None else n).partition(",")
         return f"Mixture of {len(self._components)} {family},{rest}"
 

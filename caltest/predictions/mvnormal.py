@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._arrays import in_one_order
 from caltest._loops import normals
-from caltest._loops.normal_sums import redrawn_expectation_sums
+from caltest._loops.gaussian import redrawn_expectation_sums
 from caltest._loops.stacks import redraws_last
 from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
@@ -22,7 +22,7 @@ from caltest.kernels import (
     TargetKernel,
     Wasserstein,
 )
-from caltest.predictions.base import Predictions, median_standard_deviation, require_family, weighted_sum
+from caltest.predictions.base import Predictions, require_family, weighted_sum
 from caltest.predictions.covariances import ROUNDING, checked_covariance, do_commute, in_standard_deviations, roots_of
 from caltest.predictions.standard_scores import LARGEST_SCORE, in_units
 
@@ -109,11 +109,9 @@ class MvNormal(Predictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._mean.shape[:-1]
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         return self._like(self._mean[index], self._covariance[index], self._root[index], self._kind, self._commute)
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
@@ -138,7 +136,6 @@ class MvNormal(Predictions):
 
     @property
     def target_bytes(self) -> int:
-        """Bytes of a redrawn target."""
         return 8 * self.dimension
 
     def width(self, kernel: TargetKernel) -> int:
@@ -181,7 +178,7 @@ class MvNormal(Predictions):
         """Shifted means, one coordinate at a time, and other scales."""
         from caltest.predictions.alternatives.normal import NormalAlternatives
 
-        return None if self.is_singular else NormalAlternatives(self, self.dimension, weights)
+        return None if self.is_singular else NormalAlternatives(self, weights, (self.dimension,))
 
     @property
     def is_singular(self) -> bool:
@@ -263,10 +260,6 @@ class MvNormal(Predictions):
                 KernelWarning,
             )
 
-    def target_scale(self) -> float:
-        """Median of the roots of the traces of the covariance matrices, the typical distance to the mean."""
-        return median_standard_deviation(np.sqrt(self.moments()[1]))
-
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means (..., n, d), and traces of the covariance matrices (..., n)."""
         if self._kind == FULL:
@@ -278,7 +271,6 @@ class MvNormal(Predictions):
         return np.sqrt(self._covariance.reshape(len(self), -1)[:, 0])
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for all targets in rows (..., r, d) and in columns (..., c, d), of shape (..., r, c)."""
         return kernel.vector_target_tile(rows, columns)
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
@@ -347,12 +339,10 @@ class MvNormal(Predictions):
         return ProductKernel(ExponentialKernel(metric, "median"), GaussianKernel(bandwidth="median"))
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         kind = {NUMBER: "isotropic", DIAGONAL: "diagonal", FULL: "full"}[self._kind]
         return f"MvNormal, n = {len(self) if n is None else n}, d = {self.dimension}, {kind} covariances"
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others, in this order."""
         self.check_compatible(other, "predictions")
         left, right = self._of_one_kind(other)
         covariance = np.concatenate([left._covariance, right._covariance])

@@ -20,8 +20,8 @@ from caltest.kernels import (
     Wasserstein,
 )
 from caltest.predictions.location_scale import LocationScale
+from caltest.predictions.outcomes import Index, Traces
 from caltest.predictions.standard_scores import in_units
-from caltest.predictions.traces import Index, Traces
 
 MeansAndVariances = tuple[FloatArray, FloatArray]
 
@@ -64,6 +64,8 @@ class Normal(LocationScale):
 
     family = "Normal"
     deviation = 1.0
+    has_normal_scores = True
+    """All of them have, points too, whose scores are 0."""
 
     def _noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return rng.standard_normal(shape)
@@ -99,11 +101,6 @@ class Normal(LocationScale):
             return super()._expected_kernel2(kernel, other)
         width, tiles = closed_form
         return tiles(self.in_units_of(width), other.in_units_of(width))
-
-    @property
-    def has_normal_scores(self) -> bool:
-        """All of them have, points too, whose scores are 0."""
-        return True
 
     def standard_scores(self, targets: Array) -> FloatArray:
         """``(y - m) / s``; 0 for predictions of points."""
@@ -162,7 +159,7 @@ class _Traces:
         tile += one.expected_kernel2(self._half, two)
         tile -= self._of_squared_means(one, two)
         tile -= self._of_squared_means(two, one).swapaxes(-1, -2)
-        return np.asarray(tile)
+        return np.asarray(np.maximum(tile, 0.0, out=tile))
 
     def _of_squared_means(self, one: Normal, two: Normal) -> FloatArray:
         """``E m_i(Z_j)**2``, where m_i**2 is b**2 / c exp(-(y - m)**2 / c) with c = b**2 + s**2."""

@@ -52,7 +52,7 @@ class Ordinal(Categorical):
     >>> p = ct.Ordinal([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]], classes=["low", "middle", "high"])
     >>> p
     <Ordinal, n = 2, 3 classes>
-    >>> p.distance(ct.Wasserstein1(), p).round(3)
+    >>> p.distance(ct.kernels.Wasserstein1(), p).round(3)
     array([[0. , 1.2],
            [1.2, 0. ]])
     >>> print(p.default_kernel().describe())
@@ -76,11 +76,6 @@ class Ordinal(Categorical):
     def borrowed(cls, probabilities: ArrayLike, classes: Sequence[Any] | None) -> Self:
         """The same as the constructor, with the positions 0..k-1."""
         return cls(probabilities, classes=classes)
-
-    def _like(self, probabilities: FloatArray) -> Self:
-        new = super()._like(probabilities)
-        new._positions = self._positions
-        return new
 
     @property
     def positions(self) -> FloatArray:
@@ -113,7 +108,6 @@ class Ordinal(Categorical):
         return sums
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the label y of each prediction, (..., n)."""
         return at_labels(self._cumulative(), targets)
 
     def default_kernel(self) -> ProductKernel:

@@ -1,6 +1,7 @@
-"""Outcomes of predictions as labels, where finitely many of them matter."""
+"""Outcomes of predictions as labels, where finitely many matter, and traces of their covariance operators."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -27,3 +28,36 @@ class Outcomes:
         rows = np.flatnonzero(self.base >= 0)
         anchors[rows, self.base[rows]] += 1.0
         return anchors
+
+
+Index = slice | IntArray
+
+
+class Traces(Protocol):
+    """``tr(C_i C_j) = E k(Z, Z')**2 - E m_i(Z')**2 - E m_j(Z)**2 + (E k(Z, Z'))**2`` with ``m_i(y) = E k(Z_i, y)``.
+
+    They are not negative, which rounding could make of the differences.
+    """
+
+    def tile(self, rows: Index, columns: Index) -> FloatArray:
+        """Traces for all rows (..., r) and columns (..., c)."""
+
+
+class OutcomeTraces:
+    """The traces for finitely many outcomes."""
+
+    def __init__(self, probabilities: FloatArray, gram: FloatArray) -> None:
+        means = probabilities @ gram
+        squares = np.square(means)
+        self._left = [probabilities @ np.square(gram), squares, probabilities, means]
+        self._right = [probabilities, squares]
+
+    def tile(self, rows: Index, columns: Index) -> FloatArray:
+        """Traces for all rows (..., r) and columns (..., c)."""
+        of_squares, squares, probabilities, means = (values[rows] for values in self._left)
+        other_probabilities, other_squares = (values[columns].swapaxes(-1, -2) for values in self._right)
+        tile = np.square(means @ other_probabilities)
+        tile += of_squares @ other_probabilities
+        tile -= squares @ other_probabilities
+        tile -= probabilities @ other_squares
+        return np.asarray(np.maximum(tile, 0.0, out=tile))

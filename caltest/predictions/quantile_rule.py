@@ -31,7 +31,7 @@ def _grid(step: float) -> FloatArray:
 
 def _weights(t: FloatArray) -> FloatArray:
     heights = np.exp(-0.5 * t**2)
-    return heights / heights.sum()
+    return np.asarray(heights / heights.sum())
 
 
 def _interpolation(coarse: FloatArray, fine: FloatArray) -> FloatArray:

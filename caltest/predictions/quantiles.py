@@ -71,6 +71,8 @@ class QuantileForecast(FinitePredictions):
     family = "QuantileForecast"
     probabilities_differ = False
     known_metrics = "Wasserstein(): the probabilities of all forecasts are the same"
+    notion = "intervals between quantiles"
+    hypothesis = "P(outcome between two quantiles | all quantiles) = difference of their levels"
 
     def __init__(self, levels: ArrayLike, values: ArrayLike) -> None:
         self._levels = _checked_levels(levels)
@@ -94,7 +96,6 @@ class QuantileForecast(FinitePredictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._values.shape[:-1]
 
     @property
@@ -116,18 +117,7 @@ class QuantileForecast(FinitePredictions):
         """Number K + 1 of intervals."""
         return int(self._levels.shape[0]) + 1
 
-    @property
-    def notion(self) -> str:
-        """The intervals between the quantiles."""
-        return "intervals between quantiles"
-
-    @property
-    def hypothesis(self) -> str:
-        """What calibration means for these predictions."""
-        return "P(outcome between two quantiles | all quantiles) = difference of their levels"
-
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         return self._like(self._values[index])
 
     def observed(self, labels: Array, rng: np.random.Generator) -> FloatArray:
@@ -175,7 +165,6 @@ class QuantileForecast(FinitePredictions):
         return ProductKernel(ExponentialKernel(Wasserstein(), "median"), LaplacianKernel("median"))
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         levels = self._levels.shape[0]
         return f"QuantileForecast, n = {len(self) if n is None else n}, {levels} level{'s' if levels > 1 else ''}"
 

@@ -17,7 +17,7 @@ from caltest.predictions.convert import as_sample
 
 @own_errstate
 def top_label(
-    predictions: ArrayLike, labels: ArrayLike, *, classes: Sequence[Any] | None = None
+    predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None
 ) -> tuple[Bernoulli, Array]:
     """Reduce to the question "is the most probable class right as often as its probability says?".
 
@@ -28,10 +28,10 @@ def top_label(
     ----------
     predictions
         ``Categorical`` predictions or an (n, k) array-like.
-    labels
+    targets
         (n,) labels 0..k-1.
     classes
-        Names of the classes in the order of the columns, if the labels are names.
+        Names of the classes in the order of the columns, if the targets are names.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def top_label(
     Raises
     ------
     ValueError
-        For bad predictions or labels.
+        For bad predictions or targets.
     TypeError
         If the predictions are not categorical.
 
@@ -52,14 +52,14 @@ def top_label(
     >>> confidence.probability.tolist(), correct.tolist()
     ([0.8, 0.7], [1, 0])
     """
-    categorical, y = categorical_sample(predictions, labels, classes)
+    categorical, y = categorical_sample(predictions, targets, classes)
     confidence, top = reduce_to_top_label(categorical)
     return confidence, np.equal(top, y, out=top)
 
 
 @own_errstate
 def classwise(
-    predictions: ArrayLike, labels: ArrayLike, *, classes: Sequence[Any] | None = None
+    predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None
 ) -> list[tuple[Bernoulli, Array]]:
     """Reduce to the k questions "does class c occur as often as its probability says?".
 
@@ -67,10 +67,10 @@ def classwise(
     ----------
     predictions
         ``Categorical`` predictions or an (n, k) array-like.
-    labels
+    targets
         (n,) labels 0..k-1.
     classes
-        Names of the classes in the order of the columns, if the labels are names.
+        Names of the classes in the order of the columns, if the targets are names.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def classwise(
     Raises
     ------
     ValueError
-        For bad predictions or labels.
+        For bad predictions or targets.
     TypeError
         If the predictions are not categorical.
 
@@ -90,7 +90,7 @@ def classwise(
     >>> [(p.probability.tolist(), y.tolist()) for p, y in ct.classwise([[0.2, 0.8], [0.7, 0.3]], [1, 1])]
     [([0.2, 0.7], [0, 0]), ([0.8, 0.3], [1, 1])]
     """
-    categorical, y = categorical_sample(predictions, labels, classes)
+    categorical, y = categorical_sample(predictions, targets, classes)
     return one_against_rest(categorical, y)
 
 
@@ -128,10 +128,10 @@ def reduce_to_binary(predictions: Predictions) -> tuple[Bernoulli, IntArray]:
 
 
 def categorical_sample(
-    predictions: ArrayLike, labels: ArrayLike, classes: Sequence[Any] | None
+    predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None
 ) -> tuple[Categorical, Array]:
-    """Predictions of several classes and their labels; ``TypeError`` for other predictions."""
-    sample = as_sample(predictions, labels, classes)
+    """Predictions of several classes and their targets; ``TypeError`` for other predictions."""
+    sample = as_sample(predictions, targets, classes)
     if not isinstance(sample.predictions, Categorical):
         raise TypeError(
             f"predictions: got {sample.predictions.family} predictions, wanted Categorical ones or an (n, k) array; "

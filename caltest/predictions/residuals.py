@@ -53,12 +53,10 @@ class Residuals(Predictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._predictions.shape
 
     @property
     def hypothesis(self) -> str:
-        """What calibration means for these residuals."""
         return self._hypothesis
 
     @property
@@ -67,7 +65,6 @@ class Residuals(Predictions):
         return self._predictions.assumption
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         return self._like(self._predictions.take(index), self._law.take(index))
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
@@ -76,7 +73,6 @@ class Residuals(Predictions):
 
     @property
     def target_bytes(self) -> int:
-        """Bytes of a redrawn residual."""
         return self._law.target_bytes
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
@@ -148,11 +144,9 @@ class Residuals(Predictions):
         return ProductKernel(self._predictions.default_kernel().prediction_kernel, sum(others, start=first))
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         return f"Residuals of {self._predictions.describe(n)}"
 
     def followed_by(self, other: Self) -> Self:
-        """These residuals and others of the same kind, in this order."""
         self.check_compatible(other, "predictions")
         return self._like(self._predictions.followed_by(other._predictions), self._law.followed_by(other._law))
 

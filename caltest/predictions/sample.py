@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from caltest._results.pvalues import EXCLUDED
 from caltest._types import Array, BoolArray, IntArray
 from caltest.predictions.base import Predictions
-from caltest.results.pvalues import EXCLUDED
 
 
 @dataclass(frozen=True, eq=False)

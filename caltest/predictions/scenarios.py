@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._numerics import generator_of
-from caltest._types import Array, ArrayLike, FloatArray
+from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest.predictions.members import Members, checked_members
 from caltest.predictions.standard_scores import FARTHEST
 
@@ -29,8 +29,9 @@ class Scenarios(Members):
 
     Notes
     -----
-    Kernels, distances and costs are those of ``Ensemble``. An outcome that is none of the scenarios is no error: the
-    p-value is the rank of the estimate among those of redrawn scenarios.
+    Kernels, distances and costs are those of ``Ensemble``. An outcome that is none of the scenarios, up to 1e-9 of the
+    largest of its case, is one to which probability 0 was given: like such classes it makes the p-value 0 in
+    ``calibration_test`` and the tests of textbooks, and other tests name it.
 
     Examples
     --------
@@ -53,6 +54,13 @@ class Scenarios(Members):
         index = generator_of(rng).integers(self.n_members, size=shape)
         return self._members[np.arange(len(self)), index]
 
+    def impossible(self, targets: Array) -> BoolArray:
+        """Which of the targets are none of the scenarios."""
+        axis = len(self.shape)
+        rounding = 1e-9 * np.abs(self._members).max(axis=axis, keepdims=True)
+        same = np.abs(self._members - np.expand_dims(targets, axis)) <= rounding
+        return np.asarray(~(same.all(axis=-1) if self._is_vector else same).any(axis=axis))
+
     @property
     def has_spread(self) -> bool:
         """Both of two scenarios are equally far from their mean."""
@@ -74,6 +82,11 @@ class Pool(Scenarios):
     family = "Ensemble"
     meaning = "that are exchangeable with the outcome"
     redraws = "outcomes redrawn among their members and themselves"
+    hypothesis = "outcome and members are exchangeable"
+    assumption = (
+        "members of a case exchangeable with each other, as draws of an autocorrelated chain are not, which these "
+        "data do not show (Ensemble(...).thinned(step) keeps draws far apart)"
+    )
 
     def __init__(self, values: FloatArray) -> None:
         if values.ndim == 3:
@@ -114,19 +127,6 @@ class Pool(Scenarios):
         deviations = np.square(targets - means).reshape(*targets.shape[:2], -1).sum(axis=2)
         squares = deviations @ w / (variances @ w)
         return np.asarray(self.weight * (squares / self.spread_shares(squares) - 1.0))
-
-    @property
-    def hypothesis(self) -> str:
-        """What calibration means for ensembles."""
-        return "outcome and members are exchangeable"
-
-    @property
-    def assumption(self) -> str:
-        """What the data cannot show."""
-        return (
-            "members of a case exchangeable with each other, as draws of an autocorrelated chain are not, which these "
-            "data do not show (Ensemble(...).thinned(step) keeps draws far apart)"
-        )
 
     @property
     def _number(self) -> str:

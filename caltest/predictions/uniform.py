@@ -49,7 +49,6 @@ class StandardUniform(Predictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._shape
 
     def take(self, index: Any) -> Self:
@@ -106,7 +105,6 @@ class StandardUniform(Predictions):
         return ProductKernel(ExponentialKernel(Euclidean(), 1.0), GaussianKernel(bandwidth=0.25))
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         return f"uniform, n = {len(self) if n is None else n}"
 
     def followed_by(self, other: Self) -> Self:

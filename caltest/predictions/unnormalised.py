@@ -55,7 +55,7 @@ class Unnormalised(Predictions):
     ``AsymptoticSKCETest``, which needs no draws, or ``MonteCarloTest`` with a sampler. ``BlockSKCE``
     with its normal limit applies too. Time O(n**2 d) for h and O(n**2 m d) for k_P; memory O(n m d).
 
-    Source: Glaser, Widmann, Lindsten and Gretton 2023, Fast and scalable score-based kernel calibration tests.
+    Source: Glaser, Widmann, Lindsten and Gretton 2025, Fast and scalable score-based kernel calibration tests.
 
     Examples
     --------
@@ -105,7 +105,6 @@ class Unnormalised(Predictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._parameters.shape[: self._depth]
 
     @property
@@ -114,7 +113,6 @@ class Unnormalised(Predictions):
         return 1 if self._points.ndim == 1 else int(self._points.shape[1])
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         lead = (slice(None),) * (self._depth - 1)
         return self._like(self._parameters[(*lead, index)], self._vectors[(*lead, index)])
 
@@ -155,7 +153,6 @@ class Unnormalised(Predictions):
 
     @property
     def target_bytes(self) -> int:
-        """Bytes of a redrawn target."""
         return 8 * self.dimension
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
@@ -214,13 +211,12 @@ class Unnormalised(Predictions):
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         raise ClosedFormMissing(
             "predictions: got Unnormalised predictions, of which only scores are known, not expectations of kernels; "
-            "wanted SKCE or BlockSKCE as the estimator"
+            "wanted SKCE, BlockSKCE or CrossSKCE as the estimator"
         )
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         return self._expected_kernel(kernel, np.empty(0))
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         d = f", dimension {self.dimension}" if self.dimension > 1 else ""
         return f"Unnormalised, n = {len(self) if n is None else n}{d}, compared at {len(self._points)} points"

@@ -4,7 +4,7 @@ A calibrator is a frozen dataclass of settings; ``fit`` estimates a map, a calla
 it was fitted to and returns the same kind:
 
 >>> import caltest as ct
->>> p, y = ct.load_digits_predictions()["random forest"]
+>>> p, y = ct.datasets.load_digits_predictions()["random forest"]
 >>> recalibrate = ct.recalibration.TemperatureScaling().fit(p.take(slice(450)), y[:450])
 >>> recalibrate(p.take(slice(450, None)))
 <Categorical, n = 449, 10 classes>
@@ -13,55 +13,43 @@ Maps are saved as arrays: ``recalibrate.save("map.npz")``, ``ct.recalibration.Ca
 ``CalibratedModel`` wraps classifiers of scikit-learn (``pip install caltest[sklearn]``).
 """
 
-from typing import Any
+from typing import Any as _Any
 
-from caltest.recalibration.affine import DirichletCalibration, MatrixScaling, VectorScaling
-from caltest.recalibration.base import CalibrationMap, Calibrator, ProbabilityCalibrator, ProbabilityMap
-from caltest.recalibration.bbq import BBQ
-from caltest.recalibration.beta import BetaCalibration
-from caltest.recalibration.family_temperature import FamilyTemperatureScaling
-from caltest.recalibration.fit_best import BestFit, fit_best
-from caltest.recalibration.gaussian_process.calibrator import GPCalibrator
-from caltest.recalibration.gaussian_process.map import GPMap
-from caltest.recalibration.histogram import HistogramBinning
-from caltest.recalibration.identity import Identity
-from caltest.recalibration.isotonic import Isotonic
-from caltest.recalibration.one_vs_rest import OneVsRest
-from caltest.recalibration.platt import Platt
-from caltest.recalibration.quantiles import QuantileRecalibration
-from caltest.recalibration.report import report
-from caltest.recalibration.report_result import RecalibrationReport, RecalibrationRow
-from caltest.recalibration.temperature import TemperatureScaling
+from caltest import _names
+from caltest.recalibration.affine import (
+    DirichletCalibration as DirichletCalibration,
+    MatrixScaling as MatrixScaling,
+    VectorScaling as VectorScaling,
+)
+from caltest.recalibration.base import (
+    CalibrationMap as CalibrationMap,
+    Calibrator as Calibrator,
+    ProbabilityCalibrator as ProbabilityCalibrator,
+    ProbabilityMap as ProbabilityMap,
+)
+from caltest.recalibration.bbq import BBQ as BBQ
+from caltest.recalibration.beta import BetaCalibration as BetaCalibration
+from caltest.recalibration.family_temperature import FamilyTemperatureScaling as FamilyTemperatureScaling
+from caltest.recalibration.fit_best import BestFit as BestFit, fit_best as fit_best
+from caltest.recalibration.gaussian_process.calibrator import GPCalibrator as GPCalibrator
+from caltest.recalibration.gaussian_process.map import GPMap as GPMap
+from caltest.recalibration.histogram import HistogramBinning as HistogramBinning
+from caltest.recalibration.identity import Identity as Identity
+from caltest.recalibration.isotonic import Isotonic as Isotonic
+from caltest.recalibration.one_vs_rest import OneVsRest as OneVsRest
+from caltest.recalibration.platt import Platt as Platt
+from caltest.recalibration.quantiles import QuantileRecalibration as QuantileRecalibration
+from caltest.recalibration.report import report as report
+from caltest.recalibration.report_result import (
+    RecalibrationReport as RecalibrationReport,
+    RecalibrationRow as RecalibrationRow,
+)
+from caltest.recalibration.temperature import TemperatureScaling as TemperatureScaling
 
-__all__ = [
-    "BBQ",
-    "BestFit",
-    "BetaCalibration",
-    "CalibrationMap",
-    "Calibrator",
-    "DirichletCalibration",
-    "FamilyTemperatureScaling",
-    "GPCalibrator",
-    "GPMap",
-    "HistogramBinning",
-    "Identity",
-    "Isotonic",
-    "MatrixScaling",
-    "OneVsRest",
-    "Platt",
-    "ProbabilityCalibrator",
-    "ProbabilityMap",
-    "QuantileRecalibration",
-    "RecalibrationReport",
-    "RecalibrationRow",
-    "TemperatureScaling",
-    "VectorScaling",
-    "fit_best",
-    "report",
-]
+__all__ = _names.offered(globals())
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     """``CalibratedModel``, which needs scikit-learn, is loaded when it is asked for."""
     if name != "CalibratedModel":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

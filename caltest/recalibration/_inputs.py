@@ -16,7 +16,8 @@ from caltest._validation import (
     not_swapped,
     same_length,
 )
-from caltest.predictions import Predictions, as_predictions
+from caltest.predictions import Predictions
+from caltest.predictions.convert import as_predictions
 
 SCALES = ("probabilities", "logits")
 

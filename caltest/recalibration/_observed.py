@@ -9,15 +9,8 @@ from scipy.special import expit, softmax
 
 from caltest._arrays import to_array
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
-from caltest.predictions import (
-    Bernoulli,
-    Categorical,
-    Predictions,
-    Sample,
-    as_predictions,
-    as_sample,
-)
-from caltest.predictions.convert import in_order_of_targets
+from caltest.predictions import Bernoulli, Categorical, Predictions, Sample
+from caltest.predictions.convert import as_predictions, as_sample, in_order_of_targets
 from caltest.recalibration._inputs import labels_of, read_scores
 from caltest.recalibration._seen import seen_note
 from caltest.recalibration.base import CalibrationMap, Calibrator

@@ -68,7 +68,7 @@ class VectorScaling(ProbabilityCalibrator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> fitted = ct.recalibration.VectorScaling().fit(p.take(slice(450)), y[:450])
     >>> fitted.weights.shape, fitted(p.take(slice(450, None)))
     ((10,), <Categorical, n = 449, 10 classes>)
@@ -113,7 +113,7 @@ class MatrixScaling(ProbabilityCalibrator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> fitted = ct.recalibration.MatrixScaling(off_diagonal=1.0).fit(p.take(slice(450)), y[:450])
     >>> fitted.weights.shape, fitted(p.take(slice(450, None)))
     ((10, 10), <Categorical, n = 449, 10 classes>)
@@ -160,7 +160,7 @@ class DirichletCalibration(MatrixScaling):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> fitted = ct.recalibration.DirichletCalibration(off_diagonal=1.0).fit(p.take(slice(450)), y[:450])
     >>> fitted(p.take(slice(450, None)))
     <Categorical, n = 449, 10 classes>

@@ -185,7 +185,6 @@ class ProbabilityCalibrator(Calibrator):
     def fit(
         self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None
     ) -> "ProbabilityMap":
-        """The map that is estimated from predictions and their labels, which the model has not seen."""
         predictions, classes = in_order_of_targets(predictions, targets, classes)
         scores = read_scores(predictions, self.input, classes, fitting=True)
         self._check(scores)

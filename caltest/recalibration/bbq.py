@@ -53,7 +53,7 @@ class BBQ(ProbabilityCalibrator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> fitted = ct.recalibration.BBQ().fit(*ct.top_label(p, y))
     >>> fitted([0.5, 0.9, 1.0]).round(3).tolist()
     [0.592, 0.592, 0.914]

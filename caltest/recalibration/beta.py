@@ -62,7 +62,7 @@ class BetaCalibration(ProbabilityCalibrator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> confidence, right = ct.top_label(p, y)
     >>> fitted = ct.recalibration.BetaCalibration().fit(confidence, right)
     >>> print(f"{fitted.a:.3f} {fitted.b:.3f} {fitted.c:.3f}")

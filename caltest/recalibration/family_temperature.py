@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from caltest._types import Array, ArrayLike
-from caltest.predictions import Predictions, as_predictions, as_sample
+from caltest.predictions import Predictions
+from caltest.predictions.convert import as_predictions, as_sample
 from caltest.recalibration._seen import digest, rows_of, seen_note, share_seen
 from caltest.recalibration._storage import require_range
 from caltest.recalibration.base import CalibrationMap, Calibrator

@@ -39,8 +39,8 @@ class BestFit:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> best = ct.recalibration.fit_best([ct.recalibration.TemperatureScaling()], p, y, rng=1)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> best = ct.recalibration.fit_best(p, y, [ct.recalibration.TemperatureScaling()], rng=1)
     >>> best.map(p)
     <Categorical, n = 899, 10 classes>
     """
@@ -66,9 +66,9 @@ class BestFit:
 
 @own_errstate
 def fit_best(
-    calibrators: Sequence[Calibrator] | Mapping[str, Calibrator],
     predictions: ArrayLike,
     targets: ArrayLike,
+    calibrators: Sequence[Calibrator] | Mapping[str, Calibrator],
     *,
     n_folds: int = 5,
     classes: Sequence[Any] | None = None,
@@ -78,12 +78,12 @@ def fit_best(
 
     Parameters
     ----------
-    calibrators
-        Methods of one ``input`` scale, in a list or by name; ``Identity()`` stands for no recalibration.
     predictions
         Predictions, or logits for methods with ``input="logits"``.
     targets
         Outcomes (n,).
+    calibrators
+        Methods of one ``input`` scale, in a list or by name; ``Identity()`` stands for no recalibration.
     n_folds
         Parts, from 2 to n; labels are spread over them evenly.
     classes
@@ -111,9 +111,9 @@ def fit_best(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> methods = ct.recalibration.Identity(), ct.recalibration.TemperatureScaling()
-    >>> ct.recalibration.fit_best(methods, p, y, rng=1).name
+    >>> ct.recalibration.fit_best(p, y, methods, rng=1).name
     'TemperatureScaling'
     """
     methods = _named(calibrators)

@@ -61,7 +61,7 @@ class OneVsRest(ProbabilityCalibrator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> method = ct.recalibration.OneVsRest(ct.recalibration.BetaCalibration())
     >>> method.fit(p.take(slice(450)), y[:450])(p.take(slice(450, None)))
     <Categorical, n = 449, 10 classes>

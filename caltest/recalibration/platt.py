@@ -67,7 +67,7 @@ class Platt(ProbabilityCalibrator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> confidence, right = ct.top_label(p, y)
     >>> fitted = ct.recalibration.Platt().fit(confidence, right)
     >>> print(f"{fitted.slope:.3f} {fitted.intercept:.3f}")

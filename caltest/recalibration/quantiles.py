@@ -8,7 +8,8 @@ import numpy as np
 
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import levels
-from caltest.predictions import Predictions, QuantileForecast, as_predictions, as_sample
+from caltest.predictions import Predictions, QuantileForecast
+from caltest.predictions.convert import as_predictions, as_sample
 from caltest.recalibration._seen import digest, rows_of, seen_note, share_seen
 from caltest.recalibration._storage import require, require_increasing
 from caltest.recalibration.base import CalibrationMap, Calibrator

@@ -9,9 +9,9 @@ from caltest._numerics import own_errstate, seed_of
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike
 from caltest._validation import at_least, fraction, switch, whole_number
-from caltest.comparisons.shared_kernel import shared_kernel
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
+from caltest.estimators.default_kernel import shared_kernel
 from caltest.intervals.jackknife import jackknife_interval
 from caltest.kernels import PairKernel
 from caltest.noise_floor import noise_floor
@@ -26,9 +26,9 @@ from caltest.recalibration.report_result import RecalibrationReport, Recalibrati
 
 @own_errstate
 def report(
-    method: Calibrator | CalibrationMap,
     predictions: ArrayLike,
     targets: ArrayLike,
+    method: Calibrator | CalibrationMap,
     *,
     held_out: float = 0.5,
     n_resamples: int = 999,
@@ -41,13 +41,13 @@ def report(
 
     Parameters
     ----------
-    method
-        A method, which is fitted to a random part of the data and judged on the rest; or a fitted map, which is judged
-        on all of the data: they must not be those of its fit, and a note says so if they are.
     predictions
         Predictions, or logits if the ``input`` of the method says so.
     targets
         Outcomes (n,).
+    method
+        A method, which is fitted to a random part of the data and judged on the rest; or a fitted map, which is judged
+        on all of the data: they must not be those of its fit, and a note says so if they are.
     held_out
         Share of the data that a method is judged on.
     n_resamples
@@ -86,8 +86,8 @@ def report(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
     >>> report.before.log_score > report.after.log_score
     True
     """
@@ -164,7 +164,7 @@ def _row(
     if law.finite is not None and law.finite.probabilities_differ:
         confidence, chosen = reduce_to_binary(law.finite)
         ece = ECE().estimate(Sample(confidence, (chosen == sample.targets).astype(np.intp)))
-        noise = noise_floor(ECE(), confidence, n_resamples=n_resamples, rng=floor).mean
+        noise = noise_floor(confidence, ECE(), n_resamples=n_resamples, rng=floor).mean
     return RecalibrationRow(
         name=name,
         log_score=-float(law.log_density(sample.targets).mean()),

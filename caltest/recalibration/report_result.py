@@ -1,16 +1,14 @@
 """The result of a report on recalibration."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
+from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.pvalues import format_pvalue, remarks
+from caltest._results.stored import Stored
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, aligned
-from caltest.comparisons.table import TabularResult
+from caltest.comparisons.formats import Table, TabularResult, aligned
 from caltest.predictions import Sample
 from caltest.recalibration.base import CalibrationMap
-from caltest.results.calibration_test_result import ConfidenceInterval
-from caltest.results.pvalues import format_pvalue, remarks
-from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -33,8 +31,8 @@ class RecalibrationRow:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
     >>> report.before.pvalue
     0.01
     """
@@ -85,8 +83,8 @@ class RecalibrationReport(TabularResult, Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, n_resamples=99, rng=1)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
     >>> report.n, report.n_fit, report.before.accuracy == report.after.accuracy
     (450, 449, True)
     """
@@ -111,14 +109,9 @@ class RecalibrationReport(TabularResult, Stored):
         return self.before, self.after
 
     def table(self) -> Table:
-        """Header and rows as text."""
         level = f"{100 * self.confidence_level:g} % interval"
         header = ["", "log score", "Brier", "accuracy", "ECE", "if calibrated", "SKCE", level, "p"]
         return [header, *(_cells(row) for row in self.rows)]
-
-    def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each row, by their names."""
-        return [_entries(row) for row in self.rows]
 
     def __repr__(self) -> str:
         return f"<report on recalibration by {self.method}, n = {self.n}>"
@@ -151,10 +144,3 @@ def _cells(row: RecalibrationRow) -> list[str]:
 
 def _binned(row: RecalibrationRow) -> tuple[float | None, ...]:
     return row.brier, row.accuracy, row.ece, row.ece_noise
-
-
-def _entries(row: RecalibrationRow) -> dict[str, Any]:
-    entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
-    interval = row.interval
-    entries["low"], entries["high"] = (None, None) if interval is None else (interval.low, interval.high)
-    return entries

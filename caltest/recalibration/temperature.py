@@ -72,7 +72,7 @@ class TemperatureScaling(ProbabilityCalibrator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> fitted = ct.recalibration.TemperatureScaling().fit(p.take(slice(450)), y[:450])
     >>> print(f"T = {fitted.temperature:.2f}")
     T = 0.22

@@ -1,24 +1,21 @@
-"""Squared calibration errors from estimators that are chosen by a proper risk."""
+"""Squared calibration errors from error functions that are chosen by a proper risk.
 
-from caltest.risk.base import ErrorFunction, FittedErrorFunction
-from caltest.risk.binning import BinnedErrorFunction, DebiasedBinnedErrorFunction
-from caltest.risk.density import DirichletErrorFunction
-from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
-from caltest.risk.pair_risk import RiskEstimate
-from caltest.risk.pipeline import estimate_calibration_error
-from caltest.risk.ridge import KroneckerRidgeErrorFunction, TwoStepRidgeErrorFunction
+``estimate_calibration_error`` is the call; it chooses among error functions: ``BinnedErrorFunction``,
+``DebiasedBinnedErrorFunction``, ``DirichletErrorFunction``, ``KroneckerRidgeErrorFunction``,
+``TwoStepRidgeErrorFunction``. One of your own derives from ``ErrorFunction`` and fits a ``FittedErrorFunction``.
+"""
 
-__all__ = [
-    "BinnedErrorFunction",
-    "CalibrationErrorEstimate",
-    "CandidateRisk",
-    "DebiasedBinnedErrorFunction",
-    "DirichletErrorFunction",
-    "ErrorFunction",
-    "ErrorSelection",
-    "FittedErrorFunction",
-    "KroneckerRidgeErrorFunction",
-    "RiskEstimate",
-    "TwoStepRidgeErrorFunction",
-    "estimate_calibration_error",
-]
+from caltest import _names
+from caltest.risk.base import ErrorFunction as ErrorFunction, FittedErrorFunction as FittedErrorFunction
+from caltest.risk.binning import (
+    BinnedErrorFunction as BinnedErrorFunction,
+    DebiasedBinnedErrorFunction as DebiasedBinnedErrorFunction,
+)
+from caltest.risk.density import DirichletErrorFunction as DirichletErrorFunction
+from caltest.risk.pipeline import estimate_calibration_error as estimate_calibration_error
+from caltest.risk.ridge import (
+    KroneckerRidgeErrorFunction as KroneckerRidgeErrorFunction,
+    TwoStepRidgeErrorFunction as TwoStepRidgeErrorFunction,
+)
+
+__all__ = _names.offered(globals())

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 from caltest._numerics import OwnErrstate
 from caltest._types import ArrayLike, FloatArray
 from caltest._validation import at_least, positive_number, whole_number
-from caltest.predictions import as_predictions, as_sample
+from caltest.predictions.convert import as_predictions, as_sample
 from caltest.risk.data import CalibrationData, points_of
-from caltest.risk.form import BilinearForm
-from caltest.risk.pair_risk import SMALLEST, RiskEstimate, risk_terms
+from caltest.risk.pair_risk import SMALLEST, BilinearForm, RiskEstimate, risk_terms
 
 
 class Fits(ABC):
@@ -31,7 +30,8 @@ class ErrorFunction(OwnErrstate, ABC):
 
     The squared calibration error is the mean of h(x, x). With several settings it is a family for
     ``estimate_calibration_error``; with a single one it can be fitted by itself. A new one is a subclass with ``name``,
-    ``parameter``, ``grid`` and ``fits``; its ``Fits`` give h at pairs of points, a ``caltest.risk.form.BilinearForm``.
+    ``parameter``, ``grid`` and ``fits``; its ``Fits`` give h at pairs of points, a
+    ``caltest.risk.pair_risk.BilinearForm``.
     """
 
     name: ClassVar[str]
@@ -51,19 +51,19 @@ class ErrorFunction(OwnErrstate, ABC):
         """The functions with all settings of the grid, fitted to data."""
 
     def fit(
-        self, predictions: ArrayLike, labels: ArrayLike, *, classes: Sequence[Any] | None = None
+        self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None
     ) -> "FittedErrorFunction":
-        """Fit to predictions and labels.
+        """Fit to predictions and targets.
 
         Parameters
         ----------
         predictions
             (n, k) probabilities or ``Categorical`` for the canonical error; (n,) probabilities or ``Bernoulli``, as
             ``ct.top_label`` and ``ct.classwise`` make them, for that of a binary problem.
-        labels
+        targets
             (n,) labels 0..k-1 or outcomes 0/1.
         classes
-            Names of the classes in the order of the columns, if the labels are names.
+            Names of the classes in the order of the columns, if the targets are names.
 
         Returns
         -------
@@ -77,16 +77,16 @@ class ErrorFunction(OwnErrstate, ABC):
         TypeError
             For predictions that the function does not suit.
         """
-        data = CalibrationData.of(as_sample(predictions, labels, classes))
+        data = CalibrationData.of(as_sample(predictions, targets, classes))
         at_least(len(data), 2, type(self).__name__)
         return FittedErrorFunction(self._name_of_only(data.dimension), self.fits(data), data.dimension)
 
-    def plug_in(self, predictions: ArrayLike, labels: ArrayLike, *, classes: Sequence[Any] | None = None) -> float:
+    def plug_in(self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None) -> float:
         """Mean of h(x, x) over the data that h is fitted to: the plug-in estimate of the squared error.
 
         Parameters and errors as in ``fit``.
         """
-        data = CalibrationData.of(as_sample(predictions, labels, classes))
+        data = CalibrationData.of(as_sample(predictions, targets, classes))
         at_least(len(data), 2, type(self).__name__)
         self._name_of_only(data.dimension)
         return float(self._own_form(data).diagonal().mean())
@@ -113,8 +113,8 @@ class FittedErrorFunction(OwnErrstate):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> fitted = ct.BinnedErrorFunction(10).fit(*ct.top_label(p, y))
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> fitted = ct.risk.BinnedErrorFunction(10).fit(*ct.top_label(p, y))
     >>> fitted
     <fitted binning, bins 10>
     >>> round(fitted.squared_error(ct.top_label(p, y)[0]), 4)
@@ -137,15 +137,15 @@ class FittedErrorFunction(OwnErrstate):
         """``h(x_i, x_j)`` for all pairs of predictions, (n, n)."""
         return self._form(predictions).matrix()
 
-    def risk(self, predictions: ArrayLike, labels: ArrayLike, *, classes: Sequence[Any] | None = None) -> RiskEstimate:
+    def risk(self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None) -> RiskEstimate:
         """The risk, from data that h was not fitted to.
 
         Parameters
         ----------
-        predictions, labels
+        predictions, targets
             At least 3 observations, of the same kind as those h was fitted to.
         classes
-            Names of the classes in the order of the columns, if the labels are names.
+            Names of the classes in the order of the columns, if the targets are names.
 
         Returns
         -------
@@ -162,7 +162,7 @@ class FittedErrorFunction(OwnErrstate):
         ``sum_{i != j} (D_i . D_j - h(x_i, x_j))**2 / (n (n - 1))`` in time O(n (d + r)**2) for a function of rank r.
         Its expectation is least for the true function (Gruber and Bach 2024, theorem 1 and eq. 20).
         """
-        data = CalibrationData.of(as_sample(predictions, labels, classes))
+        data = CalibrationData.of(as_sample(predictions, targets, classes))
         at_least(len(data), SMALLEST, "the standard error of a risk")
         return RiskEstimate.of_terms(risk_terms(self._form_at(data.points), data.deviations))
 
@@ -181,12 +181,21 @@ class FittedErrorFunction(OwnErrstate):
         return f"<fitted {self.name}>"
 
 
+EXTREMES = 1e-300, 1e300
+"""Bandwidths and the like lie between them."""
+
+
 def positive_settings(name: str, values: Any) -> tuple[float, ...]:
-    """One positive number or several as a tuple."""
+    """One positive number or several as a tuple, whose inverses times data are finite."""
     several = _several(values)
     if not several:
         raise ValueError(f"{name}: got no values, wanted at least one positive number")
-    return tuple(positive_number(name, value) for value in several)
+    numbers = tuple(positive_number(name, value) for value in several)
+    low, high = EXTREMES
+    for number in numbers:
+        if not low <= number <= high:
+            raise ValueError(f"{name}: got {number:g}, wanted a positive number, from {low:g} to {high:g}")
+    return numbers
 
 
 def _several(values: Any) -> list[Any]:

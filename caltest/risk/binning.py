@@ -10,7 +10,7 @@ from caltest._types import FloatArray
 from caltest.binning import quantile_ranks
 from caltest.risk.base import ErrorFunction, Fits, whole_settings
 from caltest.risk.data import CalibrationData
-from caltest.risk.form import BilinearForm
+from caltest.risk.pair_risk import BilinearForm
 
 N_BINS = tuple(range(5, 101, 5))
 """Numbers of bins tried by Gruber and Bach 2024, appendix B."""
@@ -43,7 +43,7 @@ class BinnedErrorFunction(ErrorFunction):
     --------
     >>> import caltest as ct
     >>> p, y = [0.1, 0.2, 0.7, 0.9], [0, 1, 1, 1]
-    >>> round(ct.BinnedErrorFunction(2).plug_in(p, y), 5)  # ((0.15 - 0.5)**2 + (0.8 - 1)**2) / 2
+    >>> round(ct.risk.BinnedErrorFunction(2).plug_in(p, y), 5)  # ((0.15 - 0.5)**2 + (0.8 - 1)**2) / 2
     0.08125
     """
 
@@ -88,7 +88,7 @@ class DebiasedBinnedErrorFunction(BinnedErrorFunction):
     --------
     >>> import caltest as ct
     >>> p, y = [0.1, 0.2, 0.7, 0.9], [0, 1, 1, 1]
-    >>> round(ct.DebiasedBinnedErrorFunction(2).plug_in(p, y), 5)  # 0.08125 - 0.25 / 2
+    >>> round(ct.risk.DebiasedBinnedErrorFunction(2).plug_in(p, y), 5)  # 0.08125 - 0.25 / 2
     -0.04375
     """
 
@@ -140,7 +140,6 @@ class BinnedFits(Fits):
     bins: tuple[Bins, ...]
 
     def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        """The values at pairs of points (m, 1)."""
         return (self.bins[index].form(points) for index in which)
 
 

@@ -14,7 +14,7 @@ from caltest._types import FloatArray, IntArray
 from caltest._validation import switch
 from caltest.risk.base import ErrorFunction, Fits, positive_settings
 from caltest.risk.data import CalibrationData
-from caltest.risk.form import BilinearForm
+from caltest.risk.pair_risk import BilinearForm
 
 BANDWIDTHS = (*np.logspace(-5, -1, 15).tolist(), 0.2, 0.4, 0.6, 0.8, 1.0)
 """Bandwidths tried by Gruber and Bach 2024 (their software; the exponent printed in appendix B is garbled)."""
@@ -57,8 +57,8 @@ class DirichletErrorFunction(ErrorFunction):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.DirichletErrorFunction(0.01).plug_in(*ct.top_label(p, y)), 4)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> round(ct.risk.DirichletErrorFunction(0.01).plug_in(*ct.top_label(p, y)), 4)
     0.0775
     """
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from caltest.results.citations import entries
-from caltest.results.sentences import listed
-from caltest.results.stored import Stored
+from caltest._results.citations import entries
+from caltest._results.sentences import listed
+from caltest._results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class CandidateRisk:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.estimate_calibration_error(p, y, notion="top_label", rng=1)
     >>> result.selections[0].selected.estimator
     'two-step ridge, gamma 4'
@@ -67,7 +67,7 @@ class ErrorSelection:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.estimate_calibration_error(p, y, notion="classwise", rng=1)
     >>> [selection.problem for selection in result.selections][:2]
     ['class 0 against the rest', 'class 1 against the rest']
@@ -127,7 +127,7 @@ class CalibrationErrorEstimate(Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ct.estimate_calibration_error(p, y, notion="top_label", rng=1)
     <top label calibration error: squared 0.0744, n = 899>
     """
@@ -168,7 +168,7 @@ class CalibrationErrorEstimate(Stored):
         Examples
         --------
         >>> import caltest as ct
-        >>> p, y = ct.load_digits_predictions()["random forest"]
+        >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
         >>> print(ct.estimate_calibration_error(p, y, "top_label", rng=1).sentence()[:79])
         The squared top-label calibration error was estimated as 0.0744 (standard error
         """

@@ -1,4 +1,4 @@
-"""The risk of a calibration estimation function: a mean over pairs of observations, in time linear in their number."""
+"""Values of a calibration estimation function at pairs, and its risk, a mean over pairs, in time linear in n."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,42 @@ import numpy as np
 
 from caltest._types import FloatArray
 from caltest.hstatistics.jackknife import jackknife_error
-from caltest.risk.form import BilinearForm
 
 SMALLEST = 3
 """Observations that a standard error needs: it leaves one out, and pairs of the others remain."""
+
+
+@dataclass(frozen=True, eq=False)
+class BilinearForm:
+    """``h(x_i, x_j) = E_i' M E_j`` for n points: vectors E (n, r), and M (r, r), its diagonal (r,), or the identity.
+
+    M is symmetric. Every estimation function here is of this form with r much less than n. Forms with the same vectors
+    can share ``products``, which are E'E.
+    """
+
+    vectors: FloatArray
+    coefficients: FloatArray | None = None
+    products: FloatArray | None = None
+
+    def gram(self) -> FloatArray:
+        """``E'E``, (r, r)."""
+        return self.vectors.T @ self.vectors if self.products is None else self.products
+
+    def weighted(self) -> FloatArray:
+        """``E M``, (n, r)."""
+        if self.coefficients is None:
+            return self.vectors
+        if self.coefficients.ndim == 1:
+            return self.vectors * self.coefficients
+        return self.vectors @ self.coefficients
+
+    def diagonal(self) -> FloatArray:
+        """``h(x_i, x_i)``, (n,). Time O(n r**2)."""
+        return np.asarray(np.einsum("ir,ir->i", self.weighted(), self.vectors))
+
+    def matrix(self) -> FloatArray:
+        """All values, (n, n). Time O(n**2 r)."""
+        return self.weighted() @ self.vectors.T
 
 
 @dataclass(frozen=True)
@@ -27,9 +59,9 @@ class RiskEstimate:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> half, rest = slice(0, 450), slice(450, None)
-    >>> fitted = ct.TwoStepRidgeErrorFunction(regularisation=0.01).fit(p.take(half), y[half])
+    >>> fitted = ct.risk.TwoStepRidgeErrorFunction(regularisation=0.01).fit(p.take(half), y[half])
     >>> risk = fitted.risk(p.take(rest), y[rest])
     >>> round(risk.value, 4), round(risk.standard_error, 4)
     (0.0019, 0.0003)

@@ -1,4 +1,4 @@
-"""A calibration error in one call: split, choice of the estimator by its risk, evaluation on data held out."""
+"""A calibration error in one call: notion, split, choice of the estimator by its risk, evaluation on data held out."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,17 +10,16 @@ from caltest._numerics import check_finite, own_errstate, seed_of
 from caltest._progress import progress_bars
 from caltest._types import ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, fraction, switch, whole_number
-from caltest.predictions import as_sample
+from caltest.predictions import Predictions, Sample, classwise, top_label
+from caltest.predictions.convert import as_sample
 from caltest.risk.base import ErrorFunction
 from caltest.risk.binning import BinnedErrorFunction, DebiasedBinnedErrorFunction
-from caltest.risk.choice import choose, grouped, notes_on
 from caltest.risk.data import CalibrationData, points_of
 from caltest.risk.density import DirichletErrorFunction
 from caltest.risk.error_estimate import CalibrationErrorEstimate
 from caltest.risk.pair_risk import SMALLEST
-from caltest.risk.problems import NOTIONS, problems_of
 from caltest.risk.ridge import KroneckerRidgeErrorFunction, TwoStepRidgeErrorFunction
-from caltest.risk.selection import cross_validate
+from caltest.risk.selection import choose, cross_validate, grouped, notes_on
 
 AGGREGATES = ("sum", "mean")
 
@@ -31,11 +30,11 @@ GAMMAS = (1.0, 4.0)
 @own_errstate
 def estimate_calibration_error(
     predictions: ArrayLike,
-    labels: ArrayLike,
+    targets: ArrayLike,
     notion: str = "canonical",
     *,
     classes: Sequence[Any] | None = None,
-    estimators: Sequence[ErrorFunction] | None = None,
+    error_functions: Sequence[ErrorFunction] | None = None,
     over_classes: str = "sum",
     n_folds: int = 5,
     held_out: float = 0.2,
@@ -53,12 +52,12 @@ def estimate_calibration_error(
     predictions
         (n, k) array-like of probabilities, or ``Categorical``; (n,) probabilities or ``Bernoulli`` for binary outcomes,
         with the notion ``"canonical"``: ``E (p - P(Y = 1 | p))**2``.
-    labels
+    targets
         (n,) labels 0..k-1, or outcomes 0/1.
     notion
         ``"canonical"``: ``E |p - P(Y | p)|**2``. ``"top_label"``: ``E (c - P(Y is the top label | c))**2`` for the
         confidence c. ``"classwise"``: ``E (p_k - P(Y = k | p_k))**2`` of all classes, each with its own choice.
-    estimators
+    error_functions
         ``ErrorFunction`` to choose from. Default: binning, debiased binning, Dirichlet density, Kronecker and two-step
         ridge regression with two kernels, with the settings of Gruber and Bach 2024; for canonical errors of classes
         without the first two.
@@ -83,11 +82,11 @@ def estimate_calibration_error(
     ValueError
         For bad data or settings, or too few observations for three in each fold.
     TypeError
-        For predictions or estimators of another kind.
+        For predictions or error functions of another kind.
 
     Notes
     -----
-    The choice uses neither predictions nor labels held out. Where two candidates have the same risk, the first is
+    The choice uses neither predictions nor targets held out. Where two candidates have the same risk, the first is
     taken. The squared error can be negative, as Kronecker ridge regression and debiased binning can be; ``error`` is
     then None. The standard error adds the variance of the mean of h(x, x) over the data held out, and the jackknife
     variance ``(K - 1) / K sum_f (e_f - e)**2`` of the estimates e_f of the functions of the folds, each of which leaves
@@ -114,7 +113,7 @@ def estimate_calibration_error(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> print(ct.estimate_calibration_error(p, y, "top_label", rng=1))
     Squared calibration error, top label
     ------------------------------------
@@ -135,7 +134,7 @@ def estimate_calibration_error(
     Error          0.1892
     Reproduce      rng=1
     """
-    sample = as_sample(predictions, labels, classes)
+    sample = as_sample(predictions, targets, classes)
     _one_of("notion", notion, NOTIONS)
     _one_of("over_classes", over_classes, AGGREGATES)
     points_of(sample.predictions.take(slice(1)))
@@ -150,7 +149,7 @@ def estimate_calibration_error(
     with progress_bars(switch("progress", progress)):
         for problem, reduced in problems_of(sample, notion):
             data = CalibrationData.of(reduced)
-            validation = cross_validate(_functions(estimators, data.dimension), data.take(tuning), folds)
+            validation = cross_validate(_functions(error_functions, data.dimension), data.take(tuning), folds)
             selection, held_out_values = choose(problem, validation, data.points[evaluation])
             selections.append(selection)
             values += held_out_values
@@ -177,14 +176,14 @@ def estimate_calibration_error(
     if notion != "canonical" or points_of(sample.predictions.take(slice(1))).shape[1] <= 2:
         return found
     settings: dict[str, Any] = {
-        "estimators": estimators,
+        "error_functions": error_functions,
         "n_folds": folds_wanted,
         "held_out": share,
         "classes": classes,
         "rng": seed,
         "progress": progress,
     }
-    return _compared(found, estimate_calibration_error(predictions, labels, "top_label", **settings))
+    return _compared(found, estimate_calibration_error(predictions, targets, "top_label", **settings))
 
 
 def _compared(canonical: CalibrationErrorEstimate, top: CalibrationErrorEstimate) -> CalibrationErrorEstimate:
@@ -229,15 +228,15 @@ def _default_functions(dimension: int) -> tuple[ErrorFunction, ...]:
     return (BinnedErrorFunction(), DebiasedBinnedErrorFunction(), *smooth) if dimension == 1 else smooth
 
 
-def _functions(estimators: Sequence[ErrorFunction] | None, dimension: int) -> tuple[ErrorFunction, ...]:
-    if estimators is None:
+def _functions(given: Sequence[ErrorFunction] | None, dimension: int) -> tuple[ErrorFunction, ...]:
+    if given is None:
         return _default_functions(dimension)
-    functions = tuple(estimators) if isinstance(estimators, Sequence) else (estimators,)
+    functions = tuple(given) if isinstance(given, Sequence) else (given,)
     for function in functions:
         if not isinstance(function, ErrorFunction):
-            raise TypeError(f"estimators: got {function!r}, wanted functions such as TwoStepRidgeErrorFunction()")
+            raise TypeError(f"error_functions: got {function!r}, wanted functions such as TwoStepRidgeErrorFunction()")
     if not functions:
-        raise ValueError("estimators: got none, wanted at least one such as TwoStepRidgeErrorFunction()")
+        raise ValueError("error_functions: got none, wanted at least one such as TwoStepRidgeErrorFunction()")
     return functions
 
 
@@ -248,3 +247,28 @@ def _standard_error(values: FloatArray) -> float:
     of_functions = (k - 1) / k * np.sum((means - means.mean()) ** 2)
     of_points = values.mean(axis=0).var(ddof=1) / m if m > 1 else 0.0
     return float(np.sqrt(of_functions + of_points))
+
+
+NOTIONS = ("canonical", "top_label", "classwise")
+
+
+def problems_of(sample: Sample, notion: str) -> list[tuple[str, Sample]]:
+    """Names and data of the problems that a notion consists of."""
+    predictions, labels = sample.predictions, sample.targets
+    is_binary = predictions.to_array().ndim == 1
+    if notion == "canonical":
+        return [("binary outcome" if is_binary else "all classes", sample)]
+    if is_binary:
+        raise TypeError(
+            f"notion: got {notion!r} for binary predictions, wanted 'canonical'; they need no reduction to one outcome"
+        )
+    if notion == "top_label":
+        return [("top label", Sample(*top_label(predictions, names_of(predictions, labels))))]
+    names = predictions.classes or range(points_of(predictions.take(slice(1))).shape[1])
+    reduced = classwise(predictions, names_of(predictions, labels))
+    return [(f"class {name} against the rest", Sample(*one)) for name, one in zip(names, reduced, strict=True)]
+
+
+def names_of(predictions: Predictions, labels: Any) -> Any:
+    """Labels as the predictions name them."""
+    return labels if predictions.classes is None else np.array(predictions.classes)[labels]

@@ -10,7 +10,7 @@ from caltest._types import FloatArray
 from caltest._validation import positive_number, whole_number
 from caltest.risk.base import ErrorFunction, Fits, positive_settings
 from caltest.risk.data import CalibrationData, Projected
-from caltest.risk.form import BilinearForm
+from caltest.risk.pair_risk import BilinearForm
 from caltest.risk.spectrum import KernelSpectrum
 
 TOLERANCE = 1e-12
@@ -94,8 +94,8 @@ class KroneckerRidgeErrorFunction(_RidgeErrorFunction):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.KroneckerRidgeErrorFunction(1e-3).plug_in(p, y), 4)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> round(ct.risk.KroneckerRidgeErrorFunction(1e-3).plug_in(p, y), 4)
     0.0509
     """
 
@@ -136,8 +136,8 @@ class TwoStepRidgeErrorFunction(_RidgeErrorFunction):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.TwoStepRidgeErrorFunction(1e-3).plug_in(p, y), 4)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> round(ct.risk.TwoStepRidgeErrorFunction(1e-3).plug_in(p, y), 4)
     0.0693
     """
 
@@ -175,7 +175,6 @@ class KroneckerFits(_RidgeFits):
     added: tuple[float, ...]
 
     def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        """The values at pairs of points (m, d)."""
         vectors = self.spectrum.vectors(points)
         pairs = np.multiply.outer(self.spectrum.roots**2, self.spectrum.roots**2)
         gram = vectors.T @ vectors
@@ -190,7 +189,6 @@ class TwoStepFits(_RidgeFits):
     added: tuple[float, ...]
 
     def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        """The values at pairs of points (m, d)."""
         vectors, roots = self.spectrum.vectors(points), self.spectrum.roots
         factors = [(roots / (roots**2 + self.added[index]))[:, None] for index in which]
         return (BilinearForm(vectors @ (factor * self.projections)) for factor in factors)

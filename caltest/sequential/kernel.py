@@ -62,7 +62,6 @@ class KernelBets(Bets):
         return factors
 
     def describe(self) -> str:
-        """On what is bet, in words."""
         return f"witness of k = {'that of the family' if self._kernel is None else self._kernel.describe()}"
 
     def _wait(self, sample: Sample) -> int:

@@ -5,13 +5,13 @@ from math import exp, isfinite, log
 
 import numpy as np
 
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.citations import entries
+from caltest._results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
+from caltest._results.report import KINDS
+from caltest._results.stored import Stored
 from caltest._types import Array, FloatArray
 from caltest._validation import fraction
-from caltest.results.calibration_test_result import PValueKind
-from caltest.results.citations import entries
-from caltest.results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
-from caltest.results.report import KINDS
-from caltest.results.stored import Stored
 
 ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"
 """What no test can check."""
@@ -46,7 +46,7 @@ class SequentialTestResult(Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.SequentialCalibrationTest().update(p, y).result()
     >>> result
     <SequentialCalibrationTest: E = 3.23e+108, p = 3.09e-109 (bound), n = 899>
@@ -107,7 +107,7 @@ class SequentialTestResult(Stored):
         Examples
         --------
         >>> import caltest as ct
-        >>> p, y = ct.load_digits_predictions()["random forest"]
+        >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
         >>> print(ct.SequentialCalibrationTest().update(p, y).result().sentence()[-91:])
         20 after 21 observations; p <= 3.09e-109 (upper bound of the p-value at any stopping time).
         """

@@ -1,26 +1,25 @@
 """Testing calibration while outcomes come in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from math import exp
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
 from caltest._arrays import to_array
-from caltest._numerics import OwnErrstate, ranges
+from caltest._numerics import OwnErrstate, ranges, seed_of
 from caltest._types import Array, ArrayLike, FloatArray, IntArray
-from caltest._validation import one_of
+from caltest._validation import one_of, switch
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
-from caltest.predictions import Predictions, Sample, as_sample, assumed
-from caltest.predictions.base import named_one
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.base import assumed, named_one
+from caltest.predictions.convert import as_sample
 from caltest.predictions.sample import excluded_in_words, impossible_note
-from caltest.sequential.bets import Bets, log_capital
+from caltest.sequential.bets import Bets, LikelihoodBets, log_capital
 from caltest.sequential.kernel import KernelBets
-from caltest.sequential.likelihood import LikelihoodBets
 from caltest.sequential.sequential_result import SequentialTestResult, exponential, format_evalue
-from caltest.sequential.times import checked_times
 
 Strategy = Literal["both", "likelihood", "kernel"]
 
@@ -28,6 +27,7 @@ AT_ONCE = 2**20
 """Capitals of all gamblers after all observations that are computed together."""
 
 
+@dataclass(eq=False, repr=False)
 class SequentialCalibrationTest(OwnErrstate):
     """Evidence E against calibration that may be looked at after every observation, and the test stopped at will.
 
@@ -83,7 +83,7 @@ class SequentialCalibrationTest(OwnErrstate):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> test = ct.SequentialCalibrationTest()
     >>> for start in range(0, 100, 20):
     ...     test = test.update(p.take(slice(start, start + 20)), y[start : start + 20])
@@ -93,19 +93,49 @@ class SequentialCalibrationTest(OwnErrstate):
     array([0.39, 0.77])
     """
 
-    def __init__(
-        self,
-        strategy: Strategy = "both",
-        kernel: ProductKernel | None = None,
-        *,
-        classes: Sequence[Any] | None = None,
-    ) -> None:
-        one_of("strategy", strategy, get_args(Strategy))
-        if kernel is not None:
-            check_product_kernel(kernel)
-        self.strategy, self.kernel, self.classes = strategy, kernel, classes
+    strategy: Strategy = "both"
+    kernel: ProductKernel | None = None
+    _: KW_ONLY
+    classes: Sequence[Any] | None = None
+
+    citations = SequentialTestResult.citations
+
+    def __post_init__(self) -> None:
+        one_of("strategy", self.strategy, get_args(Strategy))
+        if self.kernel is not None:
+            check_product_kernel(self.kernel)
         self._state = _State()
         self._batches: list[_Batch] = []
+
+    def __call__(
+        self,
+        predictions: ArrayLike,
+        targets: ArrayLike,
+        *,
+        times: ArrayLike | None = None,
+        classes: Sequence[Any] | None = None,
+        rng: Any = None,
+        progress: bool = False,
+    ) -> SequentialTestResult:
+        """Test observations that are all there, in the order of time; what the test itself has seen does not count.
+
+        Parameters
+        ----------
+        predictions, targets, times
+            As in ``update``.
+        classes, rng, progress
+            As in ``calibration_test``: the same call as that of other tests. No random numbers are drawn, and there is
+            no progress bar.
+
+        Returns
+        -------
+        SequentialTestResult
+            That of a test that is updated once.
+        """
+        seed_of(rng)
+        switch("progress", progress)
+        fresh = replace(self, classes=self.classes if classes is None else classes)
+        return fresh.update(predictions, targets, times=times).result()
 
     @property
     def n(self) -> int:
@@ -158,6 +188,9 @@ class SequentialCalibrationTest(OwnErrstate):
         return self
 
     def __repr__(self) -> str:
+        if not self.n:
+            classes = "" if self.classes is None else f", classes={self.classes!r}"
+            return f"{type(self).__name__}(strategy={self.strategy!r}, kernel={self.kernel!r}{classes})"
         return f"<{type(self).__name__}: E = {format_evalue(self.log_evalue)}, n = {self.n}>"
 
     @property
@@ -307,3 +340,32 @@ def _as_batch(predictions: ArrayLike, targets: ArrayLike) -> tuple[ArrayLike, Ar
     if not isinstance(predictions, Predictions):
         predictions = to_array(predictions, "predictions")[None]
     return predictions, [targets]
+
+
+def checked_times(times: ArrayLike, n: int, last: Array | None) -> Array:
+    """Times (n,) that increase, after those before; ``ValueError`` otherwise."""
+    array = to_array(times, "times")
+    array = array.reshape(1) if array.ndim == 0 else array
+    if array.shape != (n,):
+        raise ValueError(f"times: got shape {array.shape}, wanted ({n},), one per observation")
+    if array.dtype.kind not in "iufM":
+        raise ValueError(f"times: got values of type {array.dtype}, wanted numbers or dates (numpy.datetime64)")
+    if (array != array).any():
+        raise ValueError("times: got missing values, wanted the time of every observation")
+    if last is not None and last.dtype.kind != array.dtype.kind and "M" in (last.dtype.kind + array.dtype.kind):
+        raise ValueError(f"times: got values of type {array.dtype} after {last.dtype}, wanted the same kind")
+    steps = array[1:] <= array[:-1]
+    if steps.any():
+        i = int(steps.argmax())
+        _refuse(array[i + 1], array[i], f"row {i + 1}")
+    if last is not None and array[0] <= last:
+        _refuse(array[0], last, "row 0")
+    return array
+
+
+def _refuse(value: object, before: object, where: str) -> None:
+    how = "again" if value == before else f"after {before}"
+    raise ValueError(
+        f"times: got {value} {how} at {where}, wanted times that increase; sort the observations by time, and break "
+        "ties in an order that does not depend on the outcomes"
+    )

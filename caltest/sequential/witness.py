@@ -11,7 +11,8 @@ import numpy as np
 from caltest._types import Array, FloatArray
 from caltest.hstatistics.features import inverse_root
 from caltest.kernels import ProductKernel, TargetKernel
-from caltest.predictions import FinitePredictions, Predictions, Sample
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.finite import FinitePredictions
 
 LANDMARKS = 64
 """Past targets by which numbers and vectors are described."""
@@ -36,7 +37,6 @@ class ClassFeatures(TargetFeatures):
     root: FloatArray
 
     def of(self, sample: Sample) -> FloatArray:
-        """The features."""
         law = sample.predictions.law.finite
         assert law is not None
         return np.asarray(self.root.T[sample.targets] - _probabilities(law) @ self.root.T)
@@ -62,7 +62,6 @@ class LandmarkFeatures(TargetFeatures):
     map: FloatArray
 
     def of(self, sample: Sample) -> FloatArray:
-        """The features."""
         law = sample.predictions.law.prepared(self.kernel)
         values = law.target_tile(self.kernel, np.asarray(sample.targets), self.landmarks)
         return np.asarray((values - law.expected_kernel(self.kernel, self.landmarks)) @ self.map)

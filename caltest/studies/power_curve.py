@@ -9,9 +9,9 @@ import numpy as np
 
 from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
+from caltest._results.stored import Stored, restored
 from caltest._types import FloatArray
 from caltest._validation import fraction, switch, whole_number
-from caltest.results.stored import Stored, restored
 from caltest.studies.power import check_same_study, power_result
 from caltest.studies.power_result import PowerResult
 from caltest.studies.settings import check_generator, check_test, checked_alphas, checked_seed, describe_generator
@@ -45,7 +45,7 @@ class PowerCurve(Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> test = ct.MonteCarloTest(ct.ECE(ct.UniformBinning(5)), n_resamples=19)
+    >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
     >>> curve = ct.power_curve(test, ct.generators.class_model("M3", 3), [5, 10], n_simulations=100, rng=1)
     >>> print(curve)
     Power at the 5 % level, with 95 % intervals, 100 simulations each
@@ -206,7 +206,7 @@ def power_curve(
     >>> import caltest as ct
     >>> tests = {
     ...     "default": ct.OmnibusTest(n_resamples=19),
-    ...     "ECE": ct.MonteCarloTest(ct.ECE(ct.UniformBinning(5)), n_resamples=19),
+    ...     "ECE": ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19),
     ... }
     >>> model = ct.generators.class_model("M3", 3)
     >>> curve = ct.power_curve(tests, [model.with_strength(s) for s in (0.0, 0.5)], 30, n_simulations=50, rng=1)

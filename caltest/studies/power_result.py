@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.stored import Stored
 from caltest._types import FloatArray
 from caltest._validation import fraction
-from caltest.results.calibration_test_result import ConfidenceInterval
-from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +38,7 @@ class PowerResult(Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> test = ct.MonteCarloTest(ct.ECE(ct.UniformBinning(5)), n_resamples=19)
+    >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
     >>> result = ct.power(test, ct.generators.DirichletModel.m3(3), 20, n_simulations=40, rng=1)
     >>> result
     <power 1, n = 20, 40 simulations>

@@ -6,9 +6,9 @@ from typing import Any
 
 from caltest._numerics import own_errstate
 from caltest._progress import progress_bars
+from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.stored import Stored
 from caltest._validation import fraction, switch, whole_number
-from caltest.results.calibration_test_result import ConfidenceInterval
-from caltest.results.stored import Stored
 from caltest.studies.power_result import PowerResult
 from caltest.studies.search import Search
 from caltest.studies.settings import (
@@ -49,7 +49,7 @@ class SampleSize(Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> test = ct.MonteCarloTest(ct.ECE(ct.UniformBinning(5)), n_resamples=19)
+    >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
     >>> ct.sample_size(test, ct.generators.class_model("OC", 3), n_simulations=50, rng=1)
     <SampleSize n = 241 for power 0.8>
     """
@@ -144,7 +144,7 @@ def sample_size(
     Examples
     --------
     >>> import caltest as ct
-    >>> test = ct.MonteCarloTest(ct.ECE(ct.UniformBinning(5)), n_resamples=19)
+    >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
     >>> result = ct.sample_size(test, ct.generators.class_model("OC", 3), n_simulations=100, rng=1)
     >>> print(result.n, result.interval)
     243 [221, 271] (95 %, probit regression)

@@ -8,5 +8,5 @@ Outcomes as a smooth function of predictions. Where the bands leave the diagonal
 import caltest as ct
 from caltest.plots import calibration_belt
 
-predictions, labels = ct.load_digits_predictions()["random forest"]
+predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
 ax = calibration_belt(predictions, labels, n_resamples=199, rng=1)

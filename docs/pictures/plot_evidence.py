@@ -8,5 +8,5 @@ A sequential test rejects where the curve first touches the line. It may be stop
 import caltest as ct
 from caltest.plots import evidence
 
-predictions, labels = ct.load_digits_predictions()["random forest"]
+predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
 ax = evidence(ct.SequentialCalibrationTest().update(predictions, labels))

@@ -8,5 +8,5 @@ The line is what was learned, with its uncertainty. The dashed line is the map t
 import caltest as ct
 from caltest.plots import latent_function
 
-predictions, labels = ct.load_digits_predictions()["random forest"]
+predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
 ax = latent_function(ct.recalibration.GPCalibrator().fit(predictions, labels))

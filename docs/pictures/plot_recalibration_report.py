@@ -8,6 +8,6 @@ Reliability diagrams of data that were not used to fit the map.
 import caltest as ct
 from caltest.plots import recalibration_report
 
-predictions, labels = ct.load_digits_predictions()["random forest"]
-report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), predictions, labels, rng=1)
+predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
+report = ct.recalibration.report(predictions, labels, ct.recalibration.TemperatureScaling(), rng=1)
 axes = recalibration_report(report, rng=1)

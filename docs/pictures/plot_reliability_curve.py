@@ -8,5 +8,5 @@ The increasing function of the predictions that fits the outcomes best, with the
 import caltest as ct
 from caltest.plots import reliability_curve
 
-predictions, labels = ct.load_digits_predictions()["neural network"]
+predictions, labels = ct.datasets.load_digits_predictions()["neural network"]
 ax = reliability_curve(predictions, labels, rng=1)

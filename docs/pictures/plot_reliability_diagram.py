@@ -9,5 +9,5 @@ calibrated model.
 import caltest as ct
 from caltest.plots import reliability_diagram
 
-predictions, labels = ct.load_digits_predictions()["random forest"]
+predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
 ax = reliability_diagram(predictions, labels, rng=1)

@@ -8,5 +8,5 @@ The risk of every estimator of the calibration error over its setting. A black r
 import caltest as ct
 from caltest.plots import risk_curves
 
-predictions, labels = ct.load_digits_predictions()["random forest"]
+predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
 panels = risk_curves(ct.estimate_calibration_error(predictions, labels, "top_label", rng=1))

@@ -110,7 +110,7 @@ def test_families_without_densities():
     assert ct.Ensemble([[0.0, 1.0]]).alternatives() is None
     assert ct.MvNormal([[0.0, 1.0]], [[1.0, 0.0]]).alternatives() is None
     with pytest.raises(TypeError, match="got Ensemble predictions, for which no likelihood ratios are known"):
-        ct.LogLikelihoodRatio()(ct.Ensemble([[0.0, 1.0]]), [1.0])
+        ct.estimators.LogLikelihoodRatio()(ct.Ensemble([[0.0, 1.0]]), [1.0])
 
 
 @pytest.mark.parametrize(
@@ -199,3 +199,15 @@ def test_rows_of_single_precision_are_normalised():
     y = np.random.default_rng(9).integers(0, 3, 3000)
     ratios = [ct.Categorical(one).alternatives().log_ratios(y[None])[:, 0] for one in (p, np.tile(P, (1000, 1)))]
     assert ratios[0] == pytest.approx(ratios[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("covariance", [(60,), (60, 1), (60, 1, 1)])
+def test_vectors_of_length_one_are_numbers(covariance):
+    """Also where targets are drawn from the alternatives."""
+    rng = np.random.default_rng(3)
+    mean = rng.normal(size=60)
+    y = mean + 1.3 * rng.normal(size=60)
+    numbers, vectors = ct.Normal(mean, np.ones(60)), ct.MvNormal(mean[:, None], np.ones(covariance))
+    wanted, got = ct.LikelihoodRatioTest()(numbers, y, rng=1), ct.LikelihoodRatioTest()(vectors, y[:, None], rng=1)
+    assert got.pvalue == pytest.approx(wanted.pvalue, rel=1e-12)
+    assert got.statistic == pytest.approx(wanted.statistic, rel=1e-12)

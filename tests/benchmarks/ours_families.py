@@ -44,14 +44,14 @@ def _mixture(means, scales):
 def _mmd():
     import caltest as ct
 
-    return ct.MMD(_gaussian())
+    return ct.kernels.MMD(_gaussian())
 
 
 def _metric(name):
     def make():
         import caltest as ct
 
-        return getattr(ct, name)()
+        return getattr(ct.kernels, name)()
 
     return make
 

@@ -101,7 +101,7 @@ def test_tests_of_the_top_label_and_of_transforms(files, capsys):
     p, y = rng.dirichlet(np.ones(3), 60), rng.integers(0, 3, 60)
     paths = files([",".join(map(str, row)) for row in p], [str(v) for v in y])
     _, out, _ = run(capsys, *paths, "--test", "cox", "--seed", "1", "--json")
-    expected = ct.MonteCarloTest(ct.CoxCalibration())(*ct.top_label(p, y), rng=1)
+    expected = ct.MonteCarloTest(ct.estimators.CoxCalibration())(*ct.top_label(p, y), rng=1)
     assert json.loads(out)["pvalue"] == expected.pvalue
     x = rng.normal(size=20)
     paths = files([f"{value},1.0" for value in x], [str(value + 0.5) for value in x])
@@ -275,14 +275,16 @@ def command(capsys, *arguments):
 def test_compare_prints_what_the_library_finds(models, capsys):
     paths, tables, y = models
     files = paths["good"], paths["bad"], paths["labels"]
-    status, out, err = command(capsys, "compare", *files, "--draws", "99", "--seed", "3")
+    status, out, err = command(capsys, "compare", *files, "--n-resamples", "99", "--seed", "3")
     assert (status, err) == (0, "")
     expected = ct.compare_models(tables, y, n_resamples=99, rng=3)
     assert out == f"{expected}\n"
-    _, out, _ = command(capsys, "compare", *files, "--draws", "99", "--seed", "3", "--format", "json")
+    _, out, _ = command(capsys, "compare", *files, "--n-resamples", "99", "--seed", "3", "--format", "json")
     assert json.loads(out) == json.loads(json.dumps(expected.to_dict() | {"alpha": 0.05}))
     for form, text in (("markdown", expected.to_markdown()), ("latex", expected.to_latex())):
-        assert command(capsys, "compare", *files, "--draws", "99", "--seed", "3", "--format", form)[1] == f"{text}\n"
+        assert (
+            command(capsys, "compare", *files, "--n-resamples", "99", "--seed", "3", "--format", form)[1] == f"{text}\n"
+        )
 
 
 def test_pairs_of_models(models, capsys):
@@ -300,7 +302,7 @@ def test_pairs_of_models(models, capsys):
 def test_compare_knows_names_of_classes(files, tmp_path, capsys):
     first, outcomes = files(["cat,dog", *ROWS * 5], ["dog", "cat", "cat", "dog"] * 5)
     (tmp_path / "other.csv").write_text("\n".join(["cat,dog", *ROWS[::-1] * 5]))
-    arguments = "compare", first, str(tmp_path / "other.csv"), outcomes, "--draws", "9", "--format", "json"
+    arguments = "compare", first, str(tmp_path / "other.csv"), outcomes, "--n-resamples", "9", "--format", "json"
     status, out, _ = command(capsys, *arguments)
     assert status == 0
     assert [row["name"] for row in json.loads(out)["rows"]] == ["predictions", "other"]
@@ -315,17 +317,19 @@ def test_compare_refuses_other_classes_and_orders(models, tmp_path, capsys, head
     labels = np.array(["cat", "dog", "dog"])[y] if named else y.astype(str)
     (tmp_path / "y.csv").write_text("\n".join(["outcome", *labels]))
     arguments = [str(tmp_path / name) for name in ("good.csv", "bad.csv", "y.csv")]
-    status, _, err = command(capsys, "compare", *arguments, "--draws", "9")
+    status, _, err = command(capsys, "compare", *arguments, "--n-resamples", "9")
     assert status == 2
     assert "models['bad']: predictions: got classes" in err
-    assert command(capsys, "compare", arguments[0], paths["bad"], paths["labels"], "--draws", "9")[0] == 0
+    assert command(capsys, "compare", arguments[0], paths["bad"], paths["labels"], "--n-resamples", "9")[0] == 0
 
 
 def test_files_of_the_same_name_are_told_apart(models, tmp_path, capsys):
     paths, tables, _ = models
     np.savetxt(tmp_path / "good.csv", tables["bad"], delimiter=",")
     other = str(tmp_path / "good.csv")
-    _, out, _ = command(capsys, "compare", paths["good"], other, paths["labels"], "--draws", "9", "--format", "json")
+    _, out, _ = command(
+        capsys, "compare", paths["good"], other, paths["labels"], "--n-resamples", "9", "--format", "json"
+    )
     assert [row["name"] for row in json.loads(out)["rows"]] == [paths["good"], other]
     status, _, err = command(capsys, "compare", other, other, paths["labels"])
     assert status == 2
@@ -347,9 +351,9 @@ def test_rejections_as_exit_status(models, capsys):
         assert command(capsys, *arguments)[0] == 0
         assert command(capsys, *arguments, "--fail-on-reject")[0] == rejected
         assert command(capsys, *arguments, "--fail-on-reject", "--alpha", "1e-9")[0] == 0
-    compared = "compare", paths["good"], paths["bad"], paths["labels"], "--seed", "1", "--draws", "99"
+    compared = "compare", paths["good"], paths["bad"], paths["labels"], "--seed", "1", "--n-resamples", "99"
     assert command(capsys, *compared, "--fail-on-reject")[0] == 1
-    assert command(capsys, "compare", paths["good"], paths["labels"], "--draws", "99", "--fail-on-reject")[0] == 0
+    assert command(capsys, "compare", paths["good"], paths["labels"], "--n-resamples", "99", "--fail-on-reject")[0] == 0
 
 
 def test_formats_of_a_test(models, capsys):
@@ -371,7 +375,18 @@ def test_formats_of_a_test(models, capsys):
 
 def test_power_of_a_file(models, capsys):
     paths, tables, _ = models
-    arguments = ["power", paths["good"], "--strength", "-0.9", "--simulations", "20", "--draws", "19", "--seed", "1"]
+    arguments = [
+        "power",
+        paths["good"],
+        "--strength",
+        "-0.9",
+        "--simulations",
+        "20",
+        "--n-resamples",
+        "19",
+        "--seed",
+        "1",
+    ]
     status, out, _ = command(capsys, *arguments, "--n", "200")
     assert status == 0
     assert "omnibus, 19 draws" in out
@@ -388,7 +403,7 @@ def test_power_of_a_file(models, capsys):
 @pytest.mark.parametrize("name", OF_CLASSES)
 def test_power_of_every_test(name, models, capsys):
     paths, _, _ = models
-    arguments = "power", paths["good"], "--strength", "0", "--simulations", "2", "--draws", "9", "--test", name
+    arguments = "power", paths["good"], "--strength", "0", "--simulations", "2", "--n-resamples", "9", "--test", name
     status, out, err = command(capsys, *arguments, "--seed", "1", "--format", "json")
     assert (status, err) == (0, "")
     assert json.loads(out)["quantity"] == "size"
@@ -405,7 +420,7 @@ def test_power_of_every_test(name, models, capsys):
 def test_bad_deviations(arguments, message, models, capsys):
     import re
 
-    status, _, err = command(capsys, "power", models[0]["good"], *arguments, "--simulations", "2", "--draws", "9")
+    status, _, err = command(capsys, "power", models[0]["good"], *arguments, "--simulations", "2", "--n-resamples", "9")
     assert status == 2
     assert err.startswith("caltest: error: ")
     assert re.search(message, err), err
@@ -421,7 +436,7 @@ def test_bad_deviations(arguments, message, models, capsys):
         ["test", "p.csv", "y.csv", "--format", "xml"],
         ["test", "p.csv", "y.csv", "--alpha", "5"],
         ["test", "p.csv", "y.csv", "--seed", "-1"],
-        ["compare", "p.csv", "y.csv", "--draws", "0"],
+        ["compare", "p.csv", "y.csv", "--n-resamples", "0"],
         ["nothing"],
         [],
     ],
@@ -500,7 +515,7 @@ class TestRecalibrate:
     def test_prints_what_the_library_finds(self, rows, capsys):
         folder, p, y = rows
         _, out, _ = command(capsys, "recalibrate", *self.files(folder), "--seed", "1", "--format", "json")
-        report = ct.recalibration.report(ct.recalibration.TemperatureScaling(), p, y, rng=1)
+        report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), rng=1)
         found = [json.loads(out)[name] for name in ("before", "after")]
         assert [row["pvalue"] for row in found] == [row.pvalue for row in report.rows]
         assert [row["log_score"] for row in found] == pytest.approx([row.log_score for row in report.rows])
@@ -538,3 +553,66 @@ class TestRecalibrate:
         assert status == 2
         assert "2" in err
         assert not (folder / "q.csv").exists()
+
+
+class TestWeights:
+    """A file with a weight for each row."""
+
+    @pytest.fixture
+    def data(self, tmp_path):
+        rng = np.random.default_rng(1)
+        p = rng.dirichlet(np.ones(3), 40)
+        y, w = ct.Categorical(p).sample(2), rng.integers(1, 9, 40) / 4.0
+        np.savetxt(tmp_path / "p.csv", p, delimiter=",")
+        np.savetxt(tmp_path / "y.csv", y, fmt="%d")
+        np.savetxt(tmp_path / "w.csv", w)
+        (tmp_path / "head.csv").write_text("weight\n" + (tmp_path / "w.csv").read_text())
+        (tmp_path / "counts.csv").write_text("0\n" + (tmp_path / "w.csv").read_text())
+        np.save(tmp_path / "w.npy", w)
+        return tmp_path, p, y, w
+
+    @pytest.mark.parametrize("file", ["w.csv", "head.csv", "counts.csv", "w.npy"])
+    @pytest.mark.parametrize("test", ["omnibus", "skce"])
+    def test_results_are_those_of_python(self, data, file, test, capsys):
+        folder, p, y, w = data
+        names = [str(folder / name) for name in ("p.csv", "y.csv", file)]
+        status, out, _ = run(capsys, *names[:2], "--weights", names[2], "--test", test, "--seed", "1", "--json")
+        kernel = None if test == "omnibus" else ct.Categorical(p).default_kernel()
+        expected = ct.calibration_test(p, y, kernel=kernel, weights=w, rng=1)
+        found = json.loads(out)
+        assert (status, found["pvalue"], found["estimate"]) == (0, expected.pvalue, expected.estimate)
+        assert found["hypothesis"] == "P(Y | P_X, w) = P_X"
+        assert "weights w are functions of the predictions" in found["assumes"]
+
+    def test_missing_outcomes_and_rows_without_weight(self, data, capsys):
+        folder, p, y, w = data
+        w[5] = 0.0
+        np.savetxt(folder / "w.csv", w)
+        (folder / "y.csv").write_text("\n".join(["label", "NA", *map(str, y[1:])]))
+        files = [str(folder / name) for name in ("p.csv", "y.csv")]
+        some = "--weights", str(folder / "w.csv"), "--missing", "drop", "--seed", "1", "--json"
+        _, out, _ = run(capsys, *files, *some)
+        kept = np.delete(np.arange(40), [0, 5])
+        assert json.loads(out)["pvalue"] == ct.calibration_test(p[kept], y[kept], weights=w[kept], rng=1).pvalue
+        assert "1 of 39 rows have weight 0 and are left out" in json.loads(out)["notes"]
+
+    @pytest.mark.parametrize(
+        ("text", "options", "message"),
+        [
+            ("1\n2\n", [], "w.csv: weights: got 2 values, wanted 40"),
+            ("1\n" * 39 + "-1\n", [], "got -1 at line 40, wanted numbers of at least 0"),
+            ("1\n" * 39 + "\n", [], "w.csv: weights: got 39 values, wanted 40"),
+            ("1\n" * 39 + "x\n", [], "line 40: got 'x' in column 1, wanted a number"),
+            ("1\n" * 39 + "nan\n", [], "line 40"),
+            ("1,2\n" * 40, [], "got 2 columns, wanted 1: the weight"),
+            ("0\n" * 40, [], "got only zeros"),
+            ("1\n" * 40, ["--test", "cox"], "for the test cox, which takes none; wanted omnibus or skce"),
+        ],
+    )
+    def test_bad_weights(self, data, text, options, message, capsys):
+        folder = data[0]
+        (folder / "w.csv").write_text(text)
+        names = [str(folder / name) for name in ("p.csv", "y.csv", "w.csv")]
+        status, out, err = run(capsys, *names[:2], "--weights", names[2], *options)
+        assert (status, out) == (2, "")
+        assert message in err

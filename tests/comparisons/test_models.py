@@ -31,7 +31,7 @@ def test_rows_hold_what_the_parts_say(comparison):
         assert row.estimate == pytest.approx(ct.SKCE(kernel)(p, S.y), rel=1e-10)
         assert tuple(row.interval) == pytest.approx(tuple(ct.skce_interval(p, S.y, kernel)), rel=1e-9)
         assert row.pvalue == ct.OmnibusTest(kernel, 99)(p, S.y, rng=stream).pvalue
-        floor = ct.noise_floor(ct.SKCE(kernel), p, n_resamples=99, rng=stream.spawn(1)[0])
+        floor = ct.noise_floor(p, ct.SKCE(kernel), n_resamples=99, rng=stream.spawn(1)[0])
         assert (row.noise_floor, row.noise_quantile) == pytest.approx((floor.mean, floor.quantile), rel=1e-9)
     pvalues = [row.pvalue for row in comparison.rows]
     assert [row.pvalue_holm for row in comparison.rows] == list(multipletests(pvalues, method="holm")[1])
@@ -156,7 +156,7 @@ def test_bad_models(models, error, message):
         ({"n_resamples": 0}, ValueError, "n_resamples: got 0"),
         ({"confidence_level": 2}, ValueError, "confidence_level"),
         ({"kernel": 3}, TypeError, "kernel"),
-        ({"estimator": ct.ResidualMean()}, TypeError, "model 'a': predictions: got Categorical"),
+        ({"estimator": ct.estimators.ResidualMean()}, TypeError, "model 'a': predictions: got Categorical"),
     ],
 )
 def test_bad_settings(options, error, message):

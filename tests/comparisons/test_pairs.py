@@ -22,7 +22,7 @@ def test_rows_are_paired_tests(comparison):
     results = [ct.PairedSKCETest(TV)(MODELS[a], MODELS[b], S.y) for a, b in pairs]
     for row, result in zip(comparison.rows, results, strict=True):
         assert (row.estimate, row.pvalue) == pytest.approx((result.estimate, result.pvalue), rel=1e-12)
-        assert (row.low, row.high) == pytest.approx(tuple(result.confidence_interval(0.95))[:2], rel=1e-12)
+        assert tuple(row.interval) == pytest.approx(tuple(result.confidence_interval(0.95)), rel=1e-12)
         assert row.better == (row.first if row.estimate < 0 else row.second)
     pvalues = [result.pvalue for result in results]
     assert [row.pvalue_holm for row in comparison.rows] == list(multipletests(pvalues, method="holm")[1])

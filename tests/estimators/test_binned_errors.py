@@ -8,16 +8,16 @@ from scipy import stats
 
 import caltest as ct
 from caltest._jobs import streams
-from caltest.predictions import as_predictions
+from caltest.predictions.convert import as_predictions
 
 RNG = np.random.default_rng(3)
 P, Y = RNG.dirichlet(np.full(3, 0.7), 80), RNG.integers(0, 3, 80)
-BINNINGS = [ct.UniformBinning(4), ct.QuantileBinning(4), ct.EdgeBinning([0.0, 0.3, 0.9, 1.0])]
+BINNINGS = [ct.binning.UniformBinning(4), ct.binning.QuantileBinning(4), ct.binning.EdgeBinning([0.0, 0.3, 0.9, 1.0])]
 DISTANCES = {
     ct.TotalVariation: lambda a: np.abs(a).sum() / 2,
-    ct.Cityblock: lambda a: np.abs(a).sum(),
+    ct.kernels.Cityblock: lambda a: np.abs(a).sum(),
     ct.Euclidean: lambda a: np.sqrt((a**2).sum()),
-    ct.SquaredEuclidean: lambda a: (a**2).sum(),
+    ct.kernels.SquaredEuclidean: lambda a: (a**2).sum(),
 }
 
 
@@ -47,7 +47,7 @@ def test_orders_against_the_definition(binning, distance, order):
 
 @pytest.mark.parametrize("binning", BINNINGS, ids=str)
 def test_order_two_is_the_root_of_the_squared_distance(binning):
-    squared = ct.ECE(binning, ct.SquaredEuclidean())(P, Y)
+    squared = ct.ECE(binning, ct.kernels.SquaredEuclidean())(P, Y)
     assert ct.ECE(binning, ct.Euclidean(), 2)(P, Y) ** 2 == pytest.approx(squared, rel=1e-13)
 
 
@@ -87,9 +87,9 @@ def slow_debiased(p, onehot, binning):
     return total
 
 
-@pytest.mark.parametrize("binning", [*BINNINGS, ct.QuantileBinning(40)], ids=str)
+@pytest.mark.parametrize("binning", [*BINNINGS, ct.binning.QuantileBinning(40)], ids=str)
 def test_debiased_error_against_the_formula(binning):
-    estimator = ct.DebiasedSquaredECE(binning)
+    estimator = ct.estimators.DebiasedSquaredECE(binning)
     assert estimator(P, Y) == pytest.approx(slow_debiased(P, np.eye(3)[Y], binning), rel=1e-11, abs=1e-15)
     confidence, correct = ct.top_label(P, Y)
     c = confidence.probability[:, None]
@@ -100,7 +100,7 @@ def test_debiased_error_against_the_formula(binning):
 
 def test_debiased_error_at_the_edges():
     """Bins of one observation add nothing; bins whose outcomes agree need no correction."""
-    single = ct.DebiasedSquaredECE(ct.EdgeBinning([0.0, 0.5, 1.0]))
+    single = ct.estimators.DebiasedSquaredECE(ct.binning.EdgeBinning([0.0, 0.5, 1.0]))
     assert single([0.2, 0.8], [1, 1]) == 0.0
     assert single([0.2, 0.2, 0.8], [1, 1, 0]) == pytest.approx(2 / 3 * 0.64)
     assert single([0.5, 0.5], [0, 1]) == pytest.approx(-0.25)
@@ -110,12 +110,15 @@ def test_debiased_error_at_the_edges():
 def test_debiased_error_is_unbiased():
     """For predictions that are alike in a bin: 0 for calibrated ones, the squared errors otherwise."""
     p, rng = np.repeat([0.2, 0.5, 0.9], 12), np.random.default_rng(5)
-    estimator, predictions = ct.DebiasedSquaredECE(ct.EdgeBinning([0.0, 0.3, 0.6, 1.0])), ct.Bernoulli(p)
+    estimator, predictions = (
+        ct.estimators.DebiasedSquaredECE(ct.binning.EdgeBinning([0.0, 0.3, 0.6, 1.0])),
+        ct.Bernoulli(p),
+    )
     for shift in (0.0, 0.1):
         values = estimator.estimates(predictions, (rng.random((20_000, 36)) < p - shift).astype(int))
         mean, error = values.mean(), values.std() / np.sqrt(20_000)
         assert abs(mean - shift**2) <= 4.5 * error
-    biased = ct.ECE(ct.EdgeBinning([0.0, 0.3, 0.6, 1.0]), ct.SquaredEuclidean()).estimates(
+    biased = ct.ECE(ct.binning.EdgeBinning([0.0, 0.3, 0.6, 1.0]), ct.kernels.SquaredEuclidean()).estimates(
         predictions, (rng.random((20_000, 36)) < p).astype(int)
     )
     assert biased.mean() > 0.01
@@ -123,15 +126,20 @@ def test_debiased_error_is_unbiased():
 
 @pytest.mark.parametrize("order", [1, 2, inf])
 def test_class_wise_error_is_that_of_all_classes(order):
-    errors = [ct.ECE(ct.UniformBinning(5), order=order)(*pair) for pair in ct.classwise(P, Y)]
-    binning = ct.UniformBinning(5)
+    errors = [ct.ECE(ct.binning.UniformBinning(5), order=order)(*pair) for pair in ct.classwise(P, Y)]
+    binning = ct.binning.UniformBinning(5)
     assert ct.ClasswiseECE(binning, order)(P, Y) == pytest.approx(np.mean(errors), rel=1e-13)
     assert ct.ClasswiseECE(binning, order, "sum")(P, Y) == pytest.approx(np.sum(errors), rel=1e-13)
 
 
 @pytest.mark.parametrize(
     "estimator",
-    [ct.ECE(order=2), ct.MCE(ct.QuantileBinning(5)), ct.DebiasedSquaredECE(ct.QuantileBinning(2)), ct.ClasswiseECE()],
+    [
+        ct.ECE(order=2),
+        ct.MCE(ct.binning.QuantileBinning(5)),
+        ct.estimators.DebiasedSquaredECE(ct.binning.QuantileBinning(2)),
+        ct.ClasswiseECE(),
+    ],
     ids=lambda one: type(one).__name__ + str(getattr(one, "order", "")),
 )
 @pytest.mark.statistical
@@ -154,15 +162,15 @@ def test_bad_settings():
             ct.ECE(order=order)
     with pytest.raises(ValueError, match='"mean" or "sum"'):
         ct.ClasswiseECE(aggregate="max")
-    for binning in (5, ct.UniformBinning):
-        for make in (ct.DebiasedSquaredECE, ct.ClasswiseECE, ct.MCE):
+    for binning in (5, ct.binning.UniformBinning):
+        for make in (ct.estimators.DebiasedSquaredECE, ct.ClasswiseECE, ct.MCE):
             with pytest.raises(TypeError, match="wanted a binning"):
                 make(binning)
-    for estimator in (ct.DebiasedSquaredECE(), ct.ClasswiseECE(), ct.MCE()):
+    for estimator in (ct.estimators.DebiasedSquaredECE(), ct.ClasswiseECE(), ct.MCE()):
         with pytest.raises(TypeError, match="Normal predictions"):
             estimator(ct.Normal([0.0, 1.0], 1.0), [0.0, 1.0])
     with pytest.raises(ValueError, match="2"):
-        ct.DebiasedSquaredECE()([0.3], [1])
+        ct.estimators.DebiasedSquaredECE()([0.3], [1])
 
 
 @pytest.mark.parametrize(
@@ -178,4 +186,4 @@ def test_bad_settings():
 )
 def test_bad_edges(edges, message):
     with pytest.raises(ValueError, match=message):
-        ct.EdgeBinning(edges)
+        ct.binning.EdgeBinning(edges)

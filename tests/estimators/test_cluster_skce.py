@@ -22,7 +22,7 @@ def test_mean_over_pairs_in_different_clusters(maker, kernel):
     kernel = kernel.resolve(sample.predictions)
     h = h_matrix(kernel, sample.predictions, sample.targets)
     pairs = [h[i, j] for i in range(N) for j in range(i) if CLUSTERS[i] != CLUSTERS[j]]
-    estimate = ct.ClusterSKCE(kernel, CLUSTERS)(sample.predictions, sample.targets)
+    estimate = ct.estimators.ClusterSKCE(kernel, CLUSTERS)(sample.predictions, sample.targets)
     assert estimate == pytest.approx(np.mean(pairs), rel=1e-9, abs=1e-11)
 
 
@@ -31,14 +31,14 @@ def test_clusters_larger_than_tiles():
     clusters = np.arange(900) % 2
     h = h_matrix(TV, ct.Categorical(data.p), data.y)
     expected = h[clusters[:, None] != clusters].mean()
-    assert ct.ClusterSKCE(TV, clusters)(data.p, data.y) == pytest.approx(expected, rel=1e-9)
+    assert ct.estimators.ClusterSKCE(TV, clusters)(data.p, data.y) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("kernel", [TV, W2])
 def test_clusters_of_one_observation(kernel):
     data = samples(60, 3)
     p, y = (ct.Categorical(data.p), data.y) if kernel is TV else (data.normal, data.targets)
-    estimate = ct.ClusterSKCE(kernel, np.arange(60))(p, y)
+    estimate = ct.estimators.ClusterSKCE(kernel, np.arange(60))(p, y)
     assert estimate == pytest.approx(ct.SKCE(kernel)(p, y), rel=1e-11)
 
 
@@ -57,7 +57,7 @@ def test_signs_of_clusters_by_the_definition(monkeypatch):
         e = signs[clusters, b]
         total = sum(e[i] * e[j] * h[i, j] for i in range(30) for j in range(30) if clusters[i] != clusters[j])
         assert result.null_distribution[b] == pytest.approx(total / n_pairs, rel=1e-9, abs=1e-12)
-    assert result.estimate == pytest.approx(ct.ClusterSKCE(TV, clusters)(data.p, data.y), rel=1e-11)
+    assert result.estimate == pytest.approx(ct.estimators.ClusterSKCE(TV, clusters)(data.p, data.y), rel=1e-11)
     assert "independent between clusters" in str(result)
     assert "only 8 clusters" in result.notes[0]
 
@@ -68,11 +68,11 @@ def test_likelihood_ratio_is_the_mean_over_choices():
     alternatives = p.law.alternatives()
     terms, weights = alternatives.log_ratio_terms(data.y), np.exp(alternatives.log_weights)
     ratios = [weights @ np.exp(terms[:, [a, b, c]].sum(axis=1)) for a in (0, 2) for b in (1, 4, 5) for c in (3, 6)]
-    estimate = ct.ClusterLikelihoodRatio(clusters)(data.p, data.y)
+    estimate = ct.estimators.ClusterLikelihoodRatio(clusters)(data.p, data.y)
     assert estimate == pytest.approx(np.log(np.mean(ratios)), rel=1e-12)
-    alone = ct.ClusterLikelihoodRatio(np.arange(7))(data.p, data.y)
-    assert alone == pytest.approx(ct.LogLikelihoodRatio()(data.p, data.y), rel=1e-12)
-    result = ct.ClusterLikelihoodRatioTest(clusters)(data.p, data.y)
+    alone = ct.estimators.ClusterLikelihoodRatio(np.arange(7))(data.p, data.y)
+    assert alone == pytest.approx(ct.estimators.LogLikelihoodRatio()(data.p, data.y), rel=1e-12)
+    result = ct.named_tests.ClusterLikelihoodRatioTest(clusters)(data.p, data.y)
     assert result.pvalue == pytest.approx(min(1.0, np.exp(-estimate)), rel=1e-12)
     assert result.pvalue_kind == "bound"
 
@@ -82,29 +82,29 @@ def test_one_per_cluster_chooses_each_alike():
     clusters = ["a", "b", "a", "c", "c", "a"]
     counts = dict.fromkeys(p.tolist(), 0)
     for seed in range(600):
-        kept, labels = ct.one_per_cluster(p, y, clusters, rng=seed)
+        kept, labels = ct.estimators.one_per_cluster(p, y, clusters, rng=seed)
         assert len(kept) == len(labels) == 3
         for value, label in zip(kept.probability.tolist(), labels, strict=True):
             counts[value] += 1
             assert label == y[p.tolist().index(value)]
     assert [counts[value] for value in p.tolist()] == pytest.approx([200, 600, 200, 300, 300, 200], abs=60)
-    again = ct.one_per_cluster(p, y, clusters, rng=3)
-    assert np.array_equal(again[0].probability, ct.one_per_cluster(p, y, clusters, rng=3)[0].probability)
+    again = ct.estimators.one_per_cluster(p, y, clusters, rng=3)
+    assert np.array_equal(again[0].probability, ct.estimators.one_per_cluster(p, y, clusters, rng=3)[0].probability)
 
 
 def test_redraws_within_clusters_are_refused():
-    estimators = ct.ClusterSKCE(TV, CLUSTERS), ct.ClusterLikelihoodRatio(CLUSTERS)
+    estimators = ct.estimators.ClusterSKCE(TV, CLUSTERS), ct.estimators.ClusterLikelihoodRatio(CLUSTERS)
     for estimator in estimators:
         with pytest.raises(TypeError, match="clusters need ClusterBootstrap"):
             ct.MonteCarloTest(estimator)
         with pytest.raises(TypeError, match="clusters need ClusterBootstrap"):
             ct.ConsistencyTest(estimator)
     with pytest.raises(TypeError, match="clusters need ClusterBootstrap"):
-        ct.CalibrationTest(estimators[1], ct.ImportanceSampling())
+        ct.CalibrationTest(estimators[1], ct.nulls.ImportanceSampling())
     with pytest.raises(TypeError, match="wanted the unbiased estimator"):
-        ct.CalibrationTest(estimators[0], ct.ArconesGineBootstrap())
+        ct.CalibrationTest(estimators[0], ct.nulls.ArconesGineBootstrap())
     with pytest.raises(TypeError, match=r"wanted ClusterSKCE\(kernel, clusters\)"):
-        ct.CalibrationTest(ct.SKCE(TV), ct.ClusterBootstrap())
+        ct.CalibrationTest(ct.SKCE(TV), ct.nulls.ClusterBootstrap())
 
 
 @pytest.mark.parametrize(
@@ -121,9 +121,9 @@ def test_redraws_within_clusters_are_refused():
 def test_bad_clusters(clusters, message):
     p, y = [0.2, 0.5, 0.7], [0, 1, 1]
     for call in (
-        lambda: ct.ClusterSKCE(TV, clusters)(p, y),
-        lambda: ct.ClusterLikelihoodRatio(clusters)(p, y),
-        lambda: ct.one_per_cluster(p, y, clusters),
+        lambda: ct.estimators.ClusterSKCE(TV, clusters)(p, y),
+        lambda: ct.estimators.ClusterLikelihoodRatio(clusters)(p, y),
+        lambda: ct.estimators.one_per_cluster(p, y, clusters),
     ):
         with pytest.raises(ValueError, match=message):
             call()

@@ -22,11 +22,11 @@ def slow_ece(points, p, onehot, assign, distance):
 
 DISTANCES = {
     ct.TotalVariation: lambda a, b: np.abs(a - b).sum() / 2,
-    ct.Cityblock: lambda a, b: np.abs(a - b).sum(),
+    ct.kernels.Cityblock: lambda a, b: np.abs(a - b).sum(),
     ct.Euclidean: lambda a, b: np.sqrt(((a - b) ** 2).sum()),
-    ct.SquaredEuclidean: lambda a, b: ((a - b) ** 2).sum(),
+    ct.kernels.SquaredEuclidean: lambda a, b: ((a - b) ** 2).sum(),
 }
-BINNINGS = [ct.UniformBinning(3), ct.QuantileBinning(3), ct.MedianVarianceBinning(5)]
+BINNINGS = [ct.binning.UniformBinning(3), ct.binning.QuantileBinning(3), ct.binning.MedianVarianceBinning(5)]
 
 
 @pytest.mark.parametrize("binning", BINNINGS)
@@ -64,7 +64,7 @@ def test_sums_of_many_predictions_do_not_drift(b):
     p = rng.dirichlet(np.full(10, 0.1), 100_000)
     y = (rng.random((100_000, 1)) > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)
     exact = exact_ece(p.max(axis=1), p.argmax(axis=1) == y, b)
-    assert ct.ECE(ct.UniformBinning(b))(*ct.top_label(p, y)) == pytest.approx(exact, rel=1e-12)
+    assert ct.ECE(ct.binning.UniformBinning(b))(*ct.top_label(p, y)) == pytest.approx(exact, rel=1e-12)
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -92,7 +92,7 @@ def test_many_targets_against_the_definition(binning, distance, k, monkeypatch):
 def test_many_outcomes_against_the_definition(binning, distance):
     rng = np.random.default_rng(7)
     p, y = rng.random(60), rng.integers(0, 2, (70, 60)).astype(np.uint8)
-    binary = (lambda a, b: (a - b) ** 2) if distance is ct.SquaredEuclidean else (lambda a, b: abs(a - b))
+    binary = (lambda a, b: (a - b) ** 2) if distance is ct.kernels.SquaredEuclidean else (lambda a, b: abs(a - b))
     slow = [slow_ece(p[:, None], p, one.astype(float), binning.assign, binary) for one in y]
     assert ct.ECE(binning, distance()).estimates(ct.Bernoulli(p), y) == pytest.approx(slow, rel=1e-12)
 
@@ -111,7 +111,7 @@ def test_confidence_bins_of_the_top_label():
 
 def test_nothing_is_lost_at_zero_and_one():
     assert ct.ECE()([0.0, 1.0, 0.0, 1.0], [1, 0, 1, 0]) == 1.0
-    assert ct.ECE(ct.QuantileBinning())([0.0, 1.0, 0.0, 1.0], [1, 0, 1, 0]) == 1.0
+    assert ct.ECE(ct.binning.QuantileBinning())([0.0, 1.0, 0.0, 1.0], [1, 0, 1, 0]) == 1.0
     assert ct.ECE()([0.0, 1.0], [0, 1]) == 0.0
 
 

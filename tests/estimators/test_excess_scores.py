@@ -12,8 +12,12 @@ RNG = np.random.default_rng(1)
 P = RNG.dirichlet(np.full(3, 0.7), 4)
 Y = np.array([0, 2, 1, 1])
 SCORES = {
-    "brier": (ct.ExcessBrierScore(), ct.SpiegelhalterTest(), lambda p: 1 - 2 * p + (p**2).sum(axis=1, keepdims=True)),
-    "log": (ct.ExcessLogScore(), ct.LogScoreTest(), lambda p: -np.log(p)),
+    "brier": (
+        ct.estimators.ExcessBrierScore(),
+        ct.SpiegelhalterTest(),
+        lambda p: 1 - 2 * p + (p**2).sum(axis=1, keepdims=True),
+    ),
+    "log": (ct.estimators.ExcessLogScore(), ct.LogScoreTest(), lambda p: -np.log(p)),
 }
 scores = pytest.mark.parametrize("name", SCORES)
 
@@ -96,3 +100,11 @@ def test_note_where_few_outcomes_are_uncertain(name):
 def test_bad_families():
     with pytest.raises(TypeError, match="got Normal predictions"):
         ct.SpiegelhalterTest()(ct.Normal([0.0], 1.0), [0.0])
+
+
+@pytest.mark.parametrize("p", [1e-160, 1e-300, 5e-324])
+def test_kurtosis_of_the_rarest_events_is_noted(p):
+    """A variance whose square is 0 in floats."""
+    result = ct.SpiegelhalterTest()([p], [0])
+    assert result.pvalue > 0.9
+    assert any("uncertain" in note for note in result.notes)

@@ -19,7 +19,7 @@ def test_statistic_by_its_definition():
     for factor in (0.25, 0.5, 1.0, 2.0, 4.0):
         kernel = ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4 * factor), ct.DeltaKernel())
         ratios.append(ct.SKCE(kernel)(P, y) / standard_deviation(kernel, P))
-    result = ct.MonteCarloTest(ct.MaxSKCE(KERNEL), 19)(P, y, rng=1)
+    result = ct.MonteCarloTest(ct.estimators.MaxSKCE(KERNEL), 19)(P, y, rng=1)
     assert result.statistic == pytest.approx(max(ratios), rel=1e-11)
     assert result.estimate == pytest.approx(ct.SKCE(KERNEL)(P, y), rel=1e-12)
     assert "bandwidths times 0.25, 0.5, 1, 2, 4" in result.estimator
@@ -28,7 +28,7 @@ def test_statistic_by_its_definition():
 def test_deviations_of_redraws_where_they_have_no_closed_form():
     predictions = ct.Laplace(np.random.default_rng(2).random(30), 0.2)
     kernel = ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 0.3), ct.LaplacianKernel(0.2))
-    estimator = ct.MaxSKCE(kernel).resolve(predictions)
+    estimator = ct.estimators.MaxSKCE(kernel).resolve(predictions)
     values = estimator.values(predictions, predictions.sample(3, 40))
     order = np.random.default_rng(4).permutation(40)
     assert estimator.combined(values[:, order]) == pytest.approx(estimator.combined(values)[order], rel=1e-10)
@@ -36,9 +36,9 @@ def test_deviations_of_redraws_where_they_have_no_closed_form():
 
 def test_many_predictions_take_the_deviations_of_redraws(monkeypatch):
     y = P.sample(2)
-    exact = ct.MonteCarloTest(ct.MaxSKCE(KERNEL), 499)(P, y, rng=1)
+    exact = ct.MonteCarloTest(ct.estimators.MaxSKCE(KERNEL), 499)(P, y, rng=1)
     monkeypatch.setattr(max_skce, "MANY", 10)
-    redrawn = ct.MonteCarloTest(ct.MaxSKCE(KERNEL), 499)(P, y, rng=1)
+    redrawn = ct.MonteCarloTest(ct.estimators.MaxSKCE(KERNEL), 499)(P, y, rng=1)
     assert redrawn.pvalue == pytest.approx(exact.pvalue, abs=0.03)
 
 
@@ -59,9 +59,9 @@ class Constant(PredictionKernel):
 
 def test_bad_settings():
     with pytest.raises(ValueError, match=r"factors: got 0\.0, wanted a positive number"):
-        ct.MaxSKCE(KERNEL, (0.0,))
+        ct.estimators.MaxSKCE(KERNEL, (0.0,))
     with pytest.raises(TypeError, match="wanted a kernel of a distance"):
-        ct.MaxSKCE(ProductKernel(Constant(), ct.DeltaKernel()))
+        ct.estimators.MaxSKCE(ProductKernel(Constant(), ct.DeltaKernel()))
 
 
 @pytest.mark.statistical
@@ -72,7 +72,7 @@ def test_size_and_power_beside_the_median(replications):
     for _ in range(n_sets):
         p = rng.random(250)
         kernel = ct.Bernoulli(p).default_kernel()
-        test = ct.MonteCarloTest(ct.MaxSKCE(kernel), 99)
+        test = ct.MonteCarloTest(ct.estimators.MaxSKCE(kernel), 99)
         wave = np.clip(p + 0.2 * np.sin(4.0 * np.pi * p), 0.0, 1.0)
         found += test(p, (rng.random(250) < wave).astype(int), rng=rng).pvalue <= 0.05
         false += test(p, (rng.random(250) < p).astype(int), rng=rng).pvalue <= 0.05

@@ -8,7 +8,7 @@ from scipy import stats
 import caltest as ct
 from caltest.estimators import findings, omnibus
 from caltest.estimators.joint import leave_one_out, standardised, tail_exponents
-from caltest.predictions import as_sample
+from caltest.predictions.convert import as_sample
 
 
 def test_values_are_standardised_by_the_others():
@@ -62,7 +62,7 @@ def samples():
 def test_the_combination_treats_all_columns_alike(maker):
     """The columns in another order have the same statistics in that order: this is what makes the test exact."""
     sample = maker()
-    estimator = ct.Omnibus().resolve(sample.predictions)
+    estimator = ct.estimators.Omnibus().resolve(sample.predictions)
     values = estimator.values(sample.predictions, sample.predictions.redraw(1, 30))
     order = np.random.default_rng(2).permutation(30)
     statistics = estimator.combined(values)
@@ -92,9 +92,9 @@ def test_own_pvalues_of_the_components():
     y = p.sample(rng)
     result = ct.OmnibusTest(n_resamples=99)(p, y, rng=7)
     alone = {
-        "log score": ct.ExcessLogScore(),
-        "Brier score": ct.ExcessBrierScore(),
-        "likelihood ratio": ct.LogLikelihoodRatio(),
+        "log score": ct.estimators.ExcessLogScore(),
+        "Brier score": ct.estimators.ExcessBrierScore(),
+        "likelihood ratio": ct.estimators.LogLikelihoodRatio(),
     }
     for component in result.components:
         if component.name in alone:
@@ -170,7 +170,7 @@ def test_outcomes_that_are_excluded_have_the_pvalue_zero():
     y[4] = 0
     result = ct.calibration_test(p, y, n_resamples=99, rng=1)
     assert result.pvalue == 0.0
-    assert result.finding.startswith("an outcome occurred to which probability 0 was given (row 4: class 0); ")
+    assert result.finding == "an outcome occurred to which probability 0 was given (row 4: class 0)"
     assert any("1 of 30 outcomes had predicted probability 0 (row 4)" in note for note in result.notes)
     assert "p-value        0 (an outcome occurred to which probability 0 was given)" in str(result)
     points = ct.Normal([0.0, 1.0, 2.0], [1.0, 0.0, 1.0])
@@ -213,7 +213,7 @@ def test_results_are_ready_for_json():
 @pytest.mark.parametrize("maker", samples())
 def test_values_do_not_depend_on_the_parts(maker, monkeypatch):
     sample = maker()
-    estimator = ct.Omnibus().resolve(sample.predictions)
+    estimator = ct.estimators.Omnibus().resolve(sample.predictions)
     targets = sample.predictions.redraw(1, 7)
     whole = estimator.values(sample.predictions, targets)
     monkeypatch.setattr(omnibus, "TARGETS", 2 * targets[0].size)

@@ -68,7 +68,7 @@ def test_rows_of_weight_0_are_left_out(maker):
 def expected_values(component, p, y, w):
     """The numbers of a component for each of the targets (B, n), one by one."""
     if component.name == "kernel error":
-        return [[ct.WeightedSKCE(one, w)(p, t) for t in y] for one in component.kernels]
+        return [[ct.estimators.WeightedSKCE(one, w)(p, t) for t in y] for one in component.kernels]
     if component.name == "likelihood ratio":
         alternatives = p.law.alternatives()
         terms = [(alternatives.log_ratio_terms(t) * w).sum(axis=1) + alternatives.log_weights for t in y]
@@ -90,7 +90,7 @@ def expected_values(component, p, y, w):
 def test_every_component_is_a_weighted_mean(maker):
     sample = sample_of(maker)
     p, w = sample.predictions, normalised(weights_for(len(sample)))
-    omnibus = ct.Omnibus(weights=3.0 * w).resolve(p)
+    omnibus = ct.estimators.Omnibus(weights=3.0 * w).resolve(p)
     y = np.asarray(p.redraw(2, 3))
     parts = omnibus.parts(omnibus.values(p, y))
     for component, part in zip(omnibus.components, parts, strict=True):
@@ -119,7 +119,7 @@ def test_kernels_of_low_rank_have_weights(family, monkeypatch):
     y, w = np.asarray(p.sample(1, 5)), weights_for(70)
     estimator = ct.LowRankSKCE(p.default_kernel(), rank=70).resolve(p)
     if family == "classes":
-        exact = [ct.WeightedSKCE(estimator.kernel, w)(p, t) for t in y]
+        exact = [ct.estimators.WeightedSKCE(estimator.kernel, w)(p, t) for t in y]
         assert estimator.estimates(p, y, w) == pytest.approx(exact, rel=1e-6)
     equal = estimator.estimates(p, y, np.full(70, 0.2))
     assert equal == pytest.approx(estimator.estimates(p, y), rel=1e-9, abs=1e-15)
@@ -173,29 +173,29 @@ def test_size_and_power_with_weights(kind, replications):
 
 
 def test_weights_change_the_verdict_of_named_tests_and_kernels():
-    p, y = ct.load_digits_predictions()["neural network"]
+    p, y = ct.datasets.load_digits_predictions()["neural network"]
     kernel = p.default_kernel()
     w = weights_for(899)
     named = ct.OmnibusTest(kernel.resolve(p), 99, weights=w)(p, y, rng=1)
     result = ct.calibration_test(p, y, n_resamples=99, rng=1, weights=w)
     assert (named.pvalue, named.estimate) == (result.pvalue, result.estimate)
     alone = ct.calibration_test(p, y, n_resamples=99, rng=1, weights=w, kernel=kernel)
-    assert alone.estimate == pytest.approx(ct.WeightedSKCE(kernel, w)(p, y), rel=1e-12)
+    assert alone.estimate == pytest.approx(ct.estimators.WeightedSKCE(kernel, w)(p, y), rel=1e-12)
     assert result.estimate == pytest.approx(alone.estimate, rel=1e-9)
     assert alone.test == "MonteCarloTest"
     equal = ct.calibration_test(p, y, n_resamples=99, rng=1, weights=[2] * 899, kernel=kernel)
     assert equal.pvalue == ct.calibration_test(p, y, n_resamples=99, rng=1, kernel=kernel).pvalue
-    read = ct.CalibrationTestResult.from_dict(result.to_dict())
+    read = ct.results.CalibrationTestResult.from_dict(result.to_dict())
     assert str(read) == str(result)
 
 
 def test_statistics_with_other_weights_are_not_equal():
     w = weights_for(9)
-    assert ct.Omnibus(weights=w) == ct.Omnibus(weights=w.tolist())
-    assert hash(ct.Omnibus(weights=w)) == hash(ct.Omnibus(weights=w.tolist()))
-    assert ct.Omnibus(weights=w) != ct.Omnibus(weights=w[::-1])
-    assert ct.Omnibus(weights=w) != ct.Omnibus()
-    assert ct.Omnibus(weights=np.ones(9)) == ct.Omnibus()
+    assert ct.estimators.Omnibus(weights=w) == ct.estimators.Omnibus(weights=w.tolist())
+    assert hash(ct.estimators.Omnibus(weights=w)) == hash(ct.estimators.Omnibus(weights=w.tolist()))
+    assert ct.estimators.Omnibus(weights=w) != ct.estimators.Omnibus(weights=w[::-1])
+    assert ct.estimators.Omnibus(weights=w) != ct.estimators.Omnibus()
+    assert ct.estimators.Omnibus(weights=np.ones(9)) == ct.estimators.Omnibus()
 
 
 def test_a_weight_is_not_a_count():
@@ -243,28 +243,28 @@ def test_groups_of_weighted_observations():
     rng = np.random.default_rng(5)
     p = ct.Categorical(rng.dirichlet(np.ones(3), 60))
     y, w, groups = p.sample(rng), weights_for(60), np.arange(60) % 2
-    for estimator in (ct.Omnibus(weights=w), ct.WeightedSKCE(p.default_kernel(), w)):
+    for estimator in (ct.estimators.Omnibus(weights=w), ct.estimators.WeightedSKCE(p.default_kernel(), w)):
         result = ct.GroupCalibrationTest(estimator, 99)(p, y, groups, rng=1)
         for g in (0, 1):
             rows = np.flatnonzero(groups == g)
-            alone = ct.WeightedSKCE(p.default_kernel().resolve(p), w[rows])(p.take(rows), y[rows])
+            alone = ct.estimators.WeightedSKCE(p.default_kernel().resolve(p), w[rows])(p.take(rows), y[rows])
             assert result[str(g)].estimate == pytest.approx(alone, rel=1e-9)
     with pytest.raises(ValueError, match="weights: got 61 values, wanted 60"):
-        ct.GroupCalibrationTest(ct.Omnibus(weights=np.append(w, 1.0)), 9)(p, y, groups, rng=1)
+        ct.GroupCalibrationTest(ct.estimators.Omnibus(weights=np.append(w, 1.0)), 9)(p, y, groups, rng=1)
 
 
 @pytest.mark.parametrize("maker", MAKERS)
 def test_likelihood_ratios_of_groups_are_those_of_their_members(maker):
     sample = sample_of(maker)
     p, n = sample.predictions, len(sample)
-    omnibus = ct.Omnibus().resolve(p)
+    omnibus = ct.estimators.Omnibus().resolve(p)
     groups = np.arange(n) >= n // 2
     y = np.asarray(p.redraw(3, 4))
-    parts = ct.GroupMaximum(omnibus, groups).parts(p, y)
+    parts = ct.estimators.GroupMaximum(omnibus, groups).parts(p, y)
     rows = np.flatnonzero(groups)
     assert parts[1] == pytest.approx(omnibus.values(p.take(rows), y[:, rows]), rel=1e-9, abs=1e-12)
     if p.law.alternatives() is not None:
-        expected = ct.LogLikelihoodRatio().estimates(p.take(rows), y[:, rows])
+        expected = ct.estimators.LogLikelihoodRatio().estimates(p.take(rows), y[:, rows])
         assert parts[1][-1] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 

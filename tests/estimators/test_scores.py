@@ -16,19 +16,19 @@ Y = np.array([0, 2, 1, 1])
 def test_excess_log_score():
     entropy = -(P * np.log(P)).sum(axis=1)
     expected = np.mean(-np.log(P[np.arange(4), Y]) - entropy)
-    assert ct.ExcessLogScore()(P, Y) == pytest.approx(expected, rel=1e-13)
+    assert ct.estimators.ExcessLogScore()(P, Y) == pytest.approx(expected, rel=1e-13)
 
 
 def test_excess_brier_score():
     residuals = np.eye(3)[Y] - P
     expected = np.mean((residuals**2).sum(axis=1) - (1.0 - (P**2).sum(axis=1)))
-    assert ct.ExcessBrierScore()(P, Y) == pytest.approx(expected, rel=1e-13)
+    assert ct.estimators.ExcessBrierScore()(P, Y) == pytest.approx(expected, rel=1e-13)
     p, y = P[:, 0], (Y == 0).astype(int)
     spiegelhalter = np.sum((y - p) * (1 - 2 * p))
-    assert ct.ExcessBrierScore()(p, y) == pytest.approx(2.0 * spiegelhalter / 4, rel=1e-13)
+    assert ct.estimators.ExcessBrierScore()(p, y) == pytest.approx(2.0 * spiegelhalter / 4, rel=1e-13)
 
 
-@pytest.mark.parametrize("score", [ct.ExcessLogScore(), ct.ExcessBrierScore()])
+@pytest.mark.parametrize("score", [ct.estimators.ExcessLogScore(), ct.estimators.ExcessBrierScore()])
 def test_excess_scores_have_mean_zero_by_enumeration(score):
     total = 0.0
     for labels in product(range(3), repeat=4):
@@ -40,12 +40,12 @@ def test_overconfident_predictions_have_positive_excess():
     p = RNG.dirichlet(np.full(3, 0.3), 5000)
     soft = p**0.5
     y = ct.Categorical(soft / soft.sum(axis=1, keepdims=True)).sample(1)
-    assert ct.ExcessLogScore()(p, y) > 0.1
-    assert ct.ExcessBrierScore()(p, y) > 0.03
+    assert ct.estimators.ExcessLogScore()(p, y) > 0.1
+    assert ct.estimators.ExcessBrierScore()(p, y) > 0.03
 
 
 def test_probabilities_of_zero_count_as_tiny():
-    assert ct.ExcessLogScore()([[1.0, 0.0], [0.5, 0.5]], [1, 0]) == pytest.approx(744.44 / 2, rel=1e-3)
+    assert ct.estimators.ExcessLogScore()([[1.0, 0.0], [0.5, 0.5]], [1, 0]) == pytest.approx(744.44 / 2, rel=1e-3)
 
 
 PREDICTIONS = {
@@ -85,29 +85,33 @@ def test_moments_of_residuals(name):
     z = scores(name, y)
     vectors = z.reshape(len(z), -1)
     n, d = vectors.shape
-    assert ct.ResidualMean()(predictions, y) == pytest.approx(n * (vectors.mean(axis=0) ** 2).sum() - d, rel=1e-10)
-    assert ct.ResidualSpread()(predictions, y) == pytest.approx((vectors**2).sum() / (n * d) - 1.0, rel=1e-10)
+    assert ct.estimators.ResidualMean()(predictions, y) == pytest.approx(
+        n * (vectors.mean(axis=0) ** 2).sum() - d, rel=1e-10
+    )
+    assert ct.estimators.ResidualSpread()(predictions, y) == pytest.approx(
+        (vectors**2).sum() / (n * d) - 1.0, rel=1e-10
+    )
     redraws = predictions.sample(4, 6)
-    for estimator in (ct.ResidualMean(), ct.ResidualSpread()):
+    for estimator in (ct.estimators.ResidualMean(), ct.estimators.ResidualSpread()):
         together = estimator.estimates(predictions, redraws)
         assert together == pytest.approx([estimator(predictions, one) for one in redraws], rel=1e-12)
 
 
 def test_far_outcomes_have_finite_scores():
     predictions = ct.Gamma([1.0, 4.0], 1.0)
-    assert ct.ResidualSpread()(predictions, [1e6, 1e-300]) == pytest.approx(38.47**2 - 1.0, rel=1e-3)
+    assert ct.estimators.ResidualSpread()(predictions, [1e6, 1e-300]) == pytest.approx(38.47**2 - 1.0, rel=1e-3)
 
 
 def test_singular_covariances_are_measured_on_average():
     predictions = ct.MvNormal([[0.0, 1.0]], [[1.0, 0.0]])
-    assert ct.ResidualSpread()(predictions, [[2.0, 1.0]]) == pytest.approx(4.0 / 0.5 / 2.0 - 1.0)
+    assert ct.estimators.ResidualSpread()(predictions, [[2.0, 1.0]]) == pytest.approx(4.0 / 0.5 / 2.0 - 1.0)
 
 
 def test_bad_families():
     with pytest.raises(TypeError, match=r"got Normal predictions, wanted probabilities of classes .* ResidualMean"):
-        ct.ExcessLogScore()(ct.Normal([0.0], 1.0), [0.0])
+        ct.estimators.ExcessLogScore()(ct.Normal([0.0], 1.0), [0.0])
     with pytest.raises(TypeError, match=r"got Categorical predictions, wanted distributions of numbers .* Excess"):
-        ct.ResidualSpread()(P, Y)
+        ct.estimators.ResidualSpread()(P, Y)
 
 
 def test_two_sided_tests_find_both_directions():
@@ -115,7 +119,7 @@ def test_two_sided_tests_find_both_directions():
     wide, narrow = (ct.Normal(np.zeros(200), scale) for scale in (1.4, 0.7))
     y = rng.normal(size=200)
     for predictions in (wide, narrow):
-        result = ct.MonteCarloTest(ct.ResidualSpread(), 99)(predictions, y, rng=1)
+        result = ct.MonteCarloTest(ct.estimators.ResidualSpread(), 99)(predictions, y, rng=1)
         assert result.pvalue == 0.01
         assert result.statistic == abs(result.estimate)
         assert result.statistic_name == "absolute value of the estimate"

@@ -27,7 +27,7 @@ def test_weighted_mean_of_h(maker, kernel):
     w = np.random.default_rng(1).exponential(size=len(sample))
     w[[0, 7]] = 0.0
     expected = slow(h_matrix(kernel, sample.predictions, sample.targets), w)
-    estimate = ct.WeightedSKCE(kernel, w)(sample.predictions, sample.targets)
+    estimate = ct.estimators.WeightedSKCE(kernel, w)(sample.predictions, sample.targets)
     assert estimate == pytest.approx(expected, rel=1e-9, abs=1e-11)
 
 
@@ -36,13 +36,17 @@ def test_equal_weights_and_scale_and_zeros(kernel):
     data = samples(80, 3)
     p, y = (ct.Categorical(data.p), data.y) if kernel is TV else (data.normal, data.targets)
     plain = ct.SKCE(kernel)
-    assert ct.WeightedSKCE(kernel, np.full(80, 0.3))(p, y) == pytest.approx(plain(p, y), rel=1e-12, abs=1e-15)
+    assert ct.estimators.WeightedSKCE(kernel, np.full(80, 0.3))(p, y) == pytest.approx(
+        plain(p, y), rel=1e-12, abs=1e-15
+    )
     w = data.rng.random(80)
-    assert ct.WeightedSKCE(kernel, 1e200 * w)(p, y) == pytest.approx(ct.WeightedSKCE(kernel, w)(p, y), rel=1e-12)
+    assert ct.estimators.WeightedSKCE(kernel, 1e200 * w)(p, y) == pytest.approx(
+        ct.estimators.WeightedSKCE(kernel, w)(p, y), rel=1e-12
+    )
     kept = w > 0.3
-    zeros = ct.WeightedSKCE(kernel, kept)(p, y)
+    zeros = ct.estimators.WeightedSKCE(kernel, kept)(p, y)
     assert zeros == pytest.approx(plain(p.take(np.flatnonzero(kept)), y[kept]), rel=1e-12, abs=1e-15)
-    test = ct.MonteCarloTest(ct.WeightedSKCE(kernel, np.ones(80)), 99)(p, y, rng=1)
+    test = ct.MonteCarloTest(ct.estimators.WeightedSKCE(kernel, np.ones(80)), 99)(p, y, rng=1)
     assert test.pvalue == ct.MonteCarloTest(plain, 99)(p, y, rng=1).pvalue
     assert test.hypothesis == "P(Y | P_X, w) = P_X"
     assert "weights w are functions of the predictions" in str(test)
@@ -52,10 +56,10 @@ def test_median_bandwidth_leaves_out_zero_weights():
     data = samples(40, 3)
     kernel = ct.Categorical(data.p).default_kernel()
     w = np.repeat([1.0, 0.0], 20)
-    assert ct.WeightedSKCE(kernel, w)(data.p, data.y) == pytest.approx(
+    assert ct.estimators.WeightedSKCE(kernel, w)(data.p, data.y) == pytest.approx(
         ct.SKCE(kernel)(data.p[:20], data.y[:20]), rel=1e-12
     )
-    assert "20 used" in str(ct.MonteCarloTest(ct.WeightedSKCE(kernel, w), 9)(data.p, data.y, rng=1))
+    assert "20 used" in str(ct.MonteCarloTest(ct.estimators.WeightedSKCE(kernel, w), 9)(data.p, data.y, rng=1))
 
 
 @pytest.mark.parametrize(
@@ -73,4 +77,4 @@ def test_median_bandwidth_leaves_out_zero_weights():
 )
 def test_bad_weights(weights, message):
     with pytest.raises(ValueError, match=message):
-        ct.WeightedSKCE(TV, weights)([0.2, 0.5, 0.7], [0, 1, 1])
+        ct.estimators.WeightedSKCE(TV, weights)([0.2, 0.5, 0.7], [0, 1, 1])

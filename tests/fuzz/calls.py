@@ -6,33 +6,34 @@ from functools import partial
 
 import numpy as np
 from hypothesis import strategies as st
+from public import PUBLIC
 
 import caltest as ct
 from caltest import generators, recalibration
+from caltest._results import calibration_test_result, effect_size, group_result
 from caltest.kernels import Metric, PredictionKernel, TargetKernel
 from caltest.predictions import Predictions
-from caltest.results import calibration_test_result, effect_size, group_result
 
 from .data import POSITIVE
 
 RESULTS = {
-    ct.CalibrationErrorEstimate,
-    ct.CandidateRisk,
-    ct.ComparedModel,
-    ct.ComparedPair,
-    ct.ConfidenceErrors,
-    ct.CoxCalibrationResult,
-    ct.ErrorSelection,
-    ct.FittedErrorFunction,
-    ct.ModelComparison,
-    ct.NoiseFloor,
-    ct.PairComparison,
-    ct.PowerCurve,
-    ct.PowerResult,
-    ct.RiskEstimate,
-    ct.SampleSize,
-    ct.ScoreDecomposition,
-    ct.SequentialTestResult,
+    ct.results.CalibrationErrorEstimate,
+    ct.results.CandidateRisk,
+    ct.results.ComparedModel,
+    ct.results.ComparedPair,
+    ct.results.ConfidenceErrors,
+    ct.results.CoxCalibrationResult,
+    ct.results.ErrorSelection,
+    ct.risk.FittedErrorFunction,
+    ct.results.ModelComparison,
+    ct.results.NoiseFloor,
+    ct.results.PairComparison,
+    ct.results.PowerCurve,
+    ct.results.PowerResult,
+    ct.results.RiskEstimate,
+    ct.results.SampleSize,
+    ct.results.ScoreDecomposition,
+    ct.results.SequentialTestResult,
     recalibration.BestFit,
     recalibration.GPMap,
     recalibration.RecalibrationReport,
@@ -46,7 +47,7 @@ RESULTS = {
 }
 """What calls return: checked where it is returned."""
 
-OTHERS = {"bibtex", "load_digits_predictions", "generators", "class_model"}
+OTHERS = {"results.bibtex", "datasets.load_digits_predictions", "generators.class_model"}
 """Names without data: called by tests of their own."""
 
 
@@ -106,9 +107,9 @@ class Case:
         return self.one_of("median", "median", 1.0, 0.1, 1.0, *POSITIVE)
 
     def metric(self):
-        kinds = [kind for kind in public(Metric) if kind not in (ct.MMD, ct.MixtureWasserstein)]
-        kind = self.one_of(*kinds, ct.MMD)
-        return ct.MMD(self.target_kernel()) if kind is ct.MMD else kind()
+        kinds = [kind for kind in public(Metric) if kind not in (ct.kernels.MMD, ct.kernels.MixtureWasserstein)]
+        kind = self.one_of(*kinds, ct.kernels.MMD)
+        return ct.kernels.MMD(self.target_kernel()) if kind is ct.kernels.MMD else kind()
 
     def radial(self, metric):
         bandwidth = self.bandwidth()
@@ -116,7 +117,7 @@ class Case:
             lambda: ct.ExponentialKernel(metric, bandwidth),
             lambda: ct.GaussianKernel(metric, bandwidth),
             lambda: ct.MaternKernel(metric, bandwidth, self.one_of(0.5, 1.5, 2.5)),
-            lambda: ct.RationalQuadraticKernel(metric, bandwidth, self.one_of(1.0, 0.01, 1e3)),
+            lambda: ct.kernels.RationalQuadraticKernel(metric, bandwidth, self.one_of(1.0, 0.01, 1e3)),
         ]
         return self.one_of(*kinds)()
 
@@ -126,7 +127,7 @@ class Case:
             lambda: ct.LaplacianKernel(self.bandwidth()),
             lambda: ct.GaussianKernel(bandwidth=self.bandwidth()),
             lambda: self.radial(ct.Euclidean()),
-            lambda: ct.MatrixKernel(np.eye(self.one_of(2, 3, 5))),
+            lambda: ct.kernels.MatrixKernel(np.eye(self.one_of(2, 3, 5))),
             lambda: ct.DeltaKernel() + 0.5 * ct.GaussianKernel(bandwidth=1.0),
         ]
         return self.one_of(*kinds)()
@@ -146,14 +147,16 @@ class Case:
         return ct.UCME(self.kernel(), taken(self.predictions, rows), taken(self.targets, rows))
 
     def binning(self):
-        kinds = [ct.UniformBinning, ct.QuantileBinning, ct.MedianVarianceBinning]
+        kinds = [ct.binning.UniformBinning, ct.binning.QuantileBinning, ct.binning.MedianVarianceBinning]
         return self.one_of(*kinds)(self.one_of(1, 2, 3, 100))
 
     def estimator(self):
-        return made(self.one_of(*(kind for kind in public(ct.Estimator) if not inspect.isabstract(kind))), self)
+        return made(
+            self.one_of(*(kind for kind in public(ct.estimators.Estimator) if not inspect.isabstract(kind))), self
+        )
 
     def null(self):
-        return made(self.one_of(*(kind for kind in public(ct.Null) if not inspect.isabstract(kind))), self)
+        return made(self.one_of(*(kind for kind in public(ct.nulls.Null) if not inspect.isabstract(kind))), self)
 
     def test(self):
         test = self.one_of(
@@ -221,7 +224,7 @@ ARGUMENTS = {
     "distribution": choice("F", "chi2"),
     "edges": choice([0.0, 0.5, 1.0], [0.0, 1.0], [-1.0, 2.0], [0.0, 1e-300, 1.0]),
     "estimator": Case.estimator,
-    "estimators": choice(None, [ct.BinnedErrorFunction(3)], [ct.DirichletErrorFunction([0.1, 1.0])]),
+    "estimators": choice(None, [ct.risk.BinnedErrorFunction(3)], [ct.risk.DirichletErrorFunction([0.1, 1.0])]),
     "exact_variance": choice(True, False),
     "exponent": choice(1.0, 2.0, 0.5, 1e-3),
     "factors": choice((1.0,), (0.25, 4.0), (1e-10, 1e10)),
@@ -312,8 +315,8 @@ ARGUMENTS = {
 
 SPECIAL = {
     (ct.MMCE, "kernel"): Case.prediction_kernel,
-    (ct.MMD, "kernel"): Case.target_kernel,
-    (ct.UniformBinning, "n_bins"): choice(1, 2, 15, 10**6),
+    (ct.kernels.MMD, "kernel"): Case.target_kernel,
+    (ct.binning.UniformBinning, "n_bins"): choice(1, 2, 15, 10**6),
     (generators.Contamination, "fixed"): choice((0.2, 0.3, 0.5), (1.0, 0.0, 0.0)),
     (generators.Outliers, "fixed"): lambda case: ct.Normal([0.0], 5.0),
     (recalibration.HistogramBinning, "bins"): choice("quantile", "uniform"),
@@ -350,7 +353,7 @@ def settings(callable_, case, wrong=False):
 
 def made(kind, case, wrong=False):
     """An object of a public class."""
-    if kind is ct.TCal or (kind is ct.QuantileCalibration and not wrong):
+    if kind is ct.estimators.TCal or (kind is ct.estimators.QuantileCalibration and not wrong):
         return kind() if case.choices.below(2) else kind(**settings(kind, case, wrong))
     return kind(**settings(kind, case, wrong))
 
@@ -429,24 +432,24 @@ def of_stream(one, case):
 
 
 KINDS = {
-    ct.Estimator: of_estimator,
+    ct.estimators.Estimator: of_estimator,
     ct.GroupCalibrationTest: of_group_test,
     ct.PairedSKCETest: of_pair,
     ct.CalibrationTest: of_test,
-    ct.Null: of_null,
+    ct.nulls.Null: of_null,
     TargetKernel: of_target_kernel,
     PredictionKernel: of_prediction_kernel,
     ct.ProductKernel: of_pair_kernel,
-    ct.SumOfProducts: of_pair_kernel,
+    ct.kernels.SumOfProducts: of_pair_kernel,
     Metric: of_metric,
-    ct.Binning: of_binning,
-    ct.ErrorFunction: of_error_function,
+    ct.binning.Binning: of_binning,
+    ct.risk.ErrorFunction: of_error_function,
     recalibration.Calibrator: of_calibrator,
     generators.Generator: of_generator,
     generators.Distortion: of_distortion,
     generators.RegressionProblem: of_problem,
-    ct.EstimateAccumulator: of_accumulator,
-    ct.CalibrationTestAccumulator: of_accumulator,
+    ct.estimators.EstimateAccumulator: of_accumulator,
+    ct.named_tests.CalibrationTestAccumulator: of_accumulator,
     ct.SequentialCalibrationTest: of_stream,
 }
 """What is done with an object of a public class; the first that fits."""
@@ -459,9 +462,7 @@ def public(base):
 
 def names():
     """Public names and what they are."""
-    for place in (ct, generators, recalibration):
-        for name in sorted(place.__all__):
-            yield name, getattr(place, name)
+    yield from sorted((name, thing) for name, thing in PUBLIC.items() if not name.startswith("plots."))
 
 
 def use_of(kind):

@@ -175,7 +175,7 @@ FAMILIES = {
     ct.Scenarios: of_members(ct.Scenarios),
     ct.Mixture: mixture,
     ct.QuantileForecast: quantile_forecast,
-    ct.Residuals: residuals,
+    ct.predictions.Residuals: residuals,
     ct.Unnormalised: unnormalised,
 }
 """What every new family has to be added to: how it is made, of what, and targets."""

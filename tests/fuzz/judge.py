@@ -103,7 +103,7 @@ def check_result(result, name="result"):
     elif isinstance(result, (list, tuple)) and not hasattr(result, "_fields"):
         for value in result:
             check_result(value, name)
-    elif isinstance(result, ct.ConfidenceInterval):
+    elif isinstance(result, ct.results.ConfidenceInterval):
         check_interval(result, name)
     elif dataclasses.is_dataclass(result) and not isinstance(result, type):
         for field in dataclasses.fields(result):
@@ -136,7 +136,7 @@ def check_parts(result):
     intervals = getattr(result, "intervals", None)
     pairs = intervals.items() if isinstance(intervals, Mapping) else ()
     single = getattr(result, "interval", None)
-    if isinstance(single, ct.ConfidenceInterval) and isinstance(getattr(result, "estimate", None), float):
+    if isinstance(single, ct.results.ConfidenceInterval) and isinstance(getattr(result, "estimate", None), float):
         pairs = [("estimate", single)]
     for part, interval in pairs:
         value = interval.estimate if interval.estimate is not None else getattr(result, part, None)
@@ -166,7 +166,7 @@ def same(one, other):
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
     if isinstance(one, (float, np.floating)):
         return np.float64(one).tobytes() == np.float64(other).tobytes()
-    if isinstance(one, ct.Predictions):
+    if isinstance(one, ct.predictions.Predictions):
         # Families may keep what they have computed beside what they were made of.
         pairs = [(value, vars(other).get(name)) for name, value in vars(one).items()]
         return all(same(*pair) for pair in pairs if isinstance(pair[0], (np.ndarray, tuple)))

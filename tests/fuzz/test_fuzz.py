@@ -5,8 +5,7 @@ A few examples of each call by default; ``python -m pytest tests/fuzz -n 0 --hyp
 
 import numpy as np
 import pytest
-from hypothesis import given, note, settings
-from hypothesis import strategies as st
+from hypothesis import given, note, settings, strategies as st
 
 import caltest as ct
 from caltest.predictions import Predictions

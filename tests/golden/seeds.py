@@ -33,7 +33,7 @@ GROUPS = np.arange(N) % 3
 BLOCKS = np.arange(N) // 3
 
 
-def _test(test: Callable[..., ct.CalibrationTestResult], *data: object) -> list[float]:
+def _test(test: Callable[..., ct.results.CalibrationTestResult], *data: object) -> list[float]:
     """P-value, and mean of the redraws."""
     result = test(*data, rng=1)
     return [result.pvalue] if result.null_distribution is None else [result.pvalue, result.null_distribution.mean()]
@@ -42,11 +42,11 @@ def _test(test: Callable[..., ct.CalibrationTestResult], *data: object) -> list[
 KERNEL = ct.Categorical(_p).default_kernel()
 
 
-def _default(*data: object, rng: int) -> ct.CalibrationTestResult:
+def _default(*data: object, rng: int) -> ct.results.CalibrationTestResult:
     return ct.calibration_test(*data, n_resamples=199, rng=rng)
 
 
-def _weighted(*data: object, rng: int) -> ct.CalibrationTestResult:
+def _weighted(*data: object, rng: int) -> ct.results.CalibrationTestResult:
     return ct.calibration_test(*data, n_resamples=199, rng=rng, weights=WEIGHTS)
 
 
@@ -73,7 +73,7 @@ CASES: dict[str, Callable[[], list[float]]] = {
         row.pvalue
         for row in ct.compare_models({"a": CLASSES[0], "b": _p[:, ::-1]}, CLASSES[1], n_resamples=99, rng=1).rows
     ],
-    "noise floor": lambda: [ct.noise_floor(ct.ECE(), BINARY[0], n_resamples=199, rng=1).mean],
+    "noise floor": lambda: [ct.noise_floor(BINARY[0], ct.ECE(), n_resamples=199, rng=1).mean],
     "power": lambda: list(
         ct.power(
             ct.MonteCarloTest(ct.ECE(), 19), ct.generators.class_model("M2", 3), 20, n_simulations=5, rng=1

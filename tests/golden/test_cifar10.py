@@ -32,8 +32,8 @@ def published(cifar10, table, model):
 def test_errors(model, cifar10):
     name, predictions, labels, kernel = model
     values = {
-        "ECE_uniform": ct.ECE(ct.UniformBinning(10)),
-        "ECE_dynamic": ct.ECE(ct.MedianVarianceBinning(100)),
+        "ECE_uniform": ct.ECE(ct.binning.UniformBinning(10)),
+        "ECE_dynamic": ct.ECE(ct.binning.MedianVarianceBinning(100)),
         "SKCEb_median": ct.SKCE(kernel, unbiased=False),
         "SKCEuq_median": ct.SKCE(kernel),
         "SKCEul_median": ct.BlockSKCE(kernel),
@@ -69,7 +69,7 @@ def test_resampled_pvalues(cifar10):
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.997333388885), ct.DeltaKernel())
     bootstrap = ct.AsymptoticSKCETest(kernel, n_resamples=99, known_variance=False)(probabilities, labels, rng=1)
     assert bootstrap.pvalue == 1 / 100
-    for binning in (ct.UniformBinning(10), ct.MedianVarianceBinning(100)):
+    for binning in (ct.binning.UniformBinning(10), ct.binning.MedianVarianceBinning(100)):
         assert ct.ConsistencyTest(ct.ECE(binning), n_resamples=49)(probabilities, labels, rng=1).pvalue == 1 / 50
 
 

@@ -17,7 +17,7 @@ def classes(metric, bandwidth=1.0):
     return ct.ProductKernel(ct.ExponentialKernel(metric, bandwidth=bandwidth), ct.DeltaKernel())
 
 
-TV, L2, L1 = classes(ct.TotalVariation()), classes(ct.Euclidean()), classes(ct.Cityblock())
+TV, L2, L1 = classes(ct.TotalVariation()), classes(ct.Euclidean()), classes(ct.kernels.Cityblock())
 
 
 def normals(width=1.0):
@@ -52,13 +52,13 @@ def test_readme_of_pycalibration():
         (ct.SKCE(L2, unbiased=False), 0.0268055150966719),
         (ct.BlockSKCE(L2), -0.0100612628263858),
         (ct.SKCE(L1), 0.0174512273329157),
-        (ct.ECE(ct.UniformBinning(10)), 0.347409421478614),
-        (ct.ECE(ct.UniformBinning(10), ct.Euclidean()), 0.43776801094522),
-        (ct.ECE(ct.UniformBinning(10), ct.SquaredEuclidean()), 0.268542550114679),
-        (ct.ECE(ct.UniformBinning(5)), 0.241058560629918),
-        (ct.ECE(ct.MedianVarianceBinning(10)), 0.192346158035283),
-        (ct.ECE(ct.MedianVarianceBinning(5)), 0.268435376471574),
-        (ct.ECE(ct.MedianVarianceBinning(5, max_bins=6)), 0.175298228108548),
+        (ct.ECE(ct.binning.UniformBinning(10)), 0.347409421478614),
+        (ct.ECE(ct.binning.UniformBinning(10), ct.Euclidean()), 0.43776801094522),
+        (ct.ECE(ct.binning.UniformBinning(10), ct.kernels.SquaredEuclidean()), 0.268542550114679),
+        (ct.ECE(ct.binning.UniformBinning(5)), 0.241058560629918),
+        (ct.ECE(ct.binning.MedianVarianceBinning(10)), 0.192346158035283),
+        (ct.ECE(ct.binning.MedianVarianceBinning(5)), 0.268435376471574),
+        (ct.ECE(ct.binning.MedianVarianceBinning(5, max_bins=6)), 0.175298228108548),
         (ct.MMCE(unbiased=False), 0.0224713988983912),
         (ct.MMCE(), 0.0201389021096177),
     ],
@@ -69,20 +69,20 @@ def test_estimates_for_three_classes(ds1, estimator, value):
 
 def test_bins_for_three_classes(ds1):
     probabilities, _ = ds1
-    assert np.unique(ct.UniformBinning(10).assign(probabilities)).size == 42
-    assert np.unique(ct.UniformBinning(5).assign(probabilities)).size == 18
+    assert np.unique(ct.binning.UniformBinning(10).assign(probabilities)).size == 42
+    assert np.unique(ct.binning.UniformBinning(5).assign(probabilities)).size == 18
 
     def sizes(binning):
         return sorted(np.bincount(binning.assign(probabilities)).tolist())
 
-    assert sizes(ct.MedianVarianceBinning(10)) == [12] * 4 + [13] * 4
-    assert len(sizes(ct.MedianVarianceBinning(5))) == 16
-    assert sizes(ct.MedianVarianceBinning(5, max_bins=6)) == [6, 7, 12, 25, 25, 25]
+    assert sizes(ct.binning.MedianVarianceBinning(10)) == [12] * 4 + [13] * 4
+    assert len(sizes(ct.binning.MedianVarianceBinning(5))) == 16
+    assert sizes(ct.binning.MedianVarianceBinning(5, max_bins=6)) == [6, 7, 12, 25, 25, 25]
 
 
 def test_gaussian_of_the_total_variation_distance(ds1):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ct.KernelWarning)
+        warnings.simplefilter("ignore", ct.kernels.KernelWarning)
         kernel = ct.ProductKernel(ct.GaussianKernel(ct.TotalVariation(), bandwidth=1.0), ct.DeltaKernel())
     assert ct.SKCE(kernel)(*ds1) == pytest.approx(0.0255179581830387, rel=RTOL)
 
@@ -157,7 +157,7 @@ def test_estimates_for_laplace_predictions(normal30, estimator, scale, value):
     assert estimator(ct.Laplace(mean, scales if scale is None else scale), targets) == pytest.approx(value, rel=RTOL)
 
 
-@pytest.mark.filterwarnings("ignore::caltest.KernelWarning")
+@pytest.mark.filterwarnings("ignore::caltest.kernels.KernelWarning")
 def test_estimates_for_multivariate_normal_predictions():
     rng = np.random.default_rng(1234)
     mean, factors, y = rng.normal(size=(30, 3)), rng.normal(size=(30, 3, 3)), rng.normal(size=(30, 3))
@@ -170,14 +170,16 @@ def test_estimates_for_multivariate_normal_predictions():
     assert ct.SKCE(normals(2.0))(diagonal, y) == pytest.approx(0.0107083273649841, rel=RTOL)
 
 
-@pytest.mark.filterwarnings("ignore::caltest.KernelWarning")
+@pytest.mark.filterwarnings("ignore::caltest.kernels.KernelWarning")
 def test_estimates_for_mixtures():
     """Corrected values: the reference skips pairs of components and returns 0.000313767465140139 for equal weights."""
     rng = np.random.default_rng(1234)
     weights, means = rng.dirichlet(np.ones(3), 30), rng.normal(size=(30, 3))
     scales, y = rng.uniform(0.2, 1.5, (30, 3)), rng.normal(size=30)
     components = [ct.Normal(means[:, a], scales[:, a]) for a in range(3)]
-    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.MixtureWasserstein(), 1.0), ct.GaussianKernel(bandwidth=1.0))
+    kernel = ct.ProductKernel(
+        ct.ExponentialKernel(ct.kernels.MixtureWasserstein(), 1.0), ct.GaussianKernel(bandwidth=1.0)
+    )
     unbiased, biased = ct.SKCE(kernel), ct.SKCE(kernel, unbiased=False)
     weighted, equal = ct.Mixture(components, weights), ct.Mixture(components)
     assert unbiased(weighted, y) == pytest.approx(0.00759046873843412, rel=RTOL)

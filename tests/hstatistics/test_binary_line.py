@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.hstatistics import binary_line as hlines
-from caltest.hstatistics import pair_tiles as hplaces
-from caltest.hstatistics import pairs as hpairs
-from caltest.hstatistics import redraws as hredraws
+from caltest.hstatistics import binary_line as hlines, pair_tiles as hplaces, pairs as hpairs, redraws as hredraws
 from caltest.hstatistics.tiles import h_tile
 from caltest.predictions import Sample
 
-NORMS = ct.TotalVariation(), ct.Cityblock(), ct.Euclidean()
+NORMS = ct.TotalVariation(), ct.kernels.Cityblock(), ct.Euclidean()
 DELTA, GAUSSIAN = ct.DeltaKernel(), ct.GaussianKernel(bandwidth=0.8)
 
 
@@ -127,7 +124,7 @@ def test_what_is_not_on_a_line():
     assert hlines.on_a_line(kernel, ct.Categorical(np.hstack([two, np.zeros((20, 1))]))) is None
     assert hlines.on_a_line(kernel, ct.Normal(p, 1.0)) is None
     assert hlines.on_a_line(ct.ProductKernel(ct.GaussianKernel(bandwidth=1.0), DELTA), ct.Bernoulli(p)) is None
-    assert hlines.on_a_line(product(ct.SquaredEuclidean()), ct.Bernoulli(p)) is None
+    assert hlines.on_a_line(product(ct.kernels.SquaredEuclidean()), ct.Bernoulli(p)) is None
 
 
 def test_rounded_rows_are_summed_as_they_are():

@@ -36,14 +36,14 @@ def matrix_of_rank(rank, k, seed):
 
 
 def random_sum(k, seed):
-    first, second, third = (ct.MatrixKernel(matrix_of_rank(rank, k, (seed, rank))) for rank in (1, 2, k))
+    first, second, third = (ct.kernels.MatrixKernel(matrix_of_rank(rank, k, (seed, rank))) for rank in (1, 2, k))
     gauss = ct.GaussianKernel(ct.Euclidean(), 0.3)
     return ct.ProductKernel(SHARP, first) + ct.ProductKernel(WIDE, second) + ct.ProductKernel(gauss, 0.7 * third)
 
 
 KERNELS = {
     "delta": lambda k, seed: ct.ProductKernel(SHARP, ct.DeltaKernel()),
-    "matrix": lambda k, seed: ct.ProductKernel(SHARP, ct.MatrixKernel(matrix_of_rank(2, k, seed))),
+    "matrix": lambda k, seed: ct.ProductKernel(SHARP, ct.kernels.MatrixKernel(matrix_of_rank(2, k, seed))),
     "gaussian": lambda k, seed: ct.ProductKernel(SHARP, ct.GaussianKernel(bandwidth=1.0 + seed)),
     "sum kernel": lambda k, seed: ct.ProductKernel(WIDE, ct.DeltaKernel() + 0.3 * ct.LaplacianKernel(2.0)),
     "sum of products": random_sum,
@@ -66,14 +66,14 @@ def test_the_delta_kernel_has_the_smallest_bound_of_the_paper():
     delta, predictions = ct.ProductKernel(SHARP, ct.DeltaKernel()), uncertain(5, 1).predictions
     assert h_bound(delta, predictions) == 2.0
     assert h_bound(delta, ct.Bernoulli([0.2])) == 2.0
-    assert h_bound(ct.ProductKernel(SHARP, ct.MatrixKernel(np.eye(5))), predictions) == 2.0
+    assert h_bound(ct.ProductKernel(SHARP, ct.kernels.MatrixKernel(np.eye(5))), predictions) == 2.0
     assert h_bound(ct.ProductKernel(SHARP, 3.0 * ct.DeltaKernel()), predictions) == pytest.approx(6.0)
     assert h_bound(delta + delta, predictions) == pytest.approx(4.0)
 
 
 def test_a_sum_has_a_smaller_bound_than_its_products_together():
     """Three products with the matrices e_i e_i': 1 each, but 2 for their sum, the identity."""
-    products = [ct.ProductKernel(SHARP, ct.MatrixKernel(np.diag(row))) for row in np.eye(3)]
+    products = [ct.ProductKernel(SHARP, ct.kernels.MatrixKernel(np.diag(row))) for row in np.eye(3)]
     predictions = uncertain(3, 1).predictions
     assert [h_bound(product, predictions) for product in products] == [1.0, 1.0, 1.0]
     whole = products[0] + products[1] + products[2]
@@ -88,7 +88,7 @@ def test_the_bound_of_a_sum_is_at_most_its_operator_bounds(k, seed):
     kernel, predictions = random_sum(k, seed), uncertain(k, seed).predictions
     whole = sum(weight * term.matrix for one in kernel.products for weight, term in one.target_kernel.weighted_terms)
     bound = h_bound(kernel, predictions)
-    assert bound <= min(ct.MatrixKernel(whole).operator_bounds().values()) * (1 + 1e-12)
+    assert bound <= min(ct.kernels.MatrixKernel(whole).operator_bounds().values()) * (1 + 1e-12)
     assert bound <= sum(h_bound(one, predictions) for one in kernel.products) * (1 + 1e-12)
 
 
@@ -137,7 +137,7 @@ def test_pvalues_by_hand(unbiased):
 def test_labels_that_a_kernel_does_not_tell_apart_are_no_evidence():
     """With a bandwidth of a million labels, or the same similarity everywhere, nothing is left but rounding."""
     p, y = _data(3)
-    for target_kernel in (ct.GaussianKernel(bandwidth=1e12), ct.MatrixKernel(np.full((3, 3), 0.3))):
+    for target_kernel in (ct.GaussianKernel(bandwidth=1e12), ct.kernels.MatrixKernel(np.full((3, 3), 0.3))):
         for unbiased in (True, False):
             estimator = ct.SKCE(ct.ProductKernel(SHARP, target_kernel), unbiased)
             assert ct.DistributionFreeSKCETest(estimator)(p, y).pvalue > 0.9

@@ -5,11 +5,12 @@ from samples import TV, W2, samples
 import caltest as ct
 from caltest.hstatistics.jackknife import jackknife, row_sums
 from caltest.hstatistics.tiles import h_tile
-from caltest.predictions import Sample, as_sample
+from caltest.predictions import Sample
+from caltest.predictions.convert import as_sample
 
 S = samples(25, 3)
 LINE = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.3), ct.DeltaKernel())
-SUM = TV + ct.ProductKernel(ct.GaussianKernel(ct.Euclidean(), 0.7), ct.MatrixKernel(np.diag([1.0, 2.0, 3.0])))
+SUM = TV + ct.ProductKernel(ct.GaussianKernel(ct.Euclidean(), 0.7), ct.kernels.MatrixKernel(np.diag([1.0, 2.0, 3.0])))
 CASES = {
     "classes": (TV, S.p, S.y),
     "binary": (LINE, S.p[:, 1], (S.y == 1).astype(int)),

@@ -26,7 +26,7 @@ def enumerated(kernel, p, power):
 
 
 @pytest.mark.parametrize("n", [3, 5])
-@pytest.mark.parametrize("target_kernel", [ct.DeltaKernel(), ct.MatrixKernel(MATRIX), 2.0 * ct.DeltaKernel()])
+@pytest.mark.parametrize("target_kernel", [ct.DeltaKernel(), ct.kernels.MatrixKernel(MATRIX), 2.0 * ct.DeltaKernel()])
 def test_variance_of_classes_by_enumeration(n, target_kernel):
     p = np.random.default_rng(n).dirichlet(np.full(3, 0.5), n)
     p[0] = [0.0, 1.0, 0.0]

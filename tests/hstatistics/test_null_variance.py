@@ -14,7 +14,9 @@ from caltest.hstatistics.null_variance import variance_between_clusters, varianc
 S = samples(7, 3)
 P = ct.Categorical(S.p)
 RNG = np.random.default_rng
-MATRIX = ct.ProductKernel(TV.prediction_kernel, ct.MatrixKernel([[1.0, 0.5, 0.0], [0.5, 2.0, 0.3], [0.0, 0.3, 1.0]]))
+MATRIX = ct.ProductKernel(
+    TV.prediction_kernel, ct.kernels.MatrixKernel([[1.0, 0.5, 0.0], [0.5, 2.0, 0.3], [0.0, 0.3, 1.0]])
+)
 
 
 def enumerated(estimator, p):
@@ -41,7 +43,7 @@ def test_blocks(large, monkeypatch):
 
 def test_clusters():
     clusters = np.array([0, 1, 0, 2, 1, 0, 2])
-    wanted = enumerated(ct.ClusterSKCE(TV, clusters), P)
+    wanted = enumerated(ct.estimators.ClusterSKCE(TV, clusters), P)
     assert variance_between_clusters(TV, as_clusters(clusters), P, RNG(1)) == pytest.approx(wanted, rel=1e-10)
 
 

@@ -55,7 +55,7 @@ def test_relabelling_the_classes_changes_nothing():
     order = rng.permutation(5)
     relabelled = np.argsort(order)[y]
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
-    for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel), ct.ECE(ct.UniformBinning(4)), ct.MMCE()):
+    for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel), ct.ECE(ct.binning.UniformBinning(4)), ct.MMCE()):
         assert estimator(p[:, order], relabelled) == pytest.approx(estimator(p, y), rel=1e-11)
 
 

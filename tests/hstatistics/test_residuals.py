@@ -16,7 +16,7 @@ def exact(kernel_of_predictions, width, predictions, scores):
     d = 1 if scores.ndim == 2 else scores.shape[2]
     n = len(predictions)
     law = ct.Normal(np.zeros(n), 1.0) if d == 1 else ct.MvNormal(np.zeros((n, d)), 1.0)
-    residuals = ct.Residuals(predictions, law, "")
+    residuals = ct.predictions.Residuals(predictions, law, "")
     kernel = ProductKernel(kernel_of_predictions, ct.GaussianKernel(bandwidth=width * np.sqrt(d)))
     return np.array([ct.SKCE(kernel)(residuals, z) for z in scores])
 

@@ -31,7 +31,9 @@ def slow_moments(p, onehot, binning):
     return estimate / n, variance / n**2, slope / n
 
 
-@pytest.mark.parametrize("binning", [ct.UniformBinning(3), ct.QuantileBinning(2), ct.QuantileBinning(8)], ids=str)
+@pytest.mark.parametrize(
+    "binning", [ct.binning.UniformBinning(3), ct.binning.QuantileBinning(2), ct.binning.QuantileBinning(8)], ids=str
+)
 @pytest.mark.parametrize("binary", [False, True])
 def test_ends_solve_the_equation(binning, binary):
     if binary:
@@ -68,7 +70,7 @@ def test_one_sided_intervals():
 @pytest.mark.parametrize("noise", [0.0, 0.1, 0.5])
 @pytest.mark.parametrize("concentration", [0.1, 0.5])
 def test_coverage(noise, concentration, replications):
-    sets, rng, binning = replications(100, 2000), np.random.default_rng(7), ct.QuantileBinning(10)
+    sets, rng, binning = replications(100, 2000), np.random.default_rng(7), ct.binning.QuantileBinning(10)
     covered = np.zeros(3)
     for _ in range(sets):
         p = rng.beta(concentration, concentration, 100)
@@ -87,7 +89,7 @@ def test_coverage(noise, concentration, replications):
 
 def test_errors():
     with pytest.raises(ValueError, match="each alone in its bin"):
-        ct.binned_error_interval([0.1, 0.9], [0, 1], ct.UniformBinning(2))
+        ct.binned_error_interval([0.1, 0.9], [0, 1], ct.binning.UniformBinning(2))
     with pytest.raises(TypeError, match="wanted a binning"):
         ct.binned_error_interval(P, Y, 10)
     with pytest.raises(TypeError, match="Normal predictions"):

@@ -11,7 +11,7 @@ LEVEL = 0.9
 
 
 def interval(estimator, side="two-sided", p=S.p, y=S.y):
-    return ct.distribution_free_interval(estimator, p, y, confidence_level=LEVEL, side=side)
+    return ct.distribution_free_interval(p, y, estimator, confidence_level=LEVEL, side=side)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_one_sided_bounds_invert_the_distribution_free_test():
     for estimator in (ct.SKCE(TV), ct.BlockSKCE(TV, 2)):
         found = ct.DistributionFreeSKCETest(estimator)(p, y)
         for level in (0.99 * (1.0 - found.pvalue), 1.0 - 0.99 * found.pvalue):
-            low = ct.distribution_free_interval(estimator, p, y, confidence_level=level, side="lower").low
+            low = ct.distribution_free_interval(p, y, estimator, confidence_level=level, side="lower").low
             assert (low > 0.0) == (found.pvalue < 1.0 - level)
 
 
@@ -56,14 +56,14 @@ def test_biased_estimator():
 def test_intervals_cover_and_are_wide(estimator):
     """The truth is the mean of unbiased estimates from other data; 100 intervals of 95 % miss it never, not 5 times."""
     model, rng = ct.generators.class_model("M3", 3), np.random.default_rng(1)
-    found = [ct.distribution_free_interval(estimator, *model.sample(100, rng)) for _ in range(100)]
+    found = [ct.distribution_free_interval(*model.sample(100, rng), estimator) for _ in range(100)]
     truth = np.mean([ct.SKCE(TV)(*model.sample(300, rng)) for _ in range(30)])
     assert all(one.low <= truth <= one.high for one in found)
 
 
 def test_normal_predictions_and_other_estimators():
     assert interval(ct.SKCE(W2), p=S.normal, y=S.targets).high <= 2.0
-    for wrong in (ct.BlockSKCE(TV, 2, unbiased=False), ct.ECE()):
+    for wrong in (ct.BlockSKCE(TV, 2, unbiased=False), ct.ECE(), ct.estimators.CrossSKCE(TV)):
         with pytest.raises(TypeError, match="wanted SKCE"):
             interval(wrong)
     with pytest.raises(ValueError, match="side"):

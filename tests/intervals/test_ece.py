@@ -9,7 +9,7 @@ from scipy import stats
 import caltest as ct
 from caltest._numerics import generator_apart
 from caltest.intervals import ece as ece_module
-from caltest.predictions import as_predictions
+from caltest.predictions.convert import as_predictions
 
 RNG = np.random.default_rng(6)
 P, Y = RNG.dirichlet(np.full(3, 0.7), 90), RNG.integers(0, 3, 90)
@@ -28,9 +28,9 @@ def quantile(noise):
 @pytest.mark.parametrize("order", [1, 2, inf])
 def test_radius_is_the_larger_of_two_quantiles_of_the_noise(order):
     """Redraws by hand from the smoothed frequencies of the bins, and from the predictions."""
-    binning = ct.UniformBinning(2)
+    binning = ct.binning.UniformBinning(2)
     estimator = ct.ECE(binning, order=order)
-    interval = ct.ece_interval(estimator, P, Y, n_resamples=199, rng=3)
+    interval = ct.ece_interval(P, Y, estimator, n_resamples=199, rng=3)
     bins = binning.assign(P)
     sizes = np.bincount(bins)
     counts = 1.0 + np.array([np.bincount(Y[bins == b], minlength=3) for b in range(sizes.size)])
@@ -50,9 +50,9 @@ def test_radius_is_the_larger_of_two_quantiles_of_the_noise(order):
 @pytest.mark.parametrize(("order", "aggregate"), [(1, "mean"), (2, "sum"), (inf, "mean")])
 def test_noise_of_class_wise_errors(order, aggregate):
     """Labels drawn from the frequencies of the bins that the classes of an observation are in."""
-    binning = ct.QuantileBinning(4)
+    binning = ct.binning.QuantileBinning(4)
     estimator = ct.ClasswiseECE(binning, order, aggregate)
-    interval = ct.ece_interval(estimator, P, Y, n_resamples=99, rng=3)
+    interval = ct.ece_interval(P, Y, estimator, n_resamples=99, rng=3)
     bins = np.stack([binning.assign(P[:, [c]]) for c in range(3)], axis=1)
     f = np.empty_like(P)
     for i in range(90):
@@ -78,30 +78,30 @@ def test_noise_of_class_wise_errors(order, aggregate):
 @pytest.mark.parametrize("estimator", [ct.ECE(), ct.MCE(), ct.ClasswiseECE(aggregate="sum")])
 def test_it_has_0_where_the_exact_test_does_not_reject(estimator):
     for share, y in ((0.05, ct.Categorical(P).sample(1)), (0.05, Y), (0.5, ct.Categorical(P).sample(2))):
-        interval = ct.ece_interval(estimator, P, y, confidence_level=1 - share, n_resamples=999, rng=1)
+        interval = ct.ece_interval(P, y, estimator, confidence_level=1 - share, n_resamples=999, rng=1)
         pvalue = ct.MonteCarloTest(estimator, 999)(P, y, rng=1).pvalue
         assert interval.low == 0.0 or pvalue <= share + 0.05
 
 
 def test_sides_parts_and_kinds(monkeypatch):
-    both = ct.ece_interval(ct.ECE(), *ct.top_label(P, Y), n_resamples=99, rng=1)
-    upper = ct.ece_interval(ct.ECE(), *ct.top_label(P, Y), side="upper", n_resamples=99, rng=1)
-    lower = ct.ece_interval(ct.ECE(), *ct.top_label(P, Y), side="lower", n_resamples=99, rng=1)
+    both = ct.ece_interval(*ct.top_label(P, Y), ct.ECE(), n_resamples=99, rng=1)
+    upper = ct.ece_interval(*ct.top_label(P, Y), ct.ECE(), side="upper", n_resamples=99, rng=1)
+    lower = ct.ece_interval(*ct.top_label(P, Y), ct.ECE(), side="lower", n_resamples=99, rng=1)
     assert (upper.low, upper.high, lower.low, lower.high) == (0.0, both.high, both.low, 1.0)
     largest = {
-        ct.ECE(distance=ct.Cityblock()): 2.0,
+        ct.ECE(metric=ct.kernels.Cityblock()): 2.0,
         ct.ClasswiseECE(): 2.0 / 3.0,
         ct.ClasswiseECE(aggregate="sum"): 2.0,
         ct.ClasswiseECE(order=inf): 1.0,
         ct.ClasswiseECE(order=2, aggregate="sum"): np.sqrt(6.0),
     }
     for estimator, bound in largest.items():
-        found = ct.ece_interval(estimator, P, Y, side="lower", n_resamples=9, rng=1)
+        found = ct.ece_interval(P, Y, estimator, side="lower", n_resamples=9, rng=1)
         assert found.high == pytest.approx(bound, rel=1e-15)
-    wrong = ct.ece_interval(ct.ClasswiseECE(aggregate="sum"), np.eye(3)[[1, 2, 0] * 9], [0, 1, 2] * 9, rng=1)
+    wrong = ct.ece_interval(np.eye(3)[[1, 2, 0] * 9], [0, 1, 2] * 9, ct.ClasswiseECE(aggregate="sum"), rng=1)
     assert (wrong.estimate, wrong.high) == (2.0, 2.0)
     monkeypatch.setattr(ece_module, "AT_ONCE", 1)
-    again = ct.ece_interval(ct.ECE(), *ct.top_label(P, Y), n_resamples=99, rng=1)
+    again = ct.ece_interval(*ct.top_label(P, Y), ct.ECE(), n_resamples=99, rng=1)
     assert (again.low, again.high) == (both.low, both.high)
     assert isinstance(as_predictions(P), ct.Categorical)
 
@@ -109,13 +109,13 @@ def test_sides_parts_and_kinds(monkeypatch):
 @pytest.mark.statistical
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_coverage(noise, replications):
-    sets, rng, binning, covered = replications(80, 1000), np.random.default_rng(7), ct.QuantileBinning(5), 0
+    sets, rng, binning, covered = replications(40, 1000), np.random.default_rng(7), ct.binning.QuantileBinning(5), 0
     for _ in range(sets):
         p = rng.beta(0.5, 0.5, 80)
         truth = (1 - noise) * p + noise / 2
         y = (rng.random(80) < truth).astype(int)
         bins = binning.assign(p[:, None])
-        low, high = ct.ece_interval(ct.MCE(binning), p, y, n_resamples=99, rng=rng)
+        low, high = ct.ece_interval(p, y, ct.MCE(binning), n_resamples=99, rng=rng)
         covered += low <= np.abs(np.bincount(bins, p - truth) / np.bincount(bins)).max() <= high
     assert covered >= stats.binom(sets, 0.93).ppf(0.005)
 
@@ -123,7 +123,12 @@ def test_coverage(noise, replications):
 @pytest.mark.statistical
 @pytest.mark.parametrize(("noise", "order"), [(0.0, inf), (0.0, 1), (0.3, 1)])
 def test_coverage_of_class_wise_errors_and_of_bins_of_one_observation(noise, order, replications):
-    sets, rng, binning, covered = replications(80, 1000), np.random.default_rng(8), ct.UniformBinning(10), np.zeros(2)
+    sets, rng, binning, covered = (
+        replications(40, 1000),
+        np.random.default_rng(8),
+        ct.binning.UniformBinning(10),
+        np.zeros(2),
+    )
     for _ in range(sets):
         p = rng.dirichlet(np.full(3, 0.3), 60)
         truth = (1 - noise) * p + noise / 3
@@ -134,10 +139,10 @@ def test_coverage_of_class_wise_errors_and_of_bins_of_one_observation(noise, ord
             errors.append(
                 distance(np.abs(np.bincount(bins, p[:, c] - truth[:, c])) / np.maximum(sizes, 1), sizes, order)
             )
-        low, high = ct.ece_interval(ct.ClasswiseECE(binning, order), p, y, n_resamples=99, rng=rng)
+        low, high = ct.ece_interval(p, y, ct.ClasswiseECE(binning, order), n_resamples=99, rng=rng)
         covered[0] += low <= np.mean(errors) <= high
         low, high = ct.ece_interval(
-            ct.ECE(binning, order=order), p[:, 0], (y == 0).astype(int), n_resamples=99, rng=rng
+            p[:, 0], (y == 0).astype(int), ct.ECE(binning, order=order), n_resamples=99, rng=rng
         )
         # The indicator of class 0 and its probability as a binary prediction.
         covered[1] += low <= errors[0] <= high
@@ -145,12 +150,12 @@ def test_coverage_of_class_wise_errors_and_of_bins_of_one_observation(noise, ord
 
 
 def test_errors():
-    for estimator in (ct.ECE(distance=ct.SquaredEuclidean()), ct.DebiasedSquaredECE(), 3):
-        with pytest.raises(TypeError, match="wanted ECE, MCE or ClasswiseECE with a distance that is a norm"):
-            ct.ece_interval(estimator, P, Y)
+    for estimator in (ct.ECE(metric=ct.kernels.SquaredEuclidean()), ct.estimators.DebiasedSquaredECE(), 3):
+        with pytest.raises(TypeError, match="wanted ECE, MCE or ClasswiseECE with a metric that is a norm"):
+            ct.ece_interval(P, Y, estimator)
     with pytest.raises(TypeError, match="Normal predictions"):
-        ct.ece_interval(ct.ECE(), ct.Normal([0.0], 1.0), [0.0])
+        ct.ece_interval(ct.Normal([0.0], 1.0), [0.0], ct.ECE())
     with pytest.raises(ValueError, match="n_resamples"):
-        ct.ece_interval(ct.ECE(), P, Y, n_resamples=0)
+        ct.ece_interval(P, Y, ct.ECE(), n_resamples=0)
     with pytest.raises(ValueError, match="side"):
-        ct.ece_interval(ct.ECE(), P, Y, side="left")
+        ct.ece_interval(P, Y, ct.ECE(), side="left")

@@ -6,7 +6,7 @@ from scipy import stats
 import caltest as ct
 from caltest.hstatistics.jackknife import Jackknife, jackknife, jackknife_of, row_sums
 from caltest.hstatistics.null_variance import variance_if_calibrated
-from caltest.predictions import as_sample
+from caltest.predictions.convert import as_sample
 
 S = samples(60, 3)
 
@@ -72,8 +72,10 @@ def test_root_is_for_the_error_itself():
     assert root.low**2 == pytest.approx(interval.low)
     assert root.high**2 == pytest.approx(interval.high)
     assert root.estimate == pytest.approx(np.sqrt(interval.estimate))
-    assert ct.ConfidenceInterval(-0.5, 4.0, 0.9, "m", -0.1).root() == ct.ConfidenceInterval(0.0, 2.0, 0.9, "m", 0.0)
-    assert ct.ConfidenceInterval(0.0, 4.0, 0.9, "m").root().estimate is None
+    assert ct.results.ConfidenceInterval(-0.5, 4.0, 0.9, "m", -0.1).root() == ct.results.ConfidenceInterval(
+        0.0, 2.0, 0.9, "m", 0.0
+    )
+    assert ct.results.ConfidenceInterval(0.0, 4.0, 0.9, "m").root().estimate is None
 
 
 @pytest.mark.parametrize(

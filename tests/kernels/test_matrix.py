@@ -9,7 +9,7 @@ from samples import samples
 from slow import h_matrix_finite, mean_upper
 
 import caltest as ct
-from caltest.kernels.operator_norms import operator_norms
+from caltest.kernels.matrix import operator_norms
 
 METRIC_KERNEL = ct.ExponentialKernel(ct.TotalVariation(), 0.4)
 DELTA = ct.ProductKernel(METRIC_KERNEL, ct.DeltaKernel())
@@ -23,7 +23,7 @@ def random_matrix(seed, k=4, rank=None):
 
 
 def with_matrix(matrix):
-    return ct.ProductKernel(METRIC_KERNEL, ct.MatrixKernel(matrix))
+    return ct.ProductKernel(METRIC_KERNEL, ct.kernels.MatrixKernel(matrix))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -128,18 +128,18 @@ def test_operator_norms_of_the_identity(k):
 
 
 def test_operator_bounds_of_the_identity():
-    bounds = ct.MatrixKernel(np.eye(5)).operator_bounds()
+    bounds = ct.kernels.MatrixKernel(np.eye(5)).operator_bounds()
     assert set(bounds) == set(NORMS)
     for (p, q), bound in bounds.items():
         factor = 1.0 if p <= q else 5 ** (1 / q - 1 / p)
         assert bound == pytest.approx(2 ** (1 + 1 / p - 1 / q) * factor, rel=1e-12)
     assert min(bounds.values()) == pytest.approx(2.0)
     assert {pair for pair, bound in bounds.items() if bound < 2.0 + 1e-9} == {(1, 1), (2, 2), (INF, INF)}
-    assert ct.MatrixKernel(np.eye(5)).squared_diameter == 2.0
+    assert ct.kernels.MatrixKernel(np.eye(5)).squared_diameter == 2.0
 
 
 def test_operator_bounds_of_many_classes_leave_out_what_takes_too_long():
-    kernel = ct.MatrixKernel(random_matrix(1, 17))
+    kernel = ct.kernels.MatrixKernel(random_matrix(1, 17))
     assert set(NORMS) - set(kernel.operator_bounds()) == {(2, 1), (INF, 1), (INF, 2)}
     assert kernel.squared_diameter <= min(kernel.operator_bounds().values())
 
@@ -147,13 +147,13 @@ def test_operator_bounds_of_many_classes_leave_out_what_takes_too_long():
 @pytest.mark.parametrize("k", [2, 3, 6])
 @pytest.mark.parametrize("seed", range(20))
 def test_the_bound_that_is_used_is_at_most_the_operator_bounds(k, seed):
-    kernel = ct.MatrixKernel(random_matrix((seed, k), k, rank=1 + seed % k))
+    kernel = ct.kernels.MatrixKernel(random_matrix((seed, k), k, rank=1 + seed % k))
     assert kernel.squared_diameter <= min(kernel.operator_bounds().values()) * (1 + 1e-12)
 
 
 def test_the_bound_that_is_used_can_be_less_than_half_of_the_operator_bounds():
     matrix = np.full((4, 4), 10.0) + np.eye(4)
-    kernel = ct.MatrixKernel(matrix)
+    kernel = ct.kernels.MatrixKernel(matrix)
     assert kernel.squared_diameter == pytest.approx(2.0)
     assert min(kernel.operator_bounds().values()) > 40.0
 
@@ -163,7 +163,7 @@ def test_the_squared_diameter_bounds_the_bilinear_form_and_is_attained(seed):
     rng = np.random.default_rng(seed)
     k = 4
     matrix = random_matrix(seed, k)
-    diameter = ct.MatrixKernel(matrix).squared_diameter
+    diameter = ct.kernels.MatrixKernel(matrix).squared_diameter
     predictions = np.concatenate([np.eye(k), rng.dirichlet(np.ones(k), 50), rng.dirichlet(np.full(k, 0.05), 50)])
     deltas = (np.eye(k)[:, None] - predictions).reshape(-1, k)
     forms = deltas @ matrix @ deltas.T
@@ -188,7 +188,10 @@ def test_results_say_what_a_singular_matrix_does_not_see():
     assert rank_notes(with_matrix(random_matrix(1, rank=2))) != []
     assert rank_notes(with_matrix(random_matrix(1, rank=2)) + DELTA) == []
     assert (
-        rank_notes(ct.ProductKernel(METRIC_KERNEL, ct.MatrixKernel(random_matrix(1, rank=1)) + ct.DeltaKernel())) == []
+        rank_notes(
+            ct.ProductKernel(METRIC_KERNEL, ct.kernels.MatrixKernel(random_matrix(1, rank=1)) + ct.DeltaKernel())
+        )
+        == []
     )
 
 
@@ -207,7 +210,7 @@ def test_unseen_miscalibration():
 
 def test_the_matrix_is_kept():
     given = np.eye(3)
-    kernel = ct.MatrixKernel(given)
+    kernel = ct.kernels.MatrixKernel(given)
     given[0, 0] = 5.0
     assert np.array_equal(kernel.matrix, np.eye(3))
     with pytest.raises(ValueError, match="read-only"):
@@ -215,18 +218,18 @@ def test_the_matrix_is_kept():
 
 
 def test_kernels_are_equal_if_their_matrices_are():
-    assert ct.MatrixKernel(np.eye(3)) == ct.MatrixKernel(np.eye(3).tolist())
-    assert hash(ct.MatrixKernel(np.eye(3))) == hash(ct.MatrixKernel(np.eye(3)))
-    assert ct.MatrixKernel(np.eye(3)) != ct.MatrixKernel(2 * np.eye(3))
-    assert ct.MatrixKernel(np.eye(3)) != ct.DeltaKernel()
-    assert ct.MatrixKernel(np.eye(3)).bound == 1.0
+    assert ct.kernels.MatrixKernel(np.eye(3)) == ct.kernels.MatrixKernel(np.eye(3).tolist())
+    assert hash(ct.kernels.MatrixKernel(np.eye(3))) == hash(ct.kernels.MatrixKernel(np.eye(3)))
+    assert ct.kernels.MatrixKernel(np.eye(3)) != ct.kernels.MatrixKernel(2 * np.eye(3))
+    assert ct.kernels.MatrixKernel(np.eye(3)) != ct.DeltaKernel()
+    assert ct.kernels.MatrixKernel(np.eye(3)).bound == 1.0
     assert with_matrix(np.eye(3)).describe() == "exp(-TV / 0.4) x A[y, y'] (3 x 3)"
 
 
 def test_rounding_of_symmetry_and_eigenvalues_is_mended():
     matrix = random_matrix(2, rank=2)
     matrix[0, 1] += 1e-15
-    kept = ct.MatrixKernel(matrix).matrix
+    kept = ct.kernels.MatrixKernel(matrix).matrix
     assert np.array_equal(kept, kept.T)
 
 
@@ -246,7 +249,7 @@ BAD = {
 @pytest.mark.parametrize(("matrix", "message"), BAD.values(), ids=BAD)
 def test_bad_matrices(matrix, message):
     with pytest.raises(ValueError, match=message):
-        ct.MatrixKernel(matrix)
+        ct.kernels.MatrixKernel(matrix)
 
 
 @pytest.mark.parametrize("make", TESTS.values(), ids=TESTS)
@@ -261,13 +264,13 @@ def test_matrices_for_another_number_of_classes_in_a_sum():
     with pytest.raises(ValueError, match="matrix: got 3 rows and columns, wanted 4"):
         ct.SKCE(sum_of_products)(P, Y)
     with pytest.raises(ValueError, match="matrix: got 3 rows and columns, wanted 4"):
-        ct.SKCE(ct.ProductKernel(METRIC_KERNEL, ct.DeltaKernel() + ct.MatrixKernel(np.eye(3))))(P, Y)
+        ct.SKCE(ct.ProductKernel(METRIC_KERNEL, ct.DeltaKernel() + ct.kernels.MatrixKernel(np.eye(3))))(P, Y)
     with pytest.raises(ValueError, match="matrix: got 3 rows and columns, wanted 2"):
         ct.SKCE(with_matrix(np.eye(3)))(P[:, 1], Y == 1)
 
 
 def test_matrices_for_targets_that_are_no_classes():
-    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.MatrixKernel(np.eye(2)))
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.kernels.MatrixKernel(np.eye(2)))
     for predictions in (ct.Normal(P[:, 0], 1.0), ct.Ensemble(P)):
         with pytest.raises(TypeError, match="target_kernel: got MatrixKernel"):
             ct.SKCE(kernel)(predictions, P[:, 1])

@@ -4,7 +4,7 @@ import pytest
 import caltest as ct
 
 
-@pytest.mark.parametrize("metric", [ct.TotalVariation(), ct.Cityblock(), ct.Euclidean()])
+@pytest.mark.parametrize("metric", [ct.TotalVariation(), ct.kernels.Cityblock(), ct.Euclidean()])
 def test_distances_of_classes(metric):
     from scipy.spatial.distance import cdist
 
@@ -16,6 +16,6 @@ def test_distances_of_classes(metric):
 
 def test_distances_of_binary_predictions_are_those_of_numbers():
     p, q = ct.Bernoulli([0.2]), ct.Bernoulli([0.7])
-    for metric in (ct.TotalVariation(), ct.Cityblock(), ct.Euclidean()):
+    for metric in (ct.TotalVariation(), ct.kernels.Cityblock(), ct.Euclidean()):
         assert p.distance(metric, q) == pytest.approx(0.5)
-    assert p.distance(ct.SquaredEuclidean(), q) == pytest.approx(0.25)
+    assert p.distance(ct.kernels.SquaredEuclidean(), q) == pytest.approx(0.25)

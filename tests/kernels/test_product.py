@@ -11,7 +11,7 @@ P, Y = DATA.p, DATA.y
 TV, GAUSS = ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.GaussianKernel(bandwidth=0.3)
 ONE = ct.ProductKernel(TV, ct.DeltaKernel())
 MATRIX = np.array([[1.0, 0.5, 0.2, 0.0], [0.5, 2.0, 0.3, 0.1], [0.2, 0.3, 1.0, 0.6], [0.0, 0.1, 0.6, 1.5]])
-TWO = ct.ProductKernel(GAUSS, ct.MatrixKernel(MATRIX))
+TWO = ct.ProductKernel(GAUSS, ct.kernels.MatrixKernel(MATRIX))
 THREE = ct.ProductKernel(ct.ExponentialKernel(ct.Euclidean(), 1.0), ct.GaussianKernel(bandwidth=1.5))
 SUM = ONE + TWO + THREE
 
@@ -25,8 +25,8 @@ def test_description():
 def test_sums_of_sums_are_flat():
     assert SUM.products == (ONE, TWO, THREE)
     assert (ONE + (TWO + THREE)).products == (ONE, TWO, THREE)
-    assert ct.SumOfProducts([ONE, TWO, THREE]) == SUM
-    assert hash(ct.SumOfProducts([ONE, TWO, THREE])) == hash(SUM)
+    assert ct.kernels.SumOfProducts([ONE, TWO, THREE]) == SUM
+    assert hash(ct.kernels.SumOfProducts([ONE, TWO, THREE])) == hash(SUM)
     assert SUM.bound == 1.0 + 2.0 + 1.0
 
 
@@ -53,7 +53,7 @@ ESTIMATORS = {
 }
 BINARY = [
     ONE,
-    ct.ProductKernel(GAUSS, ct.MatrixKernel(MATRIX[:2, :2])),
+    ct.ProductKernel(GAUSS, ct.kernels.MatrixKernel(MATRIX[:2, :2])),
     ct.ProductKernel(ct.ExponentialKernel(ct.Euclidean(), 1.0), ct.GaussianKernel(bandwidth=1.5)),
 ]
 
@@ -139,12 +139,12 @@ def test_adding_what_is_no_product(other):
     with pytest.raises(TypeError, match=r"^kernel: got .*, wanted a ProductKernel"):
         ONE + other
     with pytest.raises(TypeError, match=r"^kernel: got .* in a sum, wanted ProductKernel"):
-        ct.SumOfProducts((ONE, other))
+        ct.kernels.SumOfProducts((ONE, other))
 
 
 def test_a_sum_of_nothing():
     with pytest.raises(ValueError, match="terms: got none, wanted product kernels"):
-        ct.SumOfProducts(())
+        ct.kernels.SumOfProducts(())
 
 
 def test_sums_for_landmarks():

@@ -15,10 +15,10 @@ KERNELS = [
     ct.ExponentialKernel(bandwidth=0.7, exponent=1.5),
     ct.MaternKernel(bandwidth=0.7, order=1.5),
     ct.MaternKernel(bandwidth=0.7, order=2.5),
-    ct.RationalQuadraticKernel(bandwidth=0.7),
+    ct.kernels.RationalQuadraticKernel(bandwidth=0.7),
     ct.DeltaKernel(),
 ]
-METRICS = [ct.TotalVariation(), ct.Cityblock(), ct.Euclidean(), ct.SquaredEuclidean()]
+METRICS = [ct.TotalVariation(), ct.kernels.Cityblock(), ct.Euclidean(), ct.kernels.SquaredEuclidean()]
 
 
 def test_which_kernels_are_gaussian():
@@ -56,7 +56,7 @@ def test_forms_of_kernels_of_predictions():
                 kernel.tile(predictions, predictions), function(form.inverse_width * distances), rtol=1e-14
             )
     assert ct.ExponentialKernel(ct.Euclidean(), 0.4, exponent=0.5).distance_form is None
-    assert ct.ExponentialKernel(ct.MMD(ct.DeltaKernel()), 0.4).distance_form is None
+    assert ct.ExponentialKernel(ct.kernels.MMD(ct.DeltaKernel()), 0.4).distance_form is None
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=repr)

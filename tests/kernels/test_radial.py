@@ -16,7 +16,7 @@ POINTS = np.random.default_rng(1).normal(size=(40, 3))
 def quiet(make, *arguments, **settings):
     """A kernel that warns that it need not be positive definite."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ct.KernelWarning)
+        warnings.simplefilter("ignore", ct.kernels.KernelWarning)
         return make(*arguments, **settings)
 
 
@@ -36,7 +36,7 @@ FORMULAS = {
         lambda d: (1 + math.sqrt(5) * d / 0.7 + 5 * d**2 / (3 * 0.49)) * math.exp(-math.sqrt(5) * d / 0.7),
     ),
     "rational quadratic": (
-        ct.RationalQuadraticKernel(bandwidth=0.7, shape=0.8),
+        ct.kernels.RationalQuadraticKernel(bandwidth=0.7, shape=0.8),
         lambda d: (1 + d**2 / (2 * 0.8 * 0.49)) ** -0.8,
     ),
 }
@@ -73,7 +73,7 @@ def test_values_at_the_ends_of_the_numbers(kernel, formula):
 def test_limits_between_kernels():
     distance = np.linspace(0.0, 3.0, 7)
     wanted = ct.GaussianKernel(bandwidth=0.7).target_tile(distance, np.zeros(1))
-    large = ct.RationalQuadraticKernel(bandwidth=0.7, shape=1e7).target_tile(distance, np.zeros(1))
+    large = ct.kernels.RationalQuadraticKernel(bandwidth=0.7, shape=1e7).target_tile(distance, np.zeros(1))
     assert large == pytest.approx(wanted, abs=1e-6)
     power = ct.ExponentialKernel(bandwidth=0.7 * math.sqrt(2), exponent=2.0).target_tile(distance, np.zeros(1))
     assert power == pytest.approx(wanted, rel=1e-13)
@@ -100,7 +100,7 @@ def test_bandwidths_for_each_dimension_in_an_estimate():
     rng = np.random.default_rng(2)
     members, targets = rng.normal(size=(20, 6, 2)), rng.normal(size=(20, 2))
     scale = np.array([0.5, 4.0])
-    energy = ct.ExponentialKernel(ct.EnergyDistance(), 1.0)
+    energy = ct.ExponentialKernel(ct.kernels.EnergyDistance(), 1.0)
     kernels = [ct.ProductKernel(energy, ct.GaussianKernel(bandwidth=width)) for width in (tuple(0.7 * scale), 0.7)]
     # The kernel of predictions sees the same members in both, by way of their scaled copies' distances.
     one = ct.UCME(kernels[0], ct.Ensemble(members[:1]), targets[:1])
@@ -136,7 +136,7 @@ def test_kernels_without_distances_for_vectors():
 
 @pytest.mark.parametrize(
     "make",
-    [ct.ExponentialKernel, ct.GaussianKernel, ct.LaplacianKernel, ct.MaternKernel, ct.RationalQuadraticKernel],
+    [ct.ExponentialKernel, ct.GaussianKernel, ct.LaplacianKernel, ct.MaternKernel, ct.kernels.RationalQuadraticKernel],
 )
 def test_the_median_bandwidth_of_targets_is_the_median_predicted_scale(make):
     kernel = make()
@@ -156,7 +156,7 @@ def test_the_median_bandwidth_of_targets_is_the_median_predicted_scale(make):
 def test_the_median_bandwidth_of_predictions_is_their_median_distance():
     for kernel in (
         ct.MaternKernel(order=2.5),
-        ct.RationalQuadraticKernel(shape=3.0),
+        ct.kernels.RationalQuadraticKernel(shape=3.0),
         ct.ExponentialKernel(exponent=0.5),
     ):
         resolved = kernel.resolve(ct.Categorical(DATA.p))
@@ -200,7 +200,7 @@ EUCLIDEAN = [
     ct.GaussianKernel(bandwidth=1.0),
     ct.MaternKernel(bandwidth=1.0),
     ct.MaternKernel(bandwidth=1.0, order=2.5),
-    ct.RationalQuadraticKernel(bandwidth=1.0, shape=0.3),
+    ct.kernels.RationalQuadraticKernel(bandwidth=1.0, shape=0.3),
 ]
 
 
@@ -215,7 +215,7 @@ def test_tiles_of_vectors_are_positive_semi_definite(kernel, bandwidth):
 
 @pytest.mark.parametrize("exponent", [0.5, 1.0])
 @pytest.mark.parametrize("bandwidth", [0.1, 0.5, 2.0])
-@pytest.mark.parametrize("metric", [ct.TotalVariation(), ct.Cityblock()], ids=lambda metric: metric.label)
+@pytest.mark.parametrize("metric", [ct.TotalVariation(), ct.kernels.Cityblock()], ids=lambda metric: metric.label)
 def test_tiles_of_the_cityblock_distance_are_positive_semi_definite(metric, exponent, bandwidth):
     p = ct.Categorical(np.random.default_rng(3).dirichlet(np.full(5, 0.3), 60))
     tile = ct.ExponentialKernel(metric, bandwidth, exponent).tile(p, p)
@@ -228,7 +228,7 @@ INDEFINITE = {
     "Gaussian": (ct.GaussianKernel, {}),
     "Matern 3/2": (ct.MaternKernel, {}),
     "Matern 5/2": (ct.MaternKernel, {"order": 2.5}),
-    "rational quadratic": (ct.RationalQuadraticKernel, {"shape": 5.0}),
+    "rational quadratic": (ct.kernels.RationalQuadraticKernel, {"shape": 5.0}),
 }
 
 
@@ -236,7 +236,7 @@ INDEFINITE = {
 def test_warnings_of_kernels_that_are_not_positive_definite(make, settings):
     """The warning is right: six points with rational coordinates have a matrix with a negative eigenvalue."""
     message = "of the total variation distance is not positive definite in general"
-    with pytest.warns(ct.KernelWarning, match=f"{make.__name__} {message}"):
+    with pytest.warns(ct.kernels.KernelWarning, match=f"{make.__name__} {message}"):
         kernel = make(ct.TotalVariation(), 0.5, **settings)
     lowest = min(_lowest_eigenvalue(kernel.with_bandwidth(width)) for width in (0.3, 0.5, 0.7, 1.0, 1.5, 3.0))
     assert lowest < -1e-4
@@ -252,13 +252,13 @@ def _lowest_eigenvalue(kernel):
 def test_no_warnings_of_kernels_that_are_positive_definite():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for metric in (ct.Euclidean(), ct.Wasserstein(), ct.EnergyDistance(), ct.MMD()):
+        for metric in (ct.Euclidean(), ct.Wasserstein(), ct.kernels.EnergyDistance(), ct.kernels.MMD()):
             for exponent in (0.1, 1.0, 2.0):
                 ct.ExponentialKernel(metric, 1.0, exponent)
             ct.GaussianKernel(metric)
             ct.MaternKernel(metric)
-            ct.RationalQuadraticKernel(metric)
-        for metric in (ct.TotalVariation(), ct.Cityblock(), ct.SquaredEuclidean()):
+            ct.kernels.RationalQuadraticKernel(metric)
+        for metric in (ct.TotalVariation(), ct.kernels.Cityblock(), ct.kernels.SquaredEuclidean()):
             ct.ExponentialKernel(metric, 1.0, 1.0)
             ct.ExponentialKernel(metric, 1.0, 0.3)
         # One warning is enough: none where bandwidths are replaced.
@@ -285,8 +285,16 @@ BAD = {
         "exponent: got -1, wanted a positive number",
     ),
     "exponent nan": (lambda: ct.ExponentialKernel(exponent=np.nan), ValueError, "exponent: got nan, wanted a positive"),
-    "shape 0": (lambda: ct.RationalQuadraticKernel(shape=0.0), ValueError, "shape: got 0.0, wanted a positive number"),
-    "shape inf": (lambda: ct.RationalQuadraticKernel(shape=np.inf), ValueError, "shape: got inf, wanted a positive"),
+    "shape 0": (
+        lambda: ct.kernels.RationalQuadraticKernel(shape=0.0),
+        ValueError,
+        "shape: got 0.0, wanted a positive number",
+    ),
+    "shape inf": (
+        lambda: ct.kernels.RationalQuadraticKernel(shape=np.inf),
+        ValueError,
+        "shape: got inf, wanted a positive",
+    ),
     "metric left out": (lambda: ct.GaussianKernel(0.5), TypeError, "metric: got 0.5, wanted a metric .* by name"),
     "Laplacian of a metric": (lambda: ct.LaplacianKernel(ct.Euclidean()), ValueError, "bandwidth: got Euclidean"),
     "bandwidth of two": (lambda: ct.LaplacianKernel((1.0, -1.0)), ValueError, "bandwidth: got -1.0, wanted a positive"),

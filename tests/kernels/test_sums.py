@@ -28,12 +28,12 @@ def test_sums_of_sums_are_flat():
         ONE + (TWO * 2.0 + THREE * 3),
         (ONE + 2.0 * TWO) + 3.0 * THREE,
         0.5 * (2.0 * ONE + 4.0 * TWO + 6.0 * THREE),
-        ct.SumKernel(((1.0, ONE + 2.0 * TWO), (3, THREE))),
-        ct.SumKernel.of(ONE, 2.0 * TWO, 3.0 * THREE),
+        ct.kernels.SumKernel(((1.0, ONE + 2.0 * TWO), (3, THREE))),
+        ct.kernels.SumKernel.of(ONE, 2.0 * TWO, 3.0 * THREE),
     ):
         assert kernel.weighted == expected
-        assert kernel == ct.SumKernel(expected)
-        assert hash(kernel) == hash(ct.SumKernel(expected))
+        assert kernel == ct.kernels.SumKernel(expected)
+        assert hash(kernel) == hash(ct.kernels.SumKernel(expected))
 
 
 def test_description_and_bounds():
@@ -95,7 +95,7 @@ def test_median_bandwidths_of_terms():
 @pytest.mark.parametrize("weight", [0, -1.0, np.nan, np.inf, "2", True, None], ids=repr)
 def test_bad_weights(weight):
     with pytest.raises(ValueError, match=r"^weight: got .*, wanted a positive number"):
-        ct.SumKernel(((weight, ONE),))
+        ct.kernels.SumKernel(((weight, ONE),))
     with pytest.raises(ValueError, match=r"^weight: got .*, wanted a positive number"):
         weight * ONE if not isinstance(weight, str) else ONE * weight
 
@@ -105,15 +105,17 @@ def test_adding_what_is_no_kernel_of_targets(other):
     with pytest.raises(TypeError, match=r"^target_kernel: got .* in a sum, wanted a kernel of targets"):
         ONE + other
     with pytest.raises(TypeError, match=r"^target_kernel: got .* in a sum, wanted a kernel of targets"):
-        ct.SumKernel(((1.0, other),))
+        ct.kernels.SumKernel(((1.0, other),))
 
 
 def test_a_sum_of_nothing():
     with pytest.raises(ValueError, match=r"weighted: got .., wanted pairs"):
-        ct.SumKernel(())
+        ct.kernels.SumKernel(())
 
 
 def test_terms_without_a_formula_are_named():
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ONE + ct.DeltaKernel())
-    with pytest.raises(ct.ClosedFormMissing, match=r"target_kernel: got DeltaKernel\(\) for Normal predictions"):
+    with pytest.raises(
+        ct.predictions.ClosedFormMissing, match=r"target_kernel: got DeltaKernel\(\) for Normal predictions"
+    ):
         ct.SKCE(kernel)(DATA.normal, DATA.targets)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from caltest._loops import kernels, members, pairs, selection, sweeps, tiles, transport
+from caltest._loops import counting, kernels, members, pairs, sweeps, tiles, transport
 
 TESTS = Path(__file__).parents[1]
 EXTREMES = [5e-324, 1e-310, 1e-100, 1e100, 1e308]
@@ -16,7 +16,7 @@ EXPECTATIONS = """
 import numpy as np, caltest as ct
 extremes = {extremes}
 kernels = [ct.GaussianKernel(bandwidth=1.0), ct.LaplacianKernel(1e-150), ct.MaternKernel(bandwidth=1e150)]
-kernels += [ct.RationalQuadraticKernel(bandwidth=1e300)]
+kernels += [ct.kernels.RationalQuadraticKernel(bandwidth=1e300)]
 for value in extremes:
     shape = min(max(value, 1e-300), 1e300)
     for law in {laws}:
@@ -25,7 +25,7 @@ for value in extremes:
             try:
                 means = law.expected_kernel(kernel, np.array([0.5]))
                 both = law.expected_kernel2(kernel, law)
-            except ct.ClosedFormMissing as error:
+            except ct.predictions.ClosedFormMissing as error:
                 assert "lost to rounding" in str(error)
                 continue
             assert (abs(means - 0.5) <= 0.5 + 1e-9).all(), (law.parameters, kernel, means)
@@ -82,13 +82,13 @@ def test_what_loops_do_not_know_is_an_error(call):
 @pytest.mark.parametrize("step", [5e-324, 1e-320, 1e-300, 1.0, 1e307])
 def test_cells_of_an_interval_of_any_size(step):
     values, counts = step * np.arange(9.0), np.zeros(4, np.intp)
-    assert selection.count_cells(values, 0.0, 8.0 * step, counts) == 0
+    assert counting.count_cells(values, 0.0, 8.0 * step, counts) == 0
     assert counts.tolist() == [2, 2, 2, 3]
 
 
 def test_cells_of_what_is_no_number():
     counts = np.zeros(4, np.intp)
-    assert selection.count_cells(np.array([np.inf, np.nan, 0.0]), 0.0, np.inf, counts) == 0
+    assert counting.count_cells(np.array([np.inf, np.nan, 0.0]), 0.0, np.inf, counts) == 0
     assert counts.sum() == 2
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from caltest._arrays import read_only
 from caltest._loops.binned import sums_of_bins
+from caltest._loops.counting import uniform_cells
 from caltest._loops.rows import are_distributions, maxima
-from caltest._loops.uniform import uniform_cells
 
 RNG = np.random.default_rng(1)
 P = RNG.dirichlet(np.ones(5), 50)

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from caltest._loops import scatter
+from caltest._loops import redraws
 
 
-@pytest.mark.parametrize("n", [5, scatter.ROWS + 1, 2 * scatter.ROWS])
+@pytest.mark.parametrize("n", [5, redraws.ROWS + 1, 2 * redraws.ROWS])
 @pytest.mark.parametrize(("k", "label_type"), [(2, np.uint8), (3, np.int32), (300, np.int32)])
 def test_changes_by_class(n, k, label_type):
     """Against sums of outer products, on both sides of the ranges that are summed together."""
@@ -15,5 +15,5 @@ def test_changes_by_class(n, k, label_type):
     labels = np.where(labels < 0, 1, labels).astype(label_type)
     unit = np.vstack([np.eye(k), np.zeros(k)])  # base -1 is the row of zeros
     expected = [(unit[y] - unit[base]).T @ features for y in labels]
-    sums = scatter.changes_by_class(features, base, labels, k)
+    sums = redraws.changes_by_class(features, base, labels, k)
     assert sums == pytest.approx(np.array(expected), rel=1e-12, abs=1e-12)

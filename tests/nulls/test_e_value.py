@@ -23,7 +23,7 @@ def test_pvalue_by_its_formula():
     rng = np.random.default_rng(np.random.default_rng(3).spawn(1)[0])
     members = rng.choice(len(alternatives.members), size=20, p=np.exp(alternatives.log_weights))
     targets = np.concatenate([alternatives.sample(int(member), rng, 1) for member in members])
-    ratios, observed = np.exp(log_ratios_of(alternatives, targets)), np.exp(ct.LogLikelihoodRatio()(p, y))
+    ratios, observed = np.exp(log_ratios_of(alternatives, targets)), np.exp(ct.estimators.LogLikelihoodRatio()(p, y))
     expected = (1.0 / observed + np.sum((ratios >= observed) / ratios)) / 21
     result = ct.LikelihoodRatioTest(20)(p, y, rng=3)
     assert result.pvalue == pytest.approx(min(1.0, expected), rel=1e-10)
@@ -34,7 +34,7 @@ def test_tiny_pvalues_with_few_draws():
     p, y = shifted(250, 2)
     result = ct.LikelihoodRatioTest(999)(p, y, rng=1)
     assert result.pvalue < 1e-9
-    bound = ct.CalibrationTest(ct.LogLikelihoodRatio(), ct.EValueBound())(p, y)
+    bound = ct.CalibrationTest(ct.estimators.LogLikelihoodRatio(), ct.nulls.EValueBound())(p, y)
     assert bound.pvalue == pytest.approx(np.exp(-result.statistic))
     assert result.pvalue <= bound.pvalue
     assert bound.pvalue_kind == "bound"
@@ -43,7 +43,12 @@ def test_tiny_pvalues_with_few_draws():
 
 def test_bound_is_never_above_one():
     p = np.random.default_rng(1).dirichlet(np.ones(3), 50)
-    assert ct.CalibrationTest(ct.LogLikelihoodRatio(), ct.EValueBound())(p, ct.Categorical(p).sample(1)).pvalue == 1.0
+    assert (
+        ct.CalibrationTest(ct.estimators.LogLikelihoodRatio(), ct.nulls.EValueBound())(
+            p, ct.Categorical(p).sample(1)
+        ).pvalue
+        == 1.0
+    )
 
 
 def test_results_are_reproduced_by_their_seed():
@@ -53,7 +58,7 @@ def test_results_are_reproduced_by_their_seed():
 
 
 def test_other_estimators_are_refused():
-    for null in (ct.EValueBound(), ct.ImportanceSampling(9)):
+    for null in (ct.nulls.EValueBound(), ct.nulls.ImportanceSampling(9)):
         with pytest.raises(TypeError, match=r"got ECE for .*, wanted LogLikelihoodRatio\(\)"):
             ct.CalibrationTest(ct.ECE(), null)
 

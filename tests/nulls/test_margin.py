@@ -7,28 +7,33 @@ from scipy import stats
 
 import caltest as ct
 from caltest.hstatistics.jackknife import SURPRISE, jackknife_of
-from caltest.predictions import as_sample
+from caltest.predictions.convert import as_sample
 
 S = samples(60, 3)
-FOUND = jackknife_of(TV, as_sample(S.p, S.y), np.random.default_rng(1))
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The estimate and its standard error."""
+    return jackknife_of(TV, as_sample(S.p, S.y), np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("margin", [0.01, 0.2, 0.6])
-def test_pvalues_are_those_of_the_normal_limit(margin):
+def test_pvalues_are_those_of_the_normal_limit(margin, found):
     above, below = ct.ToleranceTest(TV, margin)(S.p, S.y), ct.EquivalenceTest(TV, margin)(S.p, S.y)
-    z = (FOUND.estimate - margin**2) / FOUND.standard_error
+    z = (found.estimate - margin**2) / found.standard_error
     assert above.statistic == pytest.approx(z, rel=1e-10)
     assert above.pvalue == pytest.approx(stats.norm.sf(z), rel=1e-9)
-    error = FOUND.standard_error * min(1.5, max(1.0, margin / sqrt(FOUND.estimate)))
-    if margin**2 > FOUND.estimate:
+    error = found.standard_error * min(1.5, max(1.0, margin / sqrt(found.estimate)))
+    if margin**2 > found.estimate:
         unseen = sqrt(SURPRISE * sqrt(2.0) * margin**3 / 60)
-        seen = FOUND.standard_error * (margin**2 / (FOUND.estimate - FOUND.standard_error)) ** 0.75
+        seen = found.standard_error * (margin**2 / (found.estimate - found.standard_error)) ** 0.75
         error = max(error, min(seen, unseen))
-    assert below.statistic == pytest.approx((margin**2 - FOUND.estimate) / error, rel=1e-10)
+    assert below.statistic == pytest.approx((margin**2 - found.estimate) / error, rel=1e-10)
     assert below.pvalue == pytest.approx(stats.norm.sf(below.statistic), rel=1e-9)
     for result in (above, below):
         assert result.estimate == pytest.approx(ct.SKCE(TV)(S.p, S.y), rel=1e-10)
-        assert result.standard_error == pytest.approx(FOUND.standard_error, rel=1e-12)
+        assert result.standard_error == pytest.approx(found.standard_error, rel=1e-12)
         assert result.pvalue_kind == "asymptotic"
 
 
@@ -55,7 +60,7 @@ def test_no_surprise_in_few_observations_shows_little(p):
     assert high == pytest.approx((stats.norm.ppf(0.95) ** 2 * SURPRISE * sqrt(2.0) / 60) ** 2, rel=1e-3)
 
 
-def test_report_and_words():
+def test_report_and_words(found):
     result = ct.EquivalenceTest(TV, 0.6)(S.p, S.y)
     assert "Hypothesis     the calibration error is at least the margin: KCE >= 0.6" in str(result)
     assert result.verdict() == "the calibration error is below the margin, at the 5 % level"
@@ -68,7 +73,7 @@ def test_report_and_words():
     assert "Hypothesis     the calibration error is at most the margin: KCE <= 0.6" in str(above)
     assert "no evidence that the calibration error is above the margin" in above.verdict()
     low, high = above.confidence_interval(0.9)
-    assert low == pytest.approx(max(0.0, FOUND.estimate - stats.norm.ppf(0.9) * FOUND.standard_error))
+    assert low == pytest.approx(max(0.0, found.estimate - stats.norm.ppf(0.9) * found.standard_error))
     assert high == np.inf
     assert above.to_dict()["question"] == "tolerance"
 
@@ -88,28 +93,32 @@ def test_bad_margins_and_data(test):
 
 @pytest.mark.parametrize("estimator", [ct.SKCE(TV, unbiased=False), ct.BlockSKCE(TV), ct.ECE()])
 def test_other_estimators(estimator):
-    for null in (ct.ToleranceNull(0.1), ct.EquivalenceNull(0.1)):
+    for null in (ct.nulls.ToleranceNull(0.1), ct.nulls.EquivalenceNull(0.1)):
         with pytest.raises(TypeError, match=r"wanted the unbiased estimator SKCE\(kernel\)"):
             ct.CalibrationTest(estimator, null)
 
 
 def test_binned_error_below_a_margin():
     p, y = S.p[:, 1], (S.y == 1).astype(int)
-    estimate = ct.ECE(ct.UniformBinning(5))(p, y)
-    result = ct.BinnedEquivalenceTest(0.9, n_bins=5)(p, y)
+    estimate = ct.ECE(ct.binning.UniformBinning(5))(p, y)
+    result = ct.named_tests.BinnedEquivalenceTest(0.9, n_bins=5)(p, y)
     assert result.pvalue == pytest.approx(exp(-60 * (0.9 - estimate) ** 2 / 2), rel=1e-10)
     assert result.pvalue_kind == "bound"
-    assert ct.BinnedEquivalenceTest(0.9 * estimate, n_bins=5)(p, y).pvalue == 1.0
+    assert ct.named_tests.BinnedEquivalenceTest(0.9 * estimate, n_bins=5)(p, y).pvalue == 1.0
     assert "binned ECE >= 0.9" in str(result)
-    assert 0.0 < ct.BinnedEquivalenceTest(0.95)(S.p, S.y).pvalue < 1.0
+    assert 0.0 < ct.named_tests.BinnedEquivalenceTest(0.95)(S.p, S.y).pvalue < 1.0
 
 
 def test_binned_bound_is_for_fixed_bins_and_total_variation():
-    for estimator in (ct.ECE(ct.QuantileBinning(5)), ct.ECE(distance=ct.SquaredEuclidean()), ct.SKCE(TV)):
+    for estimator in (
+        ct.ECE(ct.binning.QuantileBinning(5)),
+        ct.ECE(metric=ct.kernels.SquaredEuclidean()),
+        ct.SKCE(TV),
+    ):
         with pytest.raises(TypeError, match="whose bins do not depend on data"):
-            ct.CalibrationTest(estimator, ct.BinnedEquivalenceBound(0.1))
+            ct.CalibrationTest(estimator, ct.nulls.BinnedEquivalenceBound(0.1))
     with pytest.raises(ValueError, match="margin: got 1"):
-        ct.BinnedEquivalenceTest(1.0)
+        ct.named_tests.BinnedEquivalenceTest(1.0)
 
 
 def test_binned_bound_keeps_its_level():
@@ -117,6 +126,6 @@ def test_binned_bound_keeps_its_level():
     rng, margin, n = np.random.default_rng(1), 0.2, 200
     p = np.repeat([0.3, 0.7], n // 2)
     laws = ct.Bernoulli(p + margin * np.where(p < 0.5, 1, -1))
-    test = ct.BinnedEquivalenceTest(margin, n_bins=2)
+    test = ct.named_tests.BinnedEquivalenceTest(margin, n_bins=2)
     pvalues = [test(p, laws.sample(rng)).pvalue for _ in range(300)]
     assert np.mean(np.array(pvalues) <= 0.05) <= 0.05

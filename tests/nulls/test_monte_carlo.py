@@ -13,15 +13,15 @@ KERNEL = ct.Categorical(P).default_kernel()
 
 def toy(ties, rng, n_resamples=3):
     """The binned error of two fair coins, which has two values."""
-    test = ct.CalibrationTest(ct.ECE(ct.UniformBinning(1)), ct.ConditionalMonteCarlo(n_resamples, ties))
+    test = ct.CalibrationTest(ct.ECE(ct.binning.UniformBinning(1)), ct.nulls.ConditionalMonteCarlo(n_resamples, ties))
     return test([0.5, 0.5], rng.integers(2, size=2), rng=rng).pvalue
 
 
 @pytest.mark.parametrize("ties", ["conservative", "randomized", "mid"])
-def test_pvalues_of_two_coins_against_their_enumerated_law(ties):
+def test_pvalues_of_two_coins_against_their_enumerated_law(ties, replications):
     """The error of two coins is 0 or 1/2 with equal probability: of B = 3 redraws m are as large or larger."""
-    rng = np.random.default_rng(2)
-    pvalues = np.array([toy(ties, rng) for _ in range(4000)])
+    rng, number = np.random.default_rng(2), replications(1000, 4000)
+    pvalues = np.array([toy(ties, rng) for _ in range(number)])
     if ties == "randomized":
         assert stats.kstest(pvalues, "uniform").pvalue > 1e-3
         return
@@ -35,14 +35,14 @@ def test_pvalues_of_two_coins_against_their_enumerated_law(ties):
             law[value] = law.get(value, 0.0) + weight
     for value, probability in law.items():
         share = np.mean(np.isclose(pvalues, value))
-        assert share == pytest.approx(probability, abs=4.5 * np.sqrt(probability * (1 - probability) / 4000))
+        assert share == pytest.approx(probability, abs=4.5 * np.sqrt(probability * (1 - probability) / number))
 
 
 def test_kinds_of_pvalues():
     for ties, kind in (("conservative", "exact"), ("randomized", "exact"), ("mid", "resampling")):
-        result = ct.CalibrationTest(ct.SKCE(KERNEL), ct.ConditionalMonteCarlo(19, ties))(P, Y, rng=1)
+        result = ct.CalibrationTest(ct.SKCE(KERNEL), ct.nulls.ConditionalMonteCarlo(19, ties))(P, Y, rng=1)
         assert result.pvalue_kind == kind
-        again = ct.CalibrationTest(ct.SKCE(KERNEL), ct.ConditionalMonteCarlo(19, ties))(P, Y, rng=1)
+        again = ct.CalibrationTest(ct.SKCE(KERNEL), ct.nulls.ConditionalMonteCarlo(19, ties))(P, Y, rng=1)
         assert again.pvalue == result.pvalue
 
 
@@ -51,7 +51,9 @@ def test_kinds_of_pvalues():
 def test_stopping_looks_at_the_same_redraws(stop_after, seed):
     y = ct.Categorical(P).sample(seed)
     whole = ct.MonteCarloTest(ct.SKCE(KERNEL), 150)(P, y, rng=5)
-    stopped = ct.CalibrationTest(ct.SKCE(KERNEL), ct.ConditionalMonteCarlo(150, stop_after=stop_after))(P, y, rng=5)
+    stopped = ct.CalibrationTest(ct.SKCE(KERNEL), ct.nulls.ConditionalMonteCarlo(150, stop_after=stop_after))(
+        P, y, rng=5
+    )
     large = np.flatnonzero(whole.null_distribution >= whole.estimate)
     assert stopped.estimate == pytest.approx(whole.estimate, rel=1e-12)
     if large.size < stop_after:
@@ -67,7 +69,7 @@ def test_stopping_looks_at_the_same_redraws(stop_after, seed):
 @pytest.mark.statistical
 def test_stopped_pvalues_are_valid(replications):
     n_sets, rng = replications(400, 4000), np.random.default_rng(3)
-    test = ct.CalibrationTest(ct.SKCE(KERNEL), ct.ConditionalMonteCarlo(199, stop_after=5))
+    test = ct.CalibrationTest(ct.SKCE(KERNEL), ct.nulls.ConditionalMonteCarlo(199, stop_after=5))
     pvalues = np.array([test(P, ct.Categorical(P).sample(rng), rng=rng).pvalue for _ in range(n_sets)])
     for alpha in (0.01, 0.05, 0.2, 0.5):
         assert np.sum(pvalues <= alpha) <= stats.binom(n_sets, alpha).ppf(0.995)
@@ -75,16 +77,16 @@ def test_stopped_pvalues_are_valid(replications):
 
 def test_bad_settings():
     with pytest.raises(ValueError, match=r"ties: got 'maximal', wanted .conservative., .randomized. or .mid."):
-        ct.ConditionalMonteCarlo(9, "maximal")
+        ct.nulls.ConditionalMonteCarlo(9, "maximal")
     with pytest.raises(ValueError, match="stop_after: got 0, wanted"):
-        ct.ConditionalMonteCarlo(9, stop_after=0)
+        ct.nulls.ConditionalMonteCarlo(9, stop_after=0)
     with pytest.raises(ValueError, match="stop_after: got 5 with ties='mid'"):
-        ct.ConditionalMonteCarlo(9, "mid", 5)
+        ct.nulls.ConditionalMonteCarlo(9, "mid", 5)
     with pytest.raises(TypeError, match=r"got Omnibus .* stop_after looks at redraws one by one"):
-        ct.CalibrationTest(ct.Omnibus(), ct.ConditionalMonteCarlo(9, stop_after=5))
+        ct.CalibrationTest(ct.estimators.Omnibus(), ct.nulls.ConditionalMonteCarlo(9, stop_after=5))
 
 
 def test_descriptions():
-    assert "until 5 are as large" in ct.ConditionalMonteCarlo(99, stop_after=5).describe()
-    assert "ties at random" in ct.ConditionalMonteCarlo(99, "randomized").describe()
-    assert "mid-p-value" in ct.ConditionalMonteCarlo(99, "mid").describe()
+    assert "until 5 are as large" in ct.nulls.ConditionalMonteCarlo(99, stop_after=5).describe()
+    assert "ties at random" in ct.nulls.ConditionalMonteCarlo(99, "randomized").describe()
+    assert "mid-p-value" in ct.nulls.ConditionalMonteCarlo(99, "mid").describe()

@@ -194,16 +194,18 @@ def test_monte_carlo_breaks_no_ties_by_rounding():
 
 def test_monte_carlo_redraws_targets_of_the_same_predictions():
     p, y = data(25)
-    result = ct.MonteCarloTest(ct.ECE(ct.UniformBinning(4)), n_resamples=30)(p, y, rng=4)
+    result = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(4)), n_resamples=30)(p, y, rng=4)
     (stream,) = np.random.default_rng(4).spawn(1)
     redraws = ct.Categorical(p).sample(stream, 30)
-    assert result.null_distribution.tolist() == pytest.approx([ct.ECE(ct.UniformBinning(4))(p, z) for z in redraws])
+    assert result.null_distribution.tolist() == pytest.approx(
+        [ct.ECE(ct.binning.UniformBinning(4))(p, z) for z in redraws]
+    )
     assert result.pvalue == (1 + sum(result.null_distribution >= result.estimate)) / 31
 
 
 def test_consistency_resampling_by_hand():
     p, y = data(25)
-    ece = ct.ECE(ct.UniformBinning(4))
+    ece = ct.ECE(ct.binning.UniformBinning(4))
     result = ct.ConsistencyTest(ece, n_resamples=30)(p, y, rng=4)
     (rng,) = np.random.default_rng(4).spawn(1)
     draws = []

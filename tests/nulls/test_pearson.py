@@ -101,8 +101,21 @@ def test_no_pvalue_is_below_the_probability_of_the_labels():
     assert probability_of(Sample(ct.Categorical([[1.0, 0.0]]), np.array([1]))) == 0.0
 
 
+def test_note_where_few_outcomes_are_uncertain():
+    rng, kernel = np.random.default_rng(1), ProductKernel(TV, ct.DeltaKernel())
+    for p, few in ((np.full(41, 0.5), False), (np.full(39, 0.5), True), (np.full((20, 10), 0.1), True)):
+        y = (ct.Bernoulli(p) if p.ndim == 1 else ct.Categorical(p)).sample(rng)
+        notes = ct.PearsonSKCETest(kernel)(p, y, rng=1).notes
+        assert any("the Pearson type III law is rough" in note for note in notes) == few
+    normal = ct.Normal(rng.normal(size=9), 1.0)
+    assert not ct.PearsonSKCETest(normal.default_kernel())(normal, normal.sample(rng), rng=1).notes
+
+
 def test_bad_estimators_and_certain_predictions():
     with pytest.raises(TypeError, match="got ECE for PearsonNull, wanted the unbiased SKCE of a ProductKernel"):
-        ct.CalibrationTest(ct.ECE(), ct.PearsonNull())
+        ct.CalibrationTest(ct.ECE(), ct.nulls.PearsonNull())
     with pytest.raises(ValueError, match="leave nothing to chance, so that"):
         ct.PearsonSKCETest(ProductKernel(TV, ct.DeltaKernel()))([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+    kernel = ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.5))
+    with pytest.raises(ValueError, match="leave nothing to chance, so that"):
+        ct.PearsonSKCETest(kernel)(ct.Normal([0.0, 1.0, 2.0], 0.0), [0.0, 1.0, 2.0])

@@ -9,9 +9,9 @@ from slow import pooled
 
 import caltest as ct
 from caltest import plots
-from caltest.estimators.classical import belt
+from caltest.estimators.classical.belt import belt
 from caltest.plots import _axes, calibration_belt, isotonic, reliability, reliability_diagram, simplex
-from caltest.predictions import as_sample
+from caltest.predictions.convert import as_sample
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -66,7 +66,7 @@ def no_open_figures():
 
 @pytest.mark.parametrize("n_bins", [1, 8, 15])
 def test_points_are_means_and_frequencies(binary, n_bins):
-    ax = reliability_diagram(*binary, binning=ct.UniformBinning(n_bins), rng=1, ax=new_axes())
+    ax = reliability_diagram(*binary, binning=ct.binning.UniformBinning(n_bins), rng=1, ax=new_axes())
     expected = means_by_hand(*binary, n_bins)
     np.testing.assert_allclose(all_points(ax), expected, rtol=1e-12)
     np.testing.assert_allclose(bars(ax)[:, 0], expected[:, 0], rtol=1e-12)
@@ -79,7 +79,7 @@ def test_fifteen_uniform_bins_by_default(binary):
 
 def test_other_binnings():
     p, y = [0.1, 0.2, 0.3, 0.8, 0.9, 0.95], [0, 1, 0, 1, 1, 0]
-    ax = reliability_diagram(p, y, binning=ct.QuantileBinning(2), rng=1, ax=new_axes())
+    ax = reliability_diagram(p, y, binning=ct.binning.QuantileBinning(2), rng=1, ax=new_axes())
     np.testing.assert_allclose(all_points(ax), [(0.2, 1 / 3), (2.65 / 3, 2 / 3)], rtol=1e-12)
 
 
@@ -138,17 +138,19 @@ def test_bars_are_binomial_quantiles_for_equal_predictions(level):
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_bars_hold_the_points_of_calibrated_predictions(level):
+def test_bars_hold_the_points_of_calibrated_predictions(level, replications):
     """Bins are independent, so the numbers below and above are binomial; ties make them smaller than their level."""
-    below, above = [], []
-    for seed in range(300):
+    below, above, sets = [], [], replications(100, 300)
+    for seed in range(sets):
         rng = np.random.default_rng(seed)
         predictions = ct.Bernoulli(rng.uniform(0.1, 0.9, 1500))
         rank = _axes.rank_of_ends(199, level)
-        bins = reliability._reliability(predictions, predictions.sample(rng), ct.UniformBinning(10), 199, rank, rng)
+        bins = reliability._reliability(
+            predictions, predictions.sample(rng), ct.binning.UniformBinning(10), 199, rank, rng
+        )
         below.extend(bins.frequencies < bins.low)
         above.extend(bins.frequencies > bins.high)
-    n, tail = 300 * 8, (1 - level) / 2
+    n, tail = sets * 8, (1 - level) / 2
     assert len(below) == n
     for outside in (below, above):
         assert binom.ppf(1e-3, n, 0.7 * tail) <= sum(outside) <= binom.isf(1e-3, n, tail)
@@ -162,7 +164,7 @@ def test_bars_depend_on_the_seed_and_not_on_the_number_of_threads(binary, monkey
 
 
 def test_classes_are_reduced_to_the_top_label():
-    p, y = ct.load_digits_predictions()["random forest"]
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
     confidence, correct = p.probabilities.max(axis=1), p.probabilities.argmax(axis=1) == y
     for arguments in [(p, y), (p.probabilities, y), ct.top_label(p, y)]:
         ax = reliability_diagram(*arguments, rng=1, ax=new_axes())
@@ -264,7 +266,7 @@ def test_import_does_not_load_matplotlib():
 class TestPowerCurve:
     MODELS = [ct.generators.class_model("M3", 3).with_strength(s) for s in (0.6, 0.0)]
     TESTS = {
-        "biased": ct.MonteCarloTest(ct.ECE(ct.UniformBinning(5)), n_resamples=19),
+        "biased": ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19),
         "MMCE": ct.MonteCarloTest(ct.MMCE(), n_resamples=19),
     }
 
@@ -308,7 +310,7 @@ class TestSimplexMap:
         p, y = ct.generators.class_model("OC", 3, 1.0).sample(400, rng=1)
         ax = plots.simplex_map(p, y, rng=1, n_resamples=99, min_size=1, ax=new_axes())
         starts, ends = [], []
-        numbers = ct.UniformBinning(5).assign(p.probabilities)
+        numbers = ct.binning.UniformBinning(5).assign(p.probabilities)
         for b in range(numbers.max() + 1):
             rows = numbers == b
             starts.append(p.probabilities[rows].mean(axis=0) @ simplex.CORNERS)
@@ -323,12 +325,12 @@ class TestSimplexMap:
         model, marked, total, seen = ct.generators.class_model("M1", 3, 1.0), 0, 0, 0
         for seed in range(12):
             p, y = model.sample(300, rng=seed)
-            arrows = simplex._arrows(as_sample(p, y), p.probabilities, ct.UniformBinning(4), 99, 1, 0.05, seed)
+            arrows = simplex._arrows(as_sample(p, y), p.probabilities, ct.binning.UniformBinning(4), 99, 1, 0.05, seed)
             marked, total, seen = marked + int(arrows.long.sum()), total + arrows.long.size, seen + arrows.sizes.sum()
         assert seen == 12 * 300
         assert marked <= binom(total, 0.05).ppf(0.995)
         p, y = ct.generators.class_model("M3", 3, 0.2).sample(300, rng=1)
-        arrows = simplex._arrows(as_sample(p, y), p.probabilities, ct.UniformBinning(2), 99, 10, 0.05, 1)
+        arrows = simplex._arrows(as_sample(p, y), p.probabilities, ct.binning.UniformBinning(2), 99, 10, 0.05, 1)
         assert arrows.long.any()
         assert arrows.sizes.min() >= 10
 
@@ -348,7 +350,7 @@ class TestSimplexMap:
 def test_calibration_belt(binary):
     p, y = binary
     ax = calibration_belt(p, y, n_resamples=99, rng=1, ax=new_axes())
-    result = ct.MonteCarloTest(ct.CalibrationBelt(), 99)(p, y, rng=1)
+    result = ct.MonteCarloTest(ct.estimators.CalibrationBelt(), 99)(p, y, rng=1)
     assert ax.get_title().startswith(f"p = {result.pvalue:.3g} (degree ")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
         "95 % confidence",
@@ -364,7 +366,7 @@ def test_calibration_belt(binary):
     assert ax.get_xlabel() == "predicted probability of class 1"
     # The smallest of the 99 redraws that at least 95 % and 80 % of them do not exceed.
     redraws = np.sort(result.null_distribution)
-    expected = belt(ct.CalibrationBelt(), p, y, redraws[[94, 79]])
+    expected = belt(ct.estimators.CalibrationBelt(), p, y, redraws[[94, 79]])
     for band, low, high in zip((wide, narrow), expected.low, expected.high, strict=True):
         outline = np.concatenate([low, high])
         assert np.sort(np.unique(band[:, 1])) == pytest.approx(np.unique(outline), rel=1e-9)

@@ -6,8 +6,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest._jobs import streams
-from caltest.hstatistics import redraws as hredraws
-from caltest.hstatistics import tiles as htiles
+from caltest.hstatistics import redraws as hredraws, tiles as htiles
 from caltest.kernels import TargetKernel
 from caltest.predictions import Sample
 from caltest.predictions.counts import expectations, law, sums
@@ -20,7 +19,7 @@ KERNELS = [
     ct.ExponentialKernel(bandwidth=4.0, exponent=0.7),
     ct.MaternKernel(bandwidth=2.0, order=1.5),
     ct.MaternKernel(bandwidth=20.0, order=2.5),
-    ct.RationalQuadraticKernel(bandwidth=3.0, shape=0.4),
+    ct.kernels.RationalQuadraticKernel(bandwidth=3.0, shape=0.4),
     ct.GaussianKernel(bandwidth=0.5) + 3.0 * ct.LaplacianKernel(40.0) + 0.25 * ct.DeltaKernel(),
 ]
 
@@ -90,7 +89,7 @@ def test_tables_and_sums_without_them_agree_to_rounding(family):
 
 def test_predictions_with_windows_that_share_nothing():
     low, high = ct.Poisson([0.5, 2.0]), ct.Poisson([1500.0])
-    kernel = ct.RationalQuadraticKernel(bandwidth=500.0)
+    kernel = ct.kernels.RationalQuadraticKernel(bandwidth=500.0)
     window = np.arange(2500)
     pmf = [stats.poisson.pmf(window, rate) for rate in (0.5, 2.0, 1500.0)]
     expected = [[one @ kernel.target_tile(window, window) @ pmf[2]] for one in pmf[:2]]
@@ -98,7 +97,7 @@ def test_predictions_with_windows_that_share_nothing():
         assert a.expected_kernel2(kernel, b) == pytest.approx(np.array(expected), rel=1e-11)
         assert pytest.approx(np.array(expected), rel=1e-11) == b.expected_kernel2(kernel, a).T
     assert low.distance(ct.TotalVariation(), high) == pytest.approx(np.ones((2, 1)), abs=1e-14)
-    assert low.distance(ct.Wasserstein1(), high) == pytest.approx(np.array([[1499.5], [1498.0]]), rel=1e-12)
+    assert low.distance(ct.kernels.Wasserstein1(), high) == pytest.approx(np.array([[1499.5], [1498.0]]), rel=1e-12)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.describe_for_targets())
@@ -153,17 +152,17 @@ def test_metrics_against_sums(family):
     pairs = pmf[:, None] - pmf[None], cdf[:, None] - cdf[None]
     expected = {
         ct.TotalVariation(): np.abs(pairs[0]).sum(-1) / 2.0,
-        ct.Wasserstein1(): np.abs(pairs[1]).sum(-1),
-        ct.EnergyDistance(): np.sqrt(2.0 * np.square(pairs[1]).sum(-1)),
+        ct.kernels.Wasserstein1(): np.abs(pairs[1]).sum(-1),
+        ct.kernels.EnergyDistance(): np.sqrt(2.0 * np.square(pairs[1]).sum(-1)),
     }
     for metric, values in expected.items():
         for one in (predictions, predictions.prepared(ct.DeltaKernel())):
             # Squares of energy distances that are rounding count as 0.
-            rounding = 1e-5 if metric == ct.EnergyDistance() else 1e-11
+            rounding = 1e-5 if metric == ct.kernels.EnergyDistance() else 1e-11
             assert one.distance(metric, predictions) == pytest.approx(values, rel=1e-9, abs=rounding)
     gram = ct.GaussianKernel(bandwidth=2.0).target_tile(COUNTS, COUNTS)
     squares = np.einsum("ijk,ijk->ij", pairs[0] @ gram, pairs[0])
-    distances = predictions.distance(ct.MMD(ct.GaussianKernel(bandwidth=2.0)), predictions)
+    distances = predictions.distance(ct.kernels.MMD(ct.GaussianKernel(bandwidth=2.0)), predictions)
     assert distances == pytest.approx(np.sqrt(np.maximum(squares, 0.0)), rel=1e-9, abs=1e-6)
     with pytest.raises(TypeError, match=r"metric: got Wasserstein\(\) .* wanted one of Euclidean\(\), Cityblock\(\)"):
         predictions.distance(ct.Wasserstein(), predictions)
@@ -174,13 +173,19 @@ def test_energy_distance_by_its_definition(family):
     predictions, pmf = family()
     mean = pmf @ np.abs(COUNTS[:, None] - COUNTS) @ pmf.T
     expected = np.sqrt(np.maximum(2.0 * mean - np.diag(mean)[:, None] - np.diag(mean), 0.0))
-    assert predictions.distance(ct.EnergyDistance(), predictions) == pytest.approx(expected, rel=1e-8, abs=1e-5)
+    assert predictions.distance(ct.kernels.EnergyDistance(), predictions) == pytest.approx(expected, rel=1e-8, abs=1e-5)
 
 
 @families
 def test_metrics_do_not_depend_on_what_else_is_predicted(family):
     predictions, _ = family()
-    for metric in (ct.TotalVariation(), ct.Wasserstein1(), ct.EnergyDistance(), ct.Euclidean(), ct.Cityblock()):
+    for metric in (
+        ct.TotalVariation(),
+        ct.kernels.Wasserstein1(),
+        ct.kernels.EnergyDistance(),
+        ct.Euclidean(),
+        ct.kernels.Cityblock(),
+    ):
         whole = predictions.distance(metric, predictions)
         part = predictions.take([1, 3]).distance(metric, predictions.take([0, 2]))
         assert part == pytest.approx(whole[np.ix_([1, 3], [0, 2])], rel=1e-13, abs=1e-15)
@@ -312,7 +317,9 @@ def test_whole_numbers_of_any_type_are_counts(family):
 
 def test_a_matrix_is_no_kernel_of_counts():
     predictions = ct.Poisson([1.0, 2.0])
-    product = ct.ProductKernel(ct.ExponentialKernel(bandwidth=1.0), ct.MatrixKernel(np.eye(9)) + ct.DeltaKernel())
+    product = ct.ProductKernel(
+        ct.ExponentialKernel(bandwidth=1.0), ct.kernels.MatrixKernel(np.eye(9)) + ct.DeltaKernel()
+    )
     for use in (ct.SKCE(product), ct.SKCE(product, unbiased=False), ct.MonteCarloTest(ct.SKCE(product), 19)):
         with pytest.raises(TypeError, match=r"target_kernel: got A\[y, y'\] \(9 x 9\) for Poisson .* classes only"):
             use(predictions, [1, 2])

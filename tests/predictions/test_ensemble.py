@@ -77,13 +77,13 @@ def test_bad_targets(members, targets, message):
 def test_ensembles_that_do_not_go_together():
     numbers, vectors = ct.Ensemble(MEMBERS), ct.Ensemble(VECTORS)
     with pytest.raises(ValueError, match="other: got members that are vectors of length 3, wanted numbers as in"):
-        numbers.distance(ct.EnergyDistance(), vectors)
+        numbers.distance(ct.kernels.EnergyDistance(), vectors)
     with pytest.raises(ValueError, match="other: got members that are numbers, wanted vectors of length 3 as in"):
-        vectors.distance(ct.EnergyDistance(), numbers)
+        vectors.distance(ct.kernels.EnergyDistance(), numbers)
     with pytest.raises(ValueError, match="vectors of length 2, wanted vectors of length 3"):
-        vectors.distance(ct.EnergyDistance(), ct.Ensemble(VECTORS[..., :2]))
+        vectors.distance(ct.kernels.EnergyDistance(), ct.Ensemble(VECTORS[..., :2]))
     with pytest.raises(TypeError, match="other: got Normal predictions, wanted Ensemble predictions"):
-        numbers.distance(ct.EnergyDistance(), ct.Normal([0.0], 1.0))
+        numbers.distance(ct.kernels.EnergyDistance(), ct.Normal([0.0], 1.0))
     with pytest.raises(ValueError, match="predictions: got 2 members, wanted 6 as in those that they follow"):
         numbers.followed_by(ct.Ensemble(MEMBERS[:, :2]))
     drawn = ct.Normal(np.zeros(N), 1.0).to_ensemble(M, rng=1)
@@ -165,7 +165,7 @@ def test_energy_distance_of_numbers(m, k):
     rng = np.random.default_rng(m)
     x, y = rng.normal(size=(4, m)), rng.normal(size=(5, k))
     expected = [[stats.energy_distance(one, other) for other in y] for one in x]
-    distances = ct.Ensemble(x).distance(ct.EnergyDistance(), ct.Ensemble(y))
+    distances = ct.Ensemble(x).distance(ct.kernels.EnergyDistance(), ct.Ensemble(y))
     assert distances == pytest.approx(np.array(expected), rel=1e-13)
 
 
@@ -176,7 +176,7 @@ def test_energy_distance_of_vectors(k):
 
     x, y = ct.Ensemble(VECTORS), ct.Ensemble(VECTORS[:5, :k] + 0.3)
     expected = [[2 * mean(a, b) - mean(a, a) - mean(b, b) for b in y.members] for a in x.members]
-    assert x.distance(ct.EnergyDistance(), y) == pytest.approx(np.sqrt(expected), rel=1e-12)
+    assert x.distance(ct.kernels.EnergyDistance(), y) == pytest.approx(np.sqrt(expected), rel=1e-12)
     numbers, lines = ct.Ensemble(MEMBERS), ct.Ensemble(MEMBERS[..., None])
     assert lines.energy_distances(lines) == pytest.approx(numbers.energy_distances(numbers), rel=1e-12, abs=1e-15)
 
@@ -189,11 +189,11 @@ def test_distances_do_not_depend_on_others_and_are_zero_only_between_equal_ensem
     far[2], far[3] = far[1, ::-1], far[1] + 1e-5
     for permutation in (slice(None), slice(None, None, -1)):
         ensemble = ct.Ensemble(far[:, permutation])
-        all_of_them = ensemble.distance(ct.EnergyDistance(), ensemble)
+        all_of_them = ensemble.distance(ct.kernels.EnergyDistance(), ensemble)
         assert (np.diag(all_of_them) == 0.0).all()
         assert all_of_them[1, 2] == 0.0
         near = ensemble.take(slice(1, N))
-        assert np.array_equal(near.distance(ct.EnergyDistance(), near), all_of_them[1:, 1:])
+        assert np.array_equal(near.distance(ct.kernels.EnergyDistance(), near), all_of_them[1:, 1:])
         assert (all_of_them[~np.isin(np.arange(N), [1, 2])][:, 1] > 0.0).all()
 
 
@@ -203,18 +203,21 @@ def test_ensembles_of_the_same_vectors_in_another_order_are_equal():
     for _ in range(20):
         members = 7.0 + rng.normal(size=(1, 11, 3))
         one, other = ct.Ensemble(members), ct.Ensemble(rng.permutation(members, axis=1))
-        assert one.distance(ct.EnergyDistance(), other)[0, 0] == 0.0
+        assert one.distance(ct.kernels.EnergyDistance(), other)[0, 0] == 0.0
 
 
 def test_stacks_of_distances():
     index = np.array([[0, 4, 8], [3, 3, 1]])
-    for members, metrics in ((MEMBERS, (ct.Wasserstein(), ct.EnergyDistance())), (VECTORS, (ct.EnergyDistance(),))):
+    for members, metrics in (
+        (MEMBERS, (ct.Wasserstein(), ct.kernels.EnergyDistance())),
+        (VECTORS, (ct.kernels.EnergyDistance(),)),
+    ):
         ensemble = ct.Ensemble(members)
         stack = ensemble.take(index)
-        for metric in (*metrics, ct.MMD(GAUSSIAN)):
+        for metric in (*metrics, ct.kernels.MMD(GAUSSIAN)):
             whole = ensemble.distance(metric, ensemble)
             assert stack.distance(metric, stack) == pytest.approx(
-                whole[index[:, :, None], index[:, None, :]], abs=1e-7 if isinstance(metric, ct.MMD) else 1e-14
+                whole[index[:, :, None], index[:, None, :]], abs=1e-7 if isinstance(metric, ct.kernels.MMD) else 1e-14
             )
             assert stack.self_kernel(GAUSSIAN) == pytest.approx(ensemble.self_kernel(GAUSSIAN)[index], rel=1e-13)
 
@@ -235,7 +238,7 @@ def test_moments_scale_and_distribution_function():
 def test_one_member_is_a_point_prediction():
     points = ct.Ensemble([[0.0], [1.0], [5.0]])
     gaps = np.abs(np.subtract.outer([0.0, 1.0, 5.0], [0.0, 1.0, 5.0]))
-    assert points.distance(ct.EnergyDistance(), points) == pytest.approx(np.sqrt(2.0 * gaps))
+    assert points.distance(ct.kernels.EnergyDistance(), points) == pytest.approx(np.sqrt(2.0 * gaps))
     assert points.distance(ct.Wasserstein(), points) == pytest.approx(gaps)
     with pytest.raises(ValueError, match='bandwidth: got "median" for targets of which more than half'):
         ct.MonteCarloTest(ct.SKCE(points.default_kernel()))(ct.Scenarios(points.members), [0.0, 1.0, 4.0])
@@ -251,6 +254,18 @@ def test_draws_are_members_with_equal_frequencies():
     vectors = ct.Scenarios(VECTORS).sample(1, 100)
     assert vectors.shape == (100, N, 3)
     assert all(any(np.array_equal(draw, member) for member in VECTORS[4]) for draw in vectors[:, 4])
+
+
+def test_outcomes_that_are_no_scenario_are_impossible():
+    """Up to rounding in units of the largest scenario; members of ensembles exclude nothing, nor do pools."""
+    scenarios = ct.Scenarios([[0.0, 3e5, 1.0]] * 5)
+    targets = scenarios.check_targets([0.0, 0.1 + 0.2, 1.0 + 1e-12, 1e-3, 3e5])
+    assert scenarios.impossible(targets).tolist() == [False, True, False, True, False]
+    vectors = ct.Scenarios([[[0.0, 1.0], [1.0, 0.0]]] * 3)
+    assert vectors.impossible(np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])).tolist() == [False, True, True]
+    ensemble = ct.Ensemble([[0.0, 3e5, 1.0]] * 5)
+    assert not ensemble.impossible(targets).any()
+    assert not ensemble.pooled(targets).impossible(targets).any()
 
 
 class TestDrawnMembers:
@@ -320,7 +335,7 @@ class TestDrawnMembers:
         if isinstance(kernel, ct.LaplacianKernel):
             source = ct.Laplace(source.mean, source.scale)
         targets = 2.0 * source.sample(1)
-        skce = ct.SKCE(ct.ProductKernel(ct.ExponentialKernel(ct.MMD(kernel), bandwidth=0.5), kernel))
+        skce = ct.SKCE(ct.ProductKernel(ct.ExponentialKernel(ct.kernels.MMD(kernel), bandwidth=0.5), kernel))
         exact = skce(source, targets)
         errors = [
             np.sqrt(np.mean([(skce(source.to_ensemble(m, rng), targets) - exact) ** 2 for rng in range(6)]))
@@ -335,7 +350,7 @@ def test_numbers_of_members_can_differ():
     rng = np.random.default_rng(5)
     sample, locations = ct.Scenarios(MEMBERS), ct.Ensemble(rng.normal(size=(3, 4)))
     targets, places = rng.normal(size=N), rng.normal(size=3)
-    for metric in (ct.Wasserstein(), ct.EnergyDistance(), ct.MMD(GAUSSIAN)):
+    for metric in (ct.Wasserstein(), ct.kernels.EnergyDistance(), ct.kernels.MMD(GAUSSIAN)):
         kernel = ct.ProductKernel(ct.ExponentialKernel(metric, 1.0), GAUSSIAN)
         value = ct.UCME(kernel, locations, places)(sample, targets)
         k_p = np.exp(-sample.distance(metric, locations))

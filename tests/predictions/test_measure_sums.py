@@ -18,8 +18,8 @@ KERNELS = {
     "power": ct.ExponentialKernel(bandwidth=0.8, exponent=0.7),
     "Matern 3/2": ct.MaternKernel(bandwidth=0.8),
     "Matern 5/2": ct.MaternKernel(bandwidth=0.8, order=2.5),
-    "rational quadratic 1": ct.RationalQuadraticKernel(bandwidth=0.8),
-    "rational quadratic 1.3": ct.RationalQuadraticKernel(bandwidth=0.8, shape=1.3),
+    "rational quadratic 1": ct.kernels.RationalQuadraticKernel(bandwidth=0.8),
+    "rational quadratic 1.3": ct.kernels.RationalQuadraticKernel(bandwidth=0.8, shape=1.3),
 }
 kernels = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 lines = pytest.mark.parametrize("name", ["Gaussian", "Laplacian", "Matern 3/2", "Matern 5/2"])

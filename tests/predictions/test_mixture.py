@@ -55,7 +55,7 @@ def one_component(family):
 @pytest.mark.parametrize("family", [ct.Normal, ct.Laplace, ct.MvNormal])
 def test_one_component_equals_that_component(family):
     component, y, target_kernel = one_component(family)
-    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.MMD(target_kernel), 0.5), target_kernel)
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.kernels.MMD(target_kernel), 0.5), target_kernel)
     mixture = ct.Mixture([component])
     assert ct.SKCE(kernel)(mixture, y) == pytest.approx(ct.SKCE(kernel)(component, y), rel=1e-12)
     location = ct.UCME(kernel, component.take(slice(2)), y[:2])
@@ -65,7 +65,7 @@ def test_one_component_equals_that_component(family):
 
 def test_equal_components_are_one():
     component = NORMALS[0]
-    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.MMD(KERNEL), 0.5), KERNEL)
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.kernels.MMD(KERNEL), 0.5), KERNEL)
     repeated = ct.Mixture([component] * 4)
     assert ct.SKCE(kernel)(repeated, Y) == pytest.approx(ct.SKCE(kernel)(component, Y), rel=1e-12)
 
@@ -121,20 +121,20 @@ def test_mixture_wasserstein_is_no_kernel():
     pairs = [(0, 1), (0, 2), (1, 1), (1, 2)]
     both = np.array([(p, q) for i, p in enumerate(pairs) for q in pairs[i + 1 :]], dtype=float)
     mixture = ct.Mixture([ct.Normal(both[:, a, 0], both[:, a, 1]) for a in (0, 1)])
-    distances = mixture.distance(ct.MixtureWasserstein(), mixture)
+    distances = mixture.distance(ct.kernels.MixtureWasserstein(), mixture)
     assert np.linalg.eigvalsh(np.exp(-(distances**2) / 2))[0] == pytest.approx(-0.072, abs=5e-4)
-    squares = mixture.distance(ct.MMD(KERNEL), mixture) ** 2
+    squares = mixture.distance(ct.kernels.MMD(KERNEL), mixture) ** 2
     for power in (0.5, 1.0):
         for width in (0.1, 1.0, 10.0):
             assert np.linalg.eigvalsh(np.exp(-((squares / width) ** power)))[0] > -1e-12
 
 
 def test_mixture_wasserstein_warns_where_it_is_used():
-    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.MixtureWasserstein(), 1.0), KERNEL)
-    with pytest.warns(ct.KernelWarning, match="need not be positive definite"):
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.kernels.MixtureWasserstein(), 1.0), KERNEL)
+    with pytest.warns(ct.kernels.KernelWarning, match="need not be positive definite"):
         ct.SKCE(kernel)(ct.Mixture(NORMALS, WEIGHTS), Y)
     with pytest.raises(TypeError, match="it is for Mixture predictions"):
-        NORMALS[0].distance(ct.MixtureWasserstein(), NORMALS[0])
+        NORMALS[0].distance(ct.kernels.MixtureWasserstein(), NORMALS[0])
 
 
 def test_h_is_symmetric_for_the_mixtures_that_the_reference_gets_wrong():
@@ -142,7 +142,7 @@ def test_h_is_symmetric_for_the_mixtures_that_the_reference_gets_wrong():
     from caltest.predictions import Sample
 
     mixture = ct.Mixture(NORMALS)
-    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.MMD(KERNEL), 0.5), KERNEL)
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.kernels.MMD(KERNEL), 0.5), KERNEL)
     h = h_tile(kernel, Sample(mixture, Y), Sample(mixture, Y))
     assert h == pytest.approx(h.T, abs=1e-15)
 

@@ -93,7 +93,7 @@ def test_matrices_that_commute_have_the_distance_of_their_roots():
 
 def test_wasserstein_of_other_matrices_warns():
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=1.0))
-    with pytest.warns(ct.KernelWarning, match="do not commute"):
+    with pytest.warns(ct.kernels.KernelWarning, match="do not commute"):
         ct.SKCE(kernel)(ct.MvNormal(MEAN, FULL), Y)
     assert isinstance(ct.MvNormal(MEAN, FULL).default_kernel().prediction_kernel.metric, ct.Euclidean)
 
@@ -163,7 +163,7 @@ def test_bad_targets_and_kernels():
         ct.SKCE(ct.ProductKernel(ct.ExponentialKernel(bandwidth=1.0), ct.GaussianKernel(bandwidth=(1.0, 2.0))))(
             predictions, Y
         )
-    with pytest.raises(ct.ClosedFormMissing, match="to_ensemble"):
+    with pytest.raises(ct.predictions.ClosedFormMissing, match="to_ensemble"):
         ct.SKCE(ct.ProductKernel(ct.ExponentialKernel(bandwidth=1.0), ct.MaternKernel(bandwidth=1.0)))(predictions, Y)
     with pytest.raises(TypeError, match="no distribution function"):
         predictions.cdf(Y)

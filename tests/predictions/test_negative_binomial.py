@@ -109,7 +109,7 @@ def test_distances_of_parameters():
     predictions = ct.NegativeBinomial.from_mean([4.0, 9.0], [0.25, 1.0 / 81.0])
     vectors = np.array([[2.0, math.sqrt(2.0)], [3.0, 1.0]])
     assert predictions.embedding(ct.Euclidean()) == pytest.approx(vectors)
-    assert predictions.distance(ct.Cityblock(), predictions)[0, 1] == pytest.approx(1.0 + math.sqrt(2.0) - 1.0)
+    assert predictions.distance(ct.kernels.Cityblock(), predictions)[0, 1] == pytest.approx(1.0 + math.sqrt(2.0) - 1.0)
 
 
 @pytest.mark.parametrize(

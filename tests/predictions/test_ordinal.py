@@ -18,7 +18,7 @@ def ordinal(**settings):
 
 
 def test_distance_is_the_cost_of_moving_mass():
-    distances = ordinal().distance(ct.Wasserstein1(), ordinal())
+    distances = ordinal().distance(ct.kernels.Wasserstein1(), ordinal())
     for i in range(5):
         for j in range(5):
             expected = stats.wasserstein_distance(POSITIONS, POSITIONS, P[i], P[j])
@@ -26,7 +26,7 @@ def test_distance_is_the_cost_of_moving_mass():
 
 
 def test_energy_distance():
-    distances = ordinal().distance(ct.EnergyDistance(), ordinal())
+    distances = ordinal().distance(ct.kernels.EnergyDistance(), ordinal())
     for i in range(5):
         for j in range(5):
             expected = stats.energy_distance(POSITIONS, POSITIONS, P[i], P[j])
@@ -35,7 +35,7 @@ def test_energy_distance():
 
 def test_metrics_of_probabilities_are_those_of_unordered_classes():
     categorical = ct.Categorical(P)
-    for metric in (ct.TotalVariation(), ct.Cityblock(), ct.Euclidean(), ct.SquaredEuclidean()):
+    for metric in (ct.TotalVariation(), ct.kernels.Cityblock(), ct.Euclidean(), ct.kernels.SquaredEuclidean()):
         assert np.array_equal(ordinal().distance(metric, ordinal()), categorical.distance(metric, categorical))
     with pytest.raises(TypeError, match=r"metric: got Wasserstein\(\) for Ordinal predictions, wanted one of Wasser"):
         ordinal().distance(ct.Wasserstein(), ordinal())
@@ -46,9 +46,11 @@ def test_metrics_of_probabilities_are_those_of_unordered_classes():
     [
         ct.LaplacianKernel(1.5),
         ct.GaussianKernel(bandwidth=2.0),
-        ct.MatrixKernel(np.diag([1.0, 2.0, 3.0, 4.0]) + 1.0),
+        ct.kernels.MatrixKernel(np.diag([1.0, 2.0, 3.0, 4.0]) + 1.0),
         ct.DeltaKernel(),
-        0.5 * ct.MaternKernel(bandwidth=3.0) + ct.MatrixKernel(np.diag([1.0, 2.0, 3.0, 1.5])) + 2.0 * ct.DeltaKernel(),
+        0.5 * ct.MaternKernel(bandwidth=3.0)
+        + ct.kernels.MatrixKernel(np.diag([1.0, 2.0, 3.0, 1.5]))
+        + 2.0 * ct.DeltaKernel(),
     ],
     ids=lambda kernel: kernel.describe_for_targets(),
 )
@@ -56,7 +58,7 @@ def test_kernels_of_targets_see_positions(kernel):
     """Matrices see the classes; everything else the points on the line."""
     gram = np.zeros((4, 4))
     for weight, term in kernel.weighted_terms:
-        points = np.arange(4) if isinstance(term, ct.MatrixKernel) else POSITIONS
+        points = np.arange(4) if isinstance(term, ct.kernels.MatrixKernel) else POSITIONS
         gram += weight * term.target_tile(points, points)
     predictions = ordinal()
     assert predictions.gram(kernel) == pytest.approx(gram, rel=1e-14)
@@ -67,7 +69,7 @@ def test_kernels_of_targets_see_positions(kernel):
     def k_p(p, q):
         return np.exp(-stats.wasserstein_distance(POSITIONS, POSITIONS, p, q) / 1.3)
 
-    product = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein1(), bandwidth=1.3), kernel)
+    product = ct.ProductKernel(ct.ExponentialKernel(ct.kernels.Wasserstein1(), bandwidth=1.3), kernel)
     h = h_matrix_finite(k_p, gram, P, Y)
     sample = Sample(predictions, Y)
     assert htiles.h_tile(product, sample, sample) == pytest.approx(h, rel=1e-10, abs=1e-13)
@@ -82,7 +84,7 @@ def test_two_classes_are_binary_predictions():
     y = RNG.integers(0, 2, 40)
     two = ct.Ordinal(np.stack([1.0 - p, p], axis=1), positions=[1.0, 4.0])
     binary = ct.Bernoulli(p)
-    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein1(), bandwidth=0.6), ct.DeltaKernel())
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.kernels.Wasserstein1(), bandwidth=0.6), ct.DeltaKernel())
     same = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), bandwidth=0.2), ct.DeltaKernel())
     assert ct.SKCE(kernel)(two, y) == pytest.approx(ct.SKCE(same)(binary, y), rel=1e-11)
 
@@ -126,7 +128,7 @@ def test_reductions_keep_working():
     assert np.array_equal(confidence.probability, expected.probability)
     assert np.array_equal(correct, outcomes)
     assert len(ct.classwise(ordinal(), Y)) == 4
-    assert ct.ECE(ct.UniformBinning(5))(ordinal(), Y) == ct.ECE(ct.UniformBinning(5))(P, Y)
+    assert ct.ECE(ct.binning.UniformBinning(5))(ordinal(), Y) == ct.ECE(ct.binning.UniformBinning(5))(P, Y)
     assert ct.MMCE()(ordinal(), Y) == ct.MMCE()(P, Y)
 
 
@@ -165,7 +167,7 @@ def test_families_are_not_mixed():
     with pytest.raises(ValueError, match=r"predictions: got classes at \[0.0, 1.0, 2.0, 3.0\], wanted \[-2.0, 0.0"):
         ordinal().followed_by(ct.Ordinal(P))
     with pytest.raises(ValueError, match="got 3 classes, wanted 4"):
-        ordinal().distance(ct.Wasserstein1(), ct.Ordinal(np.full((2, 3), 1 / 3)))
+        ordinal().distance(ct.kernels.Wasserstein1(), ct.Ordinal(np.full((2, 3), 1 / 3)))
 
 
 def test_bad_probabilities_and_labels():
@@ -175,7 +177,7 @@ def test_bad_probabilities_and_labels():
         ordinal().check_targets(np.full(12, 7))
 
 
-@pytest.mark.filterwarnings("ignore::caltest.KernelWarning")
+@pytest.mark.filterwarnings("ignore::caltest.kernels.KernelWarning")
 def test_gaussian_kernels_of_the_distance_warn():
-    with pytest.warns(ct.KernelWarning, match="1-Wasserstein"):
-        ct.GaussianKernel(ct.Wasserstein1(), 1.0)
+    with pytest.warns(ct.kernels.KernelWarning, match="1-Wasserstein"):
+        ct.GaussianKernel(ct.kernels.Wasserstein1(), 1.0)

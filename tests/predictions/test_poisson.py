@@ -84,7 +84,7 @@ def test_temperature_of_zero_rates_and_bad_temperatures():
 def test_distances_of_parameters_are_those_of_square_roots():
     predictions = ct.Poisson([1.0, 9.0, 0.0])
     expected = np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 3.0], [1.0, 3.0, 0.0]])
-    for metric in (ct.Euclidean(), ct.Cityblock()):
+    for metric in (ct.Euclidean(), ct.kernels.Cityblock()):
         assert np.array_equal(predictions.distance(metric, predictions), expected)
 
 

@@ -6,7 +6,8 @@ from samples import ensemble_and_outcomes as data
 from scipy import stats
 
 import caltest as ct
-from caltest.predictions import DrawnEnsemble, as_sample
+from caltest.predictions.convert import as_sample
+from caltest.predictions.ensemble import DrawnEnsemble
 
 N, M = 40, 4
 RNG = np.random.default_rng(11)
@@ -28,10 +29,11 @@ TESTS = {
     "biased": lambda p: ct.MonteCarloTest(ct.SKCE(KERNEL, unbiased=False), 39)(p, Y, rng=1),
     "blocks": lambda p: ct.MonteCarloTest(ct.BlockSKCE(KERNEL, 4), 39)(p, Y, rng=1),
     "low rank": lambda p: ct.MonteCarloTest(ct.LowRankSKCE(KERNEL, 5), 39)(p, Y, rng=1),
-    "maximum": lambda p: ct.MonteCarloTest(ct.MaxSKCE(KERNEL), 39)(p, Y, rng=1),
-    "weights": lambda p: ct.MonteCarloTest(ct.WeightedSKCE(KERNEL, 1.0 + CODES), 39)(p, Y, rng=1),
-    "groups": lambda p: ct.MonteCarloTest(ct.GroupSKCE(KERNEL, CODES), 39)(p, Y, rng=1),
-    "group maximum": lambda p: ct.MonteCarloTest(ct.GroupMaximum(ct.SKCE(KERNEL), CODES), 39)(p, Y, rng=1),
+    "maximum": lambda p: ct.MonteCarloTest(ct.estimators.MaxSKCE(KERNEL), 39)(p, Y, rng=1),
+    "halves": lambda p: ct.MonteCarloTest(ct.estimators.CrossSKCE(KERNEL), 39)(p, Y, rng=1),
+    "weights": lambda p: ct.MonteCarloTest(ct.estimators.WeightedSKCE(KERNEL, 1.0 + CODES), 39)(p, Y, rng=1),
+    "groups": lambda p: ct.MonteCarloTest(ct.estimators.GroupSKCE(KERNEL, CODES), 39)(p, Y, rng=1),
+    "group maximum": lambda p: ct.MonteCarloTest(ct.estimators.GroupMaximum(ct.SKCE(KERNEL), CODES), 39)(p, Y, rng=1),
     "places": lambda p: ct.MonteCarloTest(ct.UCME(KERNEL, PLACES, Y[:3]), 39)(p, Y, rng=1),
     "clusters": lambda p: ct.ClusterSKCETest(KERNEL, CODES, 39)(p, Y, rng=1),
     "bound": lambda p: ct.AsymptoticBlockSKCETest(KERNEL, 2)(p, Y, rng=1),
@@ -134,7 +136,7 @@ def test_chunks_and_settings_from_pools():
 
 
 def test_clusters_keep_ensembles():
-    kept, y = ct.one_per_cluster(ENSEMBLE, Y, CODES, rng=1)
+    kept, y = ct.estimators.one_per_cluster(ENSEMBLE, Y, CODES, rng=1)
     assert (type(kept), kept.n_members, len(y)) == (ct.Ensemble, M, 10)
 
 
@@ -164,10 +166,10 @@ class TestRanks:
         low = ct.PITTest("KS")(ensemble, y + 0.5)
         assert low.pvalue < 1e-6
         assert low.hypothesis == "outcome and members are exchangeable"
-        assert ct.MonteCarloTest(ct.PIT("AD"), 99)(ensemble, y + 0.5, rng=1).pvalue == 0.01
+        assert ct.MonteCarloTest(ct.estimators.PIT("AD"), 99)(ensemble, y + 0.5, rng=1).pvalue == 0.01
 
     def test_numbers_between_quantiles_are_those_of_the_transforms(self):
-        statistic = ct.QuantileCalibration([0.2, 0.5])
+        statistic = ct.estimators.QuantileCalibration([0.2, 0.5])
         _, u = ct.pit_values(ENSEMBLE, Y, rng=3)
         counts = np.array([(u <= 0.2).sum(), ((u > 0.2) & (u <= 0.5)).sum(), (u > 0.5).sum()])
         expected = N * np.array([0.2, 0.3, 0.5])
@@ -189,25 +191,25 @@ class TestResiduals:
         for spread in (1.0, 0.8):
             truth = 1.0 / spread**2
             error = truth * np.sqrt(2.0 / 20_000 / d * (1.0 + 4.0 / m))
-            found = ct.ResidualSpread()(*data(rng, 20_000, m, d, spread))
+            found = ct.estimators.ResidualSpread()(*data(rng, 20_000, m, d, spread))
             assert found == pytest.approx(truth - 1.0, abs=4.0 * error)
 
     def test_spread_by_the_sums_of_the_members(self):
         squares, variance = np.sum((Y - MEMBERS.mean(axis=1)) ** 2), np.sum(MEMBERS.var(axis=1, ddof=1))
         expected = (squares - variance / M) / variance - 1.0
-        assert ct.ResidualSpread()(ENSEMBLE, Y) == pytest.approx(expected, rel=1e-11)
+        assert ct.estimators.ResidualSpread()(ENSEMBLE, Y) == pytest.approx(expected, rel=1e-11)
 
     def test_far_outcomes_and_single_members(self):
-        assert 1e12 < ct.ResidualSpread()(ENSEMBLE, Y + 1e30) < np.inf
+        assert 1e12 < ct.estimators.ResidualSpread()(ENSEMBLE, Y + 1e30) < np.inf
         with pytest.raises(ValueError, match="one of two values, which are equally far from their mean"):
-            ct.ResidualSpread()(ct.Ensemble(MEMBERS[:, :1]), Y)
+            ct.estimators.ResidualSpread()(ct.Ensemble(MEMBERS[:, :1]), Y)
         single = ct.calibration_test(ct.Ensemble(MEMBERS[:, :1]), Y + 3.0, n_resamples=39, rng=1)
         assert single.pvalue == 0.025
         assert [one.name for one in single.components if "spread" in one.name] == []
 
     def test_bias_is_in_units_of_the_members(self):
         ensemble, y = data(np.random.default_rng(3), 5000, 8)
-        result = ct.MonteCarloTest(ct.ResidualMean(), 9)(ensemble, y + 2.0, rng=1)
+        result = ct.MonteCarloTest(ct.estimators.ResidualMean(), 9)(ensemble, y + 2.0, rng=1)
         assert result.effect_size.value == pytest.approx(2.0, rel=0.07)
         found = ct.calibration_test(ensemble, y + 2.0, n_resamples=9, rng=1).components
         assert any("above what was predicted, by 2" in one.finding for one in found) or "by 1.9" in str(found)
@@ -227,7 +229,7 @@ class TestOutcomesOfEnsembles:
     def test_they_have_no_law(self):
         with pytest.raises(TypeError, match=r"got an Ensemble, .*leave_one_out\(rng\).*Scenarios\(members\)"):
             ENSEMBLE.sample(1)
-        for call in (lambda p: p.leave_one_out(1), lambda p: ct.noise_floor(ct.SKCE(KERNEL), p)):
+        for call in (lambda p: p.leave_one_out(1), lambda p: ct.noise_floor(p, ct.SKCE(KERNEL))):
             with pytest.raises(ValueError, match="members: got 1 of each prediction, wanted at least 2"):
                 call(ct.Ensemble(MEMBERS[:, :1]))
         with pytest.raises(TypeError, match=r"components\[1\]: got Ensemble predictions, .* wanted Scenarios"):
@@ -238,11 +240,11 @@ class TestOutcomesOfEnsembles:
         drawn = ct.Normal(CENTRES[:, 0], 1.0).to_ensemble(5, rng=1)
         assert isinstance(drawn, DrawnEnsemble)
         assert as_sample(drawn, Y).predictions is drawn
-        assert ct.noise_floor(ct.SKCE(KERNEL), drawn, n_resamples=9, rng=1).n == N
+        assert ct.noise_floor(drawn, ct.SKCE(KERNEL), n_resamples=9, rng=1).n == N
 
     def test_noise_floor_is_that_of_members_as_pools(self):
-        floor = ct.noise_floor(ct.SKCE(KERNEL), ENSEMBLE, n_resamples=5, rng=1)
-        by_hand = ct.noise_floor(ct.SKCE(KERNEL), ct.Scenarios(MEMBERS), n_resamples=5, rng=1)
+        floor = ct.noise_floor(ENSEMBLE, ct.SKCE(KERNEL), n_resamples=5, rng=1)
+        by_hand = ct.noise_floor(ct.Scenarios(MEMBERS), ct.SKCE(KERNEL), n_resamples=5, rng=1)
         assert floor.draws == pytest.approx((M / (M - 1)) ** 2 * by_hand.draws, rel=1e-10)
 
     def test_draws_of_a_chain_are_thinned_in_their_order(self):
@@ -259,7 +261,7 @@ class TestOutcomesOfEnsembles:
         sets = replications(40, 1000)
 
         def test(p, y, rng):
-            return ct.MonteCarloTest(ct.ResidualSpread(), 39)(p, y, rng=rng)
+            return ct.MonteCarloTest(ct.estimators.ResidualSpread(), 39)(p, y, rng=rng)
 
         generators = [ct.generators.Resampled(ensemble, ct.generators.Scaling(s)) for s in (0.0, 1.0, -0.5)]
         size, wide, narrow = (ct.power(test, g, n=100, n_simulations=sets, rng=1) for g in generators)

@@ -7,9 +7,7 @@ from scipy import stats
 from slow import h_matrix_finite, mean_upper
 
 import caltest as ct
-from caltest.hstatistics import binary_line as hlines
-from caltest.hstatistics import pairs as hpairs
-from caltest.hstatistics import tiles as htiles
+from caltest.hstatistics import binary_line as hlines, pairs as hpairs, tiles as htiles
 from caltest.predictions import Sample
 
 LEVELS = np.array([0.1, 0.25, 0.5, 0.9])
@@ -83,7 +81,7 @@ def test_forecasts_that_do_not_go_together():
             act(other)
         with pytest.raises(TypeError, match="got Normal predictions, wanted QuantileForecast predictions"):
             act(ct.Normal([0.0], 1.0))
-    matrix = ct.ProductKernel(W2, ct.MatrixKernel(np.eye(4)))
+    matrix = ct.ProductKernel(W2, ct.kernels.MatrixKernel(np.eye(4)))
     with pytest.raises(ValueError, match="matrix: got 4 rows and columns, wanted 5, one for each class"):
         ct.SKCE(matrix)(FORECAST, TARGETS)
 
@@ -139,7 +137,14 @@ def test_distance_is_that_of_distributions_on_the_quantiles():
 
 
 @pytest.mark.parametrize(
-    "metric", [ct.TotalVariation(), ct.Euclidean(), ct.Cityblock(), ct.EnergyDistance(), ct.MMD(ct.DeltaKernel())]
+    "metric",
+    [
+        ct.TotalVariation(),
+        ct.Euclidean(),
+        ct.kernels.Cityblock(),
+        ct.kernels.EnergyDistance(),
+        ct.kernels.MMD(ct.DeltaKernel()),
+    ],
 )
 def test_distances_of_probabilities_are_refused(metric):
     """They would be 0, as all forecasts have the same probabilities, and the test blind to the forecasts."""
@@ -149,7 +154,7 @@ def test_distances_of_probabilities_are_refused(metric):
         ct.SKCE(ct.ProductKernel(ct.ExponentialKernel(metric, 1.0), ct.DeltaKernel()))(FORECAST, TARGETS)
 
 
-@pytest.mark.parametrize("estimator", [ct.ECE(), ct.ECE(distance=ct.Wasserstein()), ct.MMCE()], ids=repr)
+@pytest.mark.parametrize("estimator", [ct.ECE(), ct.ECE(metric=ct.Wasserstein()), ct.MMCE()], ids=repr)
 def test_errors_of_binned_probabilities_are_refused(estimator):
     with pytest.raises(TypeError, match="got QuantileForecast predictions, wanted Categorical or Bernoulli"):
         estimator(FORECAST, TARGETS)
@@ -159,7 +164,7 @@ def test_kernels_of_intervals():
     """Kernels of numbers compare the middles of the levels; Delta and matrices the intervals."""
     middles = np.array([0.05, 0.175, 0.375, 0.7, 0.95])
     assert FORECAST.positions == pytest.approx(middles)
-    laplacian, matrix = ct.LaplacianKernel(0.3), ct.MatrixKernel(np.diag([1.0, 2.0, 3.0, 4.0, 5.0]))
+    laplacian, matrix = ct.LaplacianKernel(0.3), ct.kernels.MatrixKernel(np.diag([1.0, 2.0, 3.0, 4.0, 5.0]))
     gram = np.exp(-np.abs(middles[:, None] - middles) / 0.3)
     assert FORECAST.gram(laplacian) == pytest.approx(gram)
     assert FORECAST.gram(ct.DeltaKernel()) == pytest.approx(np.eye(5))

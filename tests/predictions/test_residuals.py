@@ -12,7 +12,7 @@ KERNELS = [
     ct.LaplacianKernel(0.1),
     ct.MaternKernel(bandwidth=0.05, order=1.5),
     ct.MaternKernel(bandwidth=0.3, order=2.5),
-    ct.RationalQuadraticKernel(bandwidth=0.05, shape=0.5),
+    ct.kernels.RationalQuadraticKernel(bandwidth=0.05, shape=0.5),
     ct.ExponentialKernel(bandwidth=0.2, exponent=0.7),
 ]
 
@@ -108,7 +108,7 @@ def test_size_and_power_against_wrong_scales(reduce, replications):
 
     Residuals find it in 39 %, integral transforms in 30 % (of 300 data sets).
     """
-    sets, power = replications(30, 300), {ct.standardised_residuals: 0.39, ct.pit_values: 0.30}[reduce]
+    sets, power = replications(20, 300), {ct.standardised_residuals: 0.39, ct.pit_values: 0.30}[reduce]
     assert rejections(reduce, 64, sets, seed=3) <= stats.binom(sets, 0.05).ppf(0.995)
     assert rejections(reduce, 64, sets, seed=4, factor=1.3) >= stats.binom(sets, power).ppf(0.01)
 
@@ -116,7 +116,7 @@ def test_size_and_power_against_wrong_scales(reduce, replications):
 @pytest.mark.statistical
 def test_size_and_power_against_wrong_scales_of_vectors(replications):
     """Standardised residuals of ten dimensions; the published kernel finds scales that are 10 % too small in 9 %."""
-    sets = replications(30, 300)
+    sets = replications(20, 300)
     assert rejections(ct.standardised_residuals, 64, sets, seed=5, d=10) <= stats.binom(sets, 0.05).ppf(0.995)
     power = rejections(ct.standardised_residuals, 64, sets, seed=6, d=10, factor=1.1)
     assert power >= stats.binom(sets, 0.36).ppf(0.01)

@@ -6,7 +6,7 @@ from math import factorial
 import numpy as np
 import pytest
 
-from caltest.predictions.saddle_point import stirling_error
+from caltest.predictions.counts.law import stirling_error
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 

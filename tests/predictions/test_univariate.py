@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy import stats
 from grids import thinned
+from scipy import stats
 from scipy.integrate import quad
 from slow import h_matrix_continuous, mean_upper
 
@@ -33,7 +33,7 @@ KERNELS = [
     ct.ExponentialKernel(bandwidth=0.5, exponent=1.5),
     ct.MaternKernel(bandwidth=0.4, order=1.5),
     ct.MaternKernel(bandwidth=2.0, order=2.5),
-    ct.RationalQuadraticKernel(bandwidth=0.5, shape=0.7),
+    ct.kernels.RationalQuadraticKernel(bandwidth=0.5, shape=0.7),
 ]
 TARGETS = np.array([0.05, 0.4, 0.97])
 
@@ -66,7 +66,7 @@ RADIAL = {
     "matern": lambda width: ct.MaternKernel(bandwidth=width),
     "power 1.5": lambda width: ct.ExponentialKernel(bandwidth=width, exponent=1.5),
     "power 0.5": lambda width: ct.ExponentialKernel(bandwidth=width, exponent=0.5),
-    "rational": lambda width: ct.RationalQuadraticKernel(bandwidth=width),
+    "rational": lambda width: ct.kernels.RationalQuadraticKernel(bandwidth=width),
 }
 ROUGH = {"gamma 0.3", "beta 0.3", "log-normal 1.5", "student 1.5"}
 """With exponents below 1 their errors are larger, which the docstring of ``Continuous`` says."""
@@ -128,7 +128,7 @@ def test_scales_of_all_sizes_are_summed_over_points():
 
 
 def test_bandwidths_that_are_lost_in_rounding_are_refused():
-    with pytest.raises(ct.ClosedFormMissing, match=r"lost to rounding, wanted a larger bandwidth"):
+    with pytest.raises(ct.predictions.ClosedFormMissing, match=r"lost to rounding, wanted a larger bandwidth"):
         ct.StudentT(3.0, [1e20], 1.0).expected_kernel(ct.LaplacianKernel(1.0), np.array([1e20]))
 
 
@@ -163,7 +163,7 @@ def test_kernels_of_which_only_values_are_known():
     assert two[0, 1] == pytest.approx(Triangle().target_tile(draws[:, 0], draws[:, 1]).mean(), abs=0.01)
     product = ct.ProductKernel(ct.ExponentialKernel(ct.Euclidean(), 1.0), Triangle())
     assert 0.0 < ct.MonteCarloTest(ct.SKCE(product), n_resamples=19)(predictions, y, rng=1).pvalue <= 1.0
-    with pytest.raises(ct.ClosedFormMissing, match="to_ensemble"):
+    with pytest.raises(ct.predictions.ClosedFormMissing, match="to_ensemble"):
         predictions.expected_kernel(ct.DeltaKernel(), y)
 
 

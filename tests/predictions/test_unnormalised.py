@@ -10,8 +10,8 @@ from caltest.predictions import Sample
 POINTS = np.linspace(-2.0, 2.0, 5)
 KERNELS = [
     ct.GaussianKernel(bandwidth=0.8),
-    ct.RationalQuadraticKernel(bandwidth=1.3, shape=0.5),
-    ct.GaussianKernel(bandwidth=0.5) + 2.0 * ct.RationalQuadraticKernel(bandwidth=2.0, shape=2.0),
+    ct.kernels.RationalQuadraticKernel(bandwidth=1.3, shape=0.5),
+    ct.GaussianKernel(bandwidth=0.5) + 2.0 * ct.kernels.RationalQuadraticKernel(bandwidth=2.0, shape=2.0),
 ]
 K_P = ct.GaussianKernel(ct.Euclidean(), 1.5)
 
@@ -144,7 +144,7 @@ def test_what_scores_are_not_enough_for():
         ct.MonteCarloTest(ct.SKCE(kernel), 9)(p, y)
     with pytest.raises(TypeError, match="h has no bound"):
         ct.DistributionFreeSKCETest(ct.SKCE(kernel))(p, y)
-    with pytest.raises(ct.ClosedFormMissing, match="only scores are known"):
+    with pytest.raises(ct.predictions.ClosedFormMissing, match="only scores are known"):
         ct.UCME(kernel, p.take([0, 1]), y[:2])(p, y)
     for bad in (ct.LaplacianKernel(1.0), ct.MaternKernel(bandwidth=1.0)):
         with pytest.raises(TypeError, match="wanted GaussianKernel or RationalQuadraticKernel"):

@@ -130,7 +130,7 @@ def test_maps_do_not_change():
 
 
 def test_maps_are_shown_in_short():
-    p, y = ct.load_digits_predictions()["random forest"]
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
     shown = repr(ct.recalibration.GPCalibrator().fit(p, y))
     assert len(shown) < 400
     assert "inducing=<(10,) array>" in shown

@@ -22,7 +22,7 @@ def problem(n=200, k=3, seed=1):
 
 def test_scores_are_those_of_observations_left_out():
     p, y = problem(n=40)
-    best = fit_best({"scaled": TemperatureScaling(), "as they are": Identity()}, p, y, n_folds=40, rng=1)
+    best = fit_best(p, y, {"scaled": TemperatureScaling(), "as they are": Identity()}, n_folds=40, rng=1)
     losses = []
     for i in range(40):
         others = np.arange(40) != i
@@ -34,53 +34,53 @@ def test_scores_are_those_of_observations_left_out():
 
 def test_the_best_method_is_fitted_to_all_data():
     p, y = problem()
-    best = fit_best([Identity(), TemperatureScaling(), OneVsRest(Isotonic())], p, y, rng=2)
+    best = fit_best(p, y, [Identity(), TemperatureScaling(), OneVsRest(Isotonic())], rng=2)
     assert best.name == "TemperatureScaling"
     assert best.scores["OneVsRest(Isotonic)"] == np.inf
     assert best.standard_errors["OneVsRest(Isotonic)"] == np.inf
     np.testing.assert_allclose(best.map(p), TemperatureScaling().fit(p, y)(p))
-    assert best.scores == fit_best([Identity(), TemperatureScaling(), OneVsRest(Isotonic())], p, y, rng=2).scores
+    assert best.scores == fit_best(p, y, [Identity(), TemperatureScaling(), OneVsRest(Isotonic())], rng=2).scores
     assert "best: TemperatureScaling" in str(best)
 
 
 def test_two_methods_of_one_class_have_two_names():
     p, y = problem()
-    best = fit_best([Platt(), Platt(on="scores")], p[:, 0], y == 0, rng=2)
+    best = fit_best(p[:, 0], y == 0, [Platt(), Platt(on="scores")], rng=2)
     assert len(best.scores) == 2
 
 
 def test_logits_names_of_classes_and_families():
     p, y = problem()
     z = np.log(p) + 2.0
-    on_logits = fit_best([TemperatureScaling(input="logits"), Identity(input="logits")], z, y, rng=3)
-    on_probabilities = fit_best([TemperatureScaling(), Identity()], p, y, rng=3)
+    on_logits = fit_best(z, y, [TemperatureScaling(input="logits"), Identity(input="logits")], rng=3)
+    on_probabilities = fit_best(p, y, [TemperatureScaling(), Identity()], rng=3)
     assert on_logits.scores["TemperatureScaling"] == pytest.approx(on_probabilities.scores["TemperatureScaling"])
     assert on_logits.scores["Identity"] == pytest.approx(on_probabilities.scores["Identity"])
     names = np.array(["a", "b", "c"])
-    named = fit_best([TemperatureScaling(), Identity()], p, names[y], classes=["a", "b", "c"], rng=3)
+    named = fit_best(p, names[y], [TemperatureScaling(), Identity()], classes=["a", "b", "c"], rng=3)
     assert named.scores == on_probabilities.scores
     x = np.zeros(50)
     y = 2.0 * np.random.default_rng(1).normal(size=50)
-    best = fit_best([FamilyTemperatureScaling()], ct.Normal(x, 1.0), y, rng=1)
+    best = fit_best(ct.Normal(x, 1.0), y, [FamilyTemperatureScaling()], rng=1)
     assert best.map.temperature == pytest.approx(np.mean(np.square(y)), rel=1e-6)
 
 
 def test_bad_input():
     p, y = problem()
     with pytest.raises(ValueError, match="got none"):
-        fit_best([], p, y)
+        fit_best(p, y, [])
     with pytest.raises(TypeError, match="got one method"):
-        fit_best(Identity(), p, y)
+        fit_best(p, y, Identity())
     with pytest.raises(TypeError, match="wanted methods"):
-        fit_best([TemperatureScaling().fit(p, y)], p, y)
+        fit_best(p, y, [TemperatureScaling().fit(p, y)])
     with pytest.raises(ValueError, match="one kind of input"):
-        fit_best([Identity(), Identity(input="logits")], p, y)
+        fit_best(p, y, [Identity(), Identity(input="logits")])
     with pytest.raises(ValueError, match="n_folds"):
-        fit_best([Identity()], p, y, n_folds=201)
+        fit_best(p, y, [Identity()], n_folds=201)
     with pytest.raises(ValueError, match="n_folds"):
-        fit_best([Identity()], p, y, n_folds=1)
+        fit_best(p, y, [Identity()], n_folds=1)
     with pytest.raises(TypeError, match="OneVsRest"):
-        fit_best([Platt()], p, y)
+        fit_best(p, y, [Platt()])
 
 
 def test_accuracies_are_those_of_held_out_observations():
@@ -88,11 +88,11 @@ def test_accuracies_are_those_of_held_out_observations():
     p = rng.dirichlet(np.ones(3), 200)
     y = np.array([rng.choice(3, p=row) for row in p])
     methods = {"as it is": ct.recalibration.Identity(), "vector": ct.recalibration.VectorScaling()}
-    found = ct.recalibration.fit_best(methods, p, y, rng=1)
+    found = ct.recalibration.fit_best(p, y, methods, rng=1)
     assert found.accuracies["as it is"] == np.mean(p.argmax(axis=1) == y)
     assert 0.3 < found.accuracies["vector"] < 1.0
     assert f"{found.accuracies['as it is']:.4f}" in str(found)
     normal = ct.Normal(rng.normal(size=40), 1.0)
-    numbers = ct.recalibration.fit_best([ct.recalibration.FamilyTemperatureScaling()], normal, rng.normal(size=40))
+    numbers = ct.recalibration.fit_best(normal, rng.normal(size=40), [ct.recalibration.FamilyTemperatureScaling()])
     assert numbers.accuracies == {}
     assert "accuracy" not in str(numbers)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from caltest.recalibration.gaussian_process.inducing import centres
+from caltest.recalibration.gaussian_process.fit import centres
 
 
 def test_centres_are_a_fixed_point_of_k_means():

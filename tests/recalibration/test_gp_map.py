@@ -11,7 +11,7 @@ import caltest as ct
 from caltest.recalibration import CalibrationMap, GPCalibrator, TemperatureScaling
 from caltest.recalibration._inputs import renormalised
 from caltest.recalibration.gaussian_process import fit as fits
-from caltest.recalibration.gaussian_process.draws import marginal_probabilities
+from caltest.recalibration.gaussian_process.map import marginal_probabilities
 from caltest.recalibration.gaussian_process.parameters import LatentProcess
 
 
@@ -141,12 +141,12 @@ def test_draws_have_the_moments_of_the_process(covariance):
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_averages_do_not_depend_on_the_parts(covariance, monkeypatch):
-    from caltest.recalibration.gaussian_process import draws
+    from caltest.recalibration.gaussian_process import map as fitted_map
 
     z, y = distorted(n=60)
     fitted = GPCalibrator(input="logits", covariance=covariance).fit(z, y)
     whole = fitted.marginal(z, n_draws=7, rng=2)
-    monkeypatch.setattr(draws, "NUMBERS", 100)
+    monkeypatch.setattr(fitted_map, "NUMBERS", 100)
     np.testing.assert_allclose(fitted.marginal(z, n_draws=7, rng=2), whole, rtol=1e-10)
     assert np.abs(fitted.marginal(z, n_draws=7, rng=3) - whole).max() > 1e-6
     with pytest.raises(ValueError, match="n_draws: got 0"):

@@ -59,13 +59,13 @@ def test_reports_and_choices_match_names():
     method = VectorScaling()
     fitted = method.fit(ct.Categorical(P, classes=NAMES), LABELS)
     plain = report(method.fit(P, Y), P, Y, n_resamples=9, rng=1)
-    turned = report(fitted, ct.Categorical(P[:, ORDER], classes=OTHER), LABELS, n_resamples=9, rng=1)
+    turned = report(ct.Categorical(P[:, ORDER], classes=OTHER), LABELS, fitted, n_resamples=9, rng=1)
     logits = VectorScaling(input="logits").fit(np.log(P), LABELS, classes=NAMES)
     of_logits = report(logits, np.log(P[:, ORDER]), LABELS, classes=OTHER, n_resamples=9, rng=1)
     for found in (turned, of_logits):
         assert found.after.log_score == pytest.approx(plain.after.log_score, rel=1e-6)
         assert "100 % of the rows" in found.notes[-1]
-    best = fit_best([VectorScaling(input="logits")], np.log(P), LABELS, classes=NAMES, rng=1)
+    best = fit_best(np.log(P), LABELS, [VectorScaling(input="logits")], classes=NAMES, rng=1)
     assert best.map.classes == tuple(NAMES)
 
 

@@ -17,7 +17,7 @@ def problem(n=200, k=3, seed=1):
 def test_numbers_are_those_of_the_functions_they_come_from():
     p, y = problem()
     fitted = TemperatureScaling().fit(*problem(seed=2))
-    found = report(fitted, p, y, n_resamples=49, rng=1)
+    found = report(p, y, fitted, n_resamples=49, rng=1)
     assert (found.n, found.n_fit) == (200, None)
     q = fitted(p)
     for row, matrix in ((found.before, p), (found.after, q)):
@@ -39,19 +39,19 @@ def test_numbers_are_those_of_the_functions_they_come_from():
 
 def test_a_method_is_judged_on_data_that_it_has_not_seen():
     p, y = problem()
-    found = report(TemperatureScaling(), p, y, held_out=0.3, n_resamples=19, rng=3)
+    found = report(p, y, TemperatureScaling(), held_out=0.3, n_resamples=19, rng=3)
     assert (found.n, found.n_fit) == (60, 140)
     held_out = {tuple(row) for row in found.samples[0].predictions.probabilities}
     rest = np.array([tuple(row) not in held_out for row in p])
     assert rest.sum() == 140
     assert found.map.temperature == pytest.approx(TemperatureScaling().fit(p[rest], y[rest]).temperature)
-    again = report(TemperatureScaling(), p, y, held_out=0.3, n_resamples=19, rng=3)
+    again = report(p, y, TemperatureScaling(), held_out=0.3, n_resamples=19, rng=3)
     assert again.to_dict() == found.to_dict()
 
 
 def test_formats():
     p, y = problem()
-    found = report(TemperatureScaling(), p, y, n_resamples=19, rng=3)
+    found = report(p, y, TemperatureScaling(), n_resamples=19, rng=3)
     assert json.loads(json.dumps(found.to_dict()))["before"]["name"] == "before"
     smallest = "p = 0.05 (the smallest possible with 19 redraws)"
     assert found.to_latex().splitlines()[-2] == rf"\multicolumn{{9}}{{l}}{{{smallest}}} \\"
@@ -66,13 +66,13 @@ def test_formats():
 
 def test_binary_logits_named_classes_and_numbers():
     p, y = problem()
-    binary = report(Platt(), p[:, 0], y == 0, n_resamples=19, rng=1)
+    binary = report(p[:, 0], y == 0, Platt(), n_resamples=19, rng=1)
     assert binary.before.ece == pytest.approx(ct.ECE()(binary.samples[0].predictions, binary.samples[0].targets))
     names = np.array(["a", "b", "c"])
-    named = report(TemperatureScaling(), p, names[y], classes=["a", "b", "c"], n_resamples=19, rng=1)
-    plain = report(TemperatureScaling(), p, y, n_resamples=19, rng=1)
+    named = report(p, names[y], TemperatureScaling(), classes=["a", "b", "c"], n_resamples=19, rng=1)
+    plain = report(p, y, TemperatureScaling(), n_resamples=19, rng=1)
     assert named.after.log_score == pytest.approx(plain.after.log_score)
-    logits = report(TemperatureScaling(input="logits"), np.log(p) - 3.0, y, n_resamples=19, rng=1)
+    logits = report(np.log(p) - 3.0, y, TemperatureScaling(input="logits"), n_resamples=19, rng=1)
     assert logits.after.log_score == pytest.approx(plain.after.log_score)
     normal = ct.Normal(np.zeros(60), 1.0)
     numbers = report(FamilyTemperatureScaling(), normal, 3.0 * np.random.default_rng(1).normal(size=60), rng=1)
@@ -86,9 +86,9 @@ def test_bad_input():
     with pytest.raises(TypeError, match="wanted a method"):
         report("temperature", p, y)
     with pytest.raises(ValueError, match="held_out"):
-        report(TemperatureScaling(), p, y, held_out=1.0)
+        report(p, y, TemperatureScaling(), held_out=1.0)
     with pytest.raises(ValueError, match="wanted at least 4"):
-        report(TemperatureScaling(), p[:3], y[:3])
+        report(p[:3], y[:3], TemperatureScaling())
 
 
 def test_picture():
@@ -99,7 +99,7 @@ def test_picture():
     from caltest.plots import recalibration_report
 
     p, y = problem()
-    found = report(TemperatureScaling(), p, y, n_resamples=19, rng=3)
+    found = report(p, y, TemperatureScaling(), n_resamples=19, rng=3)
     left, right = recalibration_report(found, n_resamples=39, rng=1, axes=Figure().subplots(1, 2))
     assert left.get_title().startswith("before: log score")
     assert right.get_title().startswith("after: log score")
@@ -109,18 +109,18 @@ def test_picture():
     plt.close(made[0].figure)
     with pytest.raises(TypeError, match="wanted what"):
         recalibration_report(p)
-    with pytest.raises(ValueError, match="wanted two"):
+    with pytest.raises(ValueError, match="wanted 2"):
         recalibration_report(found, axes=Figure().subplots(1, 3))
 
 
 def test_a_report_says_what_another_most_probable_class_costs():
     p, y = problem()
     fitted = ct.recalibration.VectorScaling().fit(p[:100], (y[:100] + 1) % 3)
-    found = report(fitted, p[100:], y[100:], n_resamples=9, rng=1)
+    found = report(p[100:], y[100:], fitted, n_resamples=9, rng=1)
     before, after = p[100:].argmax(axis=1), fitted(p[100:]).argmax(axis=1)
     changed = before != after
     lost, won = np.sum(changed & (before == y[100:])), np.sum(changed & (after == y[100:]))
     assert lost > won
     assert f"in {changed.sum()} of 100 rows, of which {lost} were right before and {won} are right after" in str(found)
     assert found.to_dict()["notes"] == list(found.notes)
-    assert report(TemperatureScaling().fit(p[:100], y[:100]), p[100:], y[100:], n_resamples=9, rng=1).notes == ()
+    assert report(p[100:], y[100:], TemperatureScaling().fit(p[:100], y[:100]), n_resamples=9, rng=1).notes == ()

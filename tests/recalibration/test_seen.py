@@ -38,10 +38,10 @@ def test_results_say_that_rows_were_used_in_the_fit():
     fitted = TemperatureScaling().fit(p, y)
     test = ct.calibration_test(fitted(ct.Categorical(p)), y, n_resamples=19, rng=1)
     assert "Note: 100 % of the rows are among those that the recalibration map was fitted to" in str(test)
-    assert "100 % of the rows" in str(report(fitted, p, y, n_resamples=9, rng=1))
+    assert "100 % of the rows" in str(report(p, y, fitted, n_resamples=9, rng=1))
     others = problem(100, seed=2)
-    assert "rows are among" not in str(report(fitted, *others, n_resamples=9, rng=1))
-    assert "rows are among" not in str(report(TemperatureScaling(), p, y, n_resamples=9, rng=1))
+    assert "rows are among" not in str(report(*others, fitted, n_resamples=9, rng=1))
+    assert "rows are among" not in str(report(p, y, TemperatureScaling(), n_resamples=9, rng=1))
     assert "were they?" in str(ct.calibration_test(*others, n_resamples=9, rng=1))
 
 

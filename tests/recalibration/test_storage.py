@@ -2,6 +2,7 @@
 
 import io
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ NAMES = ("a", "b", "c")
 RNG = np.random.default_rng(1)
 P = RNG.dirichlet(np.ones(3), 80)
 Y = np.array([RNG.choice(3, p=row) for row in P])
-NORMAL = ct.Normal(RNG.normal(size=80), 1.0)
+NORMAL, NUMBERS = ct.Normal(RNG.normal(size=80), 1.0), RNG.normal(size=80)
 
 
 def of_classes(method):
@@ -39,21 +40,28 @@ def of_one(method):
 
 
 MAPS = {
-    "identity": of_classes(Identity()),
-    "temperature": of_classes(TemperatureScaling()),
-    "vector": of_classes(VectorScaling()),
-    "dirichlet": of_classes(DirichletCalibration()),
-    "gp": of_classes(GPCalibrator(n_inducing=3)),
-    "gp of logits": (GPCalibrator(input="logits", n_inducing=3).fit(np.log(P), Y), np.log(P)),
-    "one against rest": of_classes(OneVsRest(Isotonic(interpolate=True))),
-    "platt": of_one(Platt()),
-    "beta": of_one(BetaCalibration()),
-    "isotonic": of_one(Isotonic()),
-    "interpolated": of_one(Isotonic(interpolate=True)),
-    "bbq": of_one(BBQ()),
-    "family": (FamilyTemperatureScaling().fit(NORMAL, RNG.normal(size=80)), NORMAL),
-    "quantiles": (QuantileRecalibration([0.1, 0.5, 0.9]).fit(NORMAL, RNG.normal(size=80)), NORMAL),
+    "identity": lambda: of_classes(Identity()),
+    "temperature": lambda: of_classes(TemperatureScaling()),
+    "vector": lambda: of_classes(VectorScaling()),
+    "dirichlet": lambda: of_classes(DirichletCalibration()),
+    "gp": lambda: of_classes(GPCalibrator(n_inducing=3)),
+    "gp of logits": lambda: (GPCalibrator(input="logits", n_inducing=3).fit(np.log(P), Y), np.log(P)),
+    "one against rest": lambda: of_classes(OneVsRest(Isotonic(interpolate=True))),
+    "platt": lambda: of_one(Platt()),
+    "beta": lambda: of_one(BetaCalibration()),
+    "isotonic": lambda: of_one(Isotonic()),
+    "interpolated": lambda: of_one(Isotonic(interpolate=True)),
+    "bbq": lambda: of_one(BBQ()),
+    "family": lambda: (FamilyTemperatureScaling().fit(NORMAL, NUMBERS), NORMAL),
+    "quantiles": lambda: (QuantileRecalibration([0.1, 0.5, 0.9]).fit(NORMAL, NUMBERS), NORMAL),
 }
+
+
+@cache
+def fitted_map(name):
+    """A map and what it can be applied to."""
+    return MAPS[name]()
+
 
 RUINS = (
     lambda array: np.where(np.ones_like(array, dtype=bool), np.nan, 0.0),
@@ -95,7 +103,7 @@ def check_load(path, given):
 
 @pytest.mark.parametrize("name", MAPS)
 def test_a_map_is_read_as_it_was_saved(name, tmp_path):
-    fitted, given = MAPS[name]
+    fitted, given = fitted_map(name)
     fitted.save(tmp_path / "map.npz")
     loaded = CalibrationMap.load(tmp_path / "map.npz")
     assert loaded.to_dict() == fitted.to_dict()
@@ -105,7 +113,7 @@ def test_a_map_is_read_as_it_was_saved(name, tmp_path):
 
 @pytest.mark.parametrize("name", MAPS)
 def test_changed_arrays_are_refused_or_harmless(name, tmp_path):
-    fitted, given = MAPS[name]
+    fitted, given = fitted_map(name)
     arrays, path = arrays_of(fitted, tmp_path / "map.npz"), tmp_path / "changed.npz"
     for key, array in arrays.items():
         for i, ruin in enumerate(RUINS):
@@ -127,7 +135,7 @@ def test_changed_arrays_are_refused_or_harmless(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["gp", "one against rest", "quantiles"])
 def test_changed_bytes_are_refused_or_harmless(name, tmp_path):
-    fitted, given = MAPS[name]
+    fitted, given = fitted_map(name)
     fitted.save(tmp_path / "map.npz")
     content, wanted, rng = (tmp_path / "map.npz").read_bytes(), answer_of(fitted, given), np.random.default_rng(2)
     path = tmp_path / "changed.npz"
@@ -183,6 +191,6 @@ def test_foreign_files_are_refused_and_nothing_is_executed(tmp_path):
     ],
 )
 def test_entries_are_checked(change, message):
-    entries = MAPS["temperature"][0].to_dict()
+    entries = fitted_map("temperature")[0].to_dict()
     with pytest.raises(ValueError, match=message):
         CalibrationMap.from_dict({**entries, **change})

@@ -39,7 +39,7 @@ def test_report(result):
 
 
 def test_report_of_blocks_says_how_many_observations_were_used():
-    p, y = ct.load_digits_predictions()["random forest"]
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
     text = str(ct.AsymptoticBlockSKCETest(p.default_kernel(), block_size=50)(p, y))
     assert "n = 899, 10 classes (850 used)" in text
     assert "standard error" in text
@@ -95,7 +95,7 @@ def test_dictionary_is_ready_for_json(result):
     assert entries["pvalue"] == result.pvalue
     assert entries["seed"] == 3
     assert entries["null_distribution"]["mean"] == pytest.approx(result.null_distribution.mean())
-    p, y = ct.load_digits_predictions()["random forest"]
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
     other = ct.AsymptoticBlockSKCETest(p.default_kernel())(p, y).to_dict()
     assert json.loads(json.dumps(other))["null_distribution"] is None
 
@@ -108,7 +108,7 @@ def test_result_is_frozen(result):
 
 
 def test_verdict_at_other_levels():
-    p, y = ct.load_digits_predictions()["random forest"]
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
     result = ct.calibration_test(p, y, n_resamples=99, rng=1)
     assert result.verdict(0.01).startswith("reject calibration at the 1 % level")
     assert result.verdict(0.001).startswith("undecided at the 0.1 % level")
@@ -124,7 +124,26 @@ def test_seed_of_a_generator_differs_from_call_to_call():
     assert ct.calibration_test(p, y, n_resamples=9).seed != ct.calibration_test(p, y, n_resamples=9).seed
 
 
+@pytest.mark.parametrize(
+    ("level", "one_sided", "two_sided"), [(0.95, 1.644853627, 1.959963985), (0.9, 1.281551566, 1.644853627)]
+)
+def test_intervals_are_as_wide_as_quantiles_of_the_normal_law_say(result, level, one_sided, two_sided):
+    """Lower ends for errors, both ends for the difference of two."""
+    error = dataclasses.replace(result, estimate=0.3, standard_error=0.1)
+    assert tuple(error.confidence_interval(level)) == (pytest.approx(0.3 - 0.1 * one_sided, rel=1e-8), math.inf)
+    ends = dataclasses.replace(error, question="difference").confidence_interval(level)
+    assert tuple(ends) == pytest.approx((0.3 - 0.1 * two_sided, 0.3 + 0.1 * two_sided), rel=1e-8)
+    if level == 0.95:
+        assert error.confidence_interval() == error.confidence_interval(level)
+
+
+def test_a_pvalue_equal_to_alpha_rejects(result):
+    equal = dataclasses.replace(result, pvalue=0.05)
+    assert equal.verdict(0.05).startswith("reject calibration")
+    assert not equal.verdict(0.0499).startswith("reject calibration")
+
+
 def test_interval_prints_its_level_and_method():
-    interval = ct.ConfidenceInterval(0.25, math.inf, 0.9, "some method")
+    interval = ct.results.ConfidenceInterval(0.25, math.inf, 0.9, "some method")
     assert str(interval) == "[0.25, inf] (90 %, some method)"
     assert tuple(interval) == (0.25, math.inf)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from public import CLASSES
 from samples import TV, W2, samples
 from scipy.special import ndtr, ndtri
 
@@ -18,8 +19,9 @@ def found(estimator, p=S.p, y=S.y):
     "test",
     [
         ct.MonteCarloTest(ct.SKCE(TV), 99),
-        ct.MonteCarloTest(ct.MaxSKCE(TV), 99),
+        ct.MonteCarloTest(ct.estimators.MaxSKCE(TV), 99),
         ct.AsymptoticBlockSKCETest(TV),
+        ct.named_tests.CertifiedCrossSKCETest(TV),
         ct.OmnibusTest(TV, 99),
         ct.ToleranceTest(TV, 0.1),
     ],
@@ -54,16 +56,19 @@ def test_binned_errors_are_above_their_floor():
     assert result.effect_size.value == pytest.approx(result.estimate - result.null_distribution.mean())
     assert result.effect_size.unit == "binned error above its mean if calibrated"
     assert "If calibrated  mean" in str(result)
-    result = ct.BinnedEquivalenceTest(0.9)(S.p, S.y)
+    result = ct.named_tests.BinnedEquivalenceTest(0.9)(S.p, S.y)
     assert (result.effect_size.value, result.effect_size.unit) == (result.estimate, "binned error, noise included")
 
 
 def test_scores_are_per_observation():
-    for estimator, unit in ((ct.ExcessLogScore(), "nats"), (ct.ExcessBrierScore(), "Brier score")):
+    for estimator, unit in (
+        (ct.estimators.ExcessLogScore(), "nats"),
+        (ct.estimators.ExcessBrierScore(), "Brier score"),
+    ):
         result = found(estimator)
         assert result.effect_size.value == result.estimate
         assert unit in result.effect_size.unit
-    ratio = found(ct.LogLikelihoodRatio())
+    ratio = found(ct.estimators.LogLikelihoodRatio())
     assert ratio.effect_size.value == pytest.approx(ratio.estimate / 60)
 
 
@@ -73,15 +78,15 @@ def test_locations_and_residuals():
     assert result.effect_size.value == pytest.approx(np.sqrt(result.estimate))
     n = 4000
     p, y = ct.Normal(np.zeros(n), 1.0), 1.5 * np.random.default_rng(1).normal(size=n) + 0.5
-    assert found(ct.ResidualMean(), p, y).effect_size.value == pytest.approx(0.5, abs=0.07)
-    assert found(ct.ResidualSpread(), p, y).effect_size.value == pytest.approx(1.25 + 0.25, abs=0.15)
+    assert found(ct.estimators.ResidualMean(), p, y).effect_size.value == pytest.approx(0.5, abs=0.07)
+    assert found(ct.estimators.ResidualSpread(), p, y).effect_size.value == pytest.approx(1.25 + 0.25, abs=0.15)
     assert 0.0 < ct.calibration_test(S.normal, S.targets, n_resamples=9, rng=1).effect_size.value < 1.0
     assert found(ct.SKCE(W2), S.normal, S.targets).effect_size.value <= 1.0
 
 
 def test_effect_sizes_do_not_grow_with_n():
     model = ct.generators.class_model("M2", 3)
-    for estimator in (ct.SKCE(TV), ct.ECE(), ct.ExcessBrierScore(), ct.LogLikelihoodRatio()):
+    for estimator in (ct.SKCE(TV), ct.ECE(), ct.estimators.ExcessBrierScore(), ct.estimators.LogLikelihoodRatio()):
         small, large = (
             np.mean([found(estimator, *model.sample(n, seed)).effect_size.value for seed in range(5)])
             for n in (200, 800)
@@ -92,11 +97,14 @@ def test_effect_sizes_do_not_grow_with_n():
 def test_statistics_of_textbooks():
     """Scores per observation, whatever n; none for statistics that grow with n."""
     p, y = np.full(40, 0.8), np.repeat([0, 1], 20)
-    for test, excess in ((ct.SpiegelhalterTest(), ct.ExcessBrierScore()), (ct.LogScoreTest(), ct.ExcessLogScore())):
+    for test, excess in (
+        (ct.SpiegelhalterTest(), ct.estimators.ExcessBrierScore()),
+        (ct.LogScoreTest(), ct.estimators.ExcessLogScore()),
+    ):
         for times in (1, 5):
             result = test(np.tile(p, times), np.tile(y, times))
             assert result.effect_size.value == pytest.approx(excess(p, y), rel=1e-10)
-    top = ct.MonteCarloTest(ct.CORPMiscalibration(), 99)(p, y, rng=1)
+    top = ct.MonteCarloTest(ct.estimators.CORPMiscalibration(), 99)(p, y, rng=1)
     assert top.effect_size.value == pytest.approx(top.estimate - top.null_distribution.mean())
 
 
@@ -120,14 +128,14 @@ class TestStatisticsThatGrowWithN:
         return (known.effect_size.value, drawn.effect_size.value), drawn.null_distribution.mean()
 
     def test_hosmer_lemeshow(self):
-        (known, drawn), mean = self.both(ct.HosmerLemeshow(2), ct.HosmerLemeshowTest(2), self.binary())
+        (known, drawn), mean = self.both(ct.estimators.HosmerLemeshow(2), ct.HosmerLemeshowTest(2), self.binary())
         square = (0.01 / 0.21 + 0.04 / 0.16) / 2.0
         assert known == pytest.approx(np.sqrt(square - 2.0 / self.N), rel=1e-10)
         assert drawn == pytest.approx(np.sqrt(square - mean / self.N), rel=1e-10)
 
     def test_likelihood_ratios(self):
         truth = np.mean([q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p)) for p, q in ((0.3, 0.4), (0.8, 0.6))])
-        for estimator in (ct.CoxCalibration(), ct.CalibrationBelt()):
+        for estimator in (ct.estimators.CoxCalibration(), ct.estimators.CalibrationBelt()):
             (known, drawn), mean = self.both(estimator, ct.CoxTest(), self.binary())
             assert known == pytest.approx(truth - 2.0 / (2 * self.N), rel=1e-8)
             assert drawn == pytest.approx(truth - mean / (2 * self.N), rel=1e-8)
@@ -135,7 +143,7 @@ class TestStatisticsThatGrowWithN:
     @pytest.mark.parametrize(("kind", "truth", "mean"), [("MAD", 0.05, np.pi / 2), ("R", 0.1, 8 / np.pi)])
     def test_cumulative_differences(self, kind, truth, mean):
         """The events are 0.05 per observation too many at first, then 0.1 too few."""
-        (known, drawn), redrawn = self.both(ct.ECCE(kind), ct.ECCETest(kind), self.binary())
+        (known, drawn), redrawn = self.both(ct.estimators.ECCE(kind), ct.ECCETest(kind), self.binary())
         unit = np.sqrt(200 * (0.21 + 0.16)) / self.N
         assert known == pytest.approx(truth - np.sqrt(mean) * unit, rel=1e-10)
         assert drawn == pytest.approx(truth - redrawn * unit, rel=1e-10)
@@ -146,30 +154,30 @@ class TestStatisticsThatGrowWithN:
         p, y = self.binary()
         squared = (20.0**2 - 50.0 + 40.0**2 - 56.0) / 200
         for predictions in (p, np.stack([1.0 - p, p], axis=1)):
-            result = ct.MonteCarloTest(ct.TCal(n_bins), 19)(predictions, y, rng=1)
+            result = ct.MonteCarloTest(ct.estimators.TCal(n_bins), 19)(predictions, y, rng=1)
             assert result.effect_size.value == pytest.approx(np.sqrt(squared / self.N), rel=1e-10)
 
     def test_cells_without_uncertain_predictions(self):
-        assert ct.MonteCarloTest(ct.TCal(), 19)([0.0, 1.0], [0, 1], rng=1).effect_size.value == 0.0
+        assert ct.MonteCarloTest(ct.estimators.TCal(), 19)([0.0, 1.0], [0, 1], rng=1).effect_size.value == 0.0
 
     @pytest.mark.parametrize(("kind", "by_chance"), [("CvM", 1 / 6), ("AD", 1.0)])
     def test_squares_of_transforms(self, kind, by_chance):
         u = (np.arange(20_000) + 0.5) / 20_000
         below = ndtr(ndtri(u) - 0.2)
         square = np.mean((below - u) ** 2 / (u * (1.0 - u) if kind == "AD" else 1.0))
-        (known, drawn), mean = self.both(ct.PIT(kind), ct.PITTest(kind), self.numbers())
+        (known, drawn), mean = self.both(ct.estimators.PIT(kind), ct.PITTest(kind), self.numbers())
         assert known == pytest.approx(np.sqrt(square - by_chance / self.N), rel=2e-3)
         assert drawn == pytest.approx(np.sqrt(square - mean / self.N), rel=2e-3)
 
     def test_largest_difference_of_transforms(self):
         """Of the steps of the observed distribution function, at most half a step above that of the distribution."""
-        (known, drawn), mean = self.both(ct.PIT("KS"), ct.PITTest("KS"), self.numbers())
+        (known, drawn), mean = self.both(ct.estimators.PIT("KS"), ct.PITTest("KS"), self.numbers())
         truth = 1.0 - 2.0 * ndtr(-0.1)
         assert 0.0 <= drawn + mean - truth <= 0.5 / self.N
         assert known == pytest.approx(drawn, abs=0.1 * mean)
 
     def test_quantiles(self):
-        estimator, textbook = ct.QuantileCalibration([0.1, 0.5]), ct.QuantileCalibrationTest([0.1, 0.5])
+        estimator, textbook = ct.estimators.QuantileCalibration([0.1, 0.5]), ct.QuantileCalibrationTest([0.1, 0.5])
         predictions, y = self.numbers()
         expected = np.array([0.1, 0.4, 0.5])
         shares = np.histogram(y, [-np.inf, ndtri(0.1), 0.0, np.inf])[0] / self.N
@@ -183,14 +191,14 @@ class TestStatisticsThatGrowWithN:
         p = np.random.default_rng(2).uniform(0.2, 0.8, 400)
         binary, normal = ct.Bernoulli(p), ct.Normal(np.zeros(400), 1.0)
         cases = [
-            (ct.HosmerLemeshow(5), binary, 0.0),
-            (ct.CoxCalibration(), binary, 0.02),
-            (ct.ECCE("MAD"), binary, 0.05),
-            (ct.ECCE("R"), binary, 0.05),
-            (ct.PIT("KS"), normal, 0.02),
-            (ct.PIT("CvM"), normal, 0.0),
-            (ct.PIT("AD"), normal, 0.0),
-            (ct.QuantileCalibration([0.1, 0.5]), normal, 0.0),
+            (ct.estimators.HosmerLemeshow(5), binary, 0.0),
+            (ct.estimators.CoxCalibration(), binary, 0.02),
+            (ct.estimators.ECCE("MAD"), binary, 0.05),
+            (ct.estimators.ECCE("R"), binary, 0.05),
+            (ct.estimators.PIT("KS"), normal, 0.02),
+            (ct.estimators.PIT("CvM"), normal, 0.0),
+            (ct.estimators.PIT("AD"), normal, 0.0),
+            (ct.estimators.QuantileCalibration([0.1, 0.5]), normal, 0.0),
         ]
         for estimator, predictions, error in cases:
             draws = estimator.estimates(predictions, predictions.sample(3, 4000))
@@ -212,8 +220,8 @@ def test_errors_without_a_largest_value():
 CLUSTERS = np.repeat(np.arange(20), 3)
 GIVEN = {
     ct.AsymptoticCMETest: (ct.UCME(TV, S.p[:2], S.y[:2]),),
-    ct.BinnedEquivalenceTest: (0.1,),
-    ct.ClusterLikelihoodRatioTest: (CLUSTERS,),
+    ct.named_tests.BinnedEquivalenceTest: (0.1,),
+    ct.named_tests.ClusterLikelihoodRatioTest: (CLUSTERS,),
     ct.ClusterSKCETest: (TV, CLUSTERS),
     ct.ConsistencyTest: (ct.ECE(),),
     ct.EquivalenceTest: (TV, 0.1),
@@ -227,7 +235,7 @@ BINARY = (ct.CoxTest, ct.ECCETest, ct.HosmerLemeshowTest, ct.LogScoreTest, ct.Sp
 def named_tests(base=ct.CalibrationTest):
     for child in base.__subclasses__():
         yield from named_tests(child)
-        if getattr(ct, child.__name__, None) is child:
+        if CLASSES.get(child.__name__) is child:
             yield child
 
 
@@ -246,10 +254,10 @@ def test_every_named_test_has_one(kind):
 def test_weights_groups_and_clusters_are_shares_too():
     groups = np.arange(60) % 3
     wanted = np.sqrt(max(0.0, ct.SKCE(TV)(S.p, S.y)) / 2.0)
-    assert found(ct.WeightedSKCE(TV, np.full(60, 2.0))).effect_size.value == pytest.approx(wanted)
+    assert found(ct.estimators.WeightedSKCE(TV, np.full(60, 2.0))).effect_size.value == pytest.approx(wanted)
     clustered = ct.ClusterSKCETest(TV, CLUSTERS)(S.p, S.y, rng=1)
     assert clustered.effect_size.value == pytest.approx(np.sqrt(max(0.0, clustered.estimate) / 2.0))
     for gram, largest in ((None, 1.0), (4.0 * np.eye(3), 4.0)):
-        grouped = ct.GroupSKCE(TV, groups, gram)
+        grouped = ct.estimators.GroupSKCE(TV, groups, gram)
         value = found(grouped).effect_size.value
         assert value == pytest.approx(np.sqrt(max(0.0, grouped(S.p, S.y)) / (2.0 * largest)))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import caltest as ct
+from caltest._results.pvalues import format_pvalue, is_smallest, pvalue_phrase, undecided
 from caltest.cli import main
-from caltest.results.pvalues import format_pvalue, is_smallest, pvalue_phrase, undecided
 
 NAMES = ["ant", "bee", "cow"]
 EXCLUDED = "an outcome occurred to which probability 0 was given (row 17: class ant)"
@@ -38,6 +38,7 @@ def wrong():
         (3.21e-7, "p = 3.21e-07"),
         (0.0, "p < 1e-300"),
         (1e-310, "p < 1e-300"),
+        (0.9995, "p > 0.999"),
         (0.99961, "p > 0.999"),
         (1.0, "p = 1"),
     ],
@@ -91,17 +92,23 @@ def test_no_smallest_pvalue_without_redraws(wrong):
 def test_an_excluded_outcome_is_named_and_the_pvalue_without_the_rule_is_given(excluded):
     result = ct.calibration_test(*excluded, n_resamples=99, rng=1)
     assert result.pvalue == 0.0
-    assert result.finding.startswith(EXCLUDED + "; ")
+    assert result.finding == EXCLUDED
     rest = np.delete(np.arange(60), 17)
-    assert ct.calibration_test(excluded[0].take(rest), excluded[1][rest], n_resamples=99, rng=1).pvalue > 0.05
-    assert result.pvalue_otherwise >= min(one.pvalue for one in result.components)
+    others = ct.calibration_test(excluded[0].take(rest), excluded[1][rest], n_resamples=99, rng=1)
+    assert result.pvalue_otherwise == others.pvalue > 0.05
+    weights = np.random.default_rng(1).random(60)
+    weighted = ct.calibration_test(*excluded, n_resamples=99, weights=weights, rng=1)
+    others = ct.calibration_test(
+        excluded[0].take(rest), excluded[1][rest], n_resamples=99, weights=weights[rest], rng=1
+    )
+    assert weighted.pvalue_otherwise == others.pvalue
     lines = str(result).splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("p-value"))
     assert lines[at] == "p-value        0 (an outcome occurred to which probability 0 was given)"
-    assert lines[at + 1].startswith(f"Without this   {result.pvalue_otherwise:.3g} (")
+    assert lines[at + 1].startswith(f"Other rows     {result.pvalue_otherwise:.3g} (")
     assert f"Why            {EXCLUDED}" in str(result)
     assert any("if they were rounded, pass them with all digits" in note for note in result.notes)
-    assert "p = 0, because an outcome occurred to which probability 0 was given; without this rule p = 0." in (
+    assert "p = 0, because an outcome occurred to which probability 0 was given; the other rows: p = 0." in (
         result.sentence()
     )
     assert repr(result) == "<OmnibusTest: p = 0 (impossible) (exact), n = 60>"
@@ -114,7 +121,7 @@ def test_several_excluded_outcomes():
     result = ct.calibration_test(p, [0, 1, 0, 0, 2, 0, 0, 1, 0], n_resamples=9, rng=1)
     assert result.finding.startswith(
         "6 outcomes occurred to which probability 0 was given "
-        "(row 0: class 0; row 2: class 0; row 3: class 0; row 5: class 0; row 6: class 0; ...); "
+        "(row 0: class 0; row 2: class 0; row 3: class 0; row 5: class 0; row 6: class 0; ...)"
     )
 
 
@@ -133,7 +140,45 @@ def test_laws_of_textbooks_have_the_rule_too():
     result = ct.SpiegelhalterTest()([0.0, 0.3, 0.6, 0.2], [1, 0, 1, 0])
     assert (result.pvalue, result.finding) == (0.0, EXCLUDED.replace("17: class ant", "0: class 1"))
     assert 0.0 < result.pvalue_otherwise < 1.0
-    assert "Without this" in str(result)
+    assert result.pvalue_otherwise == ct.SpiegelhalterTest()([0.3, 0.6, 0.2], [0, 1, 0]).pvalue
+    assert "Other rows" in str(result)
+
+
+def test_the_other_rows_say_whether_they_are_wrong_too(wrong):
+    """What was found in them stands beside the row, if their p-value is small."""
+    p, y = wrong[0].probabilities.copy(), wrong[1].copy()
+    p[3], y[3] = [0.0, 0.5, 0.5], 0
+    rest = np.delete(np.arange(80), 3)
+    result = ct.calibration_test(p, y, n_resamples=99, rng=1)
+    others = ct.calibration_test(p[rest], y[rest], n_resamples=99, rng=1)
+    assert result.pvalue_otherwise == others.pvalue == 0.01
+    assert result.finding == f"{EXCLUDED.replace('17: class ant', '3: class 0')}; the other rows: {others.finding}"
+    assert "Component (all rows)" in str(result)
+
+
+@pytest.mark.parametrize("possible", [0, 1])
+def test_other_rows_that_are_too_few(possible):
+    p, y = np.eye(3)[[0, 1, 2]], np.array([1, 2, 0])
+    y[:possible] = 0
+    result = ct.calibration_test(p, y, n_resamples=9, rng=1)
+    assert (result.pvalue, result.pvalue_otherwise) == (0.0, 1.0)
+    assert f"other rows: {possible}, too few for the test, so that their p-value is 1" in result.notes
+
+
+def test_an_outcome_that_is_no_scenario_is_excluded():
+    scenarios = ct.Scenarios(np.random.default_rng(1).normal(size=(30, 5)))
+    y = scenarios.sample(2)
+    kept, rest = ct.calibration_test(scenarios, y, n_resamples=99, rng=1), np.delete(np.arange(30), 3)
+    assert kept.pvalue > 0.05
+    assert kept.pvalue_otherwise is None
+    others = ct.calibration_test(scenarios.take(rest), y[rest], n_resamples=99, rng=1).pvalue
+    y[3] = 0.5
+    result = ct.calibration_test(scenarios, y, n_resamples=99, rng=1)
+    assert (result.pvalue, result.pvalue_otherwise) == (0.0, others)
+    assert result.finding == EXCLUDED.replace("17: class ant", "3: 0.5")
+    kernel = ct.MonteCarloTest(ct.SKCE(scenarios.default_kernel()), 9)(scenarios, y, rng=1)
+    assert kernel.pvalue > 0.0
+    assert "1 of 30 outcomes had predicted probability 0 (row 3)" in kernel.notes[0]
 
 
 def test_a_pvalue_below_all_numbers_is_not_0():
@@ -156,7 +201,7 @@ def test_tables_explain_0_and_the_smallest(excluded, wrong):
     assert otherwise == ct.compare_models(models, y, n_resamples=99, rng=1)["a < b"].pvalue_otherwise
     for text in tables(comparison):
         assert "0 (impossible)" in text
-        assert f"without this rule p = {otherwise:.3g}" in text
+        assert f"the other rows: p = {otherwise:.3g}" in text
         assert "p = 0.01 (the smallest possible with 99 redraws)" in text
         assert [line.count("0 (impossible)") for line in text.splitlines() if "(impossible)" in line] == [3]
     assert r"a \textless{} b" in comparison.to_latex()
@@ -184,7 +229,10 @@ def test_findings_only_where_the_level_is_reached(wrong):
     assert "Why" not in stream.summary(1e-4)
     assert stream.verdict(1e-4) in stream.summary(1e-4)
     report = ct.recalibration.report(
-        ct.recalibration.TemperatureScaling(), *ct.load_digits_predictions()["random forest"], n_resamples=99, rng=1
+        *ct.datasets.load_digits_predictions()["random forest"],
+        ct.recalibration.TemperatureScaling(),
+        n_resamples=99,
+        rng=1,
     )
     assert "  before: " in report.summary(0.01)
     assert "  before: " not in report.summary(0.009)
@@ -252,7 +300,7 @@ def test_command_line_gives_reasons_at_its_level(files, capsys):
 def test_command_line_compares_at_its_level(files, tmp_path, capsys):
     other = tmp_path / "q.csv"
     other.write_text((tmp_path / "p.csv").read_text())
-    command = ["compare", files[0], str(other), files[1], "--draws", "99", "--seed", "1", "--alpha"]
+    command = ["compare", files[0], str(other), files[1], "--n-resamples", "99", "--seed", "1", "--alpha"]
     main([*command, "0.02"])
     assert "  q: " in capsys.readouterr().out
     main([*command, "0.015"])

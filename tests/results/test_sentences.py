@@ -2,8 +2,8 @@ import pytest
 from samples import TV, samples
 
 import caltest as ct
-from caltest.results.pvalues import pvalue_phrase
-from caltest.results.sentences import listed
+from caltest._results.pvalues import pvalue_phrase
+from caltest._results.sentences import listed
 
 S = samples(40, 3)
 
@@ -16,10 +16,22 @@ def test_sentence_of_an_exact_test():
     result = ct.MonteCarloTest(ct.ECE(), 99)(S.p, S.y, rng=1)
     assert result.sentence() == (
         "The hypothesis that the predictions are calibrated (P(Y | P_X) = P_X) was tested with MonteCarloTest on "
-        f"n = 40 observations ({result.estimator}): estimate = {result.estimate:.3g}, statistic = "
+        f"n = 40 observations ({result.estimator}) and rejected at the 5 % level: estimate = {result.estimate:.3g}, "
+        "statistic = "
         f"{result.statistic:.3g} (the estimate), p = 0.01 (the smallest possible with 99 redraws; exact Monte Carlo "
         "p-value)."
     )
+
+
+def test_sentences_have_a_decision_at_a_level():
+    result = ct.MonteCarloTest(ct.ECE(), 99)(S.p, S.y, rng=1)
+    assert " and rejected at the 1 % level: " in result.sentence(0.01)
+    assert " and could not have been rejected at the 0.5 % level with so few redraws: " in result.sentence(0.005)
+    kept = ct.calibration_test(S.p, ct.Categorical(S.p).sample(1), n_resamples=99, rng=1)
+    assert kept.pvalue > 0.05
+    assert " and not rejected at the 5 % level: " in kept.sentence()
+    with pytest.raises(ValueError, match="alpha: got 2, wanted"):
+        result.sentence(2)
 
 
 def test_sentences_of_other_kinds():
@@ -53,7 +65,7 @@ def test_sentence_of_a_comparison():
 
 
 def test_sentences_of_groups_streams_and_estimates():
-    p, y = ct.load_digits_predictions()["random forest"]
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
     top = p.probabilities.max(axis=1)
     groups = {"sure": top > 0.8, "not sure": top < 0.5}
     by_group = ct.calibration_by_group(p, y, groups, n_resamples=99, rng=1)

@@ -13,8 +13,8 @@ def data(n=200, seed=1, decimals=17):
 @pytest.mark.parametrize("n_bins", [1, 7, 100])
 def test_plug_in_is_the_square_of_the_binned_error(n_bins):
     p, y = data(decimals=2)
-    expected = ct.ECE(ct.UniformBinning(n_bins), ct.SquaredEuclidean())(p, y)
-    assert ct.BinnedErrorFunction(n_bins).plug_in(p, y) == pytest.approx(expected, rel=1e-13)
+    expected = ct.ECE(ct.binning.UniformBinning(n_bins), ct.kernels.SquaredEuclidean())(p, y)
+    assert ct.risk.BinnedErrorFunction(n_bins).plug_in(p, y) == pytest.approx(expected, rel=1e-13)
 
 
 def debiased(p, y, numbers):
@@ -33,24 +33,24 @@ def debiased(p, y, numbers):
 def test_debiased_bins_are_the_formula(n_bins, decimals):
     """Up to one observation a bin and more bins than observations, with and without ties."""
     p, y = data(decimals=decimals)
-    expected = debiased(p, y, ct.QuantileBinning(n_bins).assign(p[:, None]))
-    assert ct.DebiasedBinnedErrorFunction(n_bins).plug_in(p, y) == pytest.approx(expected, abs=1e-15)
+    expected = debiased(p, y, ct.binning.QuantileBinning(n_bins).assign(p[:, None]))
+    assert ct.risk.DebiasedBinnedErrorFunction(n_bins).plug_in(p, y) == pytest.approx(expected, abs=1e-15)
 
 
 def test_debiased_bins_where_nothing_can_be_said():
-    assert ct.DebiasedBinnedErrorFunction(2).plug_in([0.2, 0.8], [1, 0]) == 0.0
-    assert ct.DebiasedBinnedErrorFunction(9).plug_in([0.7] * 4, [1, 1, 0, 0]) == pytest.approx(0.2**2 - 0.25 / 3)
-    assert ct.DebiasedBinnedErrorFunction(9).plug_in([0.7] * 4, [1] * 4) == pytest.approx(0.3**2)
-    assert ct.DebiasedBinnedErrorFunction(1).plug_in([0.0, 1.0], [0, 1]) == pytest.approx(-0.25)
+    assert ct.risk.DebiasedBinnedErrorFunction(2).plug_in([0.2, 0.8], [1, 0]) == 0.0
+    assert ct.risk.DebiasedBinnedErrorFunction(9).plug_in([0.7] * 4, [1, 1, 0, 0]) == pytest.approx(0.2**2 - 0.25 / 3)
+    assert ct.risk.DebiasedBinnedErrorFunction(9).plug_in([0.7] * 4, [1] * 4) == pytest.approx(0.3**2)
+    assert ct.risk.DebiasedBinnedErrorFunction(1).plug_in([0.0, 1.0], [0, 1]) == pytest.approx(-0.25)
 
 
 def test_functions_of_new_points():
     """Bins are closed above, the first contains 0, empty ones say nothing; debiased values differ by the variance."""
     p, y = [0.1, 0.25, 0.25, 0.5, 0.9, 1.0], [0, 1, 0, 1, 1, 0]
-    fitted = ct.BinnedErrorFunction(4).fit(p, y)
+    fitted = ct.risk.BinnedErrorFunction(4).fit(p, y)
     delta = np.array([0.2 - 1 / 3, 0.2 - 1 / 3, 0.5 - 1, 0.0, 0.95 - 0.5])
     assert fitted.matrix([0.0, 0.25, 0.26, 0.7, 1.0]) == pytest.approx(np.outer(delta, delta))
-    debiased = ct.DebiasedBinnedErrorFunction(2).fit(p, y)
+    debiased = ct.risk.DebiasedBinnedErrorFunction(2).fit(p, y)
     delta, variance = np.array([0.2 - 1 / 3, 0.8 - 2 / 3]), 2 / 9 / 2
     expected = np.outer(delta[[0, 0, 1, 1]], delta[[0, 0, 1, 1]])
     expected[:2, :2] -= variance
@@ -59,7 +59,7 @@ def test_functions_of_new_points():
 
 
 def test_errors():
-    for kind in (ct.BinnedErrorFunction, ct.DebiasedBinnedErrorFunction):
+    for kind in (ct.risk.BinnedErrorFunction, ct.risk.DebiasedBinnedErrorFunction):
         with pytest.raises(ValueError, match="n_bins: got 0, wanted a whole number of at least 1"):
             kind(0)
         with pytest.raises(ValueError, match="n_bins: got no values"):

@@ -26,7 +26,7 @@ def test_top_label_on_cifar10(cifar10):
     assert max(smooth) < 1.25 * min(smooth)
     assert result.selections[0].zero.excess > 2 * result.selections[0].zero.excess_error
     confidence, correct = ct.top_label(p, y)
-    plug_in = ct.DebiasedBinnedErrorFunction(15).plug_in(confidence, correct)
+    plug_in = ct.risk.DebiasedBinnedErrorFunction(15).plug_in(confidence, correct)
     assert result.squared_error == pytest.approx(plug_in, abs=3 * result.standard_error)
     # By Jensen's inequality the squared error is at least the square of the mean deviation.
     assert result.squared_error > np.mean(confidence.probability - correct) ** 2

@@ -4,7 +4,7 @@ from scipy import special
 from scipy.stats import dirichlet
 
 import caltest as ct
-from caltest.predictions import as_sample
+from caltest.predictions.convert import as_sample
 from caltest.risk.data import CalibrationData
 from caltest.risk.density import BANDWIDTHS
 
@@ -26,7 +26,7 @@ def frequencies(p, points, labels, bandwidth):
 def test_frequencies_are_weighted_by_densities(bandwidth):
     (x, y), (p, _) = data(40), data(15, 2)
     residuals = np.array([one - frequencies(one, x, y, bandwidth) for one in p])
-    fitted = ct.DirichletErrorFunction(bandwidth).fit(x, y)
+    fitted = ct.risk.DirichletErrorFunction(bandwidth).fit(x, y)
     assert fitted.matrix(p) == pytest.approx(residuals @ residuals.T, rel=1e-9, abs=1e-12)
 
 
@@ -35,7 +35,7 @@ def test_binary_outcomes_are_points_of_a_simplex():
     pairs = np.stack([1 - x[:, 0], x[:, 0]], axis=1)
     outcomes = (y == 0).astype(int)
     residuals = [c - frequencies(np.array([1 - c, c]), pairs, outcomes, 0.1)[1] for c in p[:, 0]]
-    fitted = ct.DirichletErrorFunction(0.1).fit(x[:, 0], outcomes)
+    fitted = ct.risk.DirichletErrorFunction(0.1).fit(x[:, 0], outcomes)
     assert fitted.matrix(p[:, 0]) == pytest.approx(np.outer(residuals, residuals), rel=1e-9, abs=1e-12)
 
 
@@ -45,11 +45,11 @@ def test_leave_one_out():
     for i in range(30):
         others = np.delete(np.arange(30), i)
         terms.append(np.sum((x[i] - frequencies(x[i], x[others], y[others], 0.1)) ** 2))
-    function = ct.DirichletErrorFunction(0.1, leave_one_out=True)
+    function = ct.risk.DirichletErrorFunction(0.1, leave_one_out=True)
     assert function.plug_in(x, y) == pytest.approx(np.mean(terms), rel=1e-9)
     included = [np.sum((one - frequencies(one, x, y, 0.1)) ** 2) for one in x]
-    assert ct.DirichletErrorFunction(0.1).plug_in(x, y) == pytest.approx(np.mean(included), rel=1e-9)
-    assert np.array_equal(function.fit(x, y).matrix(x), ct.DirichletErrorFunction(0.1).fit(x, y).matrix(x))
+    assert ct.risk.DirichletErrorFunction(0.1).plug_in(x, y) == pytest.approx(np.mean(included), rel=1e-9)
+    assert np.array_equal(function.fit(x, y).matrix(x), ct.risk.DirichletErrorFunction(0.1).fit(x, y).matrix(x))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 200])
@@ -60,7 +60,7 @@ def test_finite_for_exact_predictions(n_classes, bandwidth):
     y = rng.integers(0, n_classes, 25)
     for data in [(p, y), (p[:, 0], y == 0)]:
         for leave_one_out in (False, True):
-            value = ct.DirichletErrorFunction(bandwidth, leave_one_out).plug_in(*data)
+            value = ct.risk.DirichletErrorFunction(bandwidth, leave_one_out).plug_in(*data)
             assert np.isfinite(value)
             assert 0.0 <= value <= 2.0
 
@@ -73,8 +73,8 @@ def test_probabilities_below_the_floor_count_as_1e_30():
         densities = p**centres * (1.0 - p) ** (1.0 - centres) / special.beta(centres + 1.0, 2.0 - centres)
         return densities[1] / densities.sum()
 
-    fitted = ct.DirichletErrorFunction(1.0).fit(centres, y)
-    wide = ct.DirichletErrorFunction(1.0).fit(np.stack([1.0 - centres, centres], axis=1), y)
+    fitted = ct.risk.DirichletErrorFunction(1.0).fit(centres, y)
+    wide = ct.risk.DirichletErrorFunction(1.0).fit(np.stack([1.0 - centres, centres], axis=1), y)
     for p, counts_as in ((1e-3, 1e-3), (1e-20, 1e-20), (1e-29, 1e-29), (1e-35, 1e-30), (0.0, 1e-30)):
         assert fitted.values(np.array([p])) == pytest.approx([(p - frequency(counts_as)) ** 2], rel=1e-9)
         both = wide.values(np.array([[1.0 - p, p]]))
@@ -83,21 +83,21 @@ def test_probabilities_below_the_floor_count_as_1e_30():
 
 def test_small_bandwidths_follow_the_data_and_large_ones_average():
     x, y = data(50)
-    nearest = ct.DirichletErrorFunction(1e-7).fit(x, y)
+    nearest = ct.risk.DirichletErrorFunction(1e-7).fit(x, y)
     assert nearest.values(x) == pytest.approx(np.sum((x - np.eye(K)[y]) ** 2, axis=1), rel=1e-6)
-    average = ct.DirichletErrorFunction(1e9).fit(x, y)
+    average = ct.risk.DirichletErrorFunction(1e9).fit(x, y)
     assert average.values(x) == pytest.approx(np.sum((x - np.bincount(y) / 50) ** 2, axis=1), rel=1e-6)
 
 
 def test_errors():
     with pytest.raises(ValueError, match="bandwidth: got 0, wanted a positive number"):
-        ct.DirichletErrorFunction(0)
+        ct.risk.DirichletErrorFunction(0)
     with pytest.raises(ValueError, match="leave_one_out: got 1"):
-        ct.DirichletErrorFunction(0.1, 1)
+        ct.risk.DirichletErrorFunction(0.1, 1)
     with pytest.raises(ValueError, match="bandwidth: got 20 values, wanted one"):
-        ct.DirichletErrorFunction().plug_in(*data(5))
+        ct.risk.DirichletErrorFunction().plug_in(*data(5))
     with pytest.raises(TypeError, match="got Normal predictions, wanted Categorical"):
-        ct.DirichletErrorFunction(0.1).fit(ct.Normal([0.0, 1.0], [1.0, 1.0]), [0.0, 1.0])
+        ct.risk.DirichletErrorFunction(0.1).fit(ct.Normal([0.0, 1.0], [1.0, 1.0]), [0.0, 1.0])
 
 
 @pytest.mark.parametrize("bandwidth", [*BANDWIDTHS, 1e-9, 1e9])
@@ -106,7 +106,7 @@ def test_short_sums_are_the_long_ones(bandwidth):
     rng = np.random.default_rng(4)
     x = np.concatenate([rng.beta(0.05, 0.05, 150), np.round(rng.uniform(size=100), 1), 1 - rng.uniform(0, 1e-12, 50)])
     y, p = rng.integers(0, 2, 300), np.concatenate([x[::3], rng.uniform(size=20), [0.0, 1.0]])
-    function = ct.DirichletErrorFunction(bandwidth)
+    function = ct.risk.DirichletErrorFunction(bandwidth)
     data = CalibrationData.of(as_sample(x, y))
     short, long = (next(fits.forms(p[:, None], [0])) for fits in (function.fits(data), function._fits_by_label(data)))
     assert short.vectors == pytest.approx(long.vectors, abs=1e-6 if bandwidth < 1e-6 else 1e-9)

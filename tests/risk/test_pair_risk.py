@@ -3,8 +3,7 @@ import pytest
 
 import caltest as ct
 from caltest.hstatistics.jackknife import jackknife_error
-from caltest.risk.form import BilinearForm
-from caltest.risk.pair_risk import RiskEstimate, risk_terms
+from caltest.risk.pair_risk import BilinearForm, RiskEstimate, risk_terms
 
 N, D, R = 40, 3, 4
 
@@ -87,9 +86,9 @@ def softmax(logits):
 
 
 def test_risk_of_a_fitted_function():
-    p, y = ct.load_digits_predictions()["naive Bayes"]
+    p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     half, rest = slice(0, 450), slice(450, 600)
-    fitted = ct.KroneckerRidgeErrorFunction(1e-3).fit(p.take(half), y[half])
+    fitted = ct.risk.KroneckerRidgeErrorFunction(1e-3).fit(p.take(half), y[half])
     deviations = p.probabilities[rest] - np.eye(10)[y[rest]]
     expected = double_loop(deviations, fitted.matrix(p.take(rest)))
     assert fitted.risk(p.take(rest), y[rest]).value == pytest.approx(expected, rel=1e-10)

@@ -8,15 +8,15 @@ import pytest
 import caltest as ct
 from caltest._threads import one_thread
 from caltest.risk.base import Fits
-from caltest.risk.form import BilinearForm
+from caltest.risk.pair_risk import BilinearForm
 
-RIDGE = (ct.TwoStepRidgeErrorFunction((1e-3, 1e-2, 1e-1)),)
-FEW = (ct.DirichletErrorFunction((0.1, 1.0)), *RIDGE)
+RIDGE = (ct.risk.TwoStepRidgeErrorFunction((1e-3, 1e-2, 1e-1)),)
+FEW = (ct.risk.DirichletErrorFunction((0.1, 1.0)), *RIDGE)
 
 
 @pytest.fixture(scope="module")
 def digits():
-    p, y = ct.load_digits_predictions()["naive Bayes"]
+    p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     return p.take(slice(0, 400)), y[:400]
 
 
@@ -38,11 +38,11 @@ def split(n, seed, n_held_out):
 def test_is_the_mean_over_the_folds():
     """Every step once more, from the public functions."""
     p, y = simulated(100)
-    result = ct.estimate_calibration_error(p, y, estimators=FEW, n_folds=4, held_out=0.3, rng=5)
+    result = ct.estimate_calibration_error(p, y, error_functions=FEW, n_folds=4, held_out=0.3, rng=5)
     tuning, evaluation = split(100, 5, 30)
     folds = np.array_split(np.arange(70), 4)
-    singles = [ct.DirichletErrorFunction(h) for h in (0.1, 1.0)]
-    singles += [ct.TwoStepRidgeErrorFunction(c) for c in (1e-3, 1e-2, 1e-1)]
+    singles = [ct.risk.DirichletErrorFunction(h) for h in (0.1, 1.0)]
+    singles += [ct.risk.TwoStepRidgeErrorFunction(c) for c in (1e-3, 1e-2, 1e-1)]
     for candidate, function in zip(result.selections[0].candidates, singles, strict=True):
         fitted = [function.fit(p[rest], y[rest]) for rest in (np.delete(tuning, fold) for fold in folds)]
         risks = [one.risk(p[tuning[fold]], y[tuning[fold]]) for one, fold in zip(fitted, folds, strict=True)]
@@ -70,7 +70,7 @@ def test_is_the_mean_over_the_folds():
 
 def test_excess_has_a_paired_standard_error():
     p, y = simulated(100)
-    result = ct.estimate_calibration_error(p, y, estimators=FEW, n_folds=2, rng=5)
+    result = ct.estimate_calibration_error(p, y, error_functions=FEW, n_folds=2, rng=5)
     one, other = result.selected, result.selections[0].best[1]
     assert 0.0 < other.excess_error < np.hypot(one.standard_error, other.standard_error) / 2
 
@@ -81,9 +81,9 @@ def test_choice_does_not_see_what_is_held_out(digits, notion):
     changed = y.copy()
     evaluation = split(400, 3, 80)[1]
     changed[evaluation] = np.random.default_rng(0).permutation(10)[changed[evaluation]]
-    estimates = [ct.estimate_calibration_error(p, z, notion, estimators=RIDGE, rng=3) for z in (y, changed)]
+    estimates = [ct.estimate_calibration_error(p, z, notion, error_functions=RIDGE, rng=3) for z in (y, changed)]
     assert estimates[0].selections == estimates[1].selections
-    other = ct.estimate_calibration_error(p, np.roll(y, 1), notion, estimators=RIDGE, rng=3)
+    other = ct.estimate_calibration_error(p, np.roll(y, 1), notion, error_functions=RIDGE, rng=3)
     assert other.selections != estimates[0].selections
 
 
@@ -93,19 +93,19 @@ def test_reproducible_and_independent_of_threads(digits):
     with one_thread():
         assert ct.estimate_calibration_error(*digits, "top_label", rng=7).squared_error == first.squared_error
     assert ct.estimate_calibration_error(*digits, "top_label", rng=8).squared_error != first.squared_error
-    fresh = ct.estimate_calibration_error(*digits, "top_label", estimators=RIDGE)
-    again = ct.estimate_calibration_error(*digits, "top_label", estimators=RIDGE, rng=fresh.seed)
+    fresh = ct.estimate_calibration_error(*digits, "top_label", error_functions=RIDGE)
+    again = ct.estimate_calibration_error(*digits, "top_label", error_functions=RIDGE, rng=fresh.seed)
     assert again.squared_error == fresh.squared_error
 
 
 def test_top_label_and_classes_are_binary_problems(digits):
     p, y = digits
-    top = ct.estimate_calibration_error(p, y, "top_label", estimators=RIDGE, rng=1)
-    reduced = ct.estimate_calibration_error(*ct.top_label(p, y), estimators=RIDGE, rng=1)
+    top = ct.estimate_calibration_error(p, y, "top_label", error_functions=RIDGE, rng=1)
+    reduced = ct.estimate_calibration_error(*ct.top_label(p, y), error_functions=RIDGE, rng=1)
     assert top.squared_error == reduced.squared_error
-    total = ct.estimate_calibration_error(p, y, "classwise", estimators=RIDGE, rng=1)
-    mean = ct.estimate_calibration_error(p, y, "classwise", estimators=RIDGE, over_classes="mean", rng=1)
-    single = [ct.estimate_calibration_error(*one, estimators=RIDGE, rng=1) for one in ct.classwise(p, y)]
+    total = ct.estimate_calibration_error(p, y, "classwise", error_functions=RIDGE, rng=1)
+    mean = ct.estimate_calibration_error(p, y, "classwise", error_functions=RIDGE, over_classes="mean", rng=1)
+    single = [ct.estimate_calibration_error(*one, error_functions=RIDGE, rng=1) for one in ct.classwise(p, y)]
     assert [one.squared_error for one in total.selections] == [one.squared_error for one in single]
     assert len({one.selected.value for one in total.selections}) > 1
     assert total.squared_error == pytest.approx(sum(one.squared_error for one in single), rel=1e-12)
@@ -127,7 +127,7 @@ def test_default_estimators(digits):
     assert str(result).count("*") == 1
 
 
-class Shift(ct.ErrorFunction):
+class Shift(ct.risk.ErrorFunction):
     """Deviations that are the same everywhere."""
 
     name, parameter = "shift", "size"
@@ -147,7 +147,7 @@ class SameEverywhere(Fits):
 def test_functions_of_ones_own():
     rng = np.random.default_rng(1)
     p = rng.uniform(0.3, 0.7, size=2000)
-    result = ct.estimate_calibration_error(p, rng.random(2000) < p - 0.2, estimators=[Shift()], rng=1)
+    result = ct.estimate_calibration_error(p, rng.random(2000) < p - 0.2, error_functions=[Shift()], rng=1)
     assert result.selected.describe() == "shift, size 0.2"
     assert result.squared_error == pytest.approx(0.04, rel=1e-12)
     assert result.standard_error == pytest.approx(0.0, abs=1e-15)
@@ -158,16 +158,16 @@ def test_names_of_classes(digits):
     names = np.array(list("abcdefghij"))
     named = ct.Categorical(p.probabilities, classes=names)
     for notion in ("canonical", "top_label", "classwise"):
-        plain = ct.estimate_calibration_error(p, y, notion, estimators=RIDGE, rng=1)
-        assert ct.estimate_calibration_error(named, names[y], notion, estimators=RIDGE, rng=1).squared_error == (
+        plain = ct.estimate_calibration_error(p, y, notion, error_functions=RIDGE, rng=1)
+        assert ct.estimate_calibration_error(named, names[y], notion, error_functions=RIDGE, rng=1).squared_error == (
             plain.squared_error
         )
-    selections = ct.estimate_calibration_error(named, names[y], "classwise", estimators=RIDGE, rng=1).selections
+    selections = ct.estimate_calibration_error(named, names[y], "classwise", error_functions=RIDGE, rng=1).selections
     assert selections[2].problem == "class c against the rest"
 
 
 def test_result_is_frozen_and_plain(digits):
-    result = ct.estimate_calibration_error(*digits, "classwise", estimators=FEW, rng=1)
+    result = ct.estimate_calibration_error(*digits, "classwise", error_functions=FEW, rng=1)
     plain = json.loads(json.dumps(result.to_dict()))
     assert plain["squared_error"] == result.squared_error
     assert plain["error"] == result.error
@@ -183,7 +183,9 @@ def test_negative_estimates_have_no_root():
     rng = np.random.default_rng(2)
     p = rng.uniform(size=200)
     results = [
-        ct.estimate_calibration_error(p, rng.random(200) < p, estimators=[ct.DebiasedBinnedErrorFunction(10)], rng=seed)
+        ct.estimate_calibration_error(
+            p, rng.random(200) < p, error_functions=[ct.risk.DebiasedBinnedErrorFunction(10)], rng=seed
+        )
         for seed in range(20)
     ]
     negative = [result for result in results if result.squared_error < 0.0]
@@ -224,8 +226,8 @@ def test_degenerate_data_have_the_right_estimates():
     tuning, _ = split(60, 1, 12)
     frequencies = [np.bincount(y[np.delete(tuning, fold)]) for fold in np.array_split(np.arange(48), 5)]
     expected = np.mean([np.sum((p[0] - one / one.sum()) ** 2) for one in frequencies])
-    for function in (ct.TwoStepRidgeErrorFunction(1e-9), ct.DirichletErrorFunction(0.1)):
-        result = ct.estimate_calibration_error(p, y, estimators=[function], rng=1)
+    for function in (ct.risk.TwoStepRidgeErrorFunction(1e-9), ct.risk.DirichletErrorFunction(0.1)):
+        result = ct.estimate_calibration_error(p, y, error_functions=[function], rng=1)
         assert result.squared_error == pytest.approx(expected, rel=1e-6)
     for notion in ("canonical", "top_label", "classwise"):
         right = ct.estimate_calibration_error(*DEGENERATE["certain and right"], notion, rng=1)
@@ -238,19 +240,21 @@ def test_degenerate_data_have_the_right_estimates():
 
 
 def test_notes_on_classes_that_do_not_occur():
-    absent = ct.estimate_calibration_error(*DEGENERATE["a class that never occurs"], estimators=RIDGE, rng=1)
+    absent = ct.estimate_calibration_error(*DEGENERATE["a class that never occurs"], error_functions=RIDGE, rng=1)
     assert absent.notes[0] == "all classes: 1 of 3 classes never occur"
-    single = ct.estimate_calibration_error(*DEGENERATE["one label"], estimators=RIDGE, rng=1)
+    single = ct.estimate_calibration_error(*DEGENERATE["one label"], error_functions=RIDGE, rng=1)
     assert single.notes == ("all classes: all outcomes are the same",)
-    one = ct.estimate_calibration_error(*DEGENERATE["a class that never occurs"], "classwise", estimators=RIDGE, rng=1)
+    one = ct.estimate_calibration_error(
+        *DEGENERATE["a class that never occurs"], "classwise", error_functions=RIDGE, rng=1
+    )
     assert "class 2 against the rest: all outcomes are the same" in one.notes
     assert not any("class 1 against the rest: all outcomes" in note for note in one.notes)
-    many = ct.estimate_calibration_error(*simulated(60, 6), "classwise", estimators=RIDGE, rng=1).notes
+    many = ct.estimate_calibration_error(*simulated(60, 6), "classwise", error_functions=RIDGE, rng=1).notes
     assert len(many) == 1
     assert many[0].startswith("class 0 against the rest, class 1 against the rest, class 2 against the rest and ")
     assert "others: the risk, not two standard errors below that of h = 0" in many[0]
     half = np.float16(simulated()[0])
-    rounded = ct.estimate_calibration_error(half, simulated()[1], estimators=RIDGE, rng=1)
+    rounded = ct.estimate_calibration_error(half, simulated()[1], error_functions=RIDGE, rng=1)
     assert "renormalised" in rounded.notes[0]
 
 
@@ -265,7 +269,7 @@ def test_note_where_nothing_was_found():
     assert wrong.notes == ()
     zero = wrong.selections[0].zero
     assert zero.excess > 2 * zero.excess_error
-    plain = [ct.BinnedErrorFunction(1).fit([0.5, 0.5], [0, 1])] * 5
+    plain = [ct.risk.BinnedErrorFunction(1).fit([0.5, 0.5], [0, 1])] * 5
     tuning = split(1000, 1, 200)[0]
     y = rng.random(1000) < 0.5
     again = ct.estimate_calibration_error(p, y, rng=1)
@@ -275,7 +279,9 @@ def test_note_where_nothing_was_found():
 
 def test_note_on_landmarks():
     p, y = simulated(200, 10)
-    few = ct.estimate_calibration_error(p, y, estimators=[ct.TwoStepRidgeErrorFunction(0.1, max_rank=3)], rng=1)
+    few = ct.estimate_calibration_error(
+        p, y, error_functions=[ct.risk.TwoStepRidgeErrorFunction(0.1, max_rank=3)], rng=1
+    )
     wanted = "3 landmarks stand for the kernel exp(-1 |x - x'|**2), with errors of k(x, x) below 1"
     assert sum(wanted in note for note in few.notes) == 1
 
@@ -292,7 +298,7 @@ BAD = {
     "n_folds": (simulated, {"n_folds": 1}, "n_folds: got 1, wanted a whole number of at least 2"),
     "held_out": (simulated, {"held_out": 1.0}, "held_out: got 1.0, wanted a number between 0 and 1"),
     "progress": (simulated, {"progress": 1}, "progress: got 1, wanted True or False"),
-    "no estimators": (simulated, {"estimators": []}, "estimators: got none, wanted at least one"),
+    "no estimators": (simulated, {"error_functions": []}, "error_functions: got none, wanted at least one"),
     "missing": (lambda: ([np.nan] * 30, [0, 1] * 15), {}, "got nan at row 0"),
     "lengths": (lambda: (simulated()[0], [0, 1]), {}, "targets: got 2 values, wanted 120"),
 }
@@ -302,11 +308,15 @@ BAD_KINDS = {
         {"notion": "top_label"},
         "got 'top_label' for binary predictions",
     ),
-    "estimators": (simulated, {"estimators": [ct.ECE()]}, "estimators: got ECE ... wanted functions such as TwoStep"),
-    "a class": (simulated, {"estimators": [ct.ECE]}, "estimators: got <class ... wanted functions"),
+    "estimators": (
+        simulated,
+        {"error_functions": [ct.ECE()]},
+        "error_functions: got ECE ... wanted functions such as TwoStep",
+    ),
+    "a class": (simulated, {"error_functions": [ct.ECE]}, "error_functions: got <class ... wanted functions"),
     "bins": (
         simulated,
-        {"estimators": [ct.BinnedErrorFunction()]},
+        {"estimators": [ct.risk.BinnedErrorFunction()]},
         "got probabilities of 3 ... use ct.top_label",
     ),
     "normal": (
@@ -336,7 +346,7 @@ def test_bad_kinds(case):
 
 def test_a_canonical_error_below_that_of_the_top_label_is_named():
     """The function of least risk for ten classes is all but 0; in one dimension there is an error to be seen."""
-    p, y = ct.load_digits_predictions()["neural network"]
+    p, y = ct.datasets.load_digits_predictions()["neural network"]
     found, top = (ct.estimate_calibration_error(p, y, notion, rng=1) for notion in ("canonical", "top_label"))
     assert found.squared_error < top.squared_error
     assert f"top label, which is estimated as {top.squared_error:.4g}" in found.notes[-1]

@@ -4,7 +4,7 @@ import pytest
 import caltest as ct
 from caltest.risk.spectrum import KernelSpectrum, gaussian_kernel, pivoted_cholesky
 
-KINDS = (ct.KroneckerRidgeErrorFunction, ct.TwoStepRidgeErrorFunction)
+KINDS = (ct.risk.KroneckerRidgeErrorFunction, ct.risk.TwoStepRidgeErrorFunction)
 
 
 def data(n, k=3, seed=1):
@@ -30,7 +30,7 @@ def test_kronecker_ridge_is_the_naive_solution(gamma, c):
     system = np.kron(kernel(p, p, gamma), kernel(p, p, gamma)) + c * 12**1.5 * np.eye(144)
     at_pairs = np.kron(kernel(q, p, gamma), kernel(q, p, gamma))
     expected = (at_pairs @ np.linalg.solve(system, targets)).reshape(7, 7)
-    fitted = ct.KroneckerRidgeErrorFunction(c, gamma).fit(p, y)
+    fitted = ct.risk.KroneckerRidgeErrorFunction(c, gamma).fit(p, y)
     assert fitted.matrix(q) == pytest.approx(expected, rel=1e-9, abs=1e-9 * np.abs(expected).max())
 
 
@@ -39,7 +39,7 @@ def test_kronecker_ridge_minimises_its_risk():
     p, y = data(6)
     products, gram = deviations(p, y) @ deviations(p, y).T, kernel(p, p, 5.0)
     c, rng = 0.1, np.random.default_rng(1)
-    h = ct.KroneckerRidgeErrorFunction(c, 5.0).fit(p, y).matrix(p)
+    h = ct.risk.KroneckerRidgeErrorFunction(c, 5.0).fit(p, y).matrix(p)
     inverse = np.linalg.inv(gram)
 
     def objective(weights):
@@ -57,7 +57,7 @@ def test_two_step_ridge_is_the_naive_solution(gamma):
     (p, y), (q, _) = data(30), data(7, seed=2)
     system = kernel(p, p, gamma) + 0.01 * 30**0.75 * np.eye(30)
     d = kernel(q, p, gamma) @ np.linalg.solve(system, deviations(p, y))
-    fitted = ct.TwoStepRidgeErrorFunction(0.01, gamma).fit(p, y)
+    fitted = ct.risk.TwoStepRidgeErrorFunction(0.01, gamma).fit(p, y)
     assert fitted.matrix(q) == pytest.approx(d @ d.T, rel=1e-9, abs=1e-10)
 
 
@@ -68,7 +68,7 @@ def test_two_step_ridge_is_kronecker_ridge_with_other_denominators():
     inner = eigenvectors.T @ deviations(p, y) @ deviations(p, y).T @ eigenvectors
     inner /= np.multiply.outer(eigenvalues + added, eigenvalues + added)
     sides = kernel(q, p, 20.0) @ eigenvectors
-    fitted = ct.TwoStepRidgeErrorFunction(0.01, 20.0).fit(p, y)
+    fitted = ct.risk.TwoStepRidgeErrorFunction(0.01, 20.0).fit(p, y)
     assert fitted.matrix(q) == pytest.approx(sides @ inner @ sides.T, rel=1e-9, abs=1e-10)
 
 
@@ -89,7 +89,9 @@ def test_both_agree_without_regularisation():
 def test_kronecker_ridge_can_be_negative():
     p, y = data(12)
     values = (
-        ct.KroneckerRidgeErrorFunction(1.0, 20.0).fit(p, y).values(np.random.default_rng(1).dirichlet((1, 1, 1), 500))
+        ct.risk.KroneckerRidgeErrorFunction(1.0, 20.0)
+        .fit(p, y)
+        .values(np.random.default_rng(1).dirichlet((1, 1, 1), 500))
     )
     assert values.min() < 0.0 < values.max()
 
@@ -118,7 +120,7 @@ def test_landmarks_are_the_full_solution_where_it_can_be_computed(kind):
     eigenvalues, eigenvectors = np.linalg.eigh(gaussian_kernel(p[:, None], p[:, None], 1.0))
     projections = eigenvectors.T @ (p - y)
     c, sides = 1e-5, gaussian_kernel(p[:, None], p[:, None], 1.0) @ eigenvectors
-    if kind is ct.TwoStepRidgeErrorFunction:
+    if kind is ct.risk.TwoStepRidgeErrorFunction:
         expected = (sides @ (projections / (eigenvalues + c * 300**0.75))) ** 2
     else:
         inner = np.outer(projections, projections) / (np.outer(eigenvalues, eigenvalues) + c * 300**1.5)

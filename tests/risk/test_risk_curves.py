@@ -15,7 +15,7 @@ from matplotlib.figure import Figure  # noqa: E402
 
 @pytest.fixture(scope="module")
 def result():
-    p, y = ct.load_digits_predictions()["naive Bayes"]
+    p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     return ct.estimate_calibration_error(p, y, "top_label", rng=1)
 
 
@@ -79,13 +79,15 @@ def test_scales(result):
 
 
 def test_classes_and_errors(result):
-    p, y = ct.load_digits_predictions()["naive Bayes"]
-    classes = ct.estimate_calibration_error(p, y, "classwise", estimators=[ct.TwoStepRidgeErrorFunction()], rng=1)
+    p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    classes = ct.estimate_calibration_error(
+        p, y, "classwise", error_functions=[ct.risk.TwoStepRidgeErrorFunction()], rng=1
+    )
     ax = plots.risk_curves(classes, problem=7, axes=[Figure().add_subplot()])[0]
     assert ax.get_ylabel() == "risk, class 7 against the rest"
     with pytest.raises(ValueError, match="problem: got 10, wanted less than 10"):
         plots.risk_curves(classes, problem=10)
-    with pytest.raises(ValueError, match="axes: got 1, wanted 3, one for each kind of setting"):
+    with pytest.raises(ValueError, match="axes: got 1, wanted 3, such as those of"):
         plots.risk_curves(result, axes=[Figure().add_subplot()])
     with pytest.raises(TypeError, match=r"result: got 3, wanted what ct.estimate_calibration_error returns"):
         plots.risk_curves(3)

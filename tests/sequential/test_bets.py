@@ -19,7 +19,9 @@ def test_witness_of_classes_sums_h():
     """With every possible outcome, of which the least is the bound."""
     data = samples(12, 3)
     p = ct.Categorical(data.p)
-    kernel = ct.ProductKernel(TV.prediction_kernel, ct.MatrixKernel([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0, 0.2, 1]]))
+    kernel = ct.ProductKernel(
+        TV.prediction_kernel, ct.kernels.MatrixKernel([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0, 0.2, 1]])
+    )
     past, new = Sample(p, data.y).take(slice(0, 7)), Sample(p, data.y).take(slice(7, 12))
     values, least, near, _ = Witness(kernel, past).values(new)
     k_p = kernel.prediction_kernel.tile(p, p)

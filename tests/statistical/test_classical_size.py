@@ -16,16 +16,16 @@ pytestmark = pytest.mark.statistical
 
 LEVELS = (0.05, 0.01)
 BINARY = {
-    "belt": ct.CalibrationBelt(),
-    "CORP, Brier": ct.CORPMiscalibration(),
-    "CORP, log": ct.CORPMiscalibration("log"),
-    "CoxCalibration": ct.CoxCalibration(),
-    "ECCE-MAD": ct.ECCE("MAD"),
-    "ECCE-R": ct.ECCE("R"),
-    "HosmerLemeshow": ct.HosmerLemeshow(),
-    "LogScoreZ": ct.ExcessLogScore(),
-    "Spiegelhalter": ct.ExcessBrierScore(),
-    "T-Cal": ct.TCal(),
+    "belt": ct.estimators.CalibrationBelt(),
+    "CORP, Brier": ct.estimators.CORPMiscalibration(),
+    "CORP, log": ct.estimators.CORPMiscalibration("log"),
+    "CoxCalibration": ct.estimators.CoxCalibration(),
+    "ECCE-MAD": ct.estimators.ECCE("MAD"),
+    "ECCE-R": ct.estimators.ECCE("R"),
+    "HosmerLemeshow": ct.estimators.HosmerLemeshow(),
+    "LogScoreZ": ct.estimators.ExcessLogScore(),
+    "Spiegelhalter": ct.estimators.ExcessBrierScore(),
+    "T-Cal": ct.estimators.TCal(),
 }
 LARGEST = {
     "CoxCalibration": (0.125, 0.025),
@@ -59,7 +59,7 @@ def textbook_pvalues(estimator, make, rng, simulations, redraws=20):
 @pytest.mark.parametrize("name", BINARY)
 def test_monte_carlo_keeps_its_level(name, replications):
     """At most the 99.5 % quantile of a binomial count, over all settings."""
-    simulations, rng = replications(30, 600), spawn(30, *name.encode())
+    simulations, rng = replications(20, 600), spawn(30, *name.encode())
     test, pvalues = ct.MonteCarloTest(BINARY[name], 99), []
     for n, concentration in SETTINGS:
         for _ in range(simulations):
@@ -73,16 +73,18 @@ def test_monte_carlo_keeps_its_level(name, replications):
 @pytest.mark.parametrize("name", LARGEST)
 def test_laws_of_textbooks(name, n, concentration, replications):
     """No more than the notes of the results say."""
-    simulations = replications(400, 20_000)
+    simulations = replications(200, 20_000)
     rng = spawn(31, n, int(10 * concentration), *name.encode())
     pvalues = textbook_pvalues(BINARY[name], lambda rng: binary(rng, n, concentration), rng, simulations)
     for alpha, largest in zip(LEVELS, LARGEST[name], strict=True):
         assert np.count_nonzero(pvalues <= alpha) <= stats.binom.ppf(0.995, simulations, largest)
 
 
-@pytest.mark.parametrize("estimator", [ct.ExcessBrierScore(), ct.ExcessLogScore()], ids=["Brier", "log"])
+@pytest.mark.parametrize(
+    "estimator", [ct.estimators.ExcessBrierScore(), ct.estimators.ExcessLogScore()], ids=["Brier", "log"]
+)
 def test_scores_of_ten_classes_are_normal(estimator, replications):
-    simulations = replications(1000, 20_000)
+    simulations = replications(500, 20_000)
     pvalues = textbook_pvalues(estimator, lambda rng: dirichlet(rng, 250, 10, 1.0), spawn(32), simulations)
     low, high = band(simulations, 0.05)
     assert low <= np.count_nonzero(pvalues <= 0.05) <= high
@@ -90,9 +92,9 @@ def test_scores_of_ten_classes_are_normal(estimator, replications):
 
 def test_chi_squared_has_its_size_where_many_events_are_expected(replications):
     """One degree of freedom more or less would reject 3.2 or 7.6 % instead of 5 %."""
-    simulations = replications(2000, 20_000)
+    simulations = replications(1000, 20_000)
     pvalues = textbook_pvalues(
-        ct.HosmerLemeshow(), lambda rng: ct.Bernoulli(rng.uniform(0.3, 0.7, 400)), spawn(33), simulations
+        ct.estimators.HosmerLemeshow(), lambda rng: ct.Bernoulli(rng.uniform(0.3, 0.7, 400)), spawn(33), simulations
     )
     low, high = band(simulations, 0.05)
     assert low <= np.count_nonzero(pvalues <= 0.05) <= high
@@ -110,7 +112,7 @@ def poisson(rng, n):
 @pytest.mark.parametrize("statistic", ["KS", "CvM", "AD"])
 def test_integral_transforms_have_their_laws(make, statistic, replications):
     """Within the 99 % band, of counts for numbers v that are drawn anew for each data set."""
-    simulations, rng = replications(150, 10_000), spawn(34, *make.__name__.encode(), *statistic.encode())
+    simulations, rng = replications(80, 10_000), spawn(34, *make.__name__.encode(), *statistic.encode())
     pvalues = np.empty(simulations)
     for i in range(simulations):
         predictions = make(rng, 20)
@@ -121,15 +123,15 @@ def test_integral_transforms_have_their_laws(make, statistic, replications):
 
 
 CONTINUOUS = {
-    "KS": (ct.PIT("KS"), normal),
-    "AD of counts": (ct.PIT("AD"), poisson),
-    "quantiles": (ct.QuantileCalibration([0.05, 0.5, 0.95]), normal),
+    "KS": (ct.estimators.PIT("KS"), normal),
+    "AD of counts": (ct.estimators.PIT("AD"), poisson),
+    "quantiles": (ct.estimators.QuantileCalibration([0.05, 0.5, 0.95]), normal),
 }
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_monte_carlo_of_numbers_keeps_its_level(name, replications):
-    simulations, rng = replications(200, 4000), spawn(35, *name.encode())
+    simulations, rng = replications(100, 4000), spawn(35, *name.encode())
     (estimator, make), pvalues = CONTINUOUS[name], np.empty(simulations)
     test = ct.MonteCarloTest(estimator, 99)
     for i in range(simulations):
@@ -140,8 +142,10 @@ def test_monte_carlo_of_numbers_keeps_its_level(name, replications):
 
 
 def test_chi_squared_of_quantiles_has_its_size(replications):
-    simulations = replications(2000, 20_000)
-    pvalues = textbook_pvalues(ct.QuantileCalibration(), lambda rng: normal(rng, 100), spawn(36), simulations)
+    simulations = replications(1000, 20_000)
+    pvalues = textbook_pvalues(
+        ct.estimators.QuantileCalibration(), lambda rng: normal(rng, 100), spawn(36), simulations
+    )
     for alpha in LEVELS:
         low, high = band(simulations, alpha)
         assert low <= np.count_nonzero(pvalues <= alpha) <= high

@@ -33,7 +33,7 @@ def miscalibrated(n, rng):
 @pytest.mark.parametrize("make", [calibrated, miscalibrated])
 @pytest.mark.parametrize("n", [50, 250])
 def test_models_of_the_same_error_are_rarely_told_apart(make, n, replications):
-    number, rng = replications(120, 2000), spawn(70, n)
+    number, rng = replications(60, 2000), spawn(70, n)
     pvalues = np.array([ct.PairedSKCETest(KERNEL)(*make(n, rng)).pvalue for _ in range(number)])
     for alpha in (0.05, 0.01):
         assert np.count_nonzero(pvalues <= alpha) <= band(number, alpha)[1]

@@ -23,13 +23,13 @@ def of_classes():
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), "median"), ct.DeltaKernel())
     return {
         "omnibus": ct.OmnibusTest(n_resamples=99),
-        "bandwidths": ct.MonteCarloTest(ct.MaxSKCE(kernel), 99),
-        "log score": ct.MonteCarloTest(ct.ExcessLogScore(), 99),
-        "Brier score": ct.MonteCarloTest(ct.ExcessBrierScore(), 99),
+        "bandwidths": ct.MonteCarloTest(ct.estimators.MaxSKCE(kernel), 99),
+        "log score": ct.MonteCarloTest(ct.estimators.ExcessLogScore(), 99),
+        "Brier score": ct.MonteCarloTest(ct.estimators.ExcessBrierScore(), 99),
         "likelihood ratio": ct.LikelihoodRatioTest(99),
-        "e-value": ct.CalibrationTest(ct.LogLikelihoodRatio(), ct.EValueBound()),
-        "stopped": ct.CalibrationTest(ct.SKCE(kernel), ct.ConditionalMonteCarlo(99, stop_after=5)),
-        "ties at random": ct.CalibrationTest(ct.SKCE(kernel), ct.ConditionalMonteCarlo(99, "randomized")),
+        "e-value": ct.CalibrationTest(ct.estimators.LogLikelihoodRatio(), ct.nulls.EValueBound()),
+        "stopped": ct.CalibrationTest(ct.SKCE(kernel), ct.nulls.ConditionalMonteCarlo(99, stop_after=5)),
+        "ties at random": ct.CalibrationTest(ct.SKCE(kernel), ct.nulls.ConditionalMonteCarlo(99, "randomized")),
     }
 
 
@@ -37,8 +37,8 @@ def of_numbers():
     """Every test with exact p-values for numbers and vectors, by name."""
     return {
         "omnibus": ct.OmnibusTest(n_resamples=99),
-        "mean": ct.MonteCarloTest(ct.ResidualMean(), 99),
-        "spread": ct.MonteCarloTest(ct.ResidualSpread(), 99),
+        "mean": ct.MonteCarloTest(ct.estimators.ResidualMean(), 99),
+        "spread": ct.MonteCarloTest(ct.estimators.ResidualSpread(), 99),
         "likelihood ratio": ct.LikelihoodRatioTest(99),
     }
 
@@ -70,7 +70,7 @@ def test_exact_tests_of_classes_keep_their_level(n, k, concentration, replicatio
         sample = calibrated(rng, n, k, concentration)
         return sample.predictions, sample.targets
 
-    n_sets = replications(30 if n * k <= 1000 else 8, 600)
+    n_sets = replications(20 if n * k <= 1000 else 6, 600)
     assert_level_is_kept(of_classes(), draw, n_sets, spawn(33, n, k, int(10 * concentration)))
 
 
@@ -78,7 +78,7 @@ def test_exact_tests_of_classes_keep_their_level(n, k, concentration, replicatio
     ("n", "d"), thinned([(n, d) for n in (16, 50, 250) for d in (1, 10)], [(16, 1), (50, 10), (250, 1)])
 )
 def test_exact_tests_of_numbers_keep_their_level(n, d, replications):
-    model, n_sets = GaussianModel(d), replications(15 if n * d <= 500 else 6, 1000)
+    model, n_sets = GaussianModel(d), replications(12 if n * d <= 500 else 5, 1000)
     assert_level_is_kept(of_numbers(), lambda rng: model.sample(n, rng), n_sets, spawn(32, n, d))
 
 
@@ -101,5 +101,5 @@ def test_power_of_the_default_test(name, replications):
     """At 5 %, no less than the bar up to the error of the simulation."""
     generator, n, bar = POWERS[name]
     test = ct.OmnibusTest(n_resamples=199)
-    result = ct.power(test, generator, n, n_simulations=replications(15, 1000), rng=20193)
+    result = ct.power(test, generator, n, n_simulations=replications(10, 1000), rng=20193)
     assert result.rejections(0.05) >= stats.binom(result.n_simulations, bar).ppf(0.01), result

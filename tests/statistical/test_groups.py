@@ -24,10 +24,12 @@ def wrong(p, y, members, rng):
     return np.where(changed, p.probabilities.argmin(axis=1), y)
 
 
-@pytest.mark.parametrize(("name", "estimator"), [("kernel", ct.SKCE(KERNEL)), ("score", ct.ExcessBrierScore())])
+@pytest.mark.parametrize(
+    ("name", "estimator"), [("kernel", ct.SKCE(KERNEL)), ("score", ct.estimators.ExcessBrierScore())]
+)
 @pytest.mark.parametrize("one_is_wrong", [False, True])
 def test_familywise_error(name, estimator, one_is_wrong, replications):
-    number, rng = replications(100, 4000), spawn(70, len(name), one_is_wrong)
+    number, rng = replications(60, 4000), spawn(70, len(name), one_is_wrong)
     test = ct.GroupCalibrationTest(estimator, n_resamples=99)
     false, found = np.zeros(2), 0
     for _ in range(number):
@@ -48,14 +50,14 @@ def test_familywise_error(name, estimator, one_is_wrong, replications):
 @pytest.mark.parametrize(
     "estimator",
     [
-        ct.GroupSKCE(KERNEL, np.arange(40) % 4),
-        ct.GroupMaximum(ct.SKCE(KERNEL), np.arange(40) % 4),
-        ct.WeightedSKCE(KERNEL, np.linspace(0.1, 3.0, 40)),
+        ct.estimators.GroupSKCE(KERNEL, np.arange(40) % 4),
+        ct.estimators.GroupMaximum(ct.SKCE(KERNEL), np.arange(40) % 4),
+        ct.estimators.WeightedSKCE(KERNEL, np.linspace(0.1, 3.0, 40)),
     ],
     ids=lambda e: type(e).__name__,
 )
 def test_sizes_of_monte_carlo(estimator, replications):
-    number, rng = replications(200, 10_000), spawn(71, len(type(estimator).__name__))
+    number, rng = replications(100, 10_000), spawn(71, len(type(estimator).__name__))
     test = ct.MonteCarloTest(estimator, n_resamples=99)
     rejected = np.zeros(2)
     for _ in range(number):

@@ -38,7 +38,7 @@ def test_monte_carlo_test_has_its_size(n, k, concentration, replications):
     Sixteen predictions near the two corners leave few labels uncertain, so estimates tie and the test is conservative;
     there only the p-value with ties broken at random lies within the band, and the test itself below its end.
     """
-    simulations = replications(500, 10_000)
+    simulations = replications(250, 10_000)
     test = ct.MonteCarloTest(ct.SKCE(KERNEL), n_resamples=199)
     rng = spawn(1, n, k, int(10 * concentration))
     results = list(simulate(test, lambda r: calibrated(r, n, k, concentration), rng, simulations))
@@ -58,15 +58,15 @@ def test_monte_carlo_test_has_its_size(n, k, concentration, replications):
         ct.SKCE(KERNEL, unbiased=False),
         ct.BlockSKCE(KERNEL, block_size=5),
         ct.LowRankSKCE(KERNEL, rank=4),
-        ct.ECE(ct.UniformBinning(10)),
-        ct.ECE(ct.MedianVarianceBinning(5)),
+        ct.ECE(ct.binning.UniformBinning(10)),
+        ct.ECE(ct.binning.MedianVarianceBinning(5)),
         ct.MMCE(),
     ],
     ids=lambda e: type(e).__name__,
 )
 def test_monte_carlo_keeps_its_level_with_every_estimator(estimator, replications):
     """At most the upper end of the band: ties of discrete statistics only make the test conservative."""
-    simulations = replications(250, 5000)
+    simulations = replications(120, 5000)
     test = ct.MonteCarloTest(estimator, n_resamples=99)
     counts = rejections(test, lambda r: calibrated(r, 50, 10, 0.1), spawn(2), simulations)
     for count, alpha in zip(counts, (0.05, 0.01), strict=True):
@@ -75,7 +75,7 @@ def test_monte_carlo_keeps_its_level_with_every_estimator(estimator, replication
 
 @pytest.mark.parametrize("rank", [2, 16])
 def test_monte_carlo_of_low_rank_has_its_size_whatever_the_rank(rank, replications):
-    simulations = replications(250, 5000)
+    simulations = replications(120, 5000)
     test = ct.MonteCarloTest(ct.LowRankSKCE(KERNEL, rank=rank), n_resamples=99)
     counts = rejections(test, lambda r: calibrated(r, 100, 10, 0.1), spawn(13, rank), simulations)
     for count, alpha in zip(counts, (0.05, 0.01), strict=True):
@@ -85,7 +85,7 @@ def test_monte_carlo_of_low_rank_has_its_size_whatever_the_rank(rank, replicatio
 
 def test_monte_carlo_in_chunks_has_its_size(replications):
     """Every chunk redraws its targets with random numbers of its own."""
-    simulations, rng = replications(250, 5000), spawn(14)
+    simulations, rng = replications(120, 5000), spawn(14)
     pvalues = np.empty(simulations)
     for i in range(simulations):
         sample = calibrated(rng, 90, 10, 0.1)
@@ -102,7 +102,7 @@ def test_monte_carlo_in_chunks_has_its_size(replications):
 
 @pytest.mark.parametrize("n", [16, 50])
 def test_monte_carlo_test_has_its_size_for_normal_predictions(n, replications):
-    simulations = replications(250, 5000)
+    simulations = replications(120, 5000)
     test = ct.MonteCarloTest(ct.SKCE(ct.Normal([0.0], 1.0).default_kernel()), n_resamples=99)
     counts = rejections(test, lambda r: calibrated_normal(r, n), spawn(3, n), simulations)
     for count, alpha in zip(counts, (0.05, 0.01), strict=True):
@@ -111,7 +111,7 @@ def test_monte_carlo_test_has_its_size_for_normal_predictions(n, replications):
 
 
 def test_monte_carlo_of_the_mean_embedding_keeps_its_level(replications):
-    simulations = replications(250, 5000)
+    simulations = replications(120, 5000)
     rng = spawn(4)
     locations = calibrated(rng, 5, 10, 1.0)
     test = ct.MonteCarloTest(ct.UCME(KERNEL, locations.predictions, locations.targets), n_resamples=99)
@@ -123,7 +123,7 @@ def test_monte_carlo_of_the_mean_embedding_keeps_its_level(replications):
 @pytest.mark.parametrize("block_size", [2, 15])
 def test_normal_limit_of_blocks_is_close_for_many_blocks(block_size, replications):
     """Asymptotic: at most 7 % and 2 % beyond the simulation error."""
-    simulations = replications(400, 10_000)
+    simulations = replications(200, 10_000)
     test = ct.AsymptoticBlockSKCETest(KERNEL, block_size)
     counts = rejections(test, lambda r: calibrated(r, 250, 10, 0.1), spawn(5, block_size), simulations)
     assert counts[0] <= band(simulations, 0.07)[1]
@@ -131,18 +131,20 @@ def test_normal_limit_of_blocks_is_close_for_many_blocks(block_size, replication
 
 
 def test_bounds_never_reject_too_often(replications):
-    simulations = replications(300, 3000)
+    simulations = replications(150, 3000)
     for estimator in (ct.SKCE(KERNEL), ct.SKCE(KERNEL, unbiased=False), ct.BlockSKCE(KERNEL)):
         test = ct.DistributionFreeSKCETest(estimator)
         assert rejections(test, lambda r: calibrated(r, 50, 2, 1.0), spawn(6), simulations)[0] == 0
 
 
-SIMILAR = ct.MatrixKernel(7.0 * np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 2.0]]))
-EACH = [ct.MatrixKernel(np.diag(row)) for row in np.eye(3)]
+SIMILAR = ct.kernels.MatrixKernel(7.0 * np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 2.0]]))
+EACH = [ct.kernels.MatrixKernel(np.diag(row)) for row in np.eye(3)]
 BOUNDED = {
     "matrix": ct.ProductKernel(KERNEL.prediction_kernel, SIMILAR),
     "sum of kernels": ct.ProductKernel(KERNEL.prediction_kernel, 5.0 * ct.DeltaKernel() + SIMILAR),
-    "sum of products": ct.SumOfProducts([ct.ProductKernel(ct.GaussianKernel(bandwidth=2.0), one) for one in EACH]),
+    "sum of products": ct.kernels.SumOfProducts(
+        [ct.ProductKernel(ct.GaussianKernel(bandwidth=2.0), one) for one in EACH]
+    ),
 }
 
 
@@ -150,7 +152,7 @@ BOUNDED = {
 @pytest.mark.parametrize("n", thinned([4, 20], [4]))
 def test_bounds_keep_every_level_with_matrices_and_sums(kernel, n, replications):
     """At most alpha at each level, even where the bounds are close to 1. A twentieth of sup |h| fails."""
-    simulations = replications(300, 3000)
+    simulations = replications(150, 3000)
     alphas = (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99)
     for estimator in (ct.SKCE(kernel), ct.SKCE(kernel, unbiased=False), ct.BlockSKCE(kernel)):
         test = ct.DistributionFreeSKCETest(estimator)
@@ -167,7 +169,7 @@ class TestKnownFailuresOfPublishedMethods:
 
         Widmann et al. 2021 publish 88.2 % for their model; here 87 % is the value of an independent simulation.
         """
-        simulations, rejected = replications(300, 3000), 0
+        simulations, rejected = replications(150, 3000), 0
         kernel = ct.ProductKernel(
             ct.ExponentialKernel(ct.Wasserstein(), bandwidth=1.0), ct.GaussianKernel(bandwidth=1.0)
         )
@@ -181,27 +183,27 @@ class TestKnownFailuresOfPublishedMethods:
 
     def test_consistency_resampling_of_the_binned_error_always_rejects(self, replications):
         """Ten classes, n = 250: resampled predictions share fewer bins, so every calibrated model is rejected."""
-        simulations = replications(25, 500)
-        test = ct.ConsistencyTest(ct.ECE(ct.UniformBinning(10)), n_resamples=99)
+        simulations = replications(20, 500)
+        test = ct.ConsistencyTest(ct.ECE(ct.binning.UniformBinning(10)), n_resamples=99)
         counts = rejections(test, lambda r: calibrated(r, 250, 10, 0.1), spawn(8), simulations)
         assert counts[0] >= 0.98 * simulations
 
     def test_consistency_resampling_of_a_binary_error_holds(self, replications):
         """Two classes keep their few bins occupied."""
-        simulations = replications(60, 3000)
-        test = ct.ConsistencyTest(ct.ECE(ct.UniformBinning(10)), n_resamples=99)
+        simulations = replications(40, 3000)
+        test = ct.ConsistencyTest(ct.ECE(ct.binning.UniformBinning(10)), n_resamples=99)
         counts = rejections(test, lambda r: calibrated(r, 50, 2, 0.1), spawn(9), simulations)
         assert counts[0] <= band(simulations, 0.07)[1]
 
     def test_bootstrap_is_conservative_for_many_classes(self, replications):
         """0.7 to 1.5 % at the 5 % level for n = 25 to 50 and ten classes."""
-        simulations = replications(200, 4000)
+        simulations = replications(100, 4000)
         test = ct.AsymptoticSKCETest(KERNEL, n_resamples=199)
         counts = rejections(test, lambda r: calibrated(r, 25, 10, 0.1), spawn(10), simulations)
         assert counts[0] <= band(simulations, 0.02)[1]
 
     def test_bootstrap_has_its_size_in_one_dimension(self, replications):
-        simulations = replications(200, 4000)
+        simulations = replications(100, 4000)
         kernel = ct.ProductKernel(
             ct.ExponentialKernel(ct.Wasserstein(), bandwidth=1.0), ct.GaussianKernel(bandwidth=1.0)
         )
@@ -215,7 +217,7 @@ class TestPower:
 
     @pytest.mark.parametrize("model", ["M2", "M3"])
     def test_exact_test_finds_the_uncalibrated_models(self, model, replications):
-        simulations, rng = replications(15, 400), spawn(12)
+        simulations, rng = replications(10, 400), spawn(12)
         for _ in range(simulations):
             sample = calibrated(rng, 250, 10, 0.1)
             always_first = np.where(rng.random(250) < 0.5, sample.targets, 0)

@@ -29,7 +29,7 @@ def made(rng, n):
 
 @pytest.mark.parametrize("n", thinned([25, 60], [25]))
 def test_sizes(n, replications):
-    number, rng = replications(100, 4000), spawn(90, n)
+    number, rng = replications(40, 4000), spawn(90, n)
     rejected = np.zeros((2, 2))
     for _ in range(number):
         p, _ = made(rng, n)
@@ -45,7 +45,7 @@ def test_sizes(n, replications):
 
 
 def test_wide_outcomes_are_found(replications):
-    number, rng = replications(50, 1000), spawn(91)
+    number, rng = replications(30, 1000), spawn(91)
     found = 0
     for _ in range(number):
         p, parameters = made(rng, 80)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from .settings import HARD, band
-from .worst_sizes import STATED, rate
+from .settings import HARD, band, spawn
+from .worst_sizes import STATED, TESTS, rate
 
 pytestmark = pytest.mark.statistical
 
@@ -11,7 +11,16 @@ pytestmark = pytest.mark.statistical
 @pytest.mark.parametrize("name", STATED)
 def test_stated_sizes_hold(name, replications):
     stated, worst = STATED[name]
-    number = replications(60, 1000)
+    number = replications(40, 1000)
     for setting in replications([worst], list(HARD)):
         found = rate(name, setting, number)
         assert found is None or number * found <= band(number, stated)[1]
+
+
+@pytest.mark.parametrize("name", [name for name, (stated, _) in STATED.items() if stated > 0.07])
+def test_results_say_that_the_size_is_not_kept(name):
+    """In the setting of the worst size, where the data of that size give a result."""
+    rng = spawn(201)
+    p = HARD[STATED[name][1]](rng)
+    notes = TESTS[name](p, rng)(p, p.sample(rng), rng=rng).notes
+    assert any("reject" in note and "%" in note for note in notes)

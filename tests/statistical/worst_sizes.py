@@ -35,6 +35,7 @@ def pearson(p, rng):
 
 TESTS = {
     "PearsonSKCETest": pearson,
+    "CertifiedCrossSKCETest": lambda p, rng: ct.named_tests.CertifiedCrossSKCETest(kernel_of(p)),
     "AsymptoticSKCETest": lambda p, rng: ct.AsymptoticSKCETest(kernel_of(p), 199),
     "AsymptoticSKCETest, as published": lambda p, rng: ct.AsymptoticSKCETest(kernel_of(p), 199, known_variance=False),
     "AsymptoticBlockSKCETest, 2": lambda p, rng: ct.AsymptoticBlockSKCETest(kernel_of(p), 2),
@@ -58,6 +59,7 @@ TESTS = {
 
 STATED = {
     "PearsonSKCETest": (0.081, "10 of 0.3, 90 of 0.001"),
+    "CertifiedCrossSKCETest": (0.013, "0.01, 0.1 or 0.5, n = 33"),
     "AsymptoticSKCETest": (0.055, "5 of 0.5, 95 of 0.001"),
     "AsymptoticSKCETest, as published": (0.294, "Beta(0.3, 60), n = 250"),
     "AsymptoticBlockSKCETest, 2": (0.040, "Dir(1), k = 3, n = 250"),

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import joblib
 import numpy as np
 import pytest
+from grids import thinned
 
 import caltest as ct
 from caltest import _threads
@@ -110,7 +111,7 @@ INTERRUPTED = """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of other systems")
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("backend", thinned(["threading", "loky"], ["threading"]))
 def test_an_interrupt_leaves_what_is_finished_by_workers(backend, tmp_path):
     script = tmp_path / "study.py"
     script.write_text(textwrap.dedent(INTERRUPTED).replace("BACKEND", backend))

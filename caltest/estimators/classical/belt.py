@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import fraction, whole_number
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.estimators.classical.logistic import GAIN, LogOdds
 from caltest.predictions import Predictions
-from caltest.results.effect_size import EffectSize
 
 HIGHEST = 4
 """The highest degree: others are hardly ever selected, and powers of log-odds lose their digits."""
@@ -59,8 +59,8 @@ class CalibrationBelt(BinaryStatistic):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> ct.MonteCarloTest(ct.CalibrationBelt(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> ct.MonteCarloTest(ct.estimators.CalibrationBelt(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
     0.01
     """
 
@@ -83,8 +83,7 @@ class CalibrationBelt(BinaryStatistic):
 
         return float(chdtri(1, 1.0 - self.selection))
 
-    def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
+    def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         odds, threshold = LogOdds.of(p, self.max_degree), self.threshold
         return lambda outcomes: odds.ratios(outcomes, threshold)[0]
 
@@ -93,7 +92,6 @@ class CalibrationBelt(BinaryStatistic):
         return None if mean is None else EffectSize((estimate - mean) / (2.0 * len(predictions)), GAIN)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"likelihood ratio of a polynomial of the log-odds, of a selected degree up to {self.max_degree}"
 
 

@@ -6,13 +6,13 @@ from typing import get_args
 
 import numpy as np
 
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import one_of
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.estimators.classical.isotonic import IsotonicGroups
 from caltest.predictions import Predictions
 from caltest.predictions.proper_scores import Score, outcome_scores
-from caltest.results.effect_size import EffectSize
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class CORPMiscalibration(BinaryStatistic):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.CORPMiscalibration()(*ct.top_label(p, y)), 4)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> round(ct.estimators.CORPMiscalibration()(*ct.top_label(p, y)), 4)
     0.078
     """
 
@@ -57,8 +57,7 @@ class CORPMiscalibration(BinaryStatistic):
     def __post_init__(self) -> None:
         one_of("score", self.score, get_args(Score))
 
-    def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
+    def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         groups = IsotonicGroups.of(p)
         values, sizes = groups.values, groups.sizes
 
@@ -74,7 +73,6 @@ class CORPMiscalibration(BinaryStatistic):
         return None if mean is None else EffectSize(estimate - mean, "score gained by recalibration, above its mean")
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         name = "Brier" if self.score == "brier" else "log"
         return f"{name} score above that of the isotonic recalibration (CORP miscalibration)"
 

@@ -8,15 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from caltest._numerics import own_errstate
+from caltest._results.calibration_test_result import ConfidenceInterval, PValueKind
+from caltest._results.effect_size import EffectSize
+from caltest._results.pvalues import pvalue_phrase
+from caltest._results.stored import Stored
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction
+from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
 from caltest.estimators.classical.logistic import GAIN, LogOdds
-from caltest.estimators.textbook_law import TextbookTail
-from caltest.predictions import Predictions, Sample, as_sample
-from caltest.results.calibration_test_result import ConfidenceInterval, PValueKind
-from caltest.results.effect_size import EffectSize
-from caltest.results.pvalues import pvalue_phrase
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.convert import as_sample
 
 INFORMATION = 10.0
 """Sums of p (1 - p) below which the chi-squared law is rough."""
@@ -50,8 +52,8 @@ class CoxCalibration(BinaryStatistic):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.CoxCalibration()(*ct.top_label(p, y)), 3)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> round(ct.estimators.CoxCalibration()(*ct.top_label(p, y)), 3)
     470.458
     """
 
@@ -60,8 +62,7 @@ class CoxCalibration(BinaryStatistic):
     textbook_statistic = "likelihood ratio, chi-squared if calibrated"
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
-    def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
+    def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         odds = LogOdds.of(p, 1)
         return lambda outcomes: odds.ratios(outcomes, inf)[0]
 
@@ -80,7 +81,6 @@ class CoxCalibration(BinaryStatistic):
         return EffectSize((estimate - df) / (2.0 * len(predictions)), GAIN)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return "likelihood ratio of intercept and slope of the log-odds against 0 and 1"
 
 
@@ -94,7 +94,7 @@ def little_information(information: float) -> str:
 
 
 @dataclass(frozen=True)
-class CoxCalibrationResult:
+class CoxCalibrationResult(Stored):
     """Intercept and slope of the log-odds, which are 0 and 1 for calibrated predictions.
 
     Attributes
@@ -113,8 +113,8 @@ class CoxCalibrationResult:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> result = ct.cox_calibration(*ct.top_label(p, y))
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> result = ct.estimators.cox_calibration(*ct.top_label(p, y))
     >>> print(result.slope_interval)
     [0.02681, 0.131] (95 %, normal limit of the estimate)
     """
@@ -181,8 +181,8 @@ def cox_calibration(
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
-    >>> print(ct.cox_calibration(*ct.top_label(p, y)))
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> print(ct.estimators.cox_calibration(*ct.top_label(p, y)))
     Intercept -0.3279, [-0.8532, 0.1974] (95 %, normal limit of the estimate); 0 if calibrated
     Slope     0.07892, [0.02681, 0.131] (95 %, normal limit of the estimate); 1 if calibrated
     Both      likelihood ratio 1237.22, p = 2.20e-269 (asymptotic)

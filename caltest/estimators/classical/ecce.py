@@ -7,13 +7,13 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from caltest._laws.brownian import absolute_maximum_tail, range_tail
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.effect_size import EffectSize
 from caltest._types import Array, FloatArray
 from caltest._validation import one_of
+from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
-from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import PValueKind
-from caltest.results.effect_size import EffectSize
 
 Kind = Literal["MAD", "R"]
 
@@ -34,14 +34,14 @@ class ECCE(BinaryStatistic):
 
     Parameters
     ----------
-    kind
+    statistic
         ``"MAD"`` for the maximum absolute deviation, ``"R"`` for the range. Equal predictions have no order, so only
         the differences before and after all of them count.
 
     Raises
     ------
     ValueError
-        For another kind.
+        For another statistic.
     TypeError
         For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
 
@@ -59,22 +59,21 @@ class ECCE(BinaryStatistic):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> round(ct.ECCE("R")(*ct.top_label(p, y)), 3)
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> round(ct.estimators.ECCE("R")(*ct.top_label(p, y)), 3)
     17.831
     """
 
     citations = ("arrieta2022",)
 
-    kind: Kind = "MAD"
+    statistic: Kind = "MAD"
 
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def __post_init__(self) -> None:
-        one_of("kind", self.kind, get_args(Kind))
+        one_of("statistic", self.statistic, get_args(Kind))
 
-    def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
+    def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         order = np.argsort(p, kind="stable")
         ordered = p[order]
         deviation = float(np.sqrt(np.sum(p * (1.0 - p))))
@@ -85,7 +84,7 @@ class ECCE(BinaryStatistic):
         def of(outcomes: Array) -> FloatArray:
             sums = np.cumsum(outcomes[:, order] - ordered, axis=1)[:, last]
             high, low = np.maximum(sums.max(axis=1), 0.0), np.minimum(sums.min(axis=1), 0.0)
-            largest = high - low if self.kind == "R" else np.maximum(high, -low)
+            largest = high - low if self.statistic == "R" else np.maximum(high, -low)
             return np.asarray(largest / deviation)
 
         return of
@@ -93,28 +92,27 @@ class ECCE(BinaryStatistic):
     @property
     def textbook_statistic(self) -> str:
         """What the statistic is, and its law."""
-        what = "range" if self.kind == "R" else "largest absolute value"
+        what = "range" if self.statistic == "R" else "largest absolute value"
         return f"{what}, that of a Brownian motion if calibrated"
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """The tail of the maximum or of the range of a Brownian motion."""
         p = probability_of_one(sample.predictions, "ECCE")
         information = float(np.sum(p * (1.0 - p)))
-        tail = range_tail if self.kind == "R" else absolute_maximum_tail
-        notes = (few_steps(information, self.kind),) if information < INFORMATION else ()
+        tail = range_tail if self.statistic == "R" else absolute_maximum_tail
+        notes = (few_steps(information, self.statistic),) if information < INFORMATION else ()
         return TextbookTail(estimate, tail(estimate), notes=notes)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The largest surplus or lack of events in a range of predictions, per observation, above that of chance."""
         p = probability_of_one(predictions, "ECCE")
         deviation = float(np.sqrt(np.sum(p * (1.0 - p))))
-        largest = (estimate - (MEANS[self.kind] if mean is None else mean)) * deviation / p.size
+        largest = (estimate - (MEANS[self.statistic] if mean is None else mean)) * deviation / p.size
         return EffectSize(largest, "largest cumulative difference per observation, above its mean if calibrated")
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
-        what = "range" if self.kind == "R" else "maximum absolute deviation"
-        return f"cumulative differences of outcomes and predictions, {what} (ECCE-{self.kind})"
+        what = "range" if self.statistic == "R" else "maximum absolute deviation"
+        return f"cumulative differences of outcomes and predictions, {what} (ECCE-{self.statistic})"
 
 
 def few_steps(information: float, kind: Kind) -> str:

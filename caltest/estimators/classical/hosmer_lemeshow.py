@@ -6,14 +6,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.effect_size import EffectSize, root_per_observation
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import whole_number
 from caltest.binning import QuantileBinning
+from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
-from caltest.estimators.textbook_law import TextbookTail
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import PValueKind
-from caltest.results.effect_size import EffectSize, root_per_observation
 
 EXPECTED = 5.0
 """Groups in which less events or non-events are expected make the chi-squared law doubtful."""
@@ -59,7 +59,7 @@ class HosmerLemeshow(BinaryStatistic):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.HosmerLemeshowTest()(*ct.top_label(p, y))
     >>> round(result.statistic, 2), result.df
     (326.68, (10.0,))
@@ -75,8 +75,7 @@ class HosmerLemeshow(BinaryStatistic):
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
 
-    def statistic(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        """The statistics (B,) of outcomes (B, n)."""
+    def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         groups = self._groups(p)
         weights = np.divide(1.0, groups.variances, out=np.zeros(groups.sizes.size), where=groups.variances > 0.0)
 
@@ -115,7 +114,6 @@ class HosmerLemeshow(BinaryStatistic):
         return root_per_observation(estimate - mean, len(predictions), UNIT)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"Hosmer-Lemeshow statistic, {self.n_bins} groups of equal size"
 
 

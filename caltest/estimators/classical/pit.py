@@ -8,14 +8,13 @@ from typing import Literal, get_args
 import numpy as np
 
 from caltest._laws.chi_squared_sums import ChiSquaredSum, tail_probability
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.effect_size import EffectSize, root_per_observation
 from caltest._types import Array, FloatArray
 from caltest._validation import one_of
-from caltest.estimators.classical.base import in_parts
-from caltest.estimators.classical.transforms import TransformStatistic
-from caltest.estimators.textbook_law import TextbookTail
+from caltest.estimators.base import TextbookTail
+from caltest.estimators.classical.base import TransformStatistic, in_parts
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import PValueKind
-from caltest.results.effect_size import EffectSize, root_per_observation
 
 Statistic = Literal["KS", "CvM", "AD"]
 
@@ -98,7 +97,6 @@ class PIT(TransformStatistic):
         one_of("statistic", self.statistic, get_args(Statistic))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         distance = DISTANCES[self.statistic]
         return in_parts(lambda y: distance(np.sort(self.transforms(predictions, y), axis=1)), targets)
 
@@ -140,7 +138,6 @@ class PIT(TransformStatistic):
         return root_per_observation(excess, n, f"{DIFFERENCE}, {how}")
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         how = "randomised " if predictions.law.has_jumps else ""
         return f"{NAMES[self.statistic]} distance of {how}integral transforms from the uniform distribution"
 

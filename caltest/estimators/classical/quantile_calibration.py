@@ -5,14 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.effect_size import EffectSize, root_per_observation
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least, levels
-from caltest.estimators.classical.base import in_parts
-from caltest.estimators.classical.transforms import TransformStatistic
-from caltest.estimators.textbook_law import TextbookTail
+from caltest.estimators.base import TextbookTail
+from caltest.estimators.classical.base import TransformStatistic, in_parts
 from caltest.predictions import Predictions, Sample
-from caltest.results.calibration_test_result import PValueKind
-from caltest.results.effect_size import EffectSize, root_per_observation
 
 EXPECTED = 2.0
 """Expected numbers below which the chi-squared law is rough."""
@@ -96,7 +95,6 @@ class QuantileCalibration(TransformStatistic):
         return np.searchsorted(chosen, self.transforms(predictions, targets), side="left")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         expected = self._expected(predictions)
 
         def of(some: Array) -> FloatArray:
@@ -121,7 +119,6 @@ class QuantileCalibration(TransformStatistic):
         return root_per_observation(excess, len(predictions), "Cohen's w of the shares between the quantiles")
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         return f"chi-squared distance of the outcomes between {self._levels(predictions).size} predicted quantiles"
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from caltest._arrays import read_only
-from caltest._loops.binned import sums_of_bins
-from caltest._loops.cells import debiased_squares
+from caltest._loops.binned import debiased_squares, sums_of_bins
+from caltest._results.effect_size import EffectSize, root_per_observation
 from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least, whole_number
 from caltest.binning import UniformBinning
@@ -17,7 +17,6 @@ from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.classical.base import in_parts
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.finite import of_classes
-from caltest.results.effect_size import EffectSize, root_per_observation
 
 MOST_BINS = 2**12
 """The finest of the resolutions, in bins of a coordinate."""
@@ -65,8 +64,8 @@ class TCal(RedrawnEstimator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
-    >>> ct.MonteCarloTest(ct.TCal(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> ct.MonteCarloTest(ct.estimators.TCal(), n_resamples=99)(*ct.top_label(p, y), rng=1).pvalue
     0.01
     """
 
@@ -84,7 +83,6 @@ class TCal(RedrawnEstimator):
         of_classes(predictions)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n)."""
         p = of_classes(predictions).probabilities
         resolutions = list(self._resolutions(predictions, p))
         squares = _squares(p)
@@ -115,7 +113,6 @@ class TCal(RedrawnEstimator):
         return root_per_observation(squared / (2.0 if p.shape[1] == 2 else 1.0), n, unit)
 
     def describe(self, predictions: Predictions) -> str:
-        """What is estimated, in one line."""
         bins = "2, 4, 8, ... bins" if self.n_bins is None else f"{self.n_bins} bins"
         return f"debiased squared error of cells of {bins}, in units of its standard deviation (T-Cal)"
 

@@ -1,5 +1,7 @@
 """Numbers and vectors: shifted and scaled normal scores."""
 
+from math import prod
+
 import numpy as np
 
 from caltest._types import Array, FloatArray
@@ -14,10 +16,14 @@ SCALES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
 
 
 class NormalAlternatives(Alternatives):
-    """Shifted means, one coordinate at a time, and other scales of normal scores: half of the weight each."""
+    """Shifted means, one coordinate at a time, and other scales of normal scores: half of the weight each.
 
-    def __init__(self, law: Predictions, dimension: int, weights: FloatArray | None = None) -> None:
-        self._law, self._d = law, dimension
+    Targets are numbers, of the shape (), or vectors, of the shape (d,).
+    """
+
+    def __init__(self, law: Predictions, weights: FloatArray | None = None, target_shape: tuple[int, ...] = ()) -> None:
+        self._law, self._target_shape = law, target_shape
+        dimension = self._d = prod(target_shape)
         self._weights = np.ones(len(law)) if weights is None else weights
         coordinates = [""] if dimension == 1 else [f" in coordinate {t}" for t in range(dimension)]
         shifts = [(sign * s, t) for s in SHIFTS for sign in (1.0, -1.0) for t in range(dimension)]
@@ -57,10 +63,9 @@ class NormalAlternatives(Alternatives):
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
         """Targets whose scores are normal with another mean or scale."""
-        n = len(self._law)
-        z = rng.standard_normal((size, n) if self._d == 1 else (size, n, self._d))
+        z = rng.standard_normal((size, len(self._law), *self._target_shape))
         if member < self._shifts.size:
-            z[(...,) if self._d == 1 else (..., self._coordinates[member])] += self._shifts[member]
+            z[(..., self._coordinates[member]) if self._target_shape else ...] += self._shifts[member]
         else:
             z *= SCALES[member - self._shifts.size]
         return self._law.of_standard_scores(z)

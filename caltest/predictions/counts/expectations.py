@@ -15,11 +15,9 @@ from caltest.kernels import (
     SquaredEuclidean,
     TargetKernel,
 )
-from caltest.predictions.counts.law import PART, CountLaw
+from caltest.predictions.counts.law import PART, CountLaw, CountTable
 from caltest.predictions.counts.sums import looked_up, means_of_counts, means_of_range, without_tiny
-from caltest.predictions.counts.table import CountTable
-from caltest.predictions.outcomes import Outcomes
-from caltest.predictions.traces import OutcomeTraces, Traces
+from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
@@ -48,7 +46,6 @@ class CountPredictions(CountLaw):
     discrete = True
 
     def cdf_below(self, targets: Array) -> FloatArray:
-        """``P(Z < y)``."""
         return self.cdf(targets - 1.0)
 
     def default_kernel(self) -> ProductKernel:
@@ -127,7 +124,6 @@ class CountPredictions(CountLaw):
         return None if outcomes is None else OutcomeTraces(outcomes.probabilities, outcomes.gram)
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for all counts in rows and in columns, (..., r, c)."""
         self._check_kernel(kernel)
         return kernel.target_tile(rows, columns)
 
@@ -145,11 +141,9 @@ class CountPredictions(CountLaw):
         return np.asarray(vectors @ residuals.T)
 
     def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
-        """``E k(Z, y)`` with Z drawn from each prediction (..., r) and y each count (..., c): (..., r, c)."""
         return self._expected_kernel(kernel, targets)
 
     def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        """``E k(Z, Z')`` with Z from each prediction (..., r) and Z' from each other one (..., c): (..., r, c)."""
         return self._expected_kernel2(kernel, other)
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
@@ -178,7 +172,6 @@ class CountPredictions(CountLaw):
         return sum_over_coordinates(PRODUCT, one, two)
 
     def self_kernel(self, kernel: TargetKernel) -> FloatArray:
-        """``E k(Z, Z~)`` with two independent draws from each prediction, (..., n)."""
         self._check_kernel(kernel)
         first, stop = self._window()
         means = self._means_of_range(kernel, first, stop)

@@ -2,7 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from math import prod
+from dataclasses import dataclass
+from math import log, pi, prod
 from typing import Any, Self
 
 import numpy as np
@@ -13,8 +14,10 @@ from caltest._numerics import check_memory, ranges
 from caltest._threads import threaded
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import same_length, whole_counts
-from caltest.predictions.base import Predictions, median_standard_deviation, require_family
-from caltest.predictions.counts.table import CountTable
+from caltest.kernels import (
+    TargetKernel,
+)
+from caltest.predictions.base import Predictions, require_family
 
 TAIL = 42.0
 """Minus the logarithm of the probability that is left out on either side of a window: exp(-42) = 6e-19."""
@@ -26,6 +29,31 @@ PART = 2**20
 """Probabilities or kernel values that are computed together."""
 
 WAYS_OUT = "use BlockSKCE, Normal(mean, standard_deviation), or draws: predictions.to_ensemble(n_members, rng)"
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable:
+    """What the expectations of a kernel share: probabilities of the counts of a window, and ``E k(Z, .)`` there."""
+
+    kernel: TargetKernel
+    first: int
+    probabilities: FloatArray
+    means: FloatArray
+    gram: FloatArray | None
+    """The kernel between counts of the window, or None if it is longer than there are predictions, or too long."""
+
+    def take(self, index: Any) -> "CountTable":
+        """The rows of some of the predictions."""
+        return CountTable(self.kernel, self.first, self.probabilities[index], self.means[index], self.gram)
+
+    def contains(self, counts: Array) -> bool:
+        """Whether all counts are in the window."""
+        return bool(self.first <= counts.min() <= counts.max() < self.stop)
+
+    @property
+    def stop(self) -> int:
+        """The count behind the last one."""
+        return self.first + int(self.probabilities.shape[-1])
 
 
 class CountLaw(Predictions):
@@ -75,11 +103,9 @@ class CountLaw(Predictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._parameters[0].shape
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         table = None if self._table is None else self._table.take(index)
         return self._with(tuple(parameter[index] for parameter in self._parameters), table)
 
@@ -94,7 +120,6 @@ class CountLaw(Predictions):
 
     @property
     def target_bytes(self) -> int:
-        """Bytes of a redrawn count."""
         return np.min_scalar_type(self._window()[1] - 1).itemsize
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
@@ -113,21 +138,14 @@ class CountLaw(Predictions):
         require_family(other, type(self), name)
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others, in this order."""
         self.check_compatible(other, "predictions")
         pairs = zip(self._parameters, other._parameters, strict=True)
         return self._with(tuple(np.concatenate(pair) for pair in pairs))
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (..., n)."""
         return self.mean, self.variance
 
-    def target_scale(self) -> float:
-        """Median of the standard deviations."""
-        return median_standard_deviation(np.sqrt(self.variance))
-
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         return f"{self.family}, n = {len(self) if n is None else n}"
 
     @property
@@ -191,7 +209,6 @@ class CountLaw(Predictions):
         return logs
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the count y of each prediction, (n,)."""
         order = np.argsort(targets, kind="stable")
         counts, starts = np.unique(targets[order], return_index=True)
         logs = np.empty(len(self))
@@ -249,3 +266,25 @@ def _bisected(is_far: Any, near: FloatArray, far: FloatArray) -> FloatArray:
         beyond = is_far(middle)
         near, far = np.where(beyond, near, middle), np.where(beyond, middle, far)
     return far
+
+
+HALF_LOG_2_PI = 0.5 * log(2.0 * pi)
+
+
+def stirling_error(x: FloatArray) -> FloatArray:
+    """``log Gamma(x + 1) - log(sqrt(2 pi x) (x / e)**x)`` for x > 0, to an absolute error of 1e-14.
+
+    From 16 on by its asymptotic series. The logarithms of large factorials themselves are so large that their last
+    digits are those of a relative error of the probabilities, which is why they are not used (Loader 2000).
+    """
+    from scipy.special import gammaln
+
+    x = np.asarray(x, dtype=np.float64)
+    large = np.maximum(x, 16.0)
+    square = np.square(1.0 / large)
+    series = 1.0 / 1260.0 - square * (1.0 / 1680.0 - square * (1.0 / 1188.0 - square * (691.0 / 360360.0)))
+    errors: FloatArray = (1.0 / 12.0 - square * (1.0 / 360.0 - square * series)) / large
+    few = x < 16.0
+    small = x[few]
+    errors[few] = gammaln(small + 1.0) - (small + 0.5) * np.log(small) + small - HALF_LOG_2_PI
+    return errors

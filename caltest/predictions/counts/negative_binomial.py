@@ -9,7 +9,7 @@ from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, same_length
 from caltest.predictions.counts.expectations import CountPredictions
-from caltest.predictions.saddle_point import HALF_LOG_2_PI, stirling_error
+from caltest.predictions.counts.law import HALF_LOG_2_PI, stirling_error
 
 
 class NegativeBinomial(CountPredictions):
@@ -105,7 +105,6 @@ class NegativeBinomial(CountPredictions):
 
     @property
     def mean(self) -> FloatArray:
-        """Means (..., n)."""
         return self._parameters[0]
 
     @property
@@ -125,7 +124,6 @@ class NegativeBinomial(CountPredictions):
 
     @property
     def variance(self) -> FloatArray:
-        """Variances (..., n)."""
         return self.mean * (1.0 + self.mean / self.size)
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
@@ -139,7 +137,6 @@ class NegativeBinomial(CountPredictions):
         return draw() if size is None else np.stack([draw() for _ in range(size)])
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         from scipy.special import betainc, betaincc
 
         y = np.floor(np.asarray(targets, dtype=np.float64))

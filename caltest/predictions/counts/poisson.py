@@ -8,7 +8,7 @@ from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array
 from caltest.predictions.counts.expectations import CountPredictions
-from caltest.predictions.saddle_point import HALF_LOG_2_PI, stirling_error
+from caltest.predictions.counts.law import HALF_LOG_2_PI, stirling_error
 
 
 class Poisson(CountPredictions):
@@ -86,7 +86,6 @@ class Poisson(CountPredictions):
         return np.asarray(generator_of(rng).poisson(self.rate, shape))
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         from scipy.special import gammaincc
 
         y = np.floor(np.asarray(targets, dtype=np.float64))

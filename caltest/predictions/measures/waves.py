@@ -95,8 +95,8 @@ class Waves(ABC):
         for part in ranges(len(sums), max(8, IN_CACHE // self.size)):
             out = np.empty((2 * self.size, part.stop - part.start))
             some = np.ascontiguousarray(phases[:, part])
-            shares = (np.ascontiguousarray(one[:, part]) for one in (weights, fades))
-            waves.wave_sums(np.cos(some), np.sin(some), *shares, out)
+            shares = [np.ascontiguousarray(one[:, part]) for one in (weights, fades)]
+            waves.wave_sums(np.cos(some), np.sin(some), shares[0], shares[1], out)
             sums[part] = out.T
         return sums.reshape(*shape, sums.shape[1])
 

@@ -65,7 +65,7 @@ class GPCalibrator(ProbabilityCalibrator):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> fitted = ct.recalibration.GPCalibrator().fit(p.take(slice(450)), y[:450])
     >>> fitted(p.take(slice(450, None)))
     <Categorical, n = 449, 10 classes>

@@ -6,9 +6,8 @@ import numpy as np
 
 from caltest._types import FloatArray, IntArray
 from caltest.recalibration._inputs import SMALLEST, log_probabilities
-from caltest.recalibration.gaussian_process.objective import by_kernel
+from caltest.recalibration.gaussian_process.objective import by_kernel, pull_back
 from caltest.recalibration.gaussian_process.parameters import LatentProcess, slope_of_softplus
-from caltest.recalibration.gaussian_process.pull_back import pull_back
 
 COARSE, FINE = 150, 20_000
 """Nodes in the search, and where its result is checked."""

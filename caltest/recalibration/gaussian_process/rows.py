@@ -53,7 +53,6 @@ class AllInputs(Rows):
         return self.inputs.ravel()
 
     def likelihood(self, deviation: FloatArray, variance: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Sum over the rows, and its derivatives by mean and variance of the function at the inputs."""
         shape = self.prior.shape
         d_deviation, d_variance = np.empty(shape), np.empty(shape)
         deviation, variance = deviation.reshape(shape), variance.reshape(shape)
@@ -87,7 +86,6 @@ class OnGrid(Rows):
         return self._grid[0]
 
     def likelihood(self, deviation: FloatArray, variance: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Sum over the rows, and its derivatives by mean and variance of the function at the nodes."""
         _, cells, places = self._grid
         slices = list(ranges(self.prior.shape[0], _rows_of_part(self.prior.shape)))
         slopes = np.zeros((len(slices), 2, deviation.size))

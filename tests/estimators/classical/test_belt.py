@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from scipy import special, stats
 
 import caltest as ct
-from caltest.estimators.classical import belt
+from caltest.estimators.classical.belt import belt
 
 
 def data(n=400, wave=0.2, seed=1):
@@ -35,7 +35,7 @@ def test_definition(selection, max_degree):
     predictions = ct.Bernoulli(p)
     redraws = predictions.sample(2, 8)
     expected = [by_hand(p, y, selection, max_degree) for y in redraws]
-    values = ct.CalibrationBelt(max_degree, selection).estimates(predictions, redraws)
+    values = ct.estimators.CalibrationBelt(max_degree, selection).estimates(predictions, redraws)
     assert values == pytest.approx([ratio for ratio, _ in expected], rel=1e-8)
     if selection < 0.95:
         assert len({degree for _, degree in expected}) > 1
@@ -43,12 +43,12 @@ def test_definition(selection, max_degree):
 
 def test_degree_1_is_the_test_of_cox():
     p, y = data()
-    assert ct.CalibrationBelt(1)(p, y) == pytest.approx(ct.CoxCalibration()(p, y), rel=1e-13)
+    assert ct.estimators.CalibrationBelt(1)(p, y) == pytest.approx(ct.estimators.CoxCalibration()(p, y), rel=1e-13)
 
 
 def test_bands_hold_the_polynomials_of_the_ellipsoid():
     p, y = data()
-    curve = belt(ct.CalibrationBelt(), p, y, np.array([3.0, 8.0]))
+    curve = belt(ct.estimators.CalibrationBelt(), p, y, np.array([3.0, 8.0]))
     assert curve.degree == by_hand(p, y)[1] > 1
     design, model = fit(p, y, curve.degree)
     assert np.interp(p, curve.predictions, curve.curve) == pytest.approx(model.fittedvalues, abs=1e-3)
@@ -69,26 +69,28 @@ def test_bands_hold_the_polynomials_of_the_ellipsoid():
 
 
 def test_degenerate_predictions():
-    equal = ct.MonteCarloTest(ct.CalibrationBelt(), 19)([0.3] * 5, [1, 0, 0, 1, 0], rng=1)
-    assert equal.estimate == pytest.approx(ct.CoxCalibration()([0.3] * 5, [1, 0, 0, 1, 0]))
-    assert ct.CalibrationBelt()([0.0, 1.0], [0, 1]) == 0.0
+    equal = ct.MonteCarloTest(ct.estimators.CalibrationBelt(), 19)([0.3] * 5, [1, 0, 0, 1, 0], rng=1)
+    assert equal.estimate == pytest.approx(ct.estimators.CoxCalibration()([0.3] * 5, [1, 0, 0, 1, 0]))
+    assert ct.estimators.CalibrationBelt()([0.0, 1.0], [0, 1]) == 0.0
     few = np.array([0.2, 0.2, 0.6, 0.6, 0.6])
-    assert ct.CalibrationBelt()(few, [0, 1, 0, 1, 1]) == pytest.approx(ct.CoxCalibration()(few, [0, 1, 0, 1, 1]))
+    assert ct.estimators.CalibrationBelt()(few, [0, 1, 0, 1, 1]) == pytest.approx(
+        ct.estimators.CoxCalibration()(few, [0, 1, 0, 1, 1])
+    )
     separated = np.linspace(0.1, 0.9, 12)
     y = (separated > 0.5).astype(int)
-    assert np.isfinite(ct.CalibrationBelt()(separated, y))
+    assert np.isfinite(ct.estimators.CalibrationBelt()(separated, y))
     with pytest.raises(ValueError, match="separate the outcomes"):
-        belt(ct.CalibrationBelt(), separated, y, np.array([3.0]))
+        belt(ct.estimators.CalibrationBelt(), separated, y, np.array([3.0]))
     with pytest.raises(ValueError, match="got only one value"):
-        belt(ct.CalibrationBelt(), np.full(5, 0.3), np.array([1, 0, 0, 1, 0]), np.array([3.0]))
+        belt(ct.estimators.CalibrationBelt(), np.full(5, 0.3), np.array([1, 0, 0, 1, 0]), np.array([3.0]))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ct.CalibrationBelt(0), "max_degree: got 0"),
-        (lambda: ct.CalibrationBelt(5), "max_degree: got 5, wanted at most 4"),
-        (lambda: ct.CalibrationBelt(3, 1.0), "selection: got 1.0"),
+        (lambda: ct.estimators.CalibrationBelt(0), "max_degree: got 0"),
+        (lambda: ct.estimators.CalibrationBelt(5), "max_degree: got 5, wanted at most 4"),
+        (lambda: ct.estimators.CalibrationBelt(3, 1.0), "selection: got 1.0"),
     ],
 )
 def test_bad_settings(make, message):
@@ -98,4 +100,4 @@ def test_bad_settings(make, message):
 
 def test_bad_input():
     with pytest.raises(TypeError, match="of 3 classes, wanted binary ones for CalibrationBelt"):
-        ct.CalibrationBelt()(np.full((6, 3), 1 / 3), np.arange(6) % 3)
+        ct.estimators.CalibrationBelt()(np.full((6, 3), 1 / 3), np.arange(6) % 3)

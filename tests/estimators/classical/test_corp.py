@@ -23,8 +23,8 @@ def test_definition(decimals):
     predictions = ct.Bernoulli(np.round(rng.uniform(0.06, 0.94, 25), decimals))
     p, redraws = predictions.probability, predictions.sample(2, 6)
     for estimator, score in (
-        (ct.CORPMiscalibration(), lambda p, y: (p - y) ** 2),
-        (ct.CORPMiscalibration("log"), log_score),
+        (ct.estimators.CORPMiscalibration(), lambda p, y: (p - y) ** 2),
+        (ct.estimators.CORPMiscalibration("log"), log_score),
     ):
         expected = [np.mean(score(p, y)) - np.mean(score(isotonic(p, y), y)) for y in redraws]
         assert estimator.estimates(predictions, redraws) == pytest.approx(expected, rel=1e-10)
@@ -36,8 +36,8 @@ def test_recalibrated_predictions_have_no_miscalibration():
     y = (rng.random(60) < p).astype(int)
     q = isotonic(p, y)
     for score in ("brier", "log"):
-        assert ct.CORPMiscalibration(score)(p, y) > 0.01
-        assert ct.CORPMiscalibration(score)(q, y) == pytest.approx(0.0, abs=1e-13)
+        assert ct.estimators.CORPMiscalibration(score)(p, y) > 0.01
+        assert ct.estimators.CORPMiscalibration(score)(q, y) == pytest.approx(0.0, abs=1e-13)
 
 
 def test_both_directions_are_found():
@@ -46,16 +46,18 @@ def test_both_directions_are_found():
     for power in (0.4, 2.5):
         odds = (p / (1 - p)) ** power
         y = (rng.random(800) < odds / (1 + odds)).astype(int)
-        assert ct.MonteCarloTest(ct.CORPMiscalibration(), 99)(p, y, rng=1).pvalue == 0.01
+        assert ct.MonteCarloTest(ct.estimators.CORPMiscalibration(), 99)(p, y, rng=1).pvalue == 0.01
 
 
 def test_probabilities_of_0_count_as_tiny():
-    assert ct.CORPMiscalibration("log")([0.0, 0.0, 1.0], [1, 1, 1]) == pytest.approx(2 * 744.44 / 3, rel=1e-4)
-    assert ct.CORPMiscalibration("log")([0.0, 1.0], [0, 1]) == 0.0
+    assert ct.estimators.CORPMiscalibration("log")([0.0, 0.0, 1.0], [1, 1, 1]) == pytest.approx(
+        2 * 744.44 / 3, rel=1e-4
+    )
+    assert ct.estimators.CORPMiscalibration("log")([0.0, 1.0], [0, 1]) == 0.0
 
 
 def test_bad_input():
     with pytest.raises(ValueError, match='score: got \'spherical\', wanted "brier" or "log"'):
-        ct.CORPMiscalibration("spherical")
+        ct.estimators.CORPMiscalibration("spherical")
     with pytest.raises(TypeError, match="of 3 classes, wanted binary ones for CORPMiscalibration"):
-        ct.CORPMiscalibration()(np.full((6, 3), 1 / 3), np.arange(6) % 3)
+        ct.estimators.CORPMiscalibration()(np.full((6, 3), 1 / 3), np.arange(6) % 3)

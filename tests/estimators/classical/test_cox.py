@@ -32,7 +32,7 @@ def test_agrees_with_statsmodels(n, a):
     result = ct.CoxTest()(p, y)
     assert result.statistic == pytest.approx(ratio, rel=1e-8)
     assert result.pvalue == pytest.approx(stats.chi2.sf(ratio, 2), rel=1e-8)
-    fitted = ct.cox_calibration(p, y, confidence_level=0.9)
+    fitted = ct.estimators.cox_calibration(p, y, confidence_level=0.9)
     assert (fitted.intercept, fitted.slope) == pytest.approx(tuple(model.params), rel=1e-8)
     assert (fitted.intercept_standard_error, fitted.slope_standard_error) == pytest.approx(tuple(model.bse), rel=1e-8)
     intervals = model.conf_int(0.1)
@@ -65,7 +65,7 @@ def test_redraws_equal_fits_one_by_one():
     predictions = ct.Bernoulli(p)
     redraws = predictions.sample(3, 8)
     expected = [2 * (fit(special.logit(p), y).llf - null_likelihood(p, y)) for y in redraws]
-    assert ct.CoxCalibration().estimates(predictions, redraws) == pytest.approx(expected, rel=1e-8)
+    assert ct.estimators.CoxCalibration().estimates(predictions, redraws) == pytest.approx(expected, rel=1e-8)
 
 
 P = np.array([0.2, 0.4, 0.6, 0.8])
@@ -73,16 +73,16 @@ P = np.array([0.2, 0.4, 0.6, 0.8])
 
 @pytest.mark.parametrize("y", [[0, 0, 1, 1], [1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0]])
 def test_separated_outcomes_have_the_supremum_of_the_likelihood(y):
-    assert ct.CoxCalibration()(P, y) == pytest.approx(-2 * null_likelihood(P, np.array(y)), abs=1e-9)
+    assert ct.estimators.CoxCalibration()(P, y) == pytest.approx(-2 * null_likelihood(P, np.array(y)), abs=1e-9)
     with pytest.raises(ValueError, match=r"separate the outcomes .* CoxTest"):
-        ct.cox_calibration(P, y)
+        ct.estimators.cox_calibration(P, y)
 
 
 def test_nearly_separated_outcomes():
     """The point where both kinds of outcomes meet has the likelihood 1/4 of two fair coins."""
     p, y = np.array([0.2, 0.5, 0.5, 0.8]), np.array([0, 0, 1, 1])
     expected = 2 * (2 * np.log(0.5) - null_likelihood(p, y))
-    assert ct.CoxCalibration()(p, y) == pytest.approx(expected, abs=1e-9)
+    assert ct.estimators.CoxCalibration()(p, y) == pytest.approx(expected, abs=1e-9)
 
 
 def test_equal_predictions_have_an_intercept_only():
@@ -92,19 +92,21 @@ def test_equal_predictions_have_an_intercept_only():
     assert result.statistic == pytest.approx(expected, rel=1e-10)
     assert (result.df, result.pvalue) == ((1.0,), pytest.approx(stats.chi2.sf(expected, 1)))
     with pytest.raises(ValueError, match="got only one value"):
-        ct.cox_calibration(p, y)
+        ct.estimators.cox_calibration(p, y)
 
 
 def test_certain_predictions_are_left_out():
     p, y = data(40, 1.0)
     more, outcomes = np.append(p, [0.0, 1.0]), np.append(y, [0, 1])
-    assert ct.CoxCalibration()(more, outcomes) == pytest.approx(ct.CoxCalibration()(p, y), rel=1e-12)
-    assert ct.cox_calibration(more, outcomes).n_used == 40
+    assert ct.estimators.CoxCalibration()(more, outcomes) == pytest.approx(
+        ct.estimators.CoxCalibration()(p, y), rel=1e-12
+    )
+    assert ct.estimators.cox_calibration(more, outcomes).n_used == 40
     certain = ct.CoxTest()([0.0, 1.0], [0, 1])
     assert (certain.statistic, certain.pvalue, certain.df) == (0.0, 1.0, (0.0,))
     assert ct.CoxTest()(more, np.append(y, [0, 0])).pvalue == 0.0
     with pytest.raises(ValueError, match="separate the outcomes"):
-        ct.cox_calibration([0.0, 1.0], [0, 1])
+        ct.estimators.cox_calibration([0.0, 1.0], [0, 1])
 
 
 def test_extreme_predictions_give_finite_numbers():
@@ -112,7 +114,7 @@ def test_extreme_predictions_give_finite_numbers():
     p = special.expit(rng.normal(0.0, 200.0, 300))
     p = np.where(p == 1.0, 1.0 - 1e-16, p)
     predictions = ct.Bernoulli(p)
-    values = ct.CoxCalibration().estimates(predictions, predictions.sample(1, 50))
+    values = ct.estimators.CoxCalibration().estimates(predictions, predictions.sample(1, 50))
     assert np.isfinite(values).all()
     assert values.min() >= 0.0
 
@@ -125,6 +127,6 @@ def test_note_where_little_is_uncertain():
 
 def test_bad_input():
     with pytest.raises(TypeError, match=r"of 3 classes, wanted binary ones for cox_calibration"):
-        ct.cox_calibration(np.full((6, 3), 1 / 3), np.arange(6) % 3)
+        ct.estimators.cox_calibration(np.full((6, 3), 1 / 3), np.arange(6) % 3)
     with pytest.raises(ValueError, match="confidence_level"):
-        ct.cox_calibration(*data(40, 1.0), confidence_level=1.0)
+        ct.estimators.cox_calibration(*data(40, 1.0), confidence_level=1.0)

@@ -25,10 +25,10 @@ def test_definition(decimals):
     predictions = ct.Bernoulli(np.round(rng.random(60), decimals))
     p, redraws = predictions.probability, predictions.sample(2, 9)
     expected = np.array([by_hand(p, y) for y in redraws])
-    assert ct.ECCE("MAD").estimates(predictions, redraws) == pytest.approx(expected[:, 0], rel=1e-11)
-    assert ct.ECCE("R").estimates(predictions, redraws) == pytest.approx(expected[:, 1], rel=1e-11)
+    assert ct.estimators.ECCE("MAD").estimates(predictions, redraws) == pytest.approx(expected[:, 0], rel=1e-11)
+    assert ct.estimators.ECCE("R").estimates(predictions, redraws) == pytest.approx(expected[:, 1], rel=1e-11)
     shuffled = rng.permutation(60)
-    assert ct.ECCE()(p[shuffled], redraws[0][shuffled]) == pytest.approx(expected[0, 0], rel=1e-11)
+    assert ct.estimators.ECCE()(p[shuffled], redraws[0][shuffled]) == pytest.approx(expected[0, 0], rel=1e-11)
 
 
 @pytest.mark.parametrize(("kind", "tail"), [("MAD", absolute_maximum_tail), ("R", range_tail)])
@@ -56,7 +56,7 @@ def test_note_where_little_is_uncertain():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match='kind: got \'KS\', wanted "MAD" or "R"'):
-        ct.ECCE("KS")
+    with pytest.raises(ValueError, match='statistic: got \'KS\', wanted "MAD" or "R"'):
+        ct.estimators.ECCE("KS")
     with pytest.raises(TypeError, match="of 3 classes, wanted binary ones for ECCE"):
-        ct.ECCE()(np.full((6, 3), 1 / 3), np.arange(6) % 3)
+        ct.estimators.ECCE()(np.full((6, 3), 1 / 3), np.arange(6) % 3)

@@ -45,14 +45,14 @@ def test_equal_groups_without_ties():
     order = np.argsort(p).reshape(10, 10)
     observed, expected = y[order].sum(axis=1), p[order].sum(axis=1)
     plain = np.sum((observed - expected) ** 2 / (expected * (1 - expected / 10)))
-    assert ct.HosmerLemeshow()(p, y) == pytest.approx(plain, rel=1e-8)
+    assert ct.estimators.HosmerLemeshow()(p, y) == pytest.approx(plain, rel=1e-8)
 
 
 def test_two_classes_are_as_binary():
     rng = np.random.default_rng(3)
     p, y = rng.random(50), rng.integers(0, 2, 50)
-    one = ct.MonteCarloTest(ct.HosmerLemeshow(), 19)(p, y, rng=1)
-    two = ct.MonteCarloTest(ct.HosmerLemeshow(), 19)(np.column_stack([1 - p, p]), y, rng=1)
+    one = ct.MonteCarloTest(ct.estimators.HosmerLemeshow(), 19)(p, y, rng=1)
+    two = ct.MonteCarloTest(ct.estimators.HosmerLemeshow(), 19)(np.column_stack([1 - p, p]), y, rng=1)
     assert one.estimate == pytest.approx(two.estimate, rel=1e-12)
     assert one.pvalue_kind == two.pvalue_kind == "exact"
 
@@ -66,7 +66,7 @@ def test_many_redraws_equal_one_at_a_time(monkeypatch):
     expected = [by_hand(p.probability, y, 10)[0] for y in redraws]
     for at_once in (1, 90, 2**20):
         monkeypatch.setattr(base, "AT_ONCE", at_once)
-        assert ct.HosmerLemeshow().estimates(p, redraws) == pytest.approx(expected, rel=1e-10)
+        assert ct.estimators.HosmerLemeshow().estimates(p, redraws) == pytest.approx(expected, rel=1e-10)
 
 
 def test_groups_that_cannot_vary_are_left_out():
@@ -88,17 +88,17 @@ def test_note_where_few_events_are_expected():
     y = rng.integers(0, 2, 400)
     assert not ct.HosmerLemeshowTest()(enough, y).notes
     assert "events or non-events are expected in a group" in ct.HosmerLemeshowTest()(few, y).notes[0]
-    assert not ct.MonteCarloTest(ct.HosmerLemeshow(), 9)(few, y).notes
+    assert not ct.MonteCarloTest(ct.estimators.HosmerLemeshow(), 9)(few, y).notes
 
 
 def test_bad_input():
     p, y = np.full((6, 3), 1 / 3), np.arange(6) % 3
     with pytest.raises(TypeError, match=r"of 3 classes, wanted binary ones .* ct.top_label\(p, y\).* ct.classwise"):
-        ct.HosmerLemeshow()(p, y)
+        ct.estimators.HosmerLemeshow()(p, y)
     with pytest.raises(TypeError, match="got Normal predictions, wanted Bernoulli ones"):
-        ct.HosmerLemeshow()(ct.Normal([0.0], 1.0), [0.0])
+        ct.estimators.HosmerLemeshow()(ct.Normal([0.0], 1.0), [0.0])
     for wrong in (0, 2.5, "ten"):
         with pytest.raises(ValueError, match="n_bins"):
-            ct.HosmerLemeshow(wrong)
+            ct.estimators.HosmerLemeshow(wrong)
     with pytest.raises(TypeError, match="got ECE for TextbookNull, wanted a classical estimator"):
-        ct.CalibrationTest(ct.ECE(), ct.TextbookNull())
+        ct.CalibrationTest(ct.ECE(), ct.nulls.TextbookNull())

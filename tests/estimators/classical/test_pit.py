@@ -30,9 +30,9 @@ def test_definition(statistic):
     redraws = NORMAL.sample(2, 7)
     u = stats.norm.cdf((redraws - NORMAL.mean) / NORMAL.scale)
     expected = [by_hand(row, statistic) for row in u]
-    assert ct.PIT(statistic).estimates(NORMAL, redraws) == pytest.approx(expected, rel=1e-9)
-    assert ct.PIT(statistic)(NORMAL, Y) == pytest.approx(by_hand(U, statistic), rel=1e-10)
-    assert ct.PIT(statistic)(*ct.pit_values(NORMAL, Y)) == pytest.approx(by_hand(U, statistic), rel=1e-10)
+    assert ct.estimators.PIT(statistic).estimates(NORMAL, redraws) == pytest.approx(expected, rel=1e-9)
+    assert ct.estimators.PIT(statistic)(NORMAL, Y) == pytest.approx(by_hand(U, statistic), rel=1e-10)
+    assert ct.estimators.PIT(statistic)(*ct.pit_values(NORMAL, Y)) == pytest.approx(by_hand(U, statistic), rel=1e-10)
 
 
 def test_agrees_with_scipy():
@@ -71,13 +71,13 @@ def test_counts_are_randomised(predictions):
     else:
         law = stats.nbinom(predictions.size, predictions.probability)
     u = law.cdf(y - 1) + generator_apart(7).random(50) * law.pmf(y)
-    assert ct.PIT("KS")(predictions, y, rng=7) == pytest.approx(by_hand(u, "KS"), rel=1e-10)
-    estimator = ct.PIT("AD").resolve(predictions, 7)
+    assert ct.estimators.PIT("KS")(predictions, y, rng=7) == pytest.approx(by_hand(u, "KS"), rel=1e-10)
+    estimator = ct.estimators.PIT("AD").resolve(predictions, 7)
     redraws = predictions.sample(4, 6)
     assert estimator.estimates(predictions, redraws) == pytest.approx(
-        [ct.PIT("AD")(predictions, one, rng=7) for one in redraws], rel=1e-12
+        [ct.estimators.PIT("AD")(predictions, one, rng=7) for one in redraws], rel=1e-12
     )
-    assert ct.MonteCarloTest(ct.PIT("AD"), 19)(predictions, y, rng=1).pvalue_kind == "exact"
+    assert ct.MonteCarloTest(ct.estimators.PIT("AD"), 19)(predictions, y, rng=1).pvalue_kind == "exact"
     assert "randomised" in ct.PITTest()(predictions, y).estimator
 
 
@@ -89,7 +89,7 @@ def test_ties_are_drawn_anew_without_a_seed_and_for_each_row_in_every_group():
     assert ct.PITTest()(predictions, y, rng=results[0].seed).pvalue == results[0].pvalue
     assert ct.PITTest()(NORMAL, NORMAL.sample(1)).seed is None
     first = np.arange(50) < 20
-    maximum = ct.GroupMaximum(ct.PIT(), {"first": first, "other": ~first}).resolve(predictions, 7)
+    maximum = ct.estimators.GroupMaximum(ct.estimators.PIT(), {"first": first, "other": ~first}).resolve(predictions, 7)
     v = generator_apart(7).random(50)
     u = stats.poisson(predictions.rate).cdf(y - 1) + v * stats.poisson(predictions.rate).pmf(y)
     expected = [by_hand(u[first], "KS"), by_hand(u[~first], "KS")]
@@ -97,7 +97,7 @@ def test_ties_are_drawn_anew_without_a_seed_and_for_each_row_in_every_group():
 
 
 def test_far_outcomes_are_finite():
-    assert np.isfinite(ct.PIT("AD")(NORMAL, NORMAL.mean + 1e6))
+    assert np.isfinite(ct.estimators.PIT("AD")(NORMAL, NORMAL.mean + 1e6))
     assert 0.0 < ct.PITTest("KS")(NORMAL.take(slice(0, 2)), [1e6, 1e6]).pvalue < 1e-30
 
 
@@ -117,12 +117,12 @@ def test_note_of_few_observations():
 
 def test_bad_input():
     with pytest.raises(ValueError, match='statistic: got \'Kuiper\', wanted "KS", "CvM" or "AD"'):
-        ct.PIT("Kuiper")
+        ct.estimators.PIT("Kuiper")
     with pytest.raises(ValueError, match="scale: got 0"):
-        ct.PIT()(ct.Normal([0.0, 1.0], [0.0, 1.0]), [0.0, 1.0])
+        ct.estimators.PIT()(ct.Normal([0.0, 1.0], [0.0, 1.0]), [0.0, 1.0])
     for predictions, y in (
         (ct.Bernoulli([0.3]), [1]),
         (ct.MvNormal([[0.0, 1.0]], [1.0]), [[0.0, 1.0]]),
     ):
         with pytest.raises(TypeError, match="which are not continuous distributions of a real target"):
-            ct.PIT()(predictions, y)
+            ct.estimators.PIT()(predictions, y)

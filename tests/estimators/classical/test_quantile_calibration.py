@@ -27,7 +27,7 @@ def test_definition(levels):
     redraws = NORMAL.sample(2, 7)
     chosen = np.arange(1, 10) / 10 if levels is None else levels
     expected = [by_hand(NORMAL.cdf(y), chosen) for y in redraws]
-    assert ct.QuantileCalibration(levels).estimates(NORMAL, redraws) == pytest.approx(expected, rel=1e-11)
+    assert ct.estimators.QuantileCalibration(levels).estimates(NORMAL, redraws) == pytest.approx(expected, rel=1e-11)
     result = ct.QuantileCalibrationTest(levels)(NORMAL, Y)
     table = stats.chisquare(np.histogram(NORMAL.cdf(Y), [0.0, *chosen, 1.0])[0], 80 * np.diff([0.0, *chosen, 1.0]))
     assert (result.statistic, result.pvalue) == pytest.approx((table.statistic, table.pvalue), rel=1e-10)
@@ -39,22 +39,22 @@ def test_quantile_forecasts_are_as_their_distributions():
     forecast = ct.QuantileForecast(levels, NORMAL.quantile(np.array(levels)[:, None]).T)
     for some in (None, [0.25, 0.9], [0.5]):
         chosen = levels if some is None else some
-        expected = ct.QuantileCalibration(chosen)(NORMAL, Y)
-        assert ct.QuantileCalibration(some)(forecast, Y) == pytest.approx(expected, rel=1e-12)
+        expected = ct.estimators.QuantileCalibration(chosen)(NORMAL, Y)
+        assert ct.estimators.QuantileCalibration(some)(forecast, Y) == pytest.approx(expected, rel=1e-12)
     # Outcomes that equal a quantile are below it, as in the forecast.
     one = ct.QuantileForecast([0.5], [[0.0], [0.0]])
-    assert ct.QuantileCalibration()(one, [0.0, 0.0]) == pytest.approx(2.0)
-    assert ct.QuantileCalibration()(one, [0.0, 1e-9]) == 0.0
-    assert ct.QuantileCalibration([0.5])(ct.Normal([0.0, 0.0], 1.0), [0.0, 1.0]) == 0.0
+    assert ct.estimators.QuantileCalibration()(one, [0.0, 0.0]) == pytest.approx(2.0)
+    assert ct.estimators.QuantileCalibration()(one, [0.0, 1e-9]) == 0.0
+    assert ct.estimators.QuantileCalibration([0.5])(ct.Normal([0.0, 0.0], 1.0), [0.0, 1.0]) == 0.0
     with pytest.raises(ValueError, match=r"levels: got \[0.3\], wanted some of those of the forecast"):
-        ct.QuantileCalibration([0.3])(forecast, Y)
+        ct.estimators.QuantileCalibration([0.3])(forecast, Y)
 
 
 def test_errors_are_found():
     rng = np.random.default_rng(3)
     narrow = ct.Normal(np.zeros(300), 0.7)
     y = rng.normal(size=300)
-    assert ct.MonteCarloTest(ct.QuantileCalibration(), 99)(narrow, y, rng=1).pvalue == 0.01
+    assert ct.MonteCarloTest(ct.estimators.QuantileCalibration(), 99)(narrow, y, rng=1).pvalue == 0.01
     assert ct.QuantileCalibrationTest()(narrow, y).pvalue < 1e-4
 
 
@@ -67,7 +67,7 @@ def test_note_of_few_expected_outcomes():
 def test_bad_input():
     for levels in ([], [0.5, 0.5], [0.0, 0.5], [0.9, 0.1], [[0.1, 0.2]], ["a"]):
         with pytest.raises(ValueError, match="levels"):
-            ct.QuantileCalibration(levels)
+            ct.estimators.QuantileCalibration(levels)
     for predictions, y in ((ct.Bernoulli([0.3]), [1]), (ct.MvNormal([[0.0, 1.0]], 1.0), [[1.0, 0.0]])):
         with pytest.raises(TypeError, match="which are not continuous distributions of a real target"):
-            ct.QuantileCalibration()(predictions, y)
+            ct.estimators.QuantileCalibration()(predictions, y)

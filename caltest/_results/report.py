@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from caltest._results.pvalues import EXCLUDED, format_pvalue, in_brackets
+from caltest._results.sentences import QUESTIONS
 from caltest._types import FloatArray
-from caltest.results.pvalues import EXCLUDED, format_pvalue, in_brackets
-from caltest.results.questions import QUESTIONS
 
 ASSUMPTIONS = "outcomes independent given the predictions, and not used to fit or recalibrate the model (were they?)"
 """What no test can check."""
@@ -44,7 +44,7 @@ def report_of(result: Any, alpha: float) -> str:
     numbers |= _pvalues(result)
     lines += ["", *_block(numbers)]
     if result.components:
-        lines += ["", *_table_of(result.components)]
+        lines += ["", *_table_of(result.components, result.pvalue_otherwise is not None)]
     lines += ["", *_block({"Verdict": result.verdict(alpha)})]
     if (why := result.why(alpha)) is not None:
         lines += _block({"Why": why})
@@ -55,12 +55,12 @@ def report_of(result: Any, alpha: float) -> str:
 
 
 def _pvalues(result: Any) -> dict[str, str]:
-    """The p-value and its kind; where an outcome of predicted probability 0 makes it 0, what it is otherwise too."""
+    """The p-value and its kind; where an outcome of predicted probability 0 makes it 0, that of the other rows too."""
     p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
     text = format_pvalue(p) + in_brackets(p, result.n_resamples, KINDS[result.pvalue_kind])
     if result.pvalue_otherwise is None:
         return {"p-value": text}
-    return {"p-value": f"0 ({EXCLUDED})", "Without this": text}
+    return {"p-value": f"0 ({EXCLUDED})", "Other rows": text}
 
 
 def _mean_and_sd(draws: FloatArray) -> str:
@@ -68,9 +68,9 @@ def _mean_and_sd(draws: FloatArray) -> str:
     return f"mean {draws.mean():.3g}{deviation}, 95 % quantile {np.quantile(draws, 0.95):.3g}"
 
 
-def _table_of(components: Sequence[Any]) -> list[str]:
-    """A line for each component."""
-    lines = [f"{'Component':<26}{'statistic':>10}{'p-value':>10}"]
+def _table_of(components: Sequence[Any], of_all: bool) -> list[str]:
+    """A line for each component, which says whether rows of impossible outcomes are among those it is of."""
+    lines = [f"{'Component (all rows)' if of_all else 'Component':<26}{'statistic':>10}{'p-value':>10}"]
     return lines + [f"  {one.name:<24}{one.statistic:>10.3g}{format_pvalue(one.pvalue):>10}" for one in components]
 
 

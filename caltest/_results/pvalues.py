@@ -11,8 +11,8 @@ EXCLUDED = "an outcome occurred to which probability 0 was given"
 def format_pvalue(pvalue: float, otherwise: float | None = None) -> str:
     """Three significant digits, in scientific notation below 1e-4; never 0 or 1 by rounding.
 
-    ``0 (impossible)`` where the p-value would be ``otherwise`` without the rule that an outcome of predicted
-    probability 0 makes it 0.
+    ``0 (impossible)`` where an outcome of predicted probability 0 makes it 0 and that of the other rows is
+    ``otherwise``.
     """
     if otherwise is not None:
         return "0 (impossible)"
@@ -66,13 +66,13 @@ class HasPValue(Protocol):
 
     @property
     def pvalue_otherwise(self) -> float | None:
-        """Without the rule that an outcome of predicted probability 0 makes it 0."""
+        """That of the other rows, where an outcome of predicted probability 0 makes it 0."""
 
 
 def remarks(rows: Sequence[HasPValue], n_resamples: int | None) -> list[str]:
     """What to say below a table of p-values."""
     said = [
-        f"{row.name}: p = 0, because {EXCLUDED}; without this rule {pvalue_phrase(row.pvalue_otherwise)}"
+        f"{row.name}: p = 0, because {EXCLUDED}; the other rows: {pvalue_phrase(row.pvalue_otherwise)}"
         + in_brackets(row.pvalue_otherwise, n_resamples)
         for row in rows
         if row.pvalue_otherwise is not None

@@ -32,7 +32,7 @@ class EffectSize:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> print(ct.calibration_test(p, y, rng=1).effect_size)
     0.068 (KCE as a share of its largest value)
     """

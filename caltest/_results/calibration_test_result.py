@@ -6,15 +6,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from caltest._results.citations import entries
+from caltest._results.effect_size import EffectSize
+from caltest._results.pvalues import pvalue_phrase, undecided
+from caltest._results.report import ASSUMPTIONS, report_of
+from caltest._results.sentences import QUESTIONS, sentence_of
+from caltest._results.stored import Stored, restored
 from caltest._types import FloatArray
 from caltest._validation import fraction
-from caltest.results.citations import entries
-from caltest.results.effect_size import EffectSize
-from caltest.results.pvalues import pvalue_phrase, undecided
-from caltest.results.questions import QUESTIONS
-from caltest.results.report import ASSUMPTIONS, report_of
-from caltest.results.sentences import sentence_of
-from caltest.results.stored import Stored, restored
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
 
@@ -40,7 +39,7 @@ class ConfidenceInterval:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> interval = ct.AsymptoticBlockSKCETest(p.default_kernel(), block_size=20)(p, y).confidence_interval()
     >>> low, high = interval
     >>> round(low, 6), high
@@ -88,7 +87,7 @@ class ComponentResult:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> [component.name for component in ct.calibration_test(p, y, rng=1).components]
     ['likelihood ratio', 'kernel error', 'Brier score', 'log score']
     """
@@ -149,13 +148,13 @@ class CalibrationTestResult(Stored):
     assumes
         What no test can check.
     pvalue_otherwise
-        Where the p-value is 0 because an outcome occurred to which probability 0 was given, what it is without this
-        rule; else None. Probabilities that were rounded to 0 are a common cause.
+        Where the p-value is 0 because an outcome occurred to which probability 0 was given, that of the same test of
+        the other rows; else None. Probabilities that were rounded to 0 are a common cause.
 
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.calibration_test(p, y, rng=1)
     >>> result
     <OmnibusTest: p = 0.001 (exact), n = 899>
@@ -210,7 +209,7 @@ class CalibrationTestResult(Stored):
         Examples
         --------
         >>> import caltest as ct
-        >>> p, y = ct.load_digits_predictions()["naive Bayes"]
+        >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
         >>> result = ct.AsymptoticBlockSKCETest(p.default_kernel())(p, y)
         >>> print(result.confidence_interval(0.9))
         [0.003683, inf] (90 %, normal limit of the block means)
@@ -242,7 +241,7 @@ class CalibrationTestResult(Stored):
         >>> entries = result.to_dict()
         >>> entries["result"], entries["schema"], entries["caltest"] == ct.__version__
         ('CalibrationTestResult', 1, True)
-        >>> str(ct.CalibrationTestResult.from_dict(entries)) == str(result)
+        >>> str(ct.results.CalibrationTestResult.from_dict(entries)) == str(result)
         True
         """
         return super().to_dict() | {"null_distribution": self._null_entries()}
@@ -271,21 +270,22 @@ class CalibrationTestResult(Stored):
         """The finding if the test rejects at a level, else None."""
         return self.finding if self.pvalue <= fraction("alpha", alpha) else None
 
-    def sentence(self) -> str:
-        """One sentence for a paper: hypothesis, test, n, estimate, statistic and p-value.
+    def sentence(self, alpha: float = 0.05) -> str:
+        """One sentence for a paper: hypothesis, test, n, the decision at a level, estimate, statistic and p-value.
 
         P-values have three digits; bounds are ``p <= 0.042``.
 
         Examples
         --------
         >>> import caltest as ct
-        >>> p, y = ct.load_digits_predictions()["random forest"]
-        >>> print(ct.MonteCarloTest(ct.ExcessLogScore(), n_resamples=199)(p, y, rng=1).sentence())
+        >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+        >>> print(ct.MonteCarloTest(ct.estimators.ExcessLogScore(), n_resamples=199)(p, y, rng=1).sentence())
         The hypothesis that the predictions are calibrated (P(Y | P_X) = P_X) was tested with MonteCarloTest on
-        n = 899 observations (mean log score minus the mean entropy): estimate = -0.573, statistic = 0.573
-        (absolute value of the estimate), p = 0.005 (the smallest possible with 199 redraws; exact Monte Carlo p-value).
+        n = 899 observations (mean log score minus the mean entropy) and rejected at the 5 % level: estimate = -0.573,
+        statistic = 0.573 (absolute value of the estimate), p = 0.005 (the smallest possible with 199 redraws;
+        exact Monte Carlo p-value).
         """
-        return sentence_of(self)
+        return sentence_of(self, fraction("alpha", alpha))
 
     def bibtex(self) -> str:
         """BibTeX entries of the methods."""

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.citations import entries
+from caltest._results.pvalues import format_pvalue, in_brackets, is_smallest, pvalue_phrase, undecided
+from caltest._results.report import ASSUMPTIONS, KINDS
+from caltest._results.sentences import listed
+from caltest._results.stored import Stored
 from caltest._validation import fraction
-from caltest.results.calibration_test_result import PValueKind
-from caltest.results.citations import entries
-from caltest.results.pvalues import format_pvalue, in_brackets, is_smallest, pvalue_phrase, undecided
-from caltest.results.report import ASSUMPTIONS, KINDS
-from caltest.results.sentences import listed
-from caltest.results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class GroupResult:
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> first = ct.calibration_by_group(p, y, p.probabilities.argmax(axis=1), n_resamples=99, rng=1).groups[0]
     >>> first.name, first.n, first.pvalue
     ('8', 87, 0.01)
@@ -79,7 +79,7 @@ class GroupCalibrationTestResult(Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.load_digits_predictions()["random forest"]
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> sure = {"sure": p.probabilities.max(axis=1) > 0.8, "not sure": p.probabilities.max(axis=1) < 0.5}
     >>> result = ct.calibration_by_group(p, y, sure, n_resamples=99, rng=1)
     >>> result
@@ -126,7 +126,7 @@ class GroupCalibrationTestResult(Stored):
         Examples
         --------
         >>> import caltest as ct
-        >>> p, y = ct.load_digits_predictions()["random forest"]
+        >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
         >>> groups = {"sure": p.probabilities.max(axis=1) > 0.8, "not sure": p.probabilities.max(axis=1) < 0.5}
         >>> print(ct.calibration_by_group(p, y, groups, n_resamples=99, rng=1).sentence()[-67:])
         0.05 in 2 of 2 groups: "not sure" (p = 0.01) and "sure" (p = 0.01).

@@ -28,7 +28,7 @@ def bibtex(source: Any) -> str:
     Examples
     --------
     >>> import caltest as ct
-    >>> print(ct.bibtex(ct.ConsistencyTest(ct.ECE(), n_resamples=99).null))
+    >>> print(ct.results.bibtex(ct.ConsistencyTest(ct.ECE(), n_resamples=99).null))
     @article{broecker2007,
       author = {Br{\"o}cker, Jochen and Smith, Leonard A.},
       title = {Increasing the reliability of reliability diagrams},
@@ -55,5 +55,5 @@ def entries(keys: Iterable[str]) -> str:
 @cache
 def all_entries() -> dict[str, str]:
     """The entries of ``citations.bib``, which begin and end at the start of a line, by their keys."""
-    text = (files("caltest.results") / "citations.bib").read_text(encoding="utf-8")
+    text = (files("caltest._results") / "citations.bib").read_text(encoding="utf-8")
     return {match[1]: match[0] for match in re.finditer(r"^@\w+\{(\w+),\n.*?^\}", text, re.M | re.S)}

@@ -23,6 +23,10 @@ class Stored(OwnErrstate):
     derived: ClassVar[tuple[str, ...]] = ()
     """Properties that the dictionary has too."""
 
+    def summary(self) -> str:
+        """The report that ``print`` shows."""
+        return str(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON and for ``from_dict``; infinite numbers are strings."""
         from caltest import __version__

@@ -1,0 +1,36 @@
+"""What calls return, and what it is made of: results of tests and studies, tables of models, intervals, effect sizes.
+
+You rarely make one yourself. Import them to annotate your own functions, or to read a stored result back:
+``ct.results.CalibrationTestResult.from_dict(entries)``. ``bibtex`` gives the sources of a test or result.
+"""
+
+from caltest import _names
+from caltest._results.calibration_test_result import (
+    CalibrationTestResult as CalibrationTestResult,
+    ComponentResult as ComponentResult,
+    ConfidenceInterval as ConfidenceInterval,
+)
+from caltest._results.citations import bibtex as bibtex
+from caltest._results.effect_size import EffectSize as EffectSize
+from caltest._results.group_result import (
+    GroupCalibrationTestResult as GroupCalibrationTestResult,
+    GroupResult as GroupResult,
+)
+from caltest.comparisons.model_comparison import ComparedModel as ComparedModel, ModelComparison as ModelComparison
+from caltest.comparisons.pairs import ComparedPair as ComparedPair, PairComparison as PairComparison
+from caltest.decompositions.confidence_errors import ConfidenceErrors as ConfidenceErrors
+from caltest.decompositions.score_decomposition import ScoreDecomposition as ScoreDecomposition
+from caltest.estimators.classical.cox import CoxCalibrationResult as CoxCalibrationResult
+from caltest.noise_floor import NoiseFloor as NoiseFloor
+from caltest.risk.error_estimate import (
+    CalibrationErrorEstimate as CalibrationErrorEstimate,
+    CandidateRisk as CandidateRisk,
+    ErrorSelection as ErrorSelection,
+)
+from caltest.risk.pair_risk import RiskEstimate as RiskEstimate
+from caltest.sequential.sequential_result import SequentialTestResult as SequentialTestResult
+from caltest.studies.power_curve import PowerCurve as PowerCurve
+from caltest.studies.power_result import PowerResult as PowerResult
+from caltest.studies.sample_size import SampleSize as SampleSize
+
+__all__ = _names.offered(globals())

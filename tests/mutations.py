@@ -1,0 +1,229 @@
+"""Small changes of meaning that the tests must notice: ``python tests/mutations.py``.
+
+So many changes are drawn by a seed, evenly over the folders of the package. Each is made alone in a copy of the
+repository, where the doctests and tests of the changed file run, then those of its folder, then general ones, until
+one fails. What was found is kept in ``build/mutations.jsonl``; the next run goes on where this one stopped, and tries
+what survived again. Survivors are listed at the end: each asks for a test, or changes nothing that a user can see.
+"""
+
+import argparse
+import ast
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+GENERAL = ["test_bad_input.py", "test_calibration_test.py", "golden", "test_contracts_of_parts.py", "test_contracts.py"]
+SKIPPED = re.compile(r"_types|_warnings|_jit|_jobs|_threads|_progress|__main__|__init__|make_digits")
+"""Files of the machinery, without arithmetic."""
+SPEED = re.compile(r"chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|PREPARED")
+"""Lines that decide what is done at once and how much is shown, not what comes out."""
+
+PAIRS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
+PAIRS |= {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+NAMES = {"min": "max", "minimum": "maximum", "argmin": "argmax", "any": "all", "floor": "ceil", "cdf": "sf"}
+NAMES |= {other: name for name, other in NAMES.items()}
+TINY = 1e-5
+"""Smaller constants stand for rounding errors."""
+REAL = {"float", "FloatArray", "Array"}
+
+
+class Change(NamedTuple):
+    """A change of a file: what stands at some place, and what is put there."""
+
+    path: str
+    line: int
+    column: int
+    start: int
+    end: int
+    old: str
+    new: str
+
+    def __str__(self):
+        return f"{self.path}:{self.line}:{self.column}: {self.old} -> {self.new}"
+
+
+def replacements(node, parents):
+    """Code that may stand for a node, of another meaning."""
+    if isinstance(node, ast.BinOp) and type(node.op) in PAIRS and not is_text(node):
+        yield ast.BinOp(node.left, PAIRS[type(node.op)](), node.right)
+        if isinstance(node.op, (ast.Add, ast.Sub)):
+            yield node.left
+    elif isinstance(node, ast.Compare) and type(node.ops[0]) in PAIRS:
+        yield ast.Compare(node.left, [PAIRS[type(node.ops[0])](), *node.ops[1:]], node.comparators)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield node.operand
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float) and not 0 < abs(node.value) < TINY:
+        yield ast.Constant(other_constant(node.value, parents[0]))
+    elif isinstance(parents[0], ast.Call) and node is parents[0].func:
+        if isinstance(node, ast.Name) and node.id in NAMES:
+            yield ast.Name(NAMES[node.id])
+        elif isinstance(node, ast.Attribute) and node.attr in NAMES:
+            yield ast.Attribute(node.value, NAMES[node.attr])
+
+
+def other_constant(value, parent):
+    """An axis or ``ddof`` among 0 and 1, another number by one or by half."""
+    if isinstance(parent, ast.keyword) and parent.arg in ("axis", "ddof"):
+        return 0 if value else 1
+    return 1.5 * value if isinstance(value, float) and value else value + 1
+
+
+def is_text(node):
+    return any(isinstance(one, ast.JoinedStr) or isinstance(getattr(one, "value", None), str) for one in ast.walk(node))
+
+
+def candidates(node, source, path, parents=(None,)):
+    """All changes below a node, save in annotations, messages and texts."""
+    if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Assert)):
+        return
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("warn", "Error", "cite", "sentence")):
+        return
+    if isinstance(node, (ast.expr, ast.stmt)) and node.lineno == node.end_lineno:
+        start, end = place(node, source)
+        line = source.splitlines()[node.lineno - 1]
+        if not SPEED.search(line):
+            at, old = (path, node.lineno, node.col_offset, start, end), source[start:end]
+            texts = [] if "plots" in path and isinstance(node, ast.Constant) else replacements(node, parents)
+            for new in texts:
+                yield Change(*at, old, f"({ast.unparse(new)})")
+            if isinstance(node, ast.Return) and node.value and returns_numbers(parents):
+                yield Change(*at, old, f"return 1.01 * ({ast.unparse(node.value)})")
+    for field, value in ast.iter_fields(node):
+        if field not in ("annotation", "returns", "decorator_list", "slice"):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from candidates(child, source, path, (node, *parents))
+
+
+def returns_numbers(parents):
+    function = next((one for one in parents if isinstance(one, (ast.FunctionDef, ast.Lambda))), None)
+    return isinstance(function, ast.FunctionDef) and function.returns and ast.unparse(function.returns) in REAL
+
+
+def place(node, source):
+    """Where a node that lies on one line begins and ends in the source."""
+    lines = source.splitlines(keepends=True)
+    before, line = sum(map(len, lines[: node.lineno - 1])), lines[node.lineno - 1].encode()
+    return tuple(before + len(line[:column].decode()) for column in (node.col_offset, node.end_col_offset))
+
+
+def drawn(number, seed, wanted):
+    """So many changes, in turn from every folder; what one folder gives does not depend on the others."""
+    folders = {}
+    for path in sorted((ROOT / "caltest").rglob("*.py")):
+        name, home = path.relative_to(ROOT).as_posix(), path.parent.relative_to(ROOT / "caltest").as_posix()
+        if not SKIPPED.search(name) and (not wanted or home in wanted):
+            source = path.read_text()
+            changes = [one for one in candidates(ast.parse(source), source, name) if one.old != one.new]
+            folders.setdefault(home, []).extend(changes)
+    for home, changes in folders.items():
+        random.Random(f"{seed} {home}").shuffle(changes)
+    chosen, waiting = [], [one for one in folders.values() if one]
+    while waiting and len(chosen) < number:
+        chosen += [changes.pop() for changes in waiting][: number - len(chosen)]
+        waiting = [one for one in waiting if one]
+    return chosen
+
+
+def stages(path, nearest_only):
+    """Tests from the nearest to the most general."""
+    parts = [part.lstrip("_") for part in Path(path).with_suffix("").parts[1:]]
+    folders = [Path("tests", *parts[:-1])] if len(parts) > 1 else []
+    file = Path("tests", *parts[:-1], f"test_{parts[-1]}.py")
+    while folders and not (ROOT / folders[0]).is_dir():
+        folders = [folders[0].parent] if len(folders[0].parts) > 2 else []
+    # Tests come first: pytest imports a file whose doctests are asked for before them beside its package.
+    nearest = [*([str(file)] if (ROOT / file).exists() else []), path]
+    general = [] if nearest_only else [[f"tests/{one}"] for one in GENERAL]
+    return [nearest, *([str(one)] for one in folders), *general]
+
+
+def run(change, copy, given):
+    """The stage and test that notice a change, or None."""
+    path = copy / change.path
+    source = path.read_text()
+    path.write_text(source[: change.start] + change.new + source[change.end :])
+    environment = os.environ | {"PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    environment |= {"NUMBA_CACHE_DIR": str(copy.parent / f"loops-{copy.name}"), "PYTHONDONTWRITEBYTECODE": "1"}
+    options = ["-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not statistical", "--tb=no", "-q"]
+
+    def limited():
+        import resource  # Not on every system.
+
+        resource.setrlimit(resource.RLIMIT_CPU, (given.seconds, given.seconds))
+
+    try:
+        for tests in stages(change.path, given.nearest):
+            command = [sys.executable, "-m", "pytest", *options, *tests]
+            done = subprocess.run(
+                command, cwd=copy, env=environment, capture_output=True, text=True, preexec_fn=limited, check=False
+            )
+            if done.returncode == 4:
+                raise RuntimeError(done.stderr)
+            if done.returncode not in (0, 5):
+                failed = re.search(r"^(FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+                return failed[2] if failed else f"{tests[-1]} ended with {done.returncode}"
+        return None
+    finally:
+        path.write_text(source)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--number", type=int, default=100, help="changes, 100 by default")
+    parser.add_argument("--folder", nargs="*", help="folders of the package, such as nulls estimators/classical")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="tests at a time")
+    parser.add_argument("--seconds", type=int, default=400, help="processor time of a stage of tests")
+    parser.add_argument("--nearest", action="store_true", help="leave out the general tests")
+    parser.add_argument("--results", type=Path, default=ROOT / "build" / "mutations.jsonl")
+    parser.add_argument("--list", action="store_true", help="show the changes and run nothing")
+    given = parser.parse_args()
+    chosen = drawn(given.number, given.seed, given.folder)
+    if given.list:
+        print(*chosen, sep="\n")
+        return
+    given.results.parent.mkdir(parents=True, exist_ok=True)
+    known = {}
+    if given.results.exists():
+        known = dict(json.loads(line) for line in given.results.read_text().splitlines())
+        known = {change: found for change, found in known.items() if found}
+    copies = Queue()
+    for job in range(given.jobs):
+        copies.put(copied(given.results.parent / "mutations" / str(job)))
+    with ThreadPoolExecutor(given.jobs) as pool:
+
+        def verdict(change):
+            copy = copies.get()
+            try:
+                found = run(change, copy, given)
+            finally:
+                copies.put(copy)
+            with given.results.open("a") as file:
+                file.write(json.dumps([str(change), found]) + "\n")
+            print(f"{'caught  ' if found else 'SURVIVED'} {change}   {found or ''}", flush=True)
+            return str(change), found
+
+        known |= dict(pool.map(verdict, [one for one in chosen if str(one) not in known]))
+    survivors = [str(one) for one in chosen if known[str(one)] is None]
+    print(f"{len(chosen) - len(survivors)} of {len(chosen)} changes were caught; survived:", *survivors, sep="\n  ")
+
+
+def copied(folder):
+    """The repository without what is made from it. Its compiled loops lie beside it and are kept for the next run."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", "build", "__pycache__", ".*cache"))
+    return folder
+
+
+if __name__ == "__main__":
+    main()

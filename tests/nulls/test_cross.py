@@ -1,0 +1,156 @@
+"""SKCE between two halves: its terms, and its tails against enumeration."""
+
+import itertools
+
+import numpy as np
+import pytest
+from contracts import CASES
+from samples import TV, W2, samples
+from scipy import optimize, special, stats
+
+import caltest as ct
+from caltest.hstatistics.tiles import h_tile
+from caltest.nulls.cross_tail import OutcomeSum
+from caltest.predictions.sample import Sample
+
+N = 31
+_, P, Y, NORMAL, TARGETS = samples(N, 3)
+FINITE = [case for case in CASES if case[0]().predictions.law.finite is not None]
+
+
+@pytest.mark.parametrize(("maker", "kernel"), CASES[::3], ids=lambda part: getattr(part, "__name__", ""))
+def test_terms_are_means_of_h(maker, kernel, monkeypatch):
+    sample, estimator = maker(), ct.estimators.CrossSKCE(kernel)
+    first, other = estimator.halves(len(sample))
+    assert sorted([*first, *other]) == list(range(len(sample)))
+    assert first.size - other.size == len(sample) % 2
+    h = h_tile(kernel, sample, sample)
+    terms = h[np.ix_(first, other)].mean(axis=1)
+    assert estimator.terms(sample) == pytest.approx(terms, abs=1e-14)
+    monkeypatch.setattr("caltest.estimators.cross.ROWS", 3)
+    monkeypatch.setattr("caltest.estimators.cross.COLUMNS", 4)
+    assert estimator.terms(sample) == pytest.approx(terms, abs=1e-14)
+    assert estimator.estimate(sample) == pytest.approx(terms.mean(), abs=1e-14)
+
+
+def test_split():
+    assert [half.tolist() for half in ct.estimators.CrossSKCE(TV).halves(5)] == [[0, 2, 4], [1, 3]]
+
+
+@pytest.mark.parametrize(("maker", "kernel"), FINITE, ids=lambda part: getattr(part, "__name__", ""))
+def test_terms_of_all_outcomes(maker, kernel, monkeypatch):
+    """The terms for other targets of the first half are those that the estimator has for them."""
+    monkeypatch.setattr("caltest.estimators.cross.ROWS", 5)
+    monkeypatch.setattr("caltest.estimators.cross.COLUMNS", 4)
+    sample, estimator = maker(), ct.estimators.CrossSKCE(kernel)
+    possible = estimator.outcome_terms(sample)
+    assert possible.observed == pytest.approx(estimator.terms(sample), abs=1e-13)
+    first, _ = estimator.halves(len(sample))
+    for label in range(possible.values.shape[1]):
+        targets = sample.targets.copy()
+        targets[first] = label
+        assert possible.values[:, label] == pytest.approx(
+            estimator.terms(Sample(sample.predictions, targets)), abs=1e-13
+        )
+    means = np.einsum("ik,ik->i", possible.values, possible.probabilities)
+    assert means == pytest.approx(np.zeros(means.size), abs=1e-14)
+
+
+def enumerated(n, k, seed, concentration=1.0):
+    """Predictions, labels, the law of the sum of the terms, and all its values with their probabilities."""
+    rng = np.random.default_rng(seed)
+    p = ct.Categorical(rng.dirichlet(np.full(k, concentration), n))
+    sample = Sample(p, p.sample(rng))
+    terms = ct.estimators.CrossSKCE(TV).outcome_terms(sample)
+    size = terms.observed.size
+    labels = np.array(list(itertools.product(range(k), repeat=size)))
+    values = terms.values[np.arange(size), labels].sum(axis=1)
+    chances = terms.probabilities[np.arange(size), labels].prod(axis=1)
+    return sample, OutcomeSum(terms.values, terms.probabilities), values, chances
+
+
+@pytest.mark.parametrize(("n", "k"), [(6, 3), (12, 3), (16, 2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_moments_of_the_law_against_enumeration(n, k, seed):
+    _, law, values, chances = enumerated(n, k, seed)
+    assert chances.sum() == pytest.approx(1.0, rel=1e-12)
+    assert chances @ values == pytest.approx(0.0, abs=1e-13)
+    assert law.variance == pytest.approx(chances @ values**2, rel=1e-11)
+    for t in (-3.0, 0.0, 1.5, 40.0):
+        log, slope = law.tilted(t)
+        weights = chances * np.exp(t * values)
+        assert log == pytest.approx(np.log(weights.sum()), rel=1e-10, abs=1e-13)
+        assert slope == pytest.approx(weights @ values / weights.sum(), rel=1e-9, abs=1e-12)
+    top, chance = law.top()
+    assert top == pytest.approx(values.max(), rel=1e-12)
+    assert chance == pytest.approx(chances[values >= values.max() - 1e-12].sum(), rel=1e-11)
+
+
+@pytest.mark.parametrize("concentration", [0.1, 1.0])
+@pytest.mark.parametrize(("n", "k"), [(4, 2), (6, 3), (12, 3), (16, 2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_bound_is_never_below_the_probability(n, k, seed, concentration):
+    """For every outcome of the first half; so P(p <= alpha) <= alpha at every level."""
+    sample, _, values, chances = enumerated(n, k, seed, concentration)
+    estimator = ct.estimators.CrossSKCE(TV)
+    first, _ = estimator.halves(n)
+    bound = ct.CalibrationTest(estimator, ct.nulls.CrossChernoffBound())
+    labels = list(itertools.product(range(k), repeat=first.size))
+    for number in np.random.default_rng(1).choice(len(labels), min(len(labels), 30), replace=False):
+        if chances[number] == 0.0:
+            continue
+        targets = sample.targets.copy()
+        targets[first] = labels[number]
+        exact = chances[values >= values[number] - 1e-12].sum()
+        certified = bound(sample.predictions, targets).pvalue
+        assert certified >= exact * (1.0 - 1e-9)
+
+
+def test_bound_of_a_binomial_sum():
+    """Equal predictions of two classes: Chernoff's bound is exp(-n KL(q || p))."""
+    n, p, q = 80, 0.3, 0.7
+    predictions = np.full(n, p)
+    y = np.zeros(n, dtype=int)
+    y[1::2] = 1
+    y[0 : int(2 * q * n / 2) : 2] = 1
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
+    result = ct.named_tests.CertifiedCrossSKCETest(kernel)(predictions, y)
+    half = n // 2
+    observed = y[::2].mean()
+    assert observed == q
+    divergence = special.rel_entr(observed, p) + special.rel_entr(1 - observed, 1 - p)
+    assert result.pvalue == pytest.approx(np.exp(-half * divergence), rel=1e-8)
+    assert stats.binom.sf(round(q * half) - 1, half, p) <= result.pvalue
+
+
+def test_pvalues_of_the_largest_value_and_beyond():
+    p = np.full(8, 0.3)
+    y = np.ones(8, dtype=int)
+    test = ct.named_tests.CertifiedCrossSKCETest(TV)
+    assert test(p, y).pvalue == pytest.approx(0.3**4, rel=1e-12)
+    excluded = np.array([[1.0, 0.0], [0.5, 0.5], [0.6, 0.4], [0.5, 0.5]])
+    assert test(excluded, [1, 1, 1, 1]).pvalue == 0.0
+
+
+def test_certain_predictions_say_nothing():
+    assert ct.named_tests.CertifiedCrossSKCETest(TV)(np.eye(3)[Y], Y).pvalue == 1.0
+
+
+def test_tails_need_finitely_many_outcomes():
+    with pytest.raises(TypeError, match="predictions: got Normal predictions, wanted finitely many outcomes"):
+        ct.named_tests.CertifiedCrossSKCETest(W2)(NORMAL, TARGETS)
+
+
+def test_pvalues_reach_far_below_those_of_simulations():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), 600)
+    certified = ct.named_tests.CertifiedCrossSKCETest(TV)(p, p.argmin(axis=1))
+    assert 0.0 < certified.pvalue < 1e-60
+    assert certified.pvalue_kind == "bound"
+    sample = Sample(ct.Categorical(p), p.argmin(axis=1))
+    terms = ct.estimators.CrossSKCE(TV).outcome_terms(sample)
+    s = terms.observed.sum()
+    t = optimize.brentq(lambda t: OutcomeSum(terms.values, terms.probabilities).tilted(t)[1] - s, 0.0, 1e4)
+    tilted = terms.probabilities * np.exp(t * (terms.values - terms.values.max(axis=1, keepdims=True)))
+    log_mean = np.sum(np.log(tilted.sum(axis=1)) + t * terms.values.max(axis=1))
+    assert certified.pvalue == pytest.approx(np.exp(log_mean - t * s), rel=1e-8)
