@@ -114,12 +114,16 @@ class Continuous(Univariate):
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         numbers, *parameters = self._parameters
+        places = [np.flatnonzero(numbers == number) for number in range(len(self._kinds))]
+        arguments = [
+            [one[at] for one in parameters[: kind.numargs + 2]] for kind, at in zip(self._kinds, places, strict=True)
+        ]
         out = np.empty(shape)
-        for number, kind in enumerate(self._kinds):
-            at = np.flatnonzero(numbers == number)
-            if at.size:
-                arguments = (one[at] for one in parameters[: kind.numargs + 2])
-                out[..., at] = kind.rvs(*arguments, size=(*shape[:-1], at.size), random_state=rng)
+        # One redraw after the other, so that the first ones do not depend on how many follow.
+        for row in out.reshape(-1, shape[-1]):
+            for kind, at, some in zip(self._kinds, places, arguments, strict=True):
+                if at.size:
+                    row[at] = kind.rvs(*some, size=at.size, random_state=rng)
         return out
 
     def cdf(self, targets: Array) -> FloatArray:
