@@ -116,6 +116,7 @@ from caltest.predictions import (
     Bernoulli as Bernoulli,
     Beta as Beta,
     Categorical as Categorical,
+    Continuous as Continuous,
     Ensemble as Ensemble,
     Gamma as Gamma,
     Laplace as Laplace,

@@ -1,6 +1,7 @@
 """Samples of every family with kernels it knows: what every new family has to be added to."""
 
 import numpy as np
+from scipy import stats
 
 import caltest as ct
 from caltest.predictions import Sample
@@ -387,6 +388,19 @@ KERNELS[ct.Beta] = [
     ct.ProductKernel(metric_kernel(ct.Wasserstein(), 0.3), ct.GaussianKernel(bandwidth=0.1)),
     ct.ProductKernel(metric_kernel(ct.Euclidean(), 0.3), ct.LaplacianKernel(0.5)),
     ct.ProductKernel(ct.GaussianKernel(bandwidth=0.3), ct.kernels.RationalQuadraticKernel(bandwidth=0.3, shape=2.0)),
+]
+
+
+def continuous():
+    rng = np.random.default_rng(12)
+    weibull = stats.weibull_min(rng.choice([0.7, 1.5, 4.0], N - 8), scale=rng.uniform(0.5, 2.0, N - 8))
+    return Sample(ct.Continuous([weibull, stats.invgauss(rng.uniform(0.3, 1.0, 8))]), rng.exponential(size=N))
+
+
+FAMILIES[ct.Continuous] = continuous
+KERNELS[ct.Continuous] = [
+    ct.ProductKernel(metric_kernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=0.5)),
+    ct.ProductKernel(metric_kernel(ct.Euclidean(), 1.0), ct.LaplacianKernel(0.5)),
 ]
 
 KERNELS[ct.Normal] += [

@@ -1,6 +1,7 @@
 """Slow, obvious versions of the formulas, to compare the package with."""
 
 import numpy as np
+from scipy.special import ndtr
 
 from caltest.hstatistics.pairs import deviations
 from caltest.predictions import Sample
@@ -107,3 +108,25 @@ def simulated_covariance(kernel, predictions, locations, draws):
         d = deviations(kernel, Sample(predictions, y), locations)
         products[b] = d.T @ d
     return products.mean(axis=0), products.std(axis=0) / np.sqrt(draws)
+
+
+def dense_rule(quantile, step):
+    """Points (n, m) and weights (m,): quantiles at equidistant normal quantiles, by the trapezoidal rule."""
+    t = np.arange(-8.0, 8.0 + step / 2.0, step)
+    weights = np.exp(-0.5 * t**2)
+    return quantile(ndtr(t)[:, None]).T, weights / weights.sum()
+
+
+def h_matrix_continuous(kernel, k_p, quantile, y):
+    """All h of continuous predictions with a kernel of targets, given their quantile function and kernels k_p (n, n).
+
+    The inner of two integrals is by a rule so dense that kinks of the kernel do not matter, the outer one is smooth.
+    """
+    (inner, inner_weights), (outer, outer_weights) = dense_rule(quantile, 0.005), dense_rule(quantile, 0.04)
+    n = len(y)
+    one, two = np.empty((n, n)), np.empty((n, n))
+    for i in range(n):
+        one[i] = inner_weights @ kernel.target_tile(inner[i], y)
+        for j in range(n):
+            two[i, j] = inner_weights @ kernel.target_tile(inner[i], outer[j]) @ outer_weights
+    return k_p * (kernel.target_tile(y, y) - one - one.T + (two + two.T) / 2.0)

@@ -47,6 +47,7 @@ from caltest.hstatistics import (
 )
 from caltest.hstatistics.bound import h_bound
 from caltest.predictions import Predictions, Sample
+from caltest.predictions.univariate import Univariate
 
 
 def name(case):
@@ -254,7 +255,9 @@ def test_data_in_chunks_give_the_estimate_of_all(some_case):
             accumulator = estimator.accumulator()
             for part in (slice(0, 5), slice(5, 6), slice(6, N)):
                 accumulator.update(sample.predictions.take(part), sample.targets[part])
-            assert accumulator.result() == pytest.approx(estimator.estimate(sample), rel=1e-11, abs=1e-14), estimator
+            # Rules for continuous laws depend on all laws of a chunk; the estimates of chunks differ by up to 1e-7.
+            error = 1e-6 if isinstance(sample.predictions, (Univariate, ct.Mixture)) else 1e-14
+            assert accumulator.result() == pytest.approx(estimator.estimate(sample), rel=1e-11, abs=error), estimator
 
 
 def test_redraws_do_not_depend_on_the_tiles(case, monkeypatch):

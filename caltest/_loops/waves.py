@@ -1,4 +1,4 @@
-"""Sums of cosine and sine waves over points, the coordinates in which a Gaussian kernel is a scalar product."""
+"""Sums of cosine and sine waves over points, the coordinates in which a kernel of a difference is a scalar product."""
 
 import numpy as np
 
@@ -7,23 +7,25 @@ from caltest._types import FloatArray
 
 
 @jit
-def wave_sums(cosines: FloatArray, sines: FloatArray, weights: FloatArray, out: FloatArray) -> None:
-    """Write ``sum_a w_a cos(f x_ai)`` and ``sum_a w_a sin(f x_ai)``, f = 0, 1, ..., to the halves of ``out`` (2F, r).
+def wave_sums(cosines: FloatArray, sines: FloatArray, weights: FloatArray, fades: FloatArray, out: FloatArray) -> None:
+    """Write ``sum_a w_ai cos(f x_ai)`` and ``sum_a w_ai sin(f x_ai)``, f = 0, 1, ..., to the halves of ``out`` (2F, r).
 
-    Given are the cosines and sines of the phases x (m, r); those of their multiples come from turning them on.
+    Given are the cosines and sines of the phases x (m, r) and weights (m, r); those of multiples of the phases come
+    from turning them on. From the frequency 1 / fade to twice that, weights go down to 0.
     """
     size = out.shape[0] // 2
     real, imaginary = np.empty(out.shape[1]), np.empty(out.shape[1])
     out[:] = 0.0
     for a in range(cosines.shape[0]):
-        cosine, sine = cosines[a], sines[a]
+        cosine, sine, fade = cosines[a], sines[a], fades[a]
         real[:] = weights[a]
         imaginary[:] = 0.0
         for f in range(size):
             one, two = out[f], out[size + f]
             for i in range(real.shape[0]):
-                one[i] += real[i]
-                two[i] += imaginary[i]
+                share = min(1.0, max(0.0, 2.0 - f * fade[i]))
+                one[i] += share * real[i]
+                two[i] += share * imaginary[i]
                 turned = real[i] * cosine[i] - imaginary[i] * sine[i]
                 imaginary[i] = imaginary[i] * cosine[i] + real[i] * sine[i]
                 real[i] = turned

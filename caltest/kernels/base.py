@@ -9,6 +9,7 @@ from caltest.kernels.metrics import Metric, VectorMetric
 
 if TYPE_CHECKING:
     from caltest.kernels.gaussian import GaussianKernel
+    from caltest.kernels.radial import RadialKernel
     from caltest.kernels.sums import SumKernel
 
 
@@ -111,6 +112,11 @@ class TargetKernel(Kernel):
     @property
     def gaussian(self) -> "GaussianKernel | None":
         """The kernel, if it is a Gaussian function of the difference of two targets."""
+        return None
+
+    @property
+    def radial(self) -> "RadialKernel | None":
+        """The kernel, if it is a decreasing function of the distance of two targets."""
         return None
 
     @property

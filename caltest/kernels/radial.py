@@ -156,6 +156,11 @@ class RadialKernel(PredictionKernel, TargetKernel):
             tile *= weight
         return tile
 
+    @property
+    def radial(self) -> Self:
+        """The kernel itself."""
+        return self
+
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
         difference = np.subtract(rows[..., :, None], columns[..., None, :], dtype=np.float64, order="C")
         return self.of_distance(np.abs(difference, out=difference))

@@ -1,10 +1,11 @@
 """Families of predictive distributions, and calls that reduce predictions to simpler ones.
 
 Of classes: ``Bernoulli``, ``Categorical``, ``Ordinal``. Of numbers: ``Normal``, ``Laplace``, ``StudentT``, ``Gamma``,
-``LogNormal``, ``Beta``. Of vectors: ``MvNormal``. Of counts: ``Poisson``, ``NegativeBinomial``. Of numbers or vectors:
-``Mixture``, ``Ensemble``, ``Scenarios``, ``QuantileForecast``, ``Unnormalised``. ``Residuals`` is what
-``standardised_residuals`` and ``pit_values`` give. ``Predictions`` is the base of all, a ``Sample`` predictions with
-their targets; ``ClosedFormMissing`` is raised where a family and a kernel have no formula.
+``LogNormal``, ``Beta``, and ``Continuous`` for those of scipy.stats. Of vectors: ``MvNormal``. Of counts: ``Poisson``,
+``NegativeBinomial``. Of numbers or vectors: ``Mixture``, ``Ensemble``, ``Scenarios``, ``QuantileForecast``,
+``Unnormalised``. ``Residuals`` is what ``standardised_residuals`` and ``pit_values`` give. ``Predictions`` is the base
+of all, a ``Sample`` predictions with their targets; ``ClosedFormMissing`` is raised where a family and a kernel have no
+formula.
 """
 
 from caltest import _names
@@ -12,6 +13,7 @@ from caltest.predictions.base import ClosedFormMissing as ClosedFormMissing, Pre
 from caltest.predictions.bernoulli import Bernoulli as Bernoulli
 from caltest.predictions.beta import Beta as Beta
 from caltest.predictions.categorical import Categorical as Categorical
+from caltest.predictions.continuous import Continuous as Continuous
 from caltest.predictions.convert import median_bandwidth as median_bandwidth
 from caltest.predictions.counts import NegativeBinomial as NegativeBinomial, Poisson as Poisson
 from caltest.predictions.ensemble import Ensemble as Ensemble

@@ -5,11 +5,9 @@ from typing import Self
 import numpy as np
 import scipy
 
-from caltest._loops.densities import BETA
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
-from caltest.predictions.quadrature.laws import Laws, stirling_rest, unit_laws
-from caltest.predictions.univariate import Univariate, check_shape, quantile_levels
+from caltest.predictions.univariate import Univariate, check_shape, of_distinct
 
 
 class Beta(Univariate):
@@ -17,8 +15,7 @@ class Beta(Univariate):
 
     The mean is ``a / (a + b)``; a and b are what a count of successes and of failures adds to.
 
-    Expectations of Gaussian, Laplacian, exponential, Matern and rational quadratic kernels of targets come from
-    quadrature, exact to 1e-10.
+    Expectations of kernels of targets come from 32 quantiles of each distribution; see ``Continuous``.
 
     Parameters
     ----------
@@ -34,9 +31,6 @@ class Beta(Univariate):
     -----
     The 2-Wasserstein distance is that of 32 quantiles. ``Euclidean()`` and ``Cityblock()`` are distances of (mean,
     standard deviation).
-
-    Cost: 0.1 to 1 ms and 6 to 10 kB for each distribution and kernel of targets, then about 0.2 us for a pair (two
-    processors, no narrow distributions or kernels).
 
     Examples
     --------
@@ -66,16 +60,6 @@ class Beta(Univariate):
         """Second parameters (..., n)."""
         return self._parameters[1]
 
-    @staticmethod
-    def laws(*parameters: FloatArray) -> Laws:
-        """Densities with parameters (n,), for quadrature."""
-        a, b = parameters
-        total = a + b
-        low, high = a / total, b / total
-        log_constant = 0.5 * np.log(a * high / (2.0 * np.pi))
-        log_constant += stirling_rest(total) - stirling_rest(a) - stirling_rest(b)
-        return unit_laws(BETA, (low, high), np.sqrt(low * high / (total + 1.0)), log_constant, a, b)
-
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return rng.beta(self.a, self.b, shape)
 
@@ -92,19 +76,7 @@ class Beta(Univariate):
         return np.asarray(scipy.stats.beta.logpdf(targets, self.a, self.b))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
-        return _quantiles(self.a, self.b, level)
-
-    @staticmethod
-    def quantile_vectors(*parameters: FloatArray) -> FloatArray:
-        """Quantiles at fixed levels."""
-        levels, weights = quantile_levels()
-        different, place = np.unique(np.stack(parameters, axis=-1), axis=0, return_inverse=True)
-        vectors = np.sqrt(weights) * _quantiles(different[:, :1], different[:, 1:], levels)
-        return np.asarray(vectors[place.reshape(-1)])
-
-    def _features(self) -> FloatArray:
-        mean, variance = self.moments()
-        return np.stack([mean, np.sqrt(variance)], axis=-1)
+        return of_distinct(_quantiles, level, self.a, self.b)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means and variances (..., n)."""

@@ -5,11 +5,9 @@ from typing import Self
 import numpy as np
 import scipy
 
-from caltest._loops.densities import GAMMA
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
-from caltest.predictions.quadrature.laws import Laws, positive_laws, stirling_rest
-from caltest.predictions.univariate import Univariate, check_positive, check_shape, quantile_levels, with_length
+from caltest.predictions.univariate import Univariate, check_positive, check_shape, of_distinct
 
 
 class Gamma(Univariate):
@@ -18,8 +16,7 @@ class Gamma(Univariate):
     The mean is ``shape scale`` and the standard deviation ``sqrt(shape) scale``; with shape 1 they are exponential
     distributions.
 
-    Expectations of Gaussian, Laplacian, exponential, Matern and rational quadratic kernels of targets come from
-    quadrature, exact to 1e-10.
+    Expectations of kernels of targets come from 32 quantiles of each distribution; see ``Continuous``.
 
     Parameters
     ----------
@@ -38,9 +35,6 @@ class Gamma(Univariate):
     The 2-Wasserstein distance is exact between distributions of equal shape, where it is ``sqrt(shape (shape + 1))``
     times the difference of the scales; otherwise it is that of 32 quantiles. ``Euclidean()`` and ``Cityblock()`` are
     distances of (mean, standard deviation).
-
-    Cost: 0.3 to 1.3 ms and 10 to 25 kB for each distribution and kernel of targets, then about 0.3 us for a pair (two
-    processors, no narrow distributions or kernels).
 
     Examples
     --------
@@ -70,14 +64,6 @@ class Gamma(Univariate):
         """Scales (..., n)."""
         return self._parameters[1]
 
-    @staticmethod
-    def laws(*parameters: FloatArray) -> Laws:
-        """Densities with parameters (n,), for quadrature."""
-        shape, scale = parameters
-        log_constant = 0.5 * np.log(shape / (2.0 * np.pi)) - stirling_rest(shape)
-        far = scale * scipy.special.gammainccinv(shape, 1e-16)
-        return positive_laws(GAMMA, shape * scale, np.sqrt(shape) * scale, far, log_constant, shape, shape)
-
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return self.scale * rng.standard_gamma(self.shape_parameter, shape)
 
@@ -94,21 +80,7 @@ class Gamma(Univariate):
         return np.asarray(scipy.stats.gamma.logpdf(targets, self.shape_parameter, scale=self.scale))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
-        return np.asarray(self.scale * scipy.special.gammaincinv(self.shape_parameter, level))
-
-    @staticmethod
-    def quantile_vectors(*parameters: FloatArray) -> FloatArray:
-        """Quantiles at fixed levels, scaled to the root of the mean square."""
-        shape, scale = parameters
-        levels, weights = quantile_levels()
-        different, place = np.unique(shape, return_inverse=True)
-        quantiles = np.sqrt(weights) * scipy.special.gammaincinv(different[:, None], levels)
-        vectors = with_length(quantiles, np.sqrt(different * (different + 1.0)))
-        return np.asarray(scale[:, None] * vectors[place])
-
-    def _features(self) -> FloatArray:
-        mean, variance = self.moments()
-        return np.stack([mean, np.sqrt(variance)], axis=-1)
+        return np.asarray(self.scale * of_distinct(scipy.special.gammaincinv, level, self.shape_parameter))
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means and variances (..., n)."""

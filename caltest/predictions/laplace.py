@@ -6,13 +6,10 @@ from typing import Self
 import numpy as np
 
 from caltest._loops import laplaces
-from caltest._loops.densities import LAPLACE
 from caltest._types import Array, FloatArray
 from caltest._validation import positive_number
 from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.location_scale import LocationScale
-from caltest.predictions.quadrature.laws import Laws, real_laws
-from caltest.predictions.quadrature.radial import Radial, radial
 
 
 class Laplace(LocationScale):
@@ -26,7 +23,7 @@ class Laplace(LocationScale):
     (Widmann et al. 2021, appendix D.2, in another form.) Both are computed from sums of positive terms, or the integral
     of a derivative where all scales are within 2 % of each other, to a relative error of 1e-13; the formulas of the
     paper and its software lose all digits where b, s or s' are nearly equal. For other kernels expectations come from
-    quadrature, exact to 1e-10.
+    32 quantiles of each distribution, as for ``Continuous`` ones.
 
     Parameters
     ----------
@@ -69,15 +66,9 @@ class Laplace(LocationScale):
         t = positive_number("temperature", temperature)
         return self._tempered(t, self.mean, t * self.scale)
 
-    @staticmethod
-    def laws(*parameters: FloatArray) -> Laws:
-        """Densities with parameters (n,), for quadrature."""
-        mean, scale = parameters
-        return real_laws(LAPLACE, mean, scale, 35.0 * scale, -log(2.0))
-
-    def _quadrature(self, kernel: TargetKernel) -> Radial | None:
-        """The kernel, if it has no closed form."""
-        return None if _bandwidth(kernel) is not None else radial(kernel)
+    def _has_closed_form(self, kernel: TargetKernel) -> bool:
+        """For Laplacian kernels."""
+        return _bandwidth(kernel) is not None
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         width = _bandwidth(kernel)

@@ -1,15 +1,15 @@
 """Families of a real target that have a mean and a scale."""
 
 from abc import abstractmethod
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from caltest._arrays import in_one_order
 from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import real_array, same_length
-from caltest.kernels import TargetKernel
 from caltest.predictions.base import Predictions, median_standard_deviation
+from caltest.predictions.law_sums import LawSums
 from caltest.predictions.univariate import Univariate
 
 
@@ -98,14 +98,12 @@ class LocationScale(Univariate):
         missed: BoolArray = (self.scale == 0.0) & ~np.isclose(targets, self.mean, rtol=1e-9, atol=0.0)
         return missed
 
-    @classmethod
-    def quantile_vectors(cls, *parameters: FloatArray) -> FloatArray:
+    def quantile_vectors(self, sums: LawSums) -> FloatArray:
         """Vectors (mean, standard deviation), the distance of which is the 2-Wasserstein distance."""
-        mean, scale = parameters
-        return np.stack([mean, cls.deviation * scale], axis=-1)
+        return self._features()
 
     def _features(self) -> FloatArray:
-        return self.quantile_vectors(*self._parameters)
+        return np.stack([self.mean, self.deviation * self.scale], axis=-1)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means and variances (..., n)."""
@@ -114,13 +112,3 @@ class LocationScale(Univariate):
     def target_scale(self) -> float:
         """Median of the standard deviations, without squares that overflow."""
         return median_standard_deviation(self.deviation * self.scale)
-
-    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        """By quadrature, but for predictions of points."""
-        tile = super()._expected_kernel2(kernel, other)
-        for left, right, out in ((self, other, tile), (other, self, tile.swapaxes(-1, -2))):
-            certain = left.scale == 0.0
-            if certain.any():
-                values = right._expected_kernel(kernel, left.mean)
-                np.copyto(out, values.swapaxes(-1, -2), where=certain[..., :, None])
-        return tile

@@ -5,11 +5,9 @@ from typing import Self
 import numpy as np
 import scipy
 
-from caltest._loops.densities import LOG_NORMAL
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
-from caltest.predictions.quadrature.laws import Laws, positive_laws
-from caltest.predictions.univariate import Univariate, check_positive, quantile_levels, with_length
+from caltest.predictions.univariate import Univariate, check_positive
 
 
 class LogNormal(Univariate):
@@ -17,8 +15,7 @@ class LogNormal(Univariate):
 
     The median of Z is ``exp(log_mean)``, its mean ``exp(log_mean + log_scale**2 / 2)``.
 
-    Expectations of Gaussian, Laplacian, exponential, Matern and rational quadratic kernels of targets come from
-    quadrature, exact to 1e-10.
+    Expectations of kernels of targets come from 32 quantiles of each distribution; see ``Continuous``.
 
     Parameters
     ----------
@@ -40,9 +37,6 @@ class LogNormal(Univariate):
     The 2-Wasserstein distance is exact between distributions of equal ``log_scale``, where it is the difference of the
     roots of E Z**2; otherwise it is that of 32 quantiles. ``Euclidean()`` and ``Cityblock()`` are distances of
     (log_mean, log_scale).
-
-    Cost: 0.3 to 1.8 ms and 14 to 27 kB for each distribution and kernel of targets, then about 0.3 us for a pair (two
-    processors, no narrow distributions or kernels).
 
     Examples
     --------
@@ -72,15 +66,6 @@ class LogNormal(Univariate):
         """Standard deviations of the logarithms (..., n)."""
         return self._parameters[1]
 
-    @staticmethod
-    def laws(*parameters: FloatArray) -> Laws:
-        """Densities with parameters (n,), for quadrature."""
-        mean, scale = parameters
-        with np.errstate(over="ignore"):
-            median, far = np.exp(mean), np.exp(mean + 8.3 * scale)
-        log_constant = -np.log(scale) - 0.5 * np.log(2.0 * np.pi)
-        return positive_laws(LOG_NORMAL, median, median * np.minimum(scale, 1.0), far, log_constant, scale, 0.0)
-
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return np.exp(self.log_mean + self.log_scale * rng.standard_normal(shape))
 
@@ -98,14 +83,6 @@ class LogNormal(Univariate):
 
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(np.exp(self.log_mean + self.log_scale * scipy.special.ndtri(level)))
-
-    @staticmethod
-    def quantile_vectors(*parameters: FloatArray) -> FloatArray:
-        """Quantiles at fixed levels, scaled to the root of the mean square."""
-        mean, scale = parameters
-        levels, weights = quantile_levels()
-        quantiles = np.exp(scale[:, None] * scipy.special.ndtri(levels))
-        return with_length(np.sqrt(weights) * quantiles, np.exp(mean + np.square(scale)))
 
     def _features(self) -> FloatArray:
         return np.stack([self.log_mean, self.log_scale], axis=-1)

@@ -5,13 +5,11 @@ from typing import Self
 import numpy as np
 import scipy
 
-from caltest._loops.densities import STUDENT_T
 from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, Metric, ProductKernel, Wasserstein
 from caltest.predictions.base import Predictions, median_standard_deviation
-from caltest.predictions.quadrature.laws import Laws, real_laws, stirling_rest
-from caltest.predictions.univariate import Univariate, check_positive, check_shape, quantile_levels, with_length
+from caltest.predictions.univariate import Univariate, check_positive, check_shape, of_distinct
 
 
 class StudentT(Univariate):
@@ -19,8 +17,7 @@ class StudentT(Univariate):
 
     The density is proportional to ``(1 + ((z - location) / scale)**2 / df)**(-(df + 1) / 2)``.
 
-    Expectations of Gaussian, Laplacian, exponential, Matern and rational quadratic kernels of targets come from
-    quadrature, exact to 1e-10.
+    Expectations of kernels of targets come from 32 quantiles of each distribution; see ``Continuous``.
 
     Parameters
     ----------
@@ -41,10 +38,7 @@ class StudentT(Univariate):
     -----
     The 2-Wasserstein distance exists for df > 2. It is exact between distributions of equal df, where it is the
     Euclidean distance of (location, standard deviation); otherwise it is that of 32 quantiles, whose relative error is
-    below 1e-2 for df >= 3. ``Euclidean()`` and ``Cityblock()`` are distances of (location, scale, 1 / df).
-
-    Cost: 1 to 4 ms and 25 to 45 kB for each distribution and kernel of targets, then about 0.6 us for a pair (two
-    processors, df from 3 to 10). Densities of df below 0.1 are too long for the quadrature: ``ClosedFormMissing``.
+    below 0.1 for df >= 3. ``Euclidean()`` and ``Cityblock()`` are distances of (location, scale, 1 / df).
 
     Examples
     --------
@@ -78,18 +72,6 @@ class StudentT(Univariate):
         """Scales (..., n)."""
         return self._parameters[2]
 
-    @staticmethod
-    def laws(*parameters: FloatArray) -> Laws:
-        """Densities with parameters (n,), for quadrature."""
-        df, location, scale = parameters
-        half = 0.5 * df
-        log_constant = half * np.log1p(0.5 / half) - 0.5 - 0.5 * np.log(2.0 * np.pi)
-        log_constant += stirling_rest(half + 0.5) - stirling_rest(half)
-        with np.errstate(over="ignore"):
-            tail = np.exp((log_constant - 0.5 * np.log(df) - np.log(1e-15)) / df)
-            far = np.sqrt(df) * np.where(df < 30.0, tail, np.sqrt(np.expm1(76.0 / (df + 1.0))))
-            return real_laws(STUDENT_T, location, scale, far * scale, log_constant, df)
-
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return self.location + self.scale * rng.standard_t(self.df, shape)
 
@@ -106,7 +88,7 @@ class StudentT(Univariate):
         return np.asarray(scipy.stats.t.logpdf(targets, self.df, self.location, self.scale))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
-        return np.asarray(self.location + self.scale * scipy.special.stdtrit(self.df, level))
+        return np.asarray(self.location + self.scale * of_distinct(scipy.special.stdtrit, level, self.df))
 
     def standardised(self, targets: Array) -> tuple[Predictions, Array]:
         """The law of T, and ``(y - location) / scale``."""
@@ -114,7 +96,7 @@ class StudentT(Univariate):
         return law, (targets - self.location) / self.scale
 
     def embedding(self, metric: Metric) -> FloatArray:
-        """Location and quantiles for the 2-Wasserstein distance; (location, scale, 1 / df) for the others."""
+        """Means and quantiles for the 2-Wasserstein distance; (location, scale, 1 / df) for the others."""
         if isinstance(metric, Wasserstein) and (self.df <= 2.0).any():
             i = int(np.argmax(self.df.reshape(-1) <= 2.0))
             raise TypeError(
@@ -122,16 +104,6 @@ class StudentT(Univariate):
                 f"{i}, the variance of which is infinite; wanted Euclidean(), Cityblock() or MMD(kernel)"
             )
         return super().embedding(metric)
-
-    @staticmethod
-    def quantile_vectors(*parameters: FloatArray) -> FloatArray:
-        """Location and centred quantiles at fixed levels, scaled to the standard deviation."""
-        df, location, scale = parameters
-        levels, weights = quantile_levels()
-        different, place = np.unique(df, return_inverse=True)
-        quantiles = np.sqrt(weights) * scipy.special.stdtrit(different[:, None], levels)
-        vectors = with_length(quantiles, _deviation(different))
-        return np.concatenate([location[:, None], scale[:, None] * vectors[place]], axis=1)
 
     def _features(self) -> FloatArray:
         return np.stack([self.location, self.scale, 1.0 / self.df], axis=-1)

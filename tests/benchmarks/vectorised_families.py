@@ -159,7 +159,7 @@ def _members_strip(rows, members, y):
         np.exp(-(pairs**2) / (2.0 * WIDTH**2)).mean(axis=0).reshape(n, m).mean(axis=1)
 
 
-def _quadrature_strip(distribution):
+def _quantiles_strip(distribution):
     """The same with 32 quantiles at Gauss-Legendre levels as the members."""
     levels = (1.0 + np.polynomial.legendre.leggauss(32)[0]) / 2.0
 
@@ -206,8 +206,8 @@ FORMULAS = {
 }
 STRIPS = {
     "ensemble": _members_strip,
-    "student": _quadrature_strip(_student),
-    "gamma": _quadrature_strip(_gamma),
-    "lognormal": _quadrature_strip(_lognormal),
-    "beta": _quadrature_strip(_beta),
+    "student": _quantiles_strip(_student),
+    "gamma": _quantiles_strip(_gamma),
+    "lognormal": _quantiles_strip(_lognormal),
+    "beta": _quantiles_strip(_beta),
 }

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from hypothesis import strategies as st
+from scipy import stats
 
 import caltest as ct
 
@@ -152,6 +153,10 @@ def unnormalised(v):
     )
 
 
+def weibull(shape, scale):
+    return ct.Continuous(stats.weibull_min(shape, scale=scale))
+
+
 FAMILIES = {
     ct.Categorical: categorical,
     ct.Bernoulli: bernoulli,
@@ -162,6 +167,7 @@ FAMILIES = {
     ct.Gamma: of_numbers(ct.Gamma, "positive", "positive", targets="positive"),
     ct.LogNormal: of_numbers(ct.LogNormal, "numbers", "positive", targets="positive"),
     ct.Beta: of_numbers(ct.Beta, "positive", "positive", targets="chances"),
+    ct.Continuous: of_numbers(weibull, "positive", "positive", targets="positive"),
     ct.Poisson: of_numbers(ct.Poisson, "positive", targets="counts"),
     ct.NegativeBinomial: of_numbers(ct.NegativeBinomial, "positive", "chances", targets="counts"),
     ct.MvNormal: mvnormal,

@@ -326,7 +326,7 @@ def test_predictions_keep_their_values():
 
 def test_neither_package_is_imported():
     code = (
-        "import sys, caltest; from caltest.predictions import as_predictions; as_predictions([0.2, 0.3]); "
+        "import sys, caltest; from caltest.predictions.convert import as_predictions; as_predictions([0.2, 0.3]); "
         "as_predictions([[0.2, 0.8]]); print([m for m in ('scipy.stats', 'torch') if m in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
@@ -336,9 +336,9 @@ def test_neither_package_is_imported():
 # Errors.
 
 Y = np.zeros(N)
-KNOWN = "wanted one of frozen norm, laplace, t, gamma, expon, lognorm, beta, poisson, nbinom, bernoulli, multivariate_n"
+KNOWN = "wanted one of frozen norm, laplace, t, gamma, expon, lognorm, beta, poisson, nbinom, bernoulli, other frozen"
 BAD = {
-    "unknown": (lambda: stats.cauchy(LOC), TypeError, f"got cauchy of scipy.stats, {KNOWN} ... Ensemble("),
+    "unknown": (lambda: stats.hypergeom(20, 7, LOC), TypeError, f"got hypergeom of scipy.stats, {KNOWN} ... Ensemble("),
     "unknown, multivariate": (
         lambda: stats.multivariate_t([0, 1]),
         TypeError,

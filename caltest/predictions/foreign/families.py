@@ -7,6 +7,7 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.bernoulli import Bernoulli
 from caltest.predictions.beta import Beta
 from caltest.predictions.categorical import Categorical
+from caltest.predictions.continuous import Continuous
 from caltest.predictions.counts import NegativeBinomial, Poisson
 from caltest.predictions.foreign import from_scipy, from_torch
 from caltest.predictions.foreign.described import Described, joined
@@ -46,6 +47,8 @@ def is_foreign(data: object) -> bool:
 
 def from_foreign(data: Any, classes: Sequence[Any] | None = None) -> Predictions:
     """The predictions of a distribution with array parameters, or of a list of distributions of one family."""
+    if from_scipy.is_continuous_of_no_family(data[0] if isinstance(data, (list, tuple)) else data):
+        return Continuous(data)
     rows = joined([_rows(one, i) for i, one in enumerate(data)]) if isinstance(data, (list, tuple)) else _rows(data)
     return _predictions(rows, {} if classes is None else {"classes": classes})
 

@@ -69,12 +69,22 @@ RULES: dict[str, Rule] = {
 }
 """Rules by the names of univariate distributions, for their shape parameters in order, loc and, if any, scale."""
 
-KNOWN = f"frozen {', '.join(RULES)}, multivariate_normal, and Normal and Mixture of Normal"
+KNOWN = (
+    f"frozen {', '.join(RULES)}, other frozen continuous ones, multivariate_normal, and Normal and Mixture of Normal"
+)
 
 
 def is_of_scipy(data: object) -> bool:
     """Whether it is an object of scipy.stats."""
     return type(data).__module__.startswith("scipy.stats")
+
+
+def is_continuous_of_no_family(data: object) -> bool:
+    """Whether it is a frozen continuous distribution, but of no family here."""
+    stats: Any = sys.modules.get("scipy.stats")
+    if stats is None or not isinstance(data, stats.distributions.rv_frozen):
+        return False
+    return isinstance(data.dist, stats.rv_continuous) and data.dist.name not in RULES
 
 
 def described(data: Any) -> Described:
@@ -83,7 +93,7 @@ def described(data: Any) -> Described:
     if isinstance(data, stats.distributions.rv_frozen):
         for name, (family, arguments) in RULES.items():
             if type(data.dist) is type(getattr(stats, name)):
-                parameters = _parameters_of_frozen(data, isinstance(data.dist, stats.rv_continuous))
+                parameters = parameters_of_frozen(data, isinstance(data.dist, stats.rv_continuous))
                 return Described(name, family, arguments(*parameters), parameters[0].shape)
         raise unknown(data.dist.name)
     if isinstance(data, type(stats.multivariate_normal([0.0]))):
@@ -91,7 +101,7 @@ def described(data: Any) -> Described:
     return _described_object(data, stats)
 
 
-def _parameters_of_frozen(frozen: Any, is_continuous: bool) -> list[FloatArray]:
+def parameters_of_frozen(frozen: Any, is_continuous: bool) -> list[FloatArray]:
     """Shape parameters, loc and, if continuous, scale, as arrays of the same shape."""
     shapes = [name.strip() for name in (frozen.dist.shapes or "").split(",") if name]
     names = [*shapes, "loc", "scale"] if is_continuous else [*shapes, "loc"]

@@ -14,7 +14,7 @@ from caltest.kernels import TargetKernel
 from caltest.kernels.forms import Form, form_of
 from caltest.predictions.measures.measures import Measures
 from caltest.predictions.measures.sweeps import sweep_mixture_sums, sweep_sums
-from caltest.predictions.measures.waves import Waves
+from caltest.predictions.measures.waves import GaussianWaves
 
 POINTS = 2**16
 """Points of rows, and of columns, that are taken together."""
@@ -64,9 +64,10 @@ def mixture_sums(kernel: TargetKernel, rows: Measures, weights: FloatArray, targ
     if targets.ndim == 2 and form.is_exponential:
         return _part_by_part(lambda one, some: sweep_mixture_sums(form, rows, one, some), weights, targets)
     if targets.ndim == 2 and form.is_gaussian:
-        waves = Waves.between(sqrt(2.0) * float(form.factors[0]), rows.points, targets)
+        waves = GaussianWaves.between(sqrt(2.0) * float(form.factors[0]), rows.points, targets)
         if waves.size * weights.shape[1] <= VALUES:
-            return _part_by_part(lambda one, some: waves.mixture_sums(rows, one, some), weights, targets)
+            sums = waves.of(rows.points[..., 0], rows.weights)
+            return _part_by_part(lambda one, some: waves.mixture_sums(sums, one, some), weights, targets)
     points, y = np.ascontiguousarray(rows.points), redraws_last(targets)
     sums = members.redrawn_member_sums(form.settings, weights, points, y)
     return np.asarray(sums / rows.n_points)
@@ -101,7 +102,7 @@ def _block_sums(form: Form, rows: Measures, columns: Measures) -> FloatArray:
     if rows.dimension == 1 and form.is_exponential:
         return sweep_sums(form, rows, columns)
     if rows.dimension == 1 and form.is_gaussian:
-        waves = Waves.between(sqrt(2.0) * float(form.factors[0]), rows.points, columns.points)
+        waves = GaussianWaves.between(sqrt(2.0) * float(form.factors[0]), rows.points, columns.points)
         pairs = float(rows.points.size) * columns.points.shape[1] * columns.n_points
         if waves.nanoseconds(rows, columns) < NANOSECONDS_PAIR * pairs:
             return waves.sums(rows, columns)

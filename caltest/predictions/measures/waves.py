@@ -1,5 +1,6 @@
-"""Gaussian kernels summed over points of the line as scalar products of sums of waves."""
+"""Kernels of a difference summed over points of the line as scalar products of sums of waves."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import inf, pi, sqrt
 from typing import Self
@@ -8,6 +9,7 @@ import numpy as np
 
 from caltest._loops import waves
 from caltest._loops.tiles import PRODUCT, sum_over_coordinates
+from caltest._numerics import ranges
 from caltest._types import FloatArray
 from caltest.predictions.measures.measures import Measures
 
@@ -20,38 +22,39 @@ LAST_FREQUENCY = 8.6
 LARGEST = 2**22
 """Numbers in the sums of waves of a block, 32 MB."""
 
+FADING = 2.2
+"""Radians from one point to the next from which on a wave fades, up to twice that."""
+
+IN_CACHE = 2**15
+"""Numbers in sums of waves that are added to at once."""
+
 NANOSECONDS_WAVE, NANOSECONDS_PRODUCT, NANOSECONDS_CALL = 0.5, 0.12, 30_000.0
 """Measured times of a wave at a point, of the product of a wave of two measures, and of all the rest."""
 
 
-@dataclass(frozen=True)
-class Waves:
-    """``exp(-(factor (x - y))**2 / 2)`` for points of an interval as a sum of products of waves, to 1e-15.
+@dataclass(frozen=True, eq=False)
+class Waves(ABC):
+    """A function of the difference of points of an interval as a sum of products of waves.
 
-    By Poisson's formula ``sum_l g(x + 2 pi l / s)``, g(x) = exp(-x**2 / 2), is ``s / (2 pi)**0.5 sum_f g(f) cos(f x)``
-    over all multiples f of s. For a small step s only l = 0 counts, and only few f do; and cos(f (x - y)) is
-    cos(f x) cos(f y) + sin(f x) sin(f y).
+    A function of period L is ``sum_f c_f cos(f s x)``, s = 2 pi / L, and cos(f s (x - y)) is
+    cos(f s x) cos(f s y) + sin(f s x) sin(f s y).
     """
 
-    factor: float
     centre: float
+    """Of the interval."""
     step: float
+    """The frequency s, in radians."""
+    size: int
+    """Number F of frequencies."""
 
-    @classmethod
-    def between(cls, factor: float, *points: FloatArray) -> Self:
-        """Waves for the interval of some points."""
-        low, high = min(float(one.min()) for one in points), max(float(one.max()) for one in points)
-        return cls(factor, low / 2.0 + high / 2.0, max(2.0 * pi / (factor * (high - low) + PERIOD_BEYOND), 1e-300))
-
-    @property
-    def size(self) -> int:
-        """Number F of frequencies."""
-        return int(LAST_FREQUENCY / self.step) + 1
+    @abstractmethod
+    def heights(self) -> FloatArray:
+        """The coefficients c_f, (F,)."""
 
     def nanoseconds(self, rows: Measures, columns: Measures) -> float:
         """About how long ``sums`` takes; infinite if it takes too much memory."""
         batch, r, c = rows.points.shape[0], rows.points.shape[1], columns.points.shape[1]
-        if 2.0 * LAST_FREQUENCY * batch * (r + c) > LARGEST * self.step:
+        if 2.0 * self.size * batch * (r + c) > LARGEST:
             return inf
         n_points = batch * (r * rows.n_points + c * columns.n_points)
         one = NANOSECONDS_WAVE * n_points + 2.0 * NANOSECONDS_PRODUCT * batch * r * c
@@ -59,29 +62,65 @@ class Waves:
 
     def sums(self, rows: Measures, columns: Measures) -> FloatArray:
         """Sums over all pairs of points of rows (B, r) and columns (B, c), (B, r, c)."""
-        return sum_over_coordinates(PRODUCT, self._of(rows) * self._weights(), self._of(columns))
+        left, right = (self.of(one.points[..., 0], one.weights) for one in (rows, columns))
+        return sum_over_coordinates(PRODUCT, self.weighted(left), right)
 
-    def mixture_sums(self, rows: Measures, weights: FloatArray, targets: FloatArray) -> FloatArray:
-        """``sum_ij w_ij sum_a u_a k(x_ia, y_bj)`` for rows (r,), weights (r, c) and targets (B, c): (B,)."""
-        mixtures = (self._of(rows) * self._weights()).T @ weights
+    def weighted(self, sums: FloatArray) -> FloatArray:
+        """Sums of waves (..., 2F) times the coefficients, whose scalar products with others are sums of kernels."""
+        return sums * np.tile(self.heights(), 2)
+
+    def mixture_sums(self, rows: FloatArray, weights: FloatArray, targets: FloatArray) -> FloatArray:
+        """``sum_ij w_ij E k(Z_i, y_bj)`` for sums of waves (r, 2F), weights (r, c) and targets (B, c): (B,)."""
+        mixtures = self.weighted(rows).T @ weights
         phases = self._phases(targets)
         out = np.empty(targets.shape[0])
         waves.values_of_waves(np.cos(phases), np.sin(phases), mixtures, out)
         return out
 
-    def _weights(self) -> FloatArray:
-        """Weights of cosines and sines, (2F,)."""
-        weights = self.step * sqrt(2.0 / pi) * np.exp(-0.5 * (self.step * np.arange(self.size)) ** 2)
-        weights[0] *= 0.5
-        return np.tile(weights, 2)
-
     def _phases(self, points: FloatArray) -> FloatArray:
-        return np.asarray(self.step * self.factor * (points - self.centre))
+        return np.asarray(self.step * (points - self.centre))
 
-    def _of(self, measures: Measures) -> FloatArray:
-        """Sums of cosines and of sines over the points, (..., n, 2F)."""
-        shape = measures.points.shape[:-2]
-        phases = np.ascontiguousarray(self._phases(measures.points).reshape(-1, measures.n_points).T)
-        out = np.empty((2 * self.size, phases.shape[1]))
-        waves.wave_sums(np.cos(phases), np.sin(phases), measures.weights, out)
-        return out.T.reshape(*shape, out.shape[0])
+    def of(self, points: FloatArray, weights: FloatArray, gaps: FloatArray | float = 0.0) -> FloatArray:
+        """Sums of cosines and of sines over points (..., n, m) with weights that broadcast to them, (..., n, 2F).
+
+        Points that stand for all numbers between their neighbours, at distances (..., n, m), have no part in waves that
+        are shorter: these cancel between them.
+        """
+        shape, m = points.shape[:-1], points.shape[-1]
+        fades = np.broadcast_to(self.step / FADING * np.asarray(gaps), points.shape).reshape(-1, m).T
+        phases, weights = (
+            one.reshape(-1, m).T for one in (self._phases(points), np.broadcast_to(weights, points.shape))
+        )
+        sums = np.empty((phases.shape[1], 2 * self.size))
+        for part in ranges(len(sums), max(8, IN_CACHE // self.size)):
+            out = np.empty((2 * self.size, part.stop - part.start))
+            some = np.ascontiguousarray(phases[:, part])
+            shares = [np.ascontiguousarray(one[:, part]) for one in (weights, fades)]
+            waves.wave_sums(np.cos(some), np.sin(some), shares[0], shares[1], out)
+            sums[part] = out.T
+        return sums.reshape(*shape, sums.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianWaves(Waves):
+    """``exp(-(factor (x - y))**2 / 2)`` to 1e-15.
+
+    By Poisson's formula ``sum_l g(x + 2 pi l / s)``, g(x) = exp(-x**2 / 2), is ``s / (2 pi)**0.5 sum_f g(f) cos(f x)``
+    over all multiples f of s. For a small step s only l = 0 counts, and only few f do.
+    """
+
+    factor: float
+
+    @classmethod
+    def between(cls, factor: float, *points: FloatArray) -> Self:
+        """Waves for the interval of some points."""
+        low, high = min(float(one.min()) for one in points), max(float(one.max()) for one in points)
+        step = max(2.0 * pi / (factor * (high - low) + PERIOD_BEYOND), 1e-300)
+        return cls(low / 2.0 + high / 2.0, step * factor, int(LAST_FREQUENCY / step) + 1, factor)
+
+    def heights(self) -> FloatArray:
+        """Values of the Gaussian function, times the step."""
+        step = self.step / self.factor
+        heights = step * sqrt(2.0 / pi) * np.exp(-0.5 * (step * np.arange(self.size)) ** 2)
+        heights[0] *= 0.5
+        return np.asarray(heights)

@@ -9,7 +9,7 @@ import caltest as ct
 from caltest.predictions.measures import sums as measure_sums
 from caltest.predictions.measures.measures import Measures
 from caltest.predictions.measures.sums import distance_sums, kernel_sums, mixture_sums
-from caltest.predictions.measures.waves import Waves
+from caltest.predictions.measures.waves import GaussianWaves
 
 KERNELS = {
     "Gaussian": ct.GaussianKernel(bandwidth=0.8),
@@ -143,7 +143,7 @@ def test_differences_of_measures_have_no_mass():
 def test_waves_make_a_gaussian_function(spread):
     """Up to the largest distance there is, and beyond it not."""
     rows, columns = np.zeros((1, 1, 1, 1)), np.linspace(0.0, spread, 50).reshape(1, 50, 1, 1)
-    waves = Waves.between(1.0, rows, columns)
+    waves = GaussianWaves.between(1.0, rows, columns)
     one = np.ones(1)
     sums = waves.sums(Measures(rows, one), Measures(columns, one))[0, 0]
     assert sums == pytest.approx(np.exp(-0.5 * columns.ravel() ** 2), abs=3e-15)
@@ -154,7 +154,7 @@ def test_waves_make_a_gaussian_function(spread):
 
 def test_many_waves_are_refused_for_their_memory():
     one = Measures(np.array([0.0, 1e9]).reshape(1, 1, 2, 1), np.ones(2))
-    assert Waves.between(1.0, one.points).nanoseconds(one, one) == np.inf
+    assert GaussianWaves.between(1.0, one.points).nanoseconds(one, one) == np.inf
 
 
 @lines

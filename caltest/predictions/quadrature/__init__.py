@@ -1,1 +1,0 @@
-"""Expectations of kernels under densities of a real target that have no closed form, by piecewise polynomials."""
