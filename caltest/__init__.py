@@ -54,8 +54,7 @@ from caltest import (
     risk as risk,
 )
 from caltest.calibration_test import CalibrationTest as CalibrationTest
-from caltest.comparisons.classes import compare_classes as compare_classes
-from caltest.comparisons.models import compare_models as compare_models
+from caltest.comparisons.models import compare_classes as compare_classes, compare_models as compare_models
 from caltest.comparisons.paired import PairedSKCETest as PairedSKCETest
 from caltest.comparisons.pairs import compare_pairs as compare_pairs
 from caltest.decompositions.confidence_errors import confidence_errors as confidence_errors

@@ -10,17 +10,12 @@ from caltest._jit import jit
 from caltest._loops.exponential import exp_of_negative
 from caltest._types import FloatArray
 
+Side = tuple[FloatArray, FloatArray, FloatArray]
+"""Targets (r, B) of rows or columns, and the means and precisions (r,) of their smoothed predictions."""
+
 
 def smoothed_gaussian_sums(
-    tiles: FloatArray,
-    precision: float,
-    rows: FloatArray,
-    columns: FloatArray,
-    row_means: FloatArray,
-    row_precisions: FloatArray,
-    column_means: FloatArray,
-    column_precisions: FloatArray,
-    skip_lower: bool,
+    tiles: FloatArray, precision: float, rows: Side, columns: Side, skip_lower: bool
 ) -> FloatArray:
     """``sum_ij tile[i, j] (k(y_i, y_j) - E k(Z_i, y_j) - E k(y_i, Z_j))`` for each tile (L, r, c) and redraw, (L, B).
 
@@ -28,27 +23,17 @@ def smoothed_gaussian_sums(
     E k(Z, y) = r / precision g(r (m - y)) for Z normal with mean m, where 1 / r**2 is 1 / precision**2 plus the
     variance of Z.
     """
-    means_and_precisions = row_means, row_precisions, column_means, column_precisions
-    sums, lines = np.zeros((tiles.shape[0], rows.shape[1])), np.empty((tiles.shape[0], rows.shape[1]))
-    _add_smoothed(tiles, precision, rows, columns, *means_and_precisions, skip_lower, lines, lines[0].copy(), sums)
+    lines, sums = np.empty((tiles.shape[0], rows[0].shape[1])), np.zeros((tiles.shape[0], rows[0].shape[1]))
+    _add_smoothed(tiles, precision, rows, columns, skip_lower, (lines, lines[0].copy(), sums))
     return sums
 
 
 @jit
 def _add_smoothed(
-    tiles: FloatArray,
-    precision: float,
-    rows: FloatArray,
-    columns: FloatArray,
-    row_means: FloatArray,
-    row_precisions: FloatArray,
-    column_means: FloatArray,
-    column_precisions: FloatArray,
-    skip_lower: bool,
-    lines: FloatArray,
-    values: FloatArray,
-    sums: FloatArray,
+    tiles: FloatArray, precision: float, rows: Side, columns: Side, skip_lower: bool, work: tuple[FloatArray, ...]
 ) -> None:
+    (y_rows, row_means, row_precisions), (y_columns, column_means, column_precisions) = rows, columns
+    lines, values, sums = work
     n_tiles, n_redraws = sums.shape
     for i in range(tiles.shape[1]):
         m, r = row_means[i], row_precisions[i]
@@ -59,7 +44,7 @@ def _add_smoothed(
             n, s = column_means[j], column_precisions[j]
             one, two = r / precision, s / precision
             for b in range(n_redraws):
-                y, z = rows[i, b], columns[j, b]
+                y, z = y_rows[i, b], y_columns[j, b]
                 d, e, f = precision * (y - z), r * (m - z), s * (n - y)
                 values[b] = (
                     exp_of_negative(-0.5 * d * d)

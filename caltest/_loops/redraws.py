@@ -18,11 +18,17 @@ from caltest._types import Array, FloatArray, IntArray
 LANES = 8
 """Kernels that are summed together."""
 
+Lists = tuple[Array, Array]
+"""Columns that change, by class, and where each list ends."""
+
+Work = tuple[FloatArray, FloatArray]
+"""The numbers of a row, and the sums."""
+
 FOUR = 4
 """Entries of a list that are added side by side, so that additions do not wait for each other."""
 
 
-def _changes(base: IntArray, labels: Array, start: int, size: int, n_classes: int) -> tuple[Array, Array]:
+def _changes(base: IntArray, labels: Array, start: int, size: int, n_classes: int) -> Lists:
     """Columns that change, by class, for each redraw; and where each list ends.
 
     List c of a redraw, ``members[b, ends[b, c] : ends[b, c + 1]]``, has the places of the columns that change to class
@@ -97,7 +103,7 @@ def equal_sums(
     lists = _changes(base, labels, column_start, size, n_classes)
     rows = np.ascontiguousarray(labels[:, row_start : row_start + r].T)
     line, sums = np.zeros((2 * size + 1, lanes)), np.zeros((labels.shape[0] + 1, lanes))
-    function(tiles, base, rows, row_start, *lists, np.empty(labels.shape[0], dtype=np.uint32), line, sums)
+    function(tiles, base, rows, row_start, lists, np.empty(labels.shape[0], dtype=np.uint32), (line, sums))
     return sums[:-1, :n_kernels].T
 
 
@@ -122,16 +128,9 @@ def _find_changes(rows: Array, i: int, old: int, changed: Array) -> int:
 
 @jit
 def _equal_sums_of_one(
-    tiles: FloatArray,
-    base: IntArray,
-    rows: Array,
-    row_start: int,
-    members: Array,
-    ends: Array,
-    changed: Array,
-    line: FloatArray,
-    sums: FloatArray,
+    tiles: FloatArray, base: IntArray, rows: Array, row_start: int, lists: Lists, changed: Array, work: Work
 ) -> None:
+    (members, ends), (line, sums) = lists, work
     flat = line.reshape(line.shape[0])
     for i in range(tiles.shape[1]):
         _write_row(tiles, i, line)
@@ -147,20 +146,13 @@ def _equal_sums_of_one(
 
 @jit
 def _equal_sums_of_several(
-    tiles: FloatArray,
-    base: IntArray,
-    rows: Array,
-    row_start: int,
-    members: Array,
-    ends: Array,
-    changed: Array,
-    line: FloatArray,
-    sums: FloatArray,
+    tiles: FloatArray, base: IntArray, rows: Array, row_start: int, lists: Lists, changed: Array, work: Work
 ) -> None:
     """The same with the numbers of several kernels side by side, in a line (2c + 1, l) and sums (B + 1, l).
 
     The last row of the sums is where those of a list are added up.
     """
+    (members, ends), (line, sums) = lists, work
     totals = sums[rows.shape[1]]
     for i in range(tiles.shape[1]):
         _write_row(tiles, i, line)
@@ -186,22 +178,15 @@ def gram_sums(
     """``sum_ij tile[i, j] d_i' gram d_j`` for each redraw, (B,)."""
     size, sums = tile.shape[1], np.zeros(labels.shape[0])
     lists = _changes(base, labels, column_start, size, gram.shape[0])
-    _gram_sums(tile[None], gram, base, labels, row_start, *lists, np.zeros((2 * size + 1, 1)), sums)
+    _gram_sums(tile[None], gram, base, labels, row_start, lists, (np.zeros((2 * size + 1, 1)), sums))
     return sums
 
 
 @jit
 def _gram_sums(
-    tiles: FloatArray,
-    gram: FloatArray,
-    base: IntArray,
-    labels: Array,
-    row_start: int,
-    members: Array,
-    ends: Array,
-    line: FloatArray,
-    sums: FloatArray,
+    tiles: FloatArray, gram: FloatArray, base: IntArray, labels: Array, row_start: int, lists: Lists, work: Work
 ) -> None:
+    (members, ends), (line, sums) = lists, work
     flat = line.reshape(line.shape[0])
     for i in range(tiles.shape[1]):
         _write_row(tiles, i, line)

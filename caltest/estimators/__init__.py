@@ -33,14 +33,16 @@ from caltest.estimators.classical.pit import PIT as PIT
 from caltest.estimators.classical.quantile_calibration import QuantileCalibration as QuantileCalibration
 from caltest.estimators.classical.t_cal import TCal as TCal
 from caltest.estimators.classwise_ece import ClasswiseECE as ClasswiseECE
-from caltest.estimators.cluster_likelihood_ratio import ClusterLikelihoodRatio as ClusterLikelihoodRatio
 from caltest.estimators.cluster_skce import ClusterSKCE as ClusterSKCE
 from caltest.estimators.cross import CrossSKCE as CrossSKCE, OutcomeTerms as OutcomeTerms
 from caltest.estimators.debiased_ece import DebiasedSquaredECE as DebiasedSquaredECE
 from caltest.estimators.ece import ECE as ECE, MCE as MCE
 from caltest.estimators.excess_scores import ExcessBrierScore as ExcessBrierScore, ExcessLogScore as ExcessLogScore
 from caltest.estimators.groups import GroupMaximum as GroupMaximum, GroupSKCE as GroupSKCE
-from caltest.estimators.likelihood_ratio import LogLikelihoodRatio as LogLikelihoodRatio
+from caltest.estimators.likelihood_ratio import (
+    ClusterLikelihoodRatio as ClusterLikelihoodRatio,
+    LogLikelihoodRatio as LogLikelihoodRatio,
+)
 from caltest.estimators.low_rank import LowRankSKCE as LowRankSKCE
 from caltest.estimators.max_skce import MaxSKCE as MaxSKCE
 from caltest.estimators.mmce import MMCE as MMCE

@@ -13,7 +13,7 @@ predictions of a generator, ``Resampled`` to those of a user.
 """
 
 from caltest import _names
-from caltest.generators.base import Generator as Generator
+from caltest.generators.base import Distortion as Distortion, Generator as Generator
 from caltest.generators.class_distortions import (
     ClassDistortion as ClassDistortion,
     Contamination as Contamination,
@@ -23,7 +23,6 @@ from caltest.generators.class_distortions import (
 )
 from caltest.generators.dirichlet import DirichletModel as DirichletModel
 from caltest.generators.distorted import Distorted as Distorted, Resampled as Resampled
-from caltest.generators.distortion import Distortion as Distortion
 from caltest.generators.gaussian import GaussianModel as GaussianModel
 from caltest.generators.named import class_model as class_model
 from caltest.generators.real_distortions import (

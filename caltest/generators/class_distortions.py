@@ -8,8 +8,7 @@ import numpy as np
 
 from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
-from caltest.generators.base import probabilities_of_classes
-from caltest.generators.distortion import Distortion
+from caltest.generators.base import Distortion, probabilities_of_classes
 from caltest.predictions import Categorical, Predictions
 from caltest.predictions.finite import of_classes
 

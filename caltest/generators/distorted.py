@@ -7,8 +7,7 @@ from typing import Any, Self, cast
 from caltest._numerics import generator_of
 from caltest._types import Array, ArrayLike
 from caltest._validation import whole_number
-from caltest.generators.base import Generator
-from caltest.generators.distortion import Distortion
+from caltest.generators.base import Distortion, Generator
 from caltest.generators.real_distortions import Tempering
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions

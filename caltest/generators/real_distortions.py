@@ -9,7 +9,7 @@ import scipy
 
 from caltest._numerics import generator_of
 from caltest._types import Array, FloatArray
-from caltest.generators.distortion import Distortion
+from caltest.generators.base import Distortion
 from caltest.predictions import Predictions
 
 INSIDE = np.finfo(np.float64).tiny, 1.0 - 2.0**-53

@@ -67,8 +67,8 @@ def _normal(
         both = law.take(rows).expected_kernel2(target_kernel, law.take(columns))
         sums: FloatArray = np.zeros((len(kernels), targets.shape[0])) + np.einsum("lij,ij->l", values, both)[:, None]
         for weight, precision, precisions in terms:
-            one, two = (mean[rows], precisions[rows]), (mean[columns], precisions[columns])
-            sums += weight * smoothed_gaussian_sums(values, precision, y[rows], y[columns], *one, *two, rows == columns)
+            one, two = ((y[part], mean[part], precisions[part]) for part in place)
+            sums += weight * smoothed_gaussian_sums(values, precision, one, two, rows == columns)
         return sums
 
     return tile_sums

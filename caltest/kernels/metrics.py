@@ -64,10 +64,9 @@ class VectorMetric(Metric):
         """Whether it is a norm of the difference of two vectors."""
         return self.root or not self.has_squares
 
+    @abstractmethod
     def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """The vectors by which the family compares predictions with this metric, if it has some: parameters here."""
-        vectors: FloatArray | None = predictions.parameter_vectors()
-        return vectors
+        """The vectors by which the family compares predictions with this metric, if it has some."""
 
     def vectors_of(self, predictions: Any) -> FloatArray:
         vectors = self.known_vectors(predictions)
@@ -97,8 +96,16 @@ class VectorMetric(Metric):
         return tile
 
 
+class _OfParameters(VectorMetric):
+    """A distance of parameters, or probabilities."""
+
+    def known_vectors(self, predictions: Any) -> FloatArray | None:
+        vectors: FloatArray | None = predictions.parameter_vectors()
+        return vectors
+
+
 @dataclass(frozen=True)
-class Cityblock(VectorMetric):
+class Cityblock(_OfParameters):
     """Sum of the absolute differences of the coordinates.
 
     Examples
@@ -145,7 +152,7 @@ class TotalVariation(VectorMetric):
 
 
 @dataclass(frozen=True)
-class Euclidean(VectorMetric):
+class Euclidean(_OfParameters):
     """Euclidean distance of the vectors that represent the distributions.
 
     Probability vectors for classes, the probability p for binary predictions, (mean, scale) for normal ones.
@@ -166,7 +173,7 @@ class Euclidean(VectorMetric):
 
 
 @dataclass(frozen=True)
-class SquaredEuclidean(VectorMetric):
+class SquaredEuclidean(_OfParameters):
     """Squared Euclidean distance; a distance for binned errors rather than a metric.
 
     Examples

@@ -18,20 +18,18 @@ from caltest.named_tests.kernels import (
     AsymptoticBlockSKCETest as AsymptoticBlockSKCETest,
     AsymptoticCMETest as AsymptoticCMETest,
     AsymptoticSKCETest as AsymptoticSKCETest,
+    BinnedEquivalenceTest as BinnedEquivalenceTest,
     CertifiedCrossSKCETest as CertifiedCrossSKCETest,
     ClusterLikelihoodRatioTest as ClusterLikelihoodRatioTest,
     ClusterSKCETest as ClusterSKCETest,
     ConsistencyTest as ConsistencyTest,
     DistributionFreeSKCETest as DistributionFreeSKCETest,
+    EquivalenceTest as EquivalenceTest,
     LikelihoodRatioTest as LikelihoodRatioTest,
     MonteCarloTest as MonteCarloTest,
     OmnibusTest as OmnibusTest,
     PearsonSKCETest as PearsonSKCETest,
     ScoreCMETest as ScoreCMETest,
-)
-from caltest.named_tests.margins import (
-    BinnedEquivalenceTest as BinnedEquivalenceTest,
-    EquivalenceTest as EquivalenceTest,
     ToleranceTest as ToleranceTest,
 )
 

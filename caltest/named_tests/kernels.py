@@ -3,8 +3,10 @@
 from typing import Literal
 
 from caltest._types import ArrayLike
+from caltest.binning import UniformBinning
 from caltest.calibration_test import CalibrationTest
 from caltest.estimators import (
+    ECE,
     SKCE,
     UCME,
     BlockSKCE,
@@ -18,17 +20,20 @@ from caltest.estimators import (
 from caltest.kernels import PairKernel, ProductKernel
 from caltest.nulls import (
     ArconesGineBootstrap,
+    BinnedEquivalenceBound,
     ClusterBootstrap,
     ConditionalMonteCarlo,
     ConsistencyResampling,
     CrossChernoffBound,
     DistributionFreeBound,
+    EquivalenceNull,
     EValueBound,
     HotellingNull,
     ImportanceSampling,
     KnownCovarianceMonteCarlo,
     NormalNull,
     PearsonNull,
+    ToleranceNull,
 )
 
 
@@ -245,3 +250,48 @@ class ScoreCMETest(CalibrationTest):
 
     def __init__(self, ucme: UCME, n_resamples: int = 999) -> None:
         super().__init__(ucme, KnownCovarianceMonteCarlo(n_resamples))
+
+
+class ToleranceTest(CalibrationTest):
+    """Is the kernel calibration error larger than what is tolerated? See ``ToleranceNull``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> ct.ToleranceTest(p.default_kernel(), margin=0.05)(p, y).verdict()
+    'the calibration error is above the margin, at the 5 % level'
+    """
+
+    def __init__(self, kernel: PairKernel, margin: float) -> None:
+        super().__init__(SKCE(kernel), ToleranceNull(margin))
+
+
+class EquivalenceTest(CalibrationTest):
+    """Are the predictions shown to be calibrated, up to a kernel calibration error? See ``EquivalenceNull``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
+    >>> ct.EquivalenceTest(p.default_kernel(), margin=0.05)(p, y).verdict()
+    'the calibration error is below the margin, at the 5 % level'
+    """
+
+    def __init__(self, kernel: PairKernel, margin: float) -> None:
+        super().__init__(SKCE(kernel), EquivalenceNull(margin))
+
+
+class BinnedEquivalenceTest(CalibrationTest):
+    """Is the binned error shown to be below a margin, for every n? See ``BinnedEquivalenceBound``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
+    >>> ct.named_tests.BinnedEquivalenceTest(margin=0.15)(*ct.top_label(p, y)).pvalue < 0.01
+    True
+    """
+
+    def __init__(self, margin: float, n_bins: int = 10) -> None:
+        super().__init__(ECE(UniformBinning(n_bins)), BinnedEquivalenceBound(margin))

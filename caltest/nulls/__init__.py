@@ -10,7 +10,6 @@ small, or large: ``ToleranceNull``, ``EquivalenceNull``, ``BinnedEquivalenceBoun
 
 from caltest import _names
 from caltest.nulls.base import Null as Null, Outcome as Outcome, SummableNull as SummableNull
-from caltest.nulls.binned_margin import BinnedEquivalenceBound as BinnedEquivalenceBound
 from caltest.nulls.bootstrap import ArconesGineBootstrap as ArconesGineBootstrap
 from caltest.nulls.cluster_bootstrap import ClusterBootstrap as ClusterBootstrap
 from caltest.nulls.consistency import ConsistencyResampling as ConsistencyResampling
@@ -19,7 +18,11 @@ from caltest.nulls.distribution_free import DistributionFreeBound as Distributio
 from caltest.nulls.e_value import EValueBound as EValueBound, ImportanceSampling as ImportanceSampling
 from caltest.nulls.hotelling import HotellingNull as HotellingNull
 from caltest.nulls.known_covariance import KnownCovarianceMonteCarlo as KnownCovarianceMonteCarlo
-from caltest.nulls.margin import EquivalenceNull as EquivalenceNull, ToleranceNull as ToleranceNull
+from caltest.nulls.margin import (
+    BinnedEquivalenceBound as BinnedEquivalenceBound,
+    EquivalenceNull as EquivalenceNull,
+    ToleranceNull as ToleranceNull,
+)
 from caltest.nulls.monte_carlo import ConditionalMonteCarlo as ConditionalMonteCarlo
 from caltest.nulls.normal import NormalNull as NormalNull
 from caltest.nulls.pearson import PearsonNull as PearsonNull

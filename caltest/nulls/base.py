@@ -142,6 +142,10 @@ class SummableNull(Null):
         """Raise ``TypeError`` unless the null works with sums of this estimator."""
 
 
+Resampled = tuple[float, float, FloatArray]
+"""The estimate, the statistic, and its resampled values."""
+
+
 @dataclass(frozen=True)
 class ResamplingNull(Null):
     """A null that compares the statistic with ``n_resamples`` values of it."""
@@ -155,9 +159,7 @@ class ResamplingNull(Null):
         object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))
 
     @abstractmethod
-    def resample(
-        self, estimator: Estimator, sample: Sample, rng: np.random.Generator
-    ) -> tuple[float, float, FloatArray]:
+    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
         """The estimate, the statistic, and its resampled values."""
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:

@@ -16,7 +16,7 @@ from caltest.estimators import Estimator, UStatistic
 from caltest.hstatistics.null_variance import variance_if_calibrated
 from caltest.hstatistics.pairs import h_diagonal, weighted_sums
 from caltest.kernels import PairKernel
-from caltest.nulls.base import ResamplingNull
+from caltest.nulls.base import Resampled, ResamplingNull
 from caltest.predictions import Sample
 
 COUNTS_AT_ONCE = 2**23
@@ -120,9 +120,7 @@ class ArconesGineBootstrap(ResamplingNull):
         """Raise unless the estimator is the unbiased SKCE."""
         self._check_unbiased(estimator)
 
-    def resample(
-        self, estimator: Estimator, sample: Sample, rng: np.random.Generator
-    ) -> tuple[float, float, FloatArray]:
+    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
         """The estimate, n times the estimate, and its draws."""
         assert isinstance(estimator, UStatistic)
         n, kernel = len(sample), estimator.kernel

@@ -11,7 +11,7 @@ from caltest.estimators import ClusterSKCE, Estimator
 from caltest.hstatistics.cluster_sums import Clusters, within_pair_sums
 from caltest.hstatistics.null_variance import variance_between_clusters
 from caltest.hstatistics.pairs import h_diagonal, weighted_sums
-from caltest.nulls.base import ResamplingNull
+from caltest.nulls.base import Resampled, ResamplingNull
 from caltest.nulls.bootstrap import columns_of_streams, passes, widened
 from caltest.predictions import Sample
 
@@ -79,9 +79,7 @@ class ClusterBootstrap(ResamplingNull):
                 "hardly any distribution; use one_per_cluster, or ClusterLikelihoodRatio"
             )
 
-    def resample(
-        self, estimator: Estimator, sample: Sample, rng: np.random.Generator
-    ) -> tuple[float, float, FloatArray]:
+    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
         """The estimate, as the statistic too, and its draws."""
         assert isinstance(estimator, ClusterSKCE)
         kernel, clusters = estimator.kernel, estimator.clusters

@@ -8,7 +8,7 @@ import numpy as np
 from caltest._jobs import Stream, in_parts, run, streams
 from caltest._types import FloatArray
 from caltest.estimators import ECE, Estimator
-from caltest.nulls.base import ResamplingNull
+from caltest.nulls.base import Resampled, ResamplingNull
 from caltest.predictions import Predictions, Sample
 
 PART = 4
@@ -52,9 +52,7 @@ class ConsistencyResampling(ResamplingNull):
 
     pvalue_kind = "resampling"
 
-    def resample(
-        self, estimator: Estimator, sample: Sample, rng: np.random.Generator
-    ) -> tuple[float, float, FloatArray]:
+    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
         """The estimate and its values for resampled predictions."""
         estimate = estimator.estimate(sample)
         parts = in_parts(streams(rng, self.n_resamples), PART)

@@ -10,7 +10,7 @@ from caltest._types import Array, FloatArray
 from caltest.estimators import UCME, Estimator
 from caltest.hstatistics.covariance import deviation_covariance, whitening
 from caltest.hstatistics.redraws import redrawn_deviation_means
-from caltest.nulls.base import ResamplingNull
+from caltest.nulls.base import Resampled, ResamplingNull
 from caltest.predictions import Predictions, Sample
 
 TOLERANCE = 1e-8
@@ -61,9 +61,7 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
     requires = UCME
     wanted = "UCME(kernel, test_predictions, test_targets)"
 
-    def resample(
-        self, estimator: Estimator, sample: Sample, rng: np.random.Generator
-    ) -> tuple[float, float, FloatArray]:
+    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
         """The estimate, T-squared, and T-squared of redrawn targets."""
         assert isinstance(estimator, UCME)
         predictions = sample.predictions

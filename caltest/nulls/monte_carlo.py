@@ -14,7 +14,7 @@ from caltest._validation import one_of, whole_number
 from caltest.estimators import Estimator, LowRankSKCE
 from caltest.estimators.joint import JointEstimator
 from caltest.hstatistics.features import FeatureSums
-from caltest.nulls.base import Outcome, ResamplingNull, SummableNull, ranked
+from caltest.nulls.base import Outcome, Resampled, ResamplingNull, SummableNull, ranked
 from caltest.predictions import Predictions, Sample
 
 Ties = Literal["conservative", "randomized", "mid"]
@@ -115,9 +115,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         outcome = replace(outcome, components=components, finding=components[0].finding if components else None)
         return outcome.excluding(sample.exclusion) if estimator.impossible_excluded else outcome
 
-    def resample(
-        self, estimator: Estimator, sample: Sample, rng: np.random.Generator
-    ) -> tuple[float, float, FloatArray]:
+    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
         """The estimate, the statistic, and its values for redraws of the targets."""
         values = self._values(estimator, sample, streams(rng, self.n_resamples))
         statistics = _statistics(estimator, values)
