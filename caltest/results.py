@@ -2,6 +2,11 @@
 
 You rarely make one yourself. Import them to annotate your own functions, or to read a stored result back:
 ``ct.results.CalibrationTestResult.from_dict(entries)``. ``bibtex`` gives the sources of a test or result.
+
+Every result is printed as its ``summary()`` and becomes a dictionary by ``to_dict()``. Results of tests have a
+``pvalue``, and ``summary(alpha)``, ``verdict(alpha)`` and ``sentence(alpha)`` with the decision at a level. An interval
+at the level of the call is ``interval``, a ``ConfidenceInterval``; one at any level is made by
+``confidence_interval(confidence_level)``.
 """
 
 from caltest import _names

@@ -10,40 +10,22 @@ from public import PUBLIC
 
 import caltest as ct
 from caltest import generators, recalibration
-from caltest._results import calibration_test_result, effect_size, group_result
 from caltest.kernels import Metric, PredictionKernel, TargetKernel
 from caltest.predictions import Predictions
 
 from .data import POSITIVE
 
 RESULTS = {
-    ct.results.CalibrationErrorEstimate,
-    ct.results.CandidateRisk,
-    ct.results.ComparedModel,
-    ct.results.ComparedPair,
-    ct.results.ConfidenceErrors,
-    ct.results.CoxCalibrationResult,
-    ct.results.ErrorSelection,
+    *(thing for name, thing in PUBLIC.items() if name.startswith("results.") and inspect.isclass(thing)),
+    ct.estimators.OutcomeTerms,
+    ct.estimators.TextbookTail,
+    ct.nulls.Outcome,
+    ct.predictions.Sample,
     ct.risk.FittedErrorFunction,
-    ct.results.ModelComparison,
-    ct.results.NoiseFloor,
-    ct.results.PairComparison,
-    ct.results.PowerCurve,
-    ct.results.PowerResult,
-    ct.results.RiskEstimate,
-    ct.results.SampleSize,
-    ct.results.ScoreDecomposition,
-    ct.results.SequentialTestResult,
     recalibration.BestFit,
     recalibration.GPMap,
     recalibration.RecalibrationReport,
     recalibration.RecalibrationRow,
-    *(
-        value
-        for place in (calibration_test_result, effect_size, group_result)
-        for value in vars(place).values()
-        if inspect.isclass(value)
-    ),
 }
 """What calls return: checked where it is returned."""
 
@@ -219,12 +201,11 @@ ARGUMENTS = {
     "confidence_level": choice(0.95, 0.5, 0.999999, 1e-6),
     "covariance": choice("diagonal", "full"),
     "dimension": choice(1, 2, 10),
-    "distance": Case.metric,
     "distortion": Case.distortion,
     "distribution": choice("F", "chi2"),
     "edges": choice([0.0, 0.5, 1.0], [0.0, 1.0], [-1.0, 2.0], [0.0, 1e-300, 1.0]),
     "estimator": Case.estimator,
-    "estimators": choice(None, [ct.risk.BinnedErrorFunction(3)], [ct.risk.DirichletErrorFunction([0.1, 1.0])]),
+    "error_functions": choice(None, [ct.risk.BinnedErrorFunction(3)], [ct.risk.DirichletErrorFunction([0.1, 1.0])]),
     "exact_variance": choice(True, False),
     "exponent": choice(1.0, 2.0, 0.5, 1e-3),
     "factors": choice((1.0,), (0.25, 4.0), (1e-10, 1e10)),
@@ -241,7 +222,6 @@ ARGUMENTS = {
     "interpolate": choice(True, False),
     "keep_class": choice(True, False),
     "kernel": Case.kernel,
-    "kind": choice("MAD", "R"),
     "known_variance": choice(True, False),
     "leave_one_out": choice(True, False),
     "levels": choice(None, [0.5], [0.1, 0.5, 0.9], [1e-9, 1 - 1e-9]),
@@ -314,6 +294,8 @@ ARGUMENTS = {
 """Values of arguments by their names; what every new name of an argument has to be added to."""
 
 SPECIAL = {
+    (ct.ECCETest, "statistic"): choice("MAD", "R"),
+    (ct.estimators.ECCE, "statistic"): choice("MAD", "R"),
     (ct.MMCE, "kernel"): Case.prediction_kernel,
     (ct.kernels.MMD, "kernel"): Case.target_kernel,
     (ct.binning.UniformBinning, "n_bins"): choice(1, 2, 15, 10**6),
@@ -324,7 +306,7 @@ SPECIAL = {
 }
 
 BANDWIDTHS = {"bandwidth": Case.bandwidth}
-DATA = {"predictions", "targets", "labels", "probabilities"}
+DATA = {"predictions", "targets", "probabilities"}
 WRONG = [None, -1, 0, np.nan, np.inf, "x", 2.5, [], 10**30, True, object(), ct.DeltaKernel]
 
 
@@ -475,7 +457,7 @@ def call_of_class(kind, case, wrong):
 
 def call_of_function(function, case, wrong):
     given = {one.name for one in arguments(function)}
-    data = {"predictions": case.predictions, "targets": case.targets, "labels": case.targets}
+    data = {"predictions": case.predictions, "targets": case.targets}
     return function(**{name: data[name] for name in data if name in given}, **settings(function, case, wrong))
 
 
@@ -504,7 +486,8 @@ def uncovered():
                 if argument.name not in DATA and values_of(callable_, argument.name) is None:
                     yield f"{name}({argument.name}=...)"
         elif inspect.isclass(one):
-            known = one in RESULTS or inspect.isabstract(one) or issubclass(one, (Predictions, Warning, Exception))
+            is_base = inspect.isabstract(one) or getattr(one, "_is_protocol", False)
+            known = one in RESULTS or is_base or issubclass(one, (Predictions, Warning, Exception))
             if not known and not issubclass(one, recalibration.CalibrationMap):
                 yield name
         elif name not in OTHERS:

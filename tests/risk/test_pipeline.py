@@ -316,7 +316,7 @@ BAD_KINDS = {
     "a class": (simulated, {"error_functions": [ct.ECE]}, "error_functions: got <class ... wanted functions"),
     "bins": (
         simulated,
-        {"estimators": [ct.risk.BinnedErrorFunction()]},
+        {"error_functions": [ct.risk.BinnedErrorFunction()]},
         "got probabilities of 3 ... use ct.top_label",
     ),
     "normal": (
