@@ -38,9 +38,14 @@ def pytest_collection_finish(session):
     modules = [module for name, module in sys.modules.items() if name.startswith("caltest._loops.")]
     loops = {value for module in modules for value in vars(module).values() if getattr(value, "signatures", None)}
     session.config.compiled_at_collection = sorted(loop.__name__ for loop in loops)
+    gc.enable()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def only_what_tests_make_is_looked_at():
+    """What earlier tests have loaded, compiled and kept is not looked at for garbage again."""
     gc.collect()
     gc.freeze()
-    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from slow import pooled
 import caltest as ct
 from caltest._loops.pools import class_counts, pooled_means
 from caltest.decompositions import intervals as intervals_module
-from caltest.decompositions.inverted_tests import Polyline, inverted
+from caltest.decompositions.inverted_tests import Polyline, _crossing, inverted
 from caltest.decompositions.parts import PARTS, Parts
 
 RNG = np.random.default_rng(4)
@@ -289,3 +289,10 @@ def test_bins_of_one_observation_count_the_predictions_as_a_law():
     )
     assert one.high < other.high
     assert (found.low, found.high) == (min(one.low, other.low), max(one.high, other.high))
+
+
+@pytest.mark.parametrize(
+    ("margins", "place"), [([-1.0, -3.0, 1.0], 1.75), ([0.0, -1.0, 2.0], 0.0), ([-3.0, -2.0, -1.0], 2.0)]
+)
+def test_first_place_that_is_reached_or_the_last(margins, place):
+    assert _crossing(np.array([0.0, 1.0, 2.0]), np.array(margins)) == pytest.approx(place, rel=1e-14)

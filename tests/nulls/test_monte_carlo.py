@@ -99,3 +99,12 @@ def test_descriptions():
     assert "until 5 are as large" in ct.nulls.ConditionalMonteCarlo(99, stop_after=5).describe()
     assert "ties at random" in ct.nulls.ConditionalMonteCarlo(99, "randomized").describe()
     assert "mid-p-value" in ct.nulls.ConditionalMonteCarlo(99, "mid").describe()
+
+
+def test_stopping_at_the_last_large_draw_of_all():
+    y = ct.Categorical(P).sample(0)
+    whole = ct.CalibrationTest(ct.SKCE(KERNEL), ct.nulls.ConditionalMonteCarlo(40))(P, y, rng=5)
+    large = np.flatnonzero(whole.null_distribution >= whole.statistic)
+    assert large.size > 0
+    null = ct.nulls.ConditionalMonteCarlo(40, stop_after=int(large.size))
+    assert ct.CalibrationTest(ct.SKCE(KERNEL), null)(P, y, rng=5).pvalue == large.size / (large[-1] + 1)

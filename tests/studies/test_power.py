@@ -10,6 +10,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.generators import DirichletModel
+from caltest.studies.power import _unreachable_levels
 
 MODEL = DirichletModel(3, 1.0, 0.3)
 
@@ -239,3 +240,10 @@ def test_generators_of_users():
 def test_progress_is_shown_on_standard_error(capsys):
     ct.power(uniform, MODEL, 5, n_simulations=3, progress=True)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("pvalues", "noted"), [([0.05, 0.05, 0.3], True), ([0.05, 0.2, 0.3], False), ([1.0] * 3, False)]
+)
+def test_levels_below_a_smallest_pvalue_that_data_sets_share_are_noted(pvalues, noted):
+    assert bool(_unreachable_levels(np.array(pvalues), (0.01,))) == noted
