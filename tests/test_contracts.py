@@ -185,8 +185,10 @@ def test_sums_of_all_kinds_against_the_full_matrix(case, monkeypatch):
     weights = np.random.default_rng(4).normal(size=(N, 5))
     assert hpairs.h_diagonal(kernel, sample) == pytest.approx(np.diag(h), abs=1e-14)
     forms, rows = hpairs.weighted_sums(kernel, sample, weights)
-    assert rows == pytest.approx(h.sum(axis=1), abs=1e-13)
-    assert forms == pytest.approx(np.einsum("ib,ij,jb->b", weights, h, weights), rel=1e-11)
+    # Thousands of waves come from each other: rounding grows along them.
+    rounding = 1e-9 if by_rule(sample.predictions, kernel) else 1e-13
+    assert rows == pytest.approx(h.sum(axis=1), abs=rounding)
+    assert forms == pytest.approx(np.einsum("ib,ij,jb->b", weights, h, weights), rel=1e-11, abs=10.0 * rounding)
 
 
 def test_every_way_to_h_agrees_with_the_definition(case):
@@ -248,6 +250,13 @@ def test_redraws_equal_estimates_one_by_one(some_case, replications):
         assert together == pytest.approx(one_by_one, rel=1e-11, abs=1e-14), estimator
 
 
+def by_rule(predictions, kernel):
+    """Whether expectations come from the rule for continuous laws, not from formulas."""
+    laws = [law for law in getattr(predictions, "_components", [predictions]) if isinstance(law, Univariate)]
+    terms = [term for product in kernel.products for _, term in product.target_kernel.weighted_terms]
+    return not all(law._has_closed_form(term) for law in laws for term in terms)
+
+
 def test_data_in_chunks_give_the_estimate_of_all(some_case):
     sample, kernel = some_case
     for estimator in estimators(sample, kernel):
@@ -255,8 +264,8 @@ def test_data_in_chunks_give_the_estimate_of_all(some_case):
             accumulator = estimator.accumulator()
             for part in (slice(0, 5), slice(5, 6), slice(6, N)):
                 accumulator.update(sample.predictions.take(part), sample.targets[part])
-            # Rules for continuous laws depend on all laws of a chunk; the estimates of chunks differ by up to 1e-7.
-            error = 1e-6 if isinstance(sample.predictions, (Univariate, ct.Mixture)) else 1e-14
+            # The waves of the rule depend on all laws of a chunk; estimates differ by up to 1e-7.
+            error = 1e-6 if by_rule(sample.predictions, kernel) else 1e-14
             assert accumulator.result() == pytest.approx(estimator.estimate(sample), rel=1e-11, abs=error), estimator
 
 

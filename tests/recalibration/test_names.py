@@ -58,10 +58,10 @@ def test_binary_maps_match_outcomes_by_name(method, scale):
 def test_reports_and_choices_match_names():
     method = VectorScaling()
     fitted = method.fit(ct.Categorical(P, classes=NAMES), LABELS)
-    plain = report(method.fit(P, Y), P, Y, n_resamples=9, rng=1)
+    plain = report(P, Y, method.fit(P, Y), n_resamples=9, rng=1)
     turned = report(ct.Categorical(P[:, ORDER], classes=OTHER), LABELS, fitted, n_resamples=9, rng=1)
     logits = VectorScaling(input="logits").fit(np.log(P), LABELS, classes=NAMES)
-    of_logits = report(logits, np.log(P[:, ORDER]), LABELS, classes=OTHER, n_resamples=9, rng=1)
+    of_logits = report(np.log(P[:, ORDER]), LABELS, logits, classes=OTHER, n_resamples=9, rng=1)
     for found in (turned, of_logits):
         assert found.after.log_score == pytest.approx(plain.after.log_score, rel=1e-6)
         assert "100 % of the rows" in found.notes[-1]

@@ -75,7 +75,7 @@ def test_binary_logits_named_classes_and_numbers():
     logits = report(np.log(p) - 3.0, y, TemperatureScaling(input="logits"), n_resamples=19, rng=1)
     assert logits.after.log_score == pytest.approx(plain.after.log_score)
     normal = ct.Normal(np.zeros(60), 1.0)
-    numbers = report(FamilyTemperatureScaling(), normal, 3.0 * np.random.default_rng(1).normal(size=60), rng=1)
+    numbers = report(normal, 3.0 * np.random.default_rng(1).normal(size=60), FamilyTemperatureScaling(), rng=1)
     assert numbers.before.ece is None
     assert numbers.after.log_score < numbers.before.log_score
     assert " - " in str(numbers)
