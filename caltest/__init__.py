@@ -13,27 +13,27 @@ k_P, k_Y, k = k_P x k_Y               ``ProductKernel``             ``caltest.ke
 sum_i k_i A_i: matrix-valued kernel   ``MatrixKernel``              ``caltest.kernels.matrix``
 E k(Z, y), E k(Z, Z')                 ``expected_kernel``           ``caltest.predictions.base``
 B_{p;q}: bound of h                   ``h_bound``                   ``caltest.hstatistics.bound``
-W_2, MW_2                             ``Wasserstein``               ``caltest.kernels.metrics``
+W_2, MW_2                             ``Wasserstein``               ``caltest.kernels.metrics.vector_metrics``
 nu, lambda: bandwidth                 ``bandwidth``                 ``caltest.kernels.radial``
 h((p, y), (p', y'))                   ``h_tile``                    ``caltest.hstatistics.tiles``
-SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.estimators.skce``
-SKCE_ul, SKCE_{k,B}: blocks           ``BlockSKCE``                 ``caltest.estimators.skce``
-SKCE with landmarks, for large n      ``LowRankSKCE``               ``caltest.estimators.low_rank``
-UCME, test locations T_j              ``UCME``                      ``caltest.estimators.ucme``
-ECE                                   ``ECE``                       ``caltest.estimators.ece``
-MMCE                                  ``MMCE``                      ``caltest.estimators.mmce``
-D_b, D_uq, D_l: bounds                ``DistributionFreeBound``     ``caltest.nulls.distribution_free``
-A_l: normal limit                     ``NormalNull``                ``caltest.nulls.normal``
-A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nulls.bootstrap``
-C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.consistency``
-E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.estimators.likelihood_ratio``
-Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.hotelling``
-pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.cross``
+SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.estimators.kernel_errors.skce``
+SKCE_ul, SKCE_{k,B}: blocks           ``BlockSKCE``                 ``caltest.estimators.kernel_errors.skce``
+SKCE with landmarks, for large n      ``LowRankSKCE``               ``caltest.estimators.kernel_errors.low_rank``
+UCME, test locations T_j              ``UCME``                      ``caltest.estimators.kernel_errors.ucme``
+ECE                                   ``ECE``                       ``caltest.estimators.binned_errors.ece``
+MMCE                                  ``MMCE``                      ``caltest.estimators.kernel_errors.mmce``
+D_b, D_uq, D_l: bounds                ``DistributionFreeBound``     ``caltest.nulls.bounds.distribution_free``
+A_l: normal limit                     ``NormalNull``                ``caltest.nulls.limit_laws.normal``
+A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nulls.bootstraps.arcones_gine``
+C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.bootstraps.consistency``
+E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.estimators.scores.likelihood_ratio``
+Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.limit_laws.hotelling``
+pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.kernel_errors.cross``
 h(p, p'), R_CE(h): squared errors     ``ErrorFunction``             ``caltest.risk.base``
 h_bin, h_kde, h_kkr, h_ukkr           ``BinnedErrorFunction``, ...  ``caltest.risk``
 E_t: martingale, evidence over time   ``SequentialCalibrationTest`` ``caltest.sequential``
-k_G: groups, multicalibration         ``GroupSKCE``                 ``caltest.estimators.groups``
-s_p: score, KCCSD                     ``Unnormalised``              ``caltest.predictions.unnormalised``
+k_G: groups, multicalibration         ``GroupSKCE``                 ``caltest.estimators.kernel_errors.groups``
+s_p: score, KCCSD                     ``Unnormalised``              ``caltest.predictions.vectors.unnormalised``
 ====================================  ============================= ===================================
 """
 
@@ -41,7 +41,6 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 from caltest import (
-    _names,
     binning as binning,
     datasets as datasets,
     estimators as estimators,
@@ -53,6 +52,7 @@ from caltest import (
     results as results,
     risk as risk,
 )
+from caltest._basics import names as _names
 from caltest.calibration_test import CalibrationTest as CalibrationTest
 from caltest.comparisons.models import compare_classes as compare_classes, compare_models as compare_models
 from caltest.comparisons.paired import PairedSKCETest as PairedSKCETest
@@ -78,6 +78,7 @@ from caltest.intervals.binned import binned_error_interval as binned_error_inter
 from caltest.intervals.distribution_free import distribution_free_interval as distribution_free_interval
 from caltest.intervals.ece import ece_interval as ece_interval
 from caltest.intervals.jackknife import skce_interval as skce_interval
+from caltest.intervals.noise_floor import noise_floor as noise_floor
 from caltest.kernels import (
     DeltaKernel as DeltaKernel,
     Euclidean as Euclidean,
@@ -111,7 +112,6 @@ from caltest.named_tests import (
     SpiegelhalterTest as SpiegelhalterTest,
     ToleranceTest as ToleranceTest,
 )
-from caltest.noise_floor import noise_floor as noise_floor
 from caltest.predictions import (
     Bernoulli as Bernoulli,
     Beta as Beta,

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caltest._numerics import seed_from, seed_of
+from caltest._basics.numerics import seed_from, seed_of
+from caltest._basics.types import Array
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._types import Array
 from caltest._validation import whole_number
 from caltest.estimators.accumulator import Accumulator, Seen
 from caltest.nulls import Null, SummableNull

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from caltest._chunks import accumulate, are_chunks
-from caltest._numerics import OwnErrstate, check_finite, seed_of
-from caltest._progress import progress_bars
+from caltest._basics.chunks import accumulate, are_chunks
+from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
+from caltest._basics.progress import progress_bars
+from caltest._basics.types import ArrayLike
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.effect_size import EffectSize
-from caltest._types import ArrayLike
 from caltest._validation import switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.estimators import Estimator

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from caltest._arrays import Table
-from caltest._groups import rows_of
-from caltest._numerics import own_errstate
-from caltest._progress import progress_bars
+from caltest._basics.arrays import Table
+from caltest._basics.numerics import own_errstate
+from caltest._basics.progress import progress_bars
+from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._types import ArrayLike, FloatArray
 from caltest._validation import at_least, observation_weights, same_length, switch
+from caltest._validation.groups import rows_of
 from caltest.estimators import SKCE, WeightedSKCE
-from caltest.estimators.default_kernel import default_kernel
+from caltest.estimators.kernel_errors.default_kernel import default_kernel
 from caltest.kernels import PairKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
 from caltest.predictions import Sample

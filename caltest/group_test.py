@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from caltest._groups import as_groups, rows_of
-from caltest._numerics import OwnErrstate, check_finite, own_errstate, resampling_pvalue, seed_of
-from caltest._progress import progress_bars
+from caltest._basics.numerics import OwnErrstate, check_finite, own_errstate, resampling_pvalue, seed_of
+from caltest._basics.progress import progress_bars
+from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
-from caltest._types import ArrayLike, FloatArray
 from caltest._validation import switch
+from caltest._validation.groups import as_groups, rows_of
 from caltest.default_test import weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
-from caltest.estimators.default_kernel import default_kernel
-from caltest.estimators.findings import marginal_finding
+from caltest.estimators.combined.findings import marginal_finding
+from caltest.estimators.kernel_errors.default_kernel import default_kernel
 from caltest.kernels import PairKernel
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Sample

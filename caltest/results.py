@@ -9,7 +9,7 @@ at the level of the call is ``interval``, a ``ConfidenceInterval``; one at any l
 ``confidence_interval(confidence_level)``.
 """
 
-from caltest import _names
+from caltest._basics import names as _names
 from caltest._results.calibration_test_result import (
     CalibrationTestResult as CalibrationTestResult,
     ComponentResult as ComponentResult,
@@ -26,7 +26,7 @@ from caltest.comparisons.pairs import ComparedPair as ComparedPair, PairComparis
 from caltest.decompositions.confidence_errors import ConfidenceErrors as ConfidenceErrors
 from caltest.decompositions.score_decomposition import ScoreDecomposition as ScoreDecomposition
 from caltest.estimators.classical.cox import CoxCalibrationResult as CoxCalibrationResult
-from caltest.noise_floor import NoiseFloor as NoiseFloor
+from caltest.intervals.noise_floor import NoiseFloor as NoiseFloor
 from caltest.risk.error_estimate import (
     CalibrationErrorEstimate as CalibrationErrorEstimate,
     CandidateRisk as CandidateRisk,

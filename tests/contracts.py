@@ -5,8 +5,8 @@ from scipy import stats
 
 import caltest as ct
 from caltest.predictions import Sample
+from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_sample
-from caltest.predictions.finite import FinitePredictions
 
 N = 23
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import ndtr
 
-from caltest.hstatistics.pairs import deviations
+from caltest.hstatistics.sums.pairs import deviations
 from caltest.predictions import Sample
 
 

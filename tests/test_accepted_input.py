@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import caltest as ct
-from caltest._loops import binned, counting, rows
+from caltest._loops import counting, rows
+from caltest._loops.statistics import binned
 from caltest.predictions.convert import as_predictions
 
 N, K = 40, 3

@@ -36,18 +36,14 @@ from public import CLASSES, FUNCTIONS, classes_of
 from slow import mean_upper, pair_sums_one_by_one
 
 import caltest as ct
-from caltest._threads import n_threads
+from caltest._basics.threads import n_threads
 from caltest.estimators import SummableEstimator
-from caltest.hstatistics import (
-    pair_tiles as hplaces,
-    pairs as hpairs,
-    redraws as hredraws,
-    redraws_of_labels as hlabels,
-    tiles as htiles,
-)
+from caltest.hstatistics import pair_tiles as hplaces, tiles as htiles
 from caltest.hstatistics.bound import h_bound
+from caltest.hstatistics.redraws.of_all_families import of_all_families as hredraws, of_labels as hlabels
+from caltest.hstatistics.sums import pairs as hpairs
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.univariate import Univariate
+from caltest.predictions.numbers.univariate import Univariate
 
 
 def name(case):

@@ -8,7 +8,7 @@ from contracts import FAMILIES
 from public import PUBLIC
 
 import caltest as ct
-from caltest._numerics import OwnErrstate
+from caltest._basics.numerics import OwnErrstate
 
 ONLY_DATA = {"bibtex", "load_digits_predictions", "class_model"}
 """Functions that compute nothing."""
@@ -34,7 +34,7 @@ def test_extreme_families_of_a_caller_who_lets_numpy_raise():
 
 def test_threads_of_a_caller_who_lets_numpy_raise(monkeypatch):
     """Threads begin with the settings of numpy; a kernel that underflows is none of an error there either."""
-    monkeypatch.setattr("caltest._threads.n_threads", lambda: 2)
+    monkeypatch.setattr("caltest._basics.threads.n_threads", lambda: 2)
     predictions = ct.Normal(np.arange(1200.0), 1e-3)
     kernel = ct.ProductKernel(ct.GaussianKernel(ct.Wasserstein(), 0.01), ct.GaussianKernel(bandwidth=0.01))
     with np.errstate(all="raise"):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from caltest._types import Array, FloatArray
+from caltest._basics.types import Array, FloatArray
 
 CERTAIN_ABOVE_0, CERTAIN_RANGE = 0.15, 0.3
 """The largest absolute value, and the range, are larger than this with a probability that differs from 1 by < 1e-16."""

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
 
 BEND = 0.3
 """How fast the path of integration leaves the vertical line: real parts over imaginary parts far out."""

@@ -4,7 +4,7 @@ from math import sqrt
 
 import numpy as np
 
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
 
 SYMMETRIC = 1e-6
 """Skewness below which the distribution is normal to rounding."""

@@ -1,7 +1,7 @@
 """One pass over the rows of a matrix."""
 
-from caltest._jit import jit
-from caltest._types import FloatArray, IntArray
+from caltest._basics.jit import jit
+from caltest._basics.types import FloatArray, IntArray
 
 
 @jit

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from caltest._jit import jit
-from caltest._types import Array, FloatArray
+from caltest._basics.jit import jit
+from caltest._basics.types import Array, FloatArray
 
 VERY_FEW_CLASSES = 4
 """Up to so many it is faster to compare all numbers with the probabilities of a class at a time."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from caltest._jit import jit
-from caltest._types import Array, FloatArray
+from caltest._basics.jit import jit
+from caltest._basics.types import Array, FloatArray
 
 
 def stack(values: FloatArray, batch: tuple[int, ...], ndim: int) -> FloatArray:

@@ -1,7 +1,7 @@
 """Distances of distribution functions that are step functions, by merging their sorted steps."""
 
-from caltest._jit import jit
-from caltest._types import FloatArray
+from caltest._basics.jit import jit
+from caltest._basics.types import FloatArray
 
 
 @jit

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from caltest._jit import jit
+from caltest._basics.jit import jit
+from caltest._basics.types import FloatArray, IntArray
 from caltest._loops.stacks import stack
-from caltest._types import FloatArray, IntArray
 
 NOTHING = 1e-15
 """Mass that is left over by rounding."""

@@ -6,13 +6,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from caltest._basics.types import FloatArray
 from caltest._results.citations import entries
 from caltest._results.effect_size import EffectSize
 from caltest._results.pvalues import pvalue_phrase, undecided
 from caltest._results.report import ASSUMPTIONS, report_of
 from caltest._results.sentences import QUESTIONS, sentence_of
 from caltest._results.stored import Stored, restored
-from caltest._types import FloatArray
 from caltest._validation import fraction
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]

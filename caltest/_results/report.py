@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.types import FloatArray
 from caltest._results.pvalues import EXCLUDED, format_pvalue, in_brackets
 from caltest._results.sentences import QUESTIONS
-from caltest._types import FloatArray
 
 ASSUMPTIONS = "outcomes independent given the predictions, and not used to fit or recalibrate the model (were they?)"
 """What no test can check."""

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, ge
 
 import numpy as np
 
-from caltest._numerics import OwnErrstate
-from caltest._types import FloatArray
+from caltest._basics.numerics import OwnErrstate
+from caltest._basics.types import FloatArray
 
 SCHEMA = 1
 """Version of the form of the dictionaries; another one cannot be read."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from caltest._arrays import column, read_only, to_array
-from caltest._types import Array, ArrayLike, FloatArray
+from caltest._basics.arrays import column, read_only, to_array
+from caltest._basics.types import Array, ArrayLike, FloatArray
 
 
 def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:

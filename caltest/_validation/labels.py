@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._arrays import column, to_array
-from caltest._types import Array, ArrayLike, IntArray
+from caltest._basics.arrays import column, to_array
+from caltest._basics.types import Array, ArrayLike, IntArray
 from caltest._validation.arrays import all_whole, real_array
 
 SHOWN = 10

@@ -4,8 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from caltest._progress import in_terminal
-from caltest._tables import check_different, read_outcomes, read_sample
+from caltest._basics.progress import in_terminal
 from caltest.cli.options import (
     add_fail,
     add_missing,
@@ -16,6 +15,7 @@ from caltest.cli.options import (
     show,
     whole,
 )
+from caltest.cli.prediction_files import check_different, read_outcomes, read_sample
 from caltest.comparisons.models import compare_samples
 from caltest.comparisons.pairs import pairs_of_samples
 from caltest.predictions import Sample

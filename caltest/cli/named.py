@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import caltest as ct
-from caltest._types import ArrayLike
+from caltest._basics.types import ArrayLike
 from caltest.estimators import Estimator
-from caltest.estimators.default_kernel import default_kernel
+from caltest.estimators.kernel_errors.default_kernel import default_kernel
 from caltest.predictions import Sample
 from caltest.predictions.reductions import reduce_to_binary
 

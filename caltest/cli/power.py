@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from caltest import generators
-from caltest._progress import in_terminal
+from caltest._basics.progress import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._tables import read_predictions
 from caltest.calibration_test import CalibrationTest
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared
 from caltest.cli.options import add_shared, command, predictions_help, show, whole
+from caltest.cli.prediction_files import read_predictions
 from caltest.comparisons.formats import Table
 from caltest.generators import Distortion
 from caltest.predictions import Sample

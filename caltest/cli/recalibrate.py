@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from caltest import recalibration as maps
-from caltest._progress import in_terminal
-from caltest._tables import check_outputs, read_predictions, read_sample, write_predictions
+from caltest._basics.progress import in_terminal
 from caltest.cli.options import (
     FORMATS,
     add_missing,
@@ -17,6 +16,7 @@ from caltest.cli.options import (
     predictions_help,
     show,
 )
+from caltest.cli.prediction_files import check_outputs, read_predictions, read_sample, write_predictions
 from caltest.predictions import Predictions
 from caltest.recalibration import Calibrator
 from caltest.recalibration.report import targets_as_given

@@ -5,11 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from caltest._progress import in_terminal
+from caltest._basics.progress import in_terminal
+from caltest._basics.types import FloatArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.pvalues import EXCLUDED, format_pvalue, in_brackets
-from caltest._tables import check_different, read_sample, read_sample_and_number, read_weights
-from caltest._types import FloatArray
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import (
     add_fail,
@@ -20,6 +19,7 @@ from caltest.cli.options import (
     predictions_help,
     show,
 )
+from caltest.cli.prediction_files import check_different, read_sample, read_sample_and_number, read_weights
 from caltest.comparisons.formats import Table
 from caltest.default_test import weighted
 from caltest.predictions import Sample

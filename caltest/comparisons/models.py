@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from caltest._groups import as_texts
-from caltest._numerics import own_errstate
-from caltest._types import ArrayLike
+from caltest._basics.numerics import own_errstate
+from caltest._basics.types import ArrayLike
 from caltest._validation import same_length
+from caltest._validation.groups import as_texts
 from caltest.calibration_test import CalibrationTest
 from caltest.comparisons.model_comparison import ModelComparison
 from caltest.comparisons.rows import Settings, compared

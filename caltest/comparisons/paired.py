@@ -7,15 +7,15 @@ from typing import Any
 
 from numpy.linalg import norm
 
-from caltest._numerics import OwnErrstate, check_finite, seed_of
-from caltest._progress import progress_bars
+from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
+from caltest._basics.progress import progress_bars
+from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.calibration_test_result import JACKKNIFE, CalibrationTestResult, ConfidenceInterval
 from caltest._results.effect_size import EffectSize
-from caltest._types import ArrayLike, FloatArray
 from caltest._validation import switch
-from caltest.estimators.default_kernel import shared_kernel
+from caltest.estimators.kernel_errors.default_kernel import shared_kernel
 from caltest.hstatistics.bound import h_bound
-from caltest.hstatistics.jackknife import jackknife, row_sums
+from caltest.hstatistics.variances.jackknife import jackknife, row_sums
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions.convert import as_sample

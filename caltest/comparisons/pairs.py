@@ -5,19 +5,19 @@ from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any
 
-from caltest._numerics import own_errstate
+from caltest._basics.numerics import own_errstate
+from caltest._basics.types import ArrayLike
 from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._results.citations import entries
 from caltest._results.pvalues import format_pvalue, pvalue_phrase
 from caltest._results.sentences import listed
 from caltest._results.stored import Stored
-from caltest._types import ArrayLike
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned
 from caltest.comparisons.models import check_same_kind, samples_of
 from caltest.comparisons.paired import Difference
-from caltest.estimators.default_kernel import shared_kernel
-from caltest.hstatistics.jackknife import row_sums
+from caltest.estimators.kernel_errors.default_kernel import shared_kernel
+from caltest.hstatistics.variances.jackknife import row_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample
 

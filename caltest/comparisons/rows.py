@@ -5,17 +5,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from caltest._numerics import seed_of
+from caltest._basics.numerics import seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult, ConfidenceInterval
 from caltest._validation import fraction, whole_number
 from caltest.calibration_test import CalibrationTest
 from caltest.comparisons.model_comparison import ComparedModel, ModelComparison
 from caltest.estimators import SKCE, Estimator
-from caltest.estimators.default_kernel import shared_kernel
+from caltest.estimators.kernel_errors.default_kernel import shared_kernel
 from caltest.intervals.jackknife import jackknife_interval
+from caltest.intervals.noise_floor import NoiseFloor, noise_floor
 from caltest.kernels import PairKernel
 from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
-from caltest.noise_floor import NoiseFloor, noise_floor
 from caltest.predictions import Sample
 
 

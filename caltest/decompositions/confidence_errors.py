@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import generator_apart, own_errstate, ranges, seed_of
+from caltest._basics.numerics import generator_apart, own_errstate, ranges, seed_of
+from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._results.stored import Stored
-from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.intervals import AT_ONCE
 from caltest.decompositions.table import table
-from caltest.estimators.ece import binned_predictions
+from caltest.estimators.binned_errors.ece import binned_predictions
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.convert import as_sample
 from caltest.predictions.reductions import reduce_to_top_label

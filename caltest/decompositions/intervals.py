@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from caltest._numerics import generator_apart, ranges
+from caltest._basics.numerics import generator_apart, ranges
+from caltest._basics.types import Array, FloatArray
 from caltest._results.calibration_test_result import ConfidenceInterval
-from caltest._types import Array, FloatArray
 from caltest.decompositions.inverted_tests import FINE, Ends, Polyline, inverted
 from caltest.decompositions.parts import PARTS, Parts
 from caltest.predictions import Bernoulli, Categorical
-from caltest.predictions.proper_scores import outcome_scores
+from caltest.predictions.classes.proper_scores import outcome_scores
 
 METHOD = "Monte Carlo tests along a line"
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
 
 COARSE = (0.0, 0.1, 0.25, 0.5, 1.0)
 """Places on each line where outcomes are redrawn."""

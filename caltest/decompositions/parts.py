@@ -6,14 +6,14 @@ from typing import Self
 
 import numpy as np
 
-from caltest._loops.pools import class_counts, pooled_means
-from caltest._loops.redraws import gathered_sums
-from caltest._types import Array, FloatArray, IntArray
+from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._loops.pair_sums.redraws import gathered_sums
+from caltest._loops.statistics.isotonic import class_counts, pooled_means
 from caltest.binning import Binning
+from caltest.estimators.binned_errors.ece import bins_of
 from caltest.estimators.classical.isotonic import IsotonicGroups
-from caltest.estimators.ece import bins_of
-from caltest.predictions.finite import FinitePredictions
-from caltest.predictions.proper_scores import Score, outcome_scores
+from caltest.predictions.classes.finite import FinitePredictions
+from caltest.predictions.classes.proper_scores import Score, outcome_scores
 
 PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
 

@@ -6,18 +6,18 @@ from typing import Any, get_args
 
 import numpy as np
 
-from caltest._numerics import own_errstate, seed_of
+from caltest._basics.numerics import own_errstate, seed_of
+from caltest._basics.types import ArrayLike
 from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._results.stored import Stored
-from caltest._types import ArrayLike
 from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning
 from caltest.decompositions.intervals import calibrated_means, intervals_of
 from caltest.decompositions.parts import PARTS, Parts
 from caltest.decompositions.table import table
-from caltest.estimators.ece import binned_predictions, checked_binning
+from caltest.estimators.binned_errors.ece import binned_predictions, checked_binning
+from caltest.predictions.classes.proper_scores import Score
 from caltest.predictions.convert import as_sample
-from caltest.predictions.proper_scores import Score
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ Kernel errors: ``SKCE``, ``BlockSKCE``, ``CrossSKCE``, ``LowRankSKCE``, ``MaxSKC
 takes data in chunks; ``one_per_cluster`` picks independent observations.
 """
 
-from caltest import _names
+from caltest._basics import names as _names
 from caltest.estimators.accumulator import EstimateAccumulator as EstimateAccumulator
 from caltest.estimators.base import (
     BoundedEstimator as BoundedEstimator,
@@ -24,6 +24,9 @@ from caltest.estimators.base import (
     UStatistic as UStatistic,
     VectorMean as VectorMean,
 )
+from caltest.estimators.binned_errors.classwise_ece import ClasswiseECE as ClasswiseECE
+from caltest.estimators.binned_errors.debiased_ece import DebiasedSquaredECE as DebiasedSquaredECE
+from caltest.estimators.binned_errors.ece import ECE as ECE, MCE as MCE
 from caltest.estimators.classical.belt import CalibrationBelt as CalibrationBelt
 from caltest.estimators.classical.corp import CORPMiscalibration as CORPMiscalibration
 from caltest.estimators.classical.cox import CoxCalibration as CoxCalibration, cox_calibration as cox_calibration
@@ -32,25 +35,25 @@ from caltest.estimators.classical.hosmer_lemeshow import HosmerLemeshow as Hosme
 from caltest.estimators.classical.pit import PIT as PIT
 from caltest.estimators.classical.quantile_calibration import QuantileCalibration as QuantileCalibration
 from caltest.estimators.classical.t_cal import TCal as TCal
-from caltest.estimators.classwise_ece import ClasswiseECE as ClasswiseECE
-from caltest.estimators.cluster_skce import ClusterSKCE as ClusterSKCE
-from caltest.estimators.cross import CrossSKCE as CrossSKCE, OutcomeTerms as OutcomeTerms
-from caltest.estimators.debiased_ece import DebiasedSquaredECE as DebiasedSquaredECE
-from caltest.estimators.ece import ECE as ECE, MCE as MCE
-from caltest.estimators.excess_scores import ExcessBrierScore as ExcessBrierScore, ExcessLogScore as ExcessLogScore
-from caltest.estimators.groups import GroupMaximum as GroupMaximum, GroupSKCE as GroupSKCE
-from caltest.estimators.likelihood_ratio import (
+from caltest.estimators.combined.omnibus import Omnibus as Omnibus
+from caltest.estimators.kernel_errors.cluster_skce import ClusterSKCE as ClusterSKCE
+from caltest.estimators.kernel_errors.cross import CrossSKCE as CrossSKCE, OutcomeTerms as OutcomeTerms
+from caltest.estimators.kernel_errors.groups import GroupMaximum as GroupMaximum, GroupSKCE as GroupSKCE
+from caltest.estimators.kernel_errors.low_rank import LowRankSKCE as LowRankSKCE
+from caltest.estimators.kernel_errors.max_skce import MaxSKCE as MaxSKCE
+from caltest.estimators.kernel_errors.mmce import MMCE as MMCE
+from caltest.estimators.kernel_errors.skce import SKCE as SKCE, BlockSKCE as BlockSKCE
+from caltest.estimators.kernel_errors.ucme import UCME as UCME
+from caltest.estimators.kernel_errors.weighted import WeightedSKCE as WeightedSKCE
+from caltest.estimators.one_per_cluster import one_per_cluster as one_per_cluster
+from caltest.estimators.scores.excess_scores import (
+    ExcessBrierScore as ExcessBrierScore,
+    ExcessLogScore as ExcessLogScore,
+)
+from caltest.estimators.scores.likelihood_ratio import (
     ClusterLikelihoodRatio as ClusterLikelihoodRatio,
     LogLikelihoodRatio as LogLikelihoodRatio,
 )
-from caltest.estimators.low_rank import LowRankSKCE as LowRankSKCE
-from caltest.estimators.max_skce import MaxSKCE as MaxSKCE
-from caltest.estimators.mmce import MMCE as MMCE
-from caltest.estimators.omnibus import Omnibus as Omnibus
-from caltest.estimators.one_per_cluster import one_per_cluster as one_per_cluster
-from caltest.estimators.residual_moments import ResidualMean as ResidualMean, ResidualSpread as ResidualSpread
-from caltest.estimators.skce import SKCE as SKCE, BlockSKCE as BlockSKCE
-from caltest.estimators.ucme import UCME as UCME
-from caltest.estimators.weighted import WeightedSKCE as WeightedSKCE
+from caltest.estimators.scores.residual_moments import ResidualMean as ResidualMean, ResidualSpread as ResidualSpread
 
 __all__ = _names.offered(globals())

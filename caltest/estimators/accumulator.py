@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from caltest._numerics import OwnErrstate, check_finite
-from caltest._types import ArrayLike, FloatArray
+from caltest._basics.numerics import OwnErrstate, check_finite
+from caltest._basics.types import ArrayLike, FloatArray
 from caltest.estimators.base import Estimator, SummableEstimator
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import named_one

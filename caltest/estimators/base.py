@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from caltest._chunks import accumulate, are_chunks, evenly_spaced_rows
-from caltest._numerics import OwnErrstate, check_finite, seed_of
-from caltest._progress import progress_bars
+from caltest._basics.chunks import accumulate, are_chunks, evenly_spaced_rows
+from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
+from caltest._basics.progress import progress_bars
+from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.effect_size import EffectSize
 from caltest._results.report import ASSUMPTIONS
-from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import switch
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions, Sample

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from caltest._groups import rows_of
-from caltest._numerics import generator_apart, own_errstate
-from caltest._types import Array, ArrayLike
+from caltest._basics.numerics import generator_apart, own_errstate
+from caltest._basics.types import Array, ArrayLike
 from caltest._validation import same_length
-from caltest.estimators.cluster_skce import as_clusters
+from caltest._validation.groups import rows_of
+from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_sample
 

@@ -12,7 +12,7 @@ A ``Distortion`` of a given strength says how the targets deviate from predictio
 predictions of a generator, ``Resampled`` to those of a user.
 """
 
-from caltest import _names
+from caltest._basics import names as _names
 from caltest.generators.base import Distortion as Distortion, Generator as Generator
 from caltest.generators.class_distortions import (
     ClassDistortion as ClassDistortion,

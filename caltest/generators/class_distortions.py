@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import generator_of
-from caltest._types import Array, FloatArray
+from caltest._basics.numerics import generator_of
+from caltest._basics.types import Array, FloatArray
 from caltest.generators.base import Distortion, probabilities_of_classes
 from caltest.predictions import Categorical, Predictions
-from caltest.predictions.finite import of_classes
+from caltest.predictions.classes.finite import of_classes
 
 WANTED = "Categorical, Bernoulli or Ordinal ones; for others use Tempering, Outliers, Bias or Scaling"
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Self, cast
 
-from caltest._numerics import generator_of
-from caltest._types import Array, ArrayLike
+from caltest._basics.numerics import generator_of
+from caltest._basics.types import Array, ArrayLike
 from caltest._validation import whole_number
 from caltest.generators.base import Distortion, Generator
 from caltest.generators.real_distortions import Tempering

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import generator_of
-from caltest._types import Array, FloatArray
+from caltest._basics.numerics import generator_of
+from caltest._basics.types import Array, FloatArray
 from caltest._validation import switch, whole_number
 from caltest.generators.base import Generator
 from caltest.kernels import ProductKernel

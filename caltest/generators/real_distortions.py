@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._numerics import generator_of
-from caltest._types import Array, FloatArray
+from caltest._basics.numerics import generator_of
+from caltest._basics.types import Array, FloatArray
 from caltest.generators.base import Distortion
 from caltest.predictions import Predictions
 

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._numerics import generator_of
-from caltest._types import ArrayLike, FloatArray
+from caltest._basics.numerics import generator_of
+from caltest._basics.types import ArrayLike, FloatArray
 from caltest._validation import positive_number, real_array, same_length, whole_number
 from caltest.generators.base import Generator, number_within
 from caltest.predictions import Normal

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._numerics import ranges
-from caltest._threads import threaded
-from caltest._types import FloatArray
+from caltest._basics.numerics import ranges
+from caltest._basics.threads import threaded
+from caltest._basics.types import FloatArray
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import Metric, PredictionKernel
 from caltest.predictions import Predictions

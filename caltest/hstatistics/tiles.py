@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._loops.gaussian import gaussian_tile
-from caltest._loops.pairs import Settings, block_sums, finite_sums, finite_tile
-from caltest._numerics import ranges
-from caltest._types import Array, FloatArray
+from caltest._basics.numerics import ranges
+from caltest._basics.types import Array, FloatArray
+from caltest._loops.pair_sums.gaussian import gaussian_tile
+from caltest._loops.pair_sums.pairs import Settings, block_sums, finite_sums, finite_tile
 from caltest.kernels import PairKernel, ProductKernel, TargetKernel
 from caltest.kernels.base import DistanceForm
 from caltest.predictions import Sample
-from caltest.predictions.finite import FinitePredictions
+from caltest.predictions.classes.finite import FinitePredictions
 
 Place = tuple[slice, slice]
 """Ranges of rows and of columns."""

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from caltest._numerics import own_errstate
+from caltest._basics.numerics import own_errstate
+from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.calibration_test_result import ConfidenceInterval
-from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import at_least, fraction
 from caltest.binning import Binning, QuantileBinning
-from caltest.estimators.ece import binned_predictions, bins_of, checked_binning
+from caltest.estimators.binned_errors.ece import binned_predictions, bins_of, checked_binning
 from caltest.intervals.sides import Side, checked_side, ends, within
+from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_sample
-from caltest.predictions.finite import FinitePredictions
 
 NORMAL = "debiased bins, normal limit"
 

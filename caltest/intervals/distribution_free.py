@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from math import log, sqrt
 from typing import Any
 
-from caltest._numerics import own_errstate
+from caltest._basics.numerics import own_errstate
+from caltest._basics.types import ArrayLike
 from caltest._results.calibration_test_result import ConfidenceInterval
-from caltest._types import ArrayLike
 from caltest._validation import fraction
 from caltest.estimators import SKCE, BlockSKCE
 from caltest.hstatistics.bound import h_bound

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import generator_apart, own_errstate, ranges
+from caltest._basics.numerics import generator_apart, own_errstate, ranges
+from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
 from caltest._results.calibration_test_result import ConfidenceInterval
-from caltest._types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning
 from caltest.estimators import ECE, ClasswiseECE
-from caltest.estimators.ece import binned_predictions, bins_of
+from caltest.estimators.binned_errors.ece import binned_predictions, bins_of
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.predictions import Bernoulli, Categorical
+from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_sample
-from caltest.predictions.finite import FinitePredictions
 
 METHOD = "triangle inequality, redraws"
 

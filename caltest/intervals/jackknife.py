@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import own_errstate, seed_of
+from caltest._basics.numerics import own_errstate, seed_of
+from caltest._basics.types import ArrayLike
 from caltest._results.calibration_test_result import JACKKNIFE, ConfidenceInterval
-from caltest._types import ArrayLike
 from caltest._validation import fraction
-from caltest.estimators.default_kernel import default_kernel
+from caltest.estimators.kernel_errors.default_kernel import default_kernel
 from caltest.hstatistics.bound import h_bound
-from caltest.hstatistics.jackknife import jackknife_of
+from caltest.hstatistics.variances.jackknife import jackknife_of
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel

@@ -10,18 +10,19 @@ Kernels and distances of your own derive from ``PredictionKernel``, ``TargetKern
 ``Metric`` or ``VectorMetric``. ``KernelWarning`` warns of kernels that are not positive definite.
 """
 
-from caltest import _names
+from caltest._basics import names as _names
 from caltest.kernels.base import (
     KernelWarning as KernelWarning,
     PredictionKernel as PredictionKernel,
     TargetKernel as TargetKernel,
 )
-from caltest.kernels.discrepancies import MMD as MMD, EnergyDistance as EnergyDistance
 from caltest.kernels.exponential import ExponentialKernel as ExponentialKernel, LaplacianKernel as LaplacianKernel
 from caltest.kernels.gaussian import GaussianKernel as GaussianKernel
 from caltest.kernels.matern import MaternKernel as MaternKernel
 from caltest.kernels.matrix import DeltaKernel as DeltaKernel, MatrixKernel as MatrixKernel
-from caltest.kernels.metrics import (
+from caltest.kernels.metrics.discrepancies import MMD as MMD, EnergyDistance as EnergyDistance
+from caltest.kernels.metrics.mixture_wasserstein import MixtureWasserstein as MixtureWasserstein
+from caltest.kernels.metrics.vector_metrics import (
     Cityblock as Cityblock,
     Euclidean as Euclidean,
     Metric as Metric,
@@ -31,7 +32,6 @@ from caltest.kernels.metrics import (
     Wasserstein as Wasserstein,
     Wasserstein1 as Wasserstein1,
 )
-from caltest.kernels.mixture_wasserstein import MixtureWasserstein as MixtureWasserstein
 from caltest.kernels.product import (
     PairKernel as PairKernel,
     ProductKernel as ProductKernel,

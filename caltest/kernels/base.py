@@ -3,9 +3,9 @@
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
-from caltest._numerics import OwnErrstate
-from caltest._types import Array, FloatArray
-from caltest.kernels.metrics import Metric, VectorMetric
+from caltest._basics.numerics import OwnErrstate
+from caltest._basics.types import Array, FloatArray
+from caltest.kernels.metrics.vector_metrics import Metric, VectorMetric
 
 if TYPE_CHECKING:
     from caltest.kernels.gaussian import GaussianKernel
@@ -164,7 +164,7 @@ class TargetKernel(Kernel):
 
 
 class Function(NamedTuple):
-    """``f(u)`` with ``u = (stretch d / bandwidth)**exponent``: f by its kind in ``caltest._loops.kernels``."""
+    """``f(u)`` with ``u = (stretch d / bandwidth)**exponent``: f by its kind in ``caltest._loops.formulas.kernels``."""
 
     kind: int
     stretch: float = 1.0

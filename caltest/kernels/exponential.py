@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from math import sqrt
 
-from caltest._loops.kernels import EXPONENTIAL
+from caltest._loops.formulas.kernels import EXPONENTIAL
 from caltest._validation import positive_number
 from caltest.kernels.base import Exponential, Function
 from caltest.kernels.gaussian import GaussianKernel
-from caltest.kernels.metrics import Euclidean, Metric
+from caltest.kernels.metrics.vector_metrics import Euclidean, Metric
 from caltest.kernels.radial import Bandwidth, RadialKernel
 
 

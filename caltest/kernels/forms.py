@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._loops.kernels import EXPONENTIAL, RATIONAL
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
+from caltest._loops.formulas.kernels import EXPONENTIAL, RATIONAL
 from caltest.kernels.base import TargetKernel
 from caltest.kernels.radial import RadialKernel
 

@@ -6,10 +6,10 @@ from typing import Self
 
 import numpy as np
 
-from caltest._loops.kernels import EXPONENTIAL
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
+from caltest._loops.formulas.kernels import EXPONENTIAL
 from caltest.kernels.base import Function
-from caltest.kernels.metrics import Euclidean, Metric
+from caltest.kernels.metrics.vector_metrics import Euclidean, Metric
 from caltest.kernels.radial import RadialKernel
 
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from math import sqrt
 
-from caltest._loops.kernels import MATERN_3, MATERN_5
+from caltest._loops.formulas.kernels import MATERN_3, MATERN_5
 from caltest._validation import real_number
 from caltest.kernels.base import Exponential, Function
-from caltest.kernels.metrics import Euclidean, Metric
+from caltest.kernels.metrics.vector_metrics import Euclidean, Metric
 from caltest.kernels.radial import RadialKernel
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from caltest._numerics import OwnErrstate
+from caltest._basics.numerics import OwnErrstate
 from caltest.kernels.base import PredictedDistributions, PredictionKernel, TargetKernel
 from caltest.kernels.matrix import MatrixKernel, rank_on_residuals
-from caltest.kernels.metrics import Euclidean
+from caltest.kernels.metrics.vector_metrics import Euclidean
 from caltest.kernels.radial import RadialKernel
 
 

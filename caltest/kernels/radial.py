@@ -7,11 +7,11 @@ from typing import Literal, Self
 
 import numpy as np
 
-from caltest._loops.kernels import FUNCTIONS
-from caltest._loops.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
-from caltest._types import Array, FloatArray
+from caltest._basics.types import Array, FloatArray
+from caltest._basics.warnings import warn
+from caltest._loops.formulas.kernels import FUNCTIONS
+from caltest._loops.pair_sums.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._validation import positive_number
-from caltest._warnings import warn
 from caltest.kernels.base import (
     DistanceForm,
     Function,
@@ -20,7 +20,7 @@ from caltest.kernels.base import (
     PredictionKernel,
     TargetKernel,
 )
-from caltest.kernels.metrics import Metric, VectorMetric
+from caltest.kernels.metrics.vector_metrics import Metric, VectorMetric
 
 Bandwidth = float | Literal["median"] | tuple[float, ...]
 

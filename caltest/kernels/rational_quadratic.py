@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from math import sqrt
 
-from caltest._loops.kernels import RATIONAL
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
+from caltest._loops.formulas.kernels import RATIONAL
 from caltest._validation import positive_number
 from caltest.kernels.base import Function
-from caltest.kernels.metrics import Euclidean, Metric
+from caltest.kernels.metrics.vector_metrics import Euclidean, Metric
 from caltest.kernels.radial import RadialKernel
 
 

@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._types import Array, FloatArray
+from caltest._basics.types import Array, FloatArray
 from caltest._validation import positive_number
 from caltest.kernels.base import PredictedDistributions, TargetKernel
 

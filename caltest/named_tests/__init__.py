@@ -3,7 +3,7 @@
 Most are at the front door too. A test of your own is a pair: ``ct.CalibrationTest(estimator, null)``.
 """
 
-from caltest import _names
+from caltest._basics import names as _names
 from caltest.calibration_accumulator import CalibrationTestAccumulator as CalibrationTestAccumulator
 from caltest.named_tests.classical import (
     CoxTest as CoxTest,

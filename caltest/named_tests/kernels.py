@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from caltest._types import ArrayLike
+from caltest._basics.types import ArrayLike
 from caltest.binning import UniformBinning
 from caltest.calibration_test import CalibrationTest
 from caltest.estimators import (

@@ -8,24 +8,24 @@ small, or large: ``ToleranceNull``, ``EquivalenceNull``, ``BinnedEquivalenceBoun
 ``Null`` and returns an ``Outcome``.
 """
 
-from caltest import _names
+from caltest._basics import names as _names
 from caltest.nulls.base import Null as Null, Outcome as Outcome, SummableNull as SummableNull
-from caltest.nulls.bootstrap import ArconesGineBootstrap as ArconesGineBootstrap
-from caltest.nulls.cluster_bootstrap import ClusterBootstrap as ClusterBootstrap
-from caltest.nulls.consistency import ConsistencyResampling as ConsistencyResampling
-from caltest.nulls.cross_tail import CrossChernoffBound as CrossChernoffBound
-from caltest.nulls.distribution_free import DistributionFreeBound as DistributionFreeBound
-from caltest.nulls.e_value import EValueBound as EValueBound, ImportanceSampling as ImportanceSampling
-from caltest.nulls.hotelling import HotellingNull as HotellingNull
+from caltest.nulls.bootstraps.arcones_gine import ArconesGineBootstrap as ArconesGineBootstrap
+from caltest.nulls.bootstraps.cluster_bootstrap import ClusterBootstrap as ClusterBootstrap
+from caltest.nulls.bootstraps.consistency import ConsistencyResampling as ConsistencyResampling
+from caltest.nulls.bounds.cross_tail import CrossChernoffBound as CrossChernoffBound
+from caltest.nulls.bounds.distribution_free import DistributionFreeBound as DistributionFreeBound
+from caltest.nulls.bounds.e_value import EValueBound as EValueBound, ImportanceSampling as ImportanceSampling
 from caltest.nulls.known_covariance import KnownCovarianceMonteCarlo as KnownCovarianceMonteCarlo
+from caltest.nulls.limit_laws.hotelling import HotellingNull as HotellingNull
+from caltest.nulls.limit_laws.normal import NormalNull as NormalNull
+from caltest.nulls.limit_laws.pearson import PearsonNull as PearsonNull
+from caltest.nulls.limit_laws.textbook import TextbookNull as TextbookNull
 from caltest.nulls.margin import (
     BinnedEquivalenceBound as BinnedEquivalenceBound,
     EquivalenceNull as EquivalenceNull,
     ToleranceNull as ToleranceNull,
 )
 from caltest.nulls.monte_carlo import ConditionalMonteCarlo as ConditionalMonteCarlo
-from caltest.nulls.normal import NormalNull as NormalNull
-from caltest.nulls.pearson import PearsonNull as PearsonNull
-from caltest.nulls.textbook_null import TextbookNull as TextbookNull
 
 __all__ = _names.offered(globals())

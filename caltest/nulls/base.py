@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._numerics import OwnErrstate, resampling_pvalue
+from caltest._basics.numerics import OwnErrstate, resampling_pvalue
+from caltest._basics.types import FloatArray
 from caltest._results.calibration_test_result import ComponentResult, PValueKind
-from caltest._types import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, UStatistic
 from caltest.predictions import Predictions, Sample

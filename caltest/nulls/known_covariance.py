@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._jobs import Stream, in_parts, run, streams
-from caltest._types import Array, FloatArray
+from caltest._basics.jobs import Stream, in_parts, run, streams
+from caltest._basics.types import Array, FloatArray
 from caltest.estimators import UCME, Estimator
-from caltest.hstatistics.covariance import deviation_covariance, whitening
-from caltest.hstatistics.redraws import redrawn_deviation_means
+from caltest.hstatistics.redraws.of_all_families import redrawn_deviation_means
+from caltest.hstatistics.variances.covariance import deviation_covariance, whitening
 from caltest.nulls.base import Resampled, ResamplingNull
 from caltest.predictions import Predictions, Sample
 
@@ -21,10 +21,11 @@ TOLERANCE = 1e-8
 class KnownCovarianceMonteCarlo(ResamplingNull):
     """``T**2 = s' V**+ s`` of the sum s of the deviations and its covariance V given the predictions, against redraws.
 
-    ``V = sum_i Cov(D_i)`` follows from the predictions alone (``caltest.hstatistics.covariance``), where Hotelling's
-    T-squared estimates it from the targets; eigenvalues of its correlations of at most 1e-8 of the largest count as 0.
-    ``p = (1 + #{draw >= T**2}) / (1 + B)`` with targets redrawn from the predictions: exact for every n, every B and
-    every set of locations that does not depend on the targets, whatever V is, as it is the same for all draws.
+    ``V = sum_i Cov(D_i)`` follows from the predictions alone (``caltest.hstatistics.variances.covariance``), where
+    Hotelling's T-squared estimates it from the targets; eigenvalues of its correlations of at most 1e-8 of the largest
+    count as 0. ``p = (1 + #{draw >= T**2}) / (1 + B)`` with targets redrawn from the predictions: exact for every n,
+    every B and every set of locations that does not depend on the targets, whatever V is, as it is the same for all
+    draws.
 
     Parameters
     ----------

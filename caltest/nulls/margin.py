@@ -10,8 +10,8 @@ from caltest._validation import at_least, fraction, positive_number
 from caltest.binning import UniformBinning
 from caltest.estimators import ECE, SKCE, Estimator
 from caltest.hstatistics.bound import h_bound
-from caltest.hstatistics.jackknife import Jackknife, jackknife_of
-from caltest.hstatistics.null_variance import has_formula
+from caltest.hstatistics.variances.jackknife import Jackknife, jackknife_of
+from caltest.hstatistics.variances.null_variance import has_formula
 from caltest.kernels import TotalVariation
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Predictions, Sample

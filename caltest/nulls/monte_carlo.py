@@ -6,14 +6,14 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from caltest._jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
-from caltest._numerics import at_least_as_large, check_memory, ranks
+from caltest._basics.jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
+from caltest._basics.numerics import at_least_as_large, check_memory, ranks
+from caltest._basics.types import Array, FloatArray
 from caltest._results.calibration_test_result import PValueKind
-from caltest._types import Array, FloatArray
 from caltest._validation import one_of, whole_number
 from caltest.estimators import Estimator, LowRankSKCE
-from caltest.estimators.joint import JointEstimator
-from caltest.hstatistics.features import FeatureSums
+from caltest.estimators.combined.joint import JointEstimator
+from caltest.hstatistics.sums.features import FeatureSums
 from caltest.nulls.base import Outcome, Resampled, ResamplingNull, SummableNull, ranked
 from caltest.predictions import Predictions, Sample
 

@@ -1,6 +1,6 @@
 """Pictures of calibration. They need matplotlib: ``pip install caltest[plots]``."""
 
-from caltest import _names
+from caltest._basics import names as _names
 from caltest.plots.belt import calibration_belt as calibration_belt
 from caltest.plots.evidence import evidence as evidence
 from caltest.plots.isotonic import reliability_curve as reliability_curve

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caltest._jobs import streams
-from caltest._numerics import seed_of
-from caltest._threads import threaded
-from caltest._types import Array, FloatArray
+from caltest._basics.jobs import streams
+from caltest._basics.numerics import seed_of
+from caltest._basics.threads import threaded
+from caltest._basics.types import Array, FloatArray
 from caltest.plots._axes import PALE
 from caltest.predictions import Bernoulli, Sample
 from caltest.predictions.reductions import reduce_to_binary

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caltest._numerics import own_errstate
+from caltest._basics.numerics import own_errstate
+from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.pvalues import pvalue_phrase
-from caltest._types import ArrayLike, FloatArray
 from caltest._validation import fraction
 from caltest.estimators import CalibrationBelt
 from caltest.estimators.classical.belt import Belt, belt

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caltest._numerics import own_errstate
+from caltest._basics.numerics import own_errstate
 from caltest._validation import fraction
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, axes_of
 from caltest.sequential.sequential_result import SequentialTestResult

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from caltest._numerics import own_errstate
-from caltest._progress import progress_bars
+from caltest._basics.numerics import own_errstate
+from caltest._basics.progress import progress_bars
+from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import one_of, switch
 from caltest.decompositions.score_decomposition import score_decomposition
 from caltest.estimators.classical.isotonic import IsotonicGroups

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caltest._numerics import own_errstate
-from caltest._types import FloatArray
+from caltest._basics.numerics import own_errstate
+from caltest._basics.types import FloatArray
 from caltest.plots._axes import DARK, INSIDE, PALE, axes_of
 from caltest.recalibration.gaussian_process.map import GPMap
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caltest._numerics import own_errstate
+from caltest._basics.numerics import own_errstate
 from caltest._validation import fraction
 from caltest.plots._axes import COLOURS, DARK, LINES, MARKERS, axes_of
 from caltest.studies.power_curve import PowerCurve

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caltest._numerics import own_errstate, seed_of
+from caltest._basics.numerics import own_errstate, seed_of
 from caltest._results.pvalues import pvalue_phrase
 from caltest.plots._axes import panels_of
 from caltest.plots.reliability import reliability_diagram

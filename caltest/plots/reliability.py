@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caltest._numerics import own_errstate
-from caltest._progress import progress_bars
+from caltest._basics.numerics import own_errstate
+from caltest._basics.progress import progress_bars
+from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import switch
 from caltest.binning import Binning, UniformBinning
-from caltest.estimators.ece import checked_binning
+from caltest.estimators.binned_errors.ece import checked_binning
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, rank_of_ends, title_of
 from caltest.plots._binary import binary_of, draw_histogram, label_axes, redrawn_ends
 from caltest.predictions import Bernoulli

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caltest._numerics import own_errstate
+from caltest._basics.numerics import own_errstate
 from caltest._validation import switch, whole_number
 from caltest.plots._axes import COLOURS, DARK, MARKERS, panels_of
 from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from caltest._jobs import streams
-from caltest._numerics import own_errstate, ranges, seed_of
+from caltest._basics.jobs import streams
+from caltest._basics.numerics import own_errstate, ranges, seed_of
+from caltest._basics.types import ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._types import ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning, UniformBinning
-from caltest.estimators.ece import checked_binning
+from caltest.estimators.binned_errors.ece import checked_binning
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, title_of
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample

@@ -8,23 +8,24 @@ of all, a ``Sample`` predictions with their targets; ``ClosedFormMissing`` is ra
 formula.
 """
 
-from caltest import _names
+from caltest._basics import names as _names
 from caltest.predictions.base import ClosedFormMissing as ClosedFormMissing, Predictions as Predictions
-from caltest.predictions.bernoulli import Bernoulli as Bernoulli
-from caltest.predictions.beta import Beta as Beta
-from caltest.predictions.categorical import Categorical as Categorical
-from caltest.predictions.continuous import Continuous as Continuous
+from caltest.predictions.classes.bernoulli import Bernoulli as Bernoulli
+from caltest.predictions.classes.categorical import Categorical as Categorical
+from caltest.predictions.classes.ordinal import Ordinal as Ordinal
 from caltest.predictions.convert import median_bandwidth as median_bandwidth
 from caltest.predictions.counts import NegativeBinomial as NegativeBinomial, Poisson as Poisson
-from caltest.predictions.ensemble import Ensemble as Ensemble
-from caltest.predictions.gamma import Gamma as Gamma
-from caltest.predictions.laplace import Laplace as Laplace
-from caltest.predictions.log_normal import LogNormal as LogNormal
+from caltest.predictions.ensembles.ensemble import Ensemble as Ensemble
+from caltest.predictions.ensembles.scenarios import Scenarios as Scenarios
 from caltest.predictions.mixture import Mixture as Mixture
-from caltest.predictions.mvnormal import MvNormal as MvNormal
-from caltest.predictions.normal import Normal as Normal
-from caltest.predictions.ordinal import Ordinal as Ordinal
-from caltest.predictions.quantiles import QuantileForecast as QuantileForecast
+from caltest.predictions.numbers.beta import Beta as Beta
+from caltest.predictions.numbers.continuous import Continuous as Continuous
+from caltest.predictions.numbers.gamma import Gamma as Gamma
+from caltest.predictions.numbers.laplace import Laplace as Laplace
+from caltest.predictions.numbers.log_normal import LogNormal as LogNormal
+from caltest.predictions.numbers.normal import Normal as Normal
+from caltest.predictions.numbers.student_t import StudentT as StudentT
+from caltest.predictions.quantile_forecast import QuantileForecast as QuantileForecast
 from caltest.predictions.reductions import classwise as classwise, top_label as top_label
 from caltest.predictions.residuals import (
     Residuals as Residuals,
@@ -32,8 +33,7 @@ from caltest.predictions.residuals import (
     standardised_residuals as standardised_residuals,
 )
 from caltest.predictions.sample import Sample as Sample
-from caltest.predictions.scenarios import Scenarios as Scenarios
-from caltest.predictions.student_t import StudentT as StudentT
-from caltest.predictions.unnormalised import Unnormalised as Unnormalised
+from caltest.predictions.vectors.mvnormal import MvNormal as MvNormal
+from caltest.predictions.vectors.unnormalised import Unnormalised as Unnormalised
 
 __all__ = _names.offered(globals())

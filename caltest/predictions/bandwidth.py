@@ -5,10 +5,10 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from caltest._basics.numerics import ranges
+from caltest._basics.threads import threaded
+from caltest._basics.types import FloatArray, IntArray
 from caltest._loops.counting import count_cells
-from caltest._numerics import ranges
-from caltest._threads import threaded
-from caltest._types import FloatArray, IntArray
 from caltest.kernels import Metric
 
 R = TypeVar("R")

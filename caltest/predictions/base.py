@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from caltest._jobs import Stream
-from caltest._numerics import OwnErrstate, check_memory, generator_apart
-from caltest._types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.jobs import Stream
+from caltest._basics.numerics import OwnErrstate, check_memory, generator_apart
+from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
@@ -17,7 +17,7 @@ from caltest.predictions.standard_scores import in_units, mean_square, normal_sc
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
-    from caltest.predictions.finite import FinitePredictions
+    from caltest.predictions.classes.finite import FinitePredictions
 
 
 class Unbounded(TypeError):
@@ -327,7 +327,7 @@ class Predictions(OwnErrstate, ABC):
         Expectations are those over the draws; targets are still drawn from these predictions, so that Monte Carlo
         tests are exact for any number of members.
         """
-        from caltest.predictions.ensemble import Ensemble
+        from caltest.predictions.ensembles.ensemble import Ensemble
 
         number = whole_number("n_members", n_members, 1)
         check_memory(24 * number * len(self), "members", "take fewer")

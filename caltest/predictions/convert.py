@@ -5,16 +5,16 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from caltest._arrays import Table, column, to_array
-from caltest._numerics import own_errstate
-from caltest._progress import progress_bars
-from caltest._types import Array, ArrayLike, IntArray
+from caltest._basics.arrays import Table, column, to_array
+from caltest._basics.numerics import own_errstate
+from caltest._basics.progress import progress_bars
+from caltest._basics.types import Array, ArrayLike, IntArray
 from caltest._validation import not_numbers, not_swapped, switch
 from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions
-from caltest.predictions.bernoulli import Bernoulli
-from caltest.predictions.categorical import Categorical
+from caltest.predictions.classes.bernoulli import Bernoulli
+from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.foreign.families import from_foreign, is_foreign
 from caltest.predictions.sample import Sample
 

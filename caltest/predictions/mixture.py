@@ -5,11 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._arrays import to_array
-from caltest._loops import normals
+from caltest._basics.arrays import to_array
+from caltest._basics.numerics import check_finite, generator_of
+from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._loops.formulas import normals
 from caltest._loops.transport import transport_costs
-from caltest._numerics import check_finite, generator_of
-from caltest._types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import mixture_weights
 from caltest.kernels import (
     MMD,
@@ -20,8 +20,8 @@ from caltest.kernels import (
     TargetKernel,
 )
 from caltest.predictions.base import Predictions, require_family
-from caltest.predictions.finite import FinitePredictions
-from caltest.predictions.normal import Normal
+from caltest.predictions.classes.finite import FinitePredictions
+from caltest.predictions.numbers.normal import Normal
 
 
 class Mixture(Predictions):

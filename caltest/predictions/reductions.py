@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from caltest._arrays import read_only
+from caltest._basics.arrays import read_only
+from caltest._basics.numerics import own_errstate
+from caltest._basics.types import Array, ArrayLike, IntArray
 from caltest._loops.rows import maxima
-from caltest._numerics import own_errstate
-from caltest._types import Array, ArrayLike, IntArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.bernoulli import Bernoulli
-from caltest.predictions.categorical import Categorical
+from caltest.predictions.classes.bernoulli import Bernoulli
+from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.convert import as_sample
 
 

@@ -4,12 +4,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._numerics import generator_apart, own_errstate
-from caltest._types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.numerics import generator_apart, own_errstate
+from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
 from caltest.kernels import GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.convert import as_sample
-from caltest.predictions.uniform import StandardUniform
+from caltest.predictions.numbers.uniform import StandardUniform
 
 
 class Residuals(Predictions):

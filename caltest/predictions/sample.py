@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.types import Array, BoolArray, IntArray
 from caltest._results.pvalues import EXCLUDED
-from caltest._types import Array, BoolArray, IntArray
 from caltest.predictions.base import Predictions
 
 

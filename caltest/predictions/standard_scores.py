@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caltest._types import Array, FloatArray
+from caltest._basics.types import Array, FloatArray
 
 if TYPE_CHECKING:
     from caltest.predictions.base import Predictions

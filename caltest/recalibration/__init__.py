@@ -15,36 +15,36 @@ Maps are saved as arrays: ``recalibrate.save("map.npz")``, ``ct.recalibration.Ca
 
 from typing import Any as _Any
 
-from caltest import _names
-from caltest.recalibration.affine import (
-    DirichletCalibration as DirichletCalibration,
-    MatrixScaling as MatrixScaling,
-    VectorScaling as VectorScaling,
-)
+from caltest._basics import names as _names
 from caltest.recalibration.base import (
     CalibrationMap as CalibrationMap,
     Calibrator as Calibrator,
     ProbabilityCalibrator as ProbabilityCalibrator,
     ProbabilityMap as ProbabilityMap,
 )
-from caltest.recalibration.bbq import BBQ as BBQ
-from caltest.recalibration.beta import BetaCalibration as BetaCalibration
-from caltest.recalibration.family_temperature import FamilyTemperatureScaling as FamilyTemperatureScaling
+from caltest.recalibration.binary.bbq import BBQ as BBQ
+from caltest.recalibration.binary.beta import BetaCalibration as BetaCalibration
+from caltest.recalibration.binary.histogram import HistogramBinning as HistogramBinning
+from caltest.recalibration.binary.isotonic import Isotonic as Isotonic
+from caltest.recalibration.binary.platt import Platt as Platt
+from caltest.recalibration.classes.affine import (
+    DirichletCalibration as DirichletCalibration,
+    MatrixScaling as MatrixScaling,
+    VectorScaling as VectorScaling,
+)
+from caltest.recalibration.classes.one_vs_rest import OneVsRest as OneVsRest
+from caltest.recalibration.classes.temperature import TemperatureScaling as TemperatureScaling
+from caltest.recalibration.distributions.family_temperature import FamilyTemperatureScaling as FamilyTemperatureScaling
+from caltest.recalibration.distributions.quantiles import QuantileRecalibration as QuantileRecalibration
 from caltest.recalibration.fit_best import BestFit as BestFit, fit_best as fit_best
 from caltest.recalibration.gaussian_process.calibrator import GPCalibrator as GPCalibrator
 from caltest.recalibration.gaussian_process.map import GPMap as GPMap
-from caltest.recalibration.histogram import HistogramBinning as HistogramBinning
 from caltest.recalibration.identity import Identity as Identity
-from caltest.recalibration.isotonic import Isotonic as Isotonic
-from caltest.recalibration.one_vs_rest import OneVsRest as OneVsRest
-from caltest.recalibration.platt import Platt as Platt
-from caltest.recalibration.quantiles import QuantileRecalibration as QuantileRecalibration
 from caltest.recalibration.report import report as report
 from caltest.recalibration.report_result import (
     RecalibrationReport as RecalibrationReport,
     RecalibrationRow as RecalibrationRow,
 )
-from caltest.recalibration.temperature import TemperatureScaling as TemperatureScaling
 
 __all__ = _names.offered(globals())
 

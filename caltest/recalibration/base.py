@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._numerics import OwnErrstate
-from caltest._types import ArrayLike, FloatArray, IntArray
+from caltest._basics.numerics import OwnErrstate
+from caltest._basics.types import ArrayLike, FloatArray, IntArray
 from caltest._validation import class_order, one_of
 from caltest.predictions.convert import in_order_of_targets
-from caltest.recalibration._inputs import SCALES, Scores, labels_of, read_scores
-from caltest.recalibration._seen import digest, seen_note, share_seen
-from caltest.recalibration._storage import (
+from caltest.recalibration.shared.inputs import SCALES, Scores, labels_of, read_scores
+from caltest.recalibration.shared.seen import digest, seen_note, share_seen
+from caltest.recalibration.shared.storage import (
     as_kind,
     nested,
     plain,

@@ -10,12 +10,12 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from caltest._types import Array, ArrayLike, FloatArray
+from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest.predictions import Categorical
-from caltest.recalibration._seen import digest, seen_note, share_seen
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
-from caltest.recalibration.one_vs_rest import OneVsRest
-from caltest.recalibration.temperature import TemperatureScaling
+from caltest.recalibration.classes.one_vs_rest import OneVsRest
+from caltest.recalibration.classes.temperature import TemperatureScaling
+from caltest.recalibration.shared.seen import digest, seen_note, share_seen
 
 
 class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import own_errstate, seed_of
-from caltest._types import ArrayLike, BoolArray, FloatArray, IntArray
+from caltest._basics.numerics import own_errstate, seed_of
+from caltest._basics.types import ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import at_least, whole_number
 from caltest.comparisons.formats import aligned
-from caltest.recalibration._observed import Observed, scale_of
 from caltest.recalibration.base import CalibrationMap, Calibrator
-from caltest.recalibration.one_vs_rest import OneVsRest
+from caltest.recalibration.classes.one_vs_rest import OneVsRest
+from caltest.recalibration.shared.observed import Observed, scale_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,23 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import own_errstate, seed_of
-from caltest._progress import progress_bars
-from caltest._types import ArrayLike
+from caltest._basics.numerics import own_errstate, seed_of
+from caltest._basics.progress import progress_bars
+from caltest._basics.types import ArrayLike
 from caltest._validation import at_least, fraction, switch, whole_number
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
-from caltest.estimators.default_kernel import shared_kernel
+from caltest.estimators.kernel_errors.default_kernel import shared_kernel
 from caltest.intervals.jackknife import jackknife_interval
+from caltest.intervals.noise_floor import noise_floor
 from caltest.kernels import PairKernel
-from caltest.noise_floor import noise_floor
 from caltest.predictions import Sample
-from caltest.predictions.finite import at_labels
-from caltest.predictions.proper_scores import outcome_scores
+from caltest.predictions.classes.finite import at_labels
+from caltest.predictions.classes.proper_scores import outcome_scores
 from caltest.predictions.reductions import reduce_to_binary
-from caltest.recalibration._observed import Observed, scale_of
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.report_result import RecalibrationReport, RecalibrationRow
+from caltest.recalibration.shared.observed import Observed, scale_of
 
 
 @own_errstate

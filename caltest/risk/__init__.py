@@ -5,7 +5,7 @@
 ``TwoStepRidgeErrorFunction``. One of your own derives from ``ErrorFunction`` and fits a ``FittedErrorFunction``.
 """
 
-from caltest import _names
+from caltest._basics import names as _names
 from caltest.risk.base import ErrorFunction as ErrorFunction, FittedErrorFunction as FittedErrorFunction
 from caltest.risk.binning import (
     BinnedErrorFunction as BinnedErrorFunction,

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from caltest._numerics import OwnErrstate
-from caltest._types import ArrayLike, FloatArray
+from caltest._basics.numerics import OwnErrstate
+from caltest._basics.types import ArrayLike, FloatArray
 from caltest._validation import at_least, positive_number, whole_number
 from caltest.predictions.convert import as_predictions, as_sample
 from caltest.risk.data import CalibrationData, points_of

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
 from caltest.binning import quantile_ranks
 from caltest.risk.base import ErrorFunction, Fits, whole_settings
 from caltest.risk.data import CalibrationData

@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._types import Array, FloatArray, IntArray
+from caltest._basics.types import Array, FloatArray, IntArray
 from caltest.predictions import Predictions, Sample
 from caltest.risk.spectrum import KernelSpectrum
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy
 
-from caltest._arrays import read_only
-from caltest._loops.weighting import class_shares, shares_on_line
-from caltest._numerics import ranges
-from caltest._types import FloatArray, IntArray
+from caltest._basics.arrays import read_only
+from caltest._basics.numerics import ranges
+from caltest._basics.types import FloatArray, IntArray
+from caltest._loops.statistics.class_shares import class_shares, shares_on_line
 from caltest._validation import switch
 from caltest.risk.base import ErrorFunction, Fits, positive_settings
 from caltest.risk.data import CalibrationData

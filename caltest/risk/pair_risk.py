@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._types import FloatArray
-from caltest.hstatistics.jackknife import jackknife_error
+from caltest._basics.types import FloatArray
+from caltest.hstatistics.variances.jackknife import jackknife_error
 
 SMALLEST = 3
 """Observations that a standard error needs: it leaves one out, and pairs of the others remain."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import check_finite, own_errstate, seed_of
-from caltest._progress import progress_bars
-from caltest._types import ArrayLike, FloatArray, IntArray
+from caltest._basics.numerics import check_finite, own_errstate, seed_of
+from caltest._basics.progress import progress_bars
+from caltest._basics.types import ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, fraction, switch, whole_number
 from caltest.predictions import Predictions, Sample, classwise, top_label
 from caltest.predictions.convert import as_sample

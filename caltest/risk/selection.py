@@ -6,10 +6,10 @@ from itertools import chain
 
 import numpy as np
 
-from caltest._numerics import check_finite
-from caltest._threads import threaded
-from caltest._types import Array, FloatArray
-from caltest.hstatistics.jackknife import jackknife_error
+from caltest._basics.numerics import check_finite
+from caltest._basics.threads import threaded
+from caltest._basics.types import Array, FloatArray
+from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.risk.base import ErrorFunction, Fits
 from caltest.risk.data import CalibrationData
 from caltest.risk.error_estimate import CandidateRisk, ErrorSelection

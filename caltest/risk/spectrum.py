@@ -5,8 +5,8 @@ from typing import Self
 
 import numpy as np
 
-from caltest._numerics import ranges
-from caltest._types import FloatArray, IntArray
+from caltest._basics.numerics import ranges
+from caltest._basics.types import FloatArray, IntArray
 
 ROWS = 2048
 """Points whose kernel values are computed together."""

@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
 from caltest.predictions import Predictions, Sample
 
 

@@ -5,9 +5,9 @@ from typing import Self
 
 import numpy as np
 
-from caltest._numerics import ranges
-from caltest._types import FloatArray
-from caltest.estimators.default_kernel import default_kernel
+from caltest._basics.numerics import ranges
+from caltest._basics.types import FloatArray
+from caltest.estimators.kernel_errors.default_kernel import default_kernel
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions, Sample
 from caltest.sequential.bets import Bets

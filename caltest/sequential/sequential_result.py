@@ -5,12 +5,12 @@ from math import exp, isfinite, log
 
 import numpy as np
 
+from caltest._basics.types import Array, FloatArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.citations import entries
 from caltest._results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
 from caltest._results.report import KINDS
 from caltest._results.stored import Stored
-from caltest._types import Array, FloatArray
 from caltest._validation import fraction
 
 ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"

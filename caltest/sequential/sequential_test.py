@@ -7,9 +7,9 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from caltest._arrays import to_array
-from caltest._numerics import OwnErrstate, ranges, seed_of
-from caltest._types import Array, ArrayLike, FloatArray, IntArray
+from caltest._basics.arrays import to_array
+from caltest._basics.numerics import OwnErrstate, ranges, seed_of
+from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import one_of, switch
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel

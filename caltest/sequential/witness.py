@@ -8,11 +8,11 @@ from typing import Self
 
 import numpy as np
 
-from caltest._types import Array, FloatArray
-from caltest.hstatistics.features import inverse_root
+from caltest._basics.types import Array, FloatArray
+from caltest.hstatistics.sums.features import inverse_root
 from caltest.kernels import ProductKernel, TargetKernel
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.finite import FinitePredictions
+from caltest.predictions.classes.finite import FinitePredictions
 
 LANDMARKS = 64
 """Past targets by which numbers and vectors are described."""
@@ -76,7 +76,7 @@ def features_for(kernel: ProductKernel, past: Sample) -> TargetFeatures:
     """Features of the family; landmarks are targets of the past."""
     law, target_kernel = past.predictions.law, kernel.target_kernel
     if law.finite is not None:
-        from caltest.hstatistics.redraws_of_labels import root_of
+        from caltest.hstatistics.redraws.of_labels import root_of
 
         return ClassFeatures(root_of(law.finite.gram(target_kernel)))
     distinct = np.unique(np.asarray(past.targets), axis=0)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import own_errstate
-from caltest._progress import progress_bars
-from caltest._types import FloatArray
+from caltest._basics.numerics import own_errstate
+from caltest._basics.progress import progress_bars
+from caltest._basics.types import FloatArray
 from caltest._validation import fraction, switch, whole_number
 from caltest.studies.power_result import PowerResult
 from caltest.studies.settings import (

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import own_errstate
-from caltest._progress import progress_bars
+from caltest._basics.numerics import own_errstate
+from caltest._basics.progress import progress_bars
+from caltest._basics.types import FloatArray
 from caltest._results.stored import Stored, restored
-from caltest._types import FloatArray
 from caltest._validation import fraction, switch, whole_number
 from caltest.studies.power import check_same_study, power_result
 from caltest.studies.power_result import PowerResult

@@ -8,7 +8,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 import scipy
 
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
 
 Point = tuple[int, int, int]
 """Observations, rejections, simulations."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import seed_of
+from caltest._basics.numerics import seed_of
 from caltest._validation import fraction
 from caltest.calibration_test import CalibrationTest
 

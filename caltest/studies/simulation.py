@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from caltest._jobs import n_jobs, results
-from caltest._threads import one_thread
-from caltest._types import FloatArray
+from caltest._basics.jobs import n_jobs, results
+from caltest._basics.threads import one_thread
+from caltest._basics.types import FloatArray
 
 Test = Callable[..., Any]
 """``test(predictions, targets, rng=...)``, whose result has a ``pvalue``."""

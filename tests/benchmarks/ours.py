@@ -61,15 +61,16 @@ def redrawn(predictions, labels, draws):
     """Checked predictions, and the labels followed by redraws of them."""
     import numpy as np
 
-    from caltest import Categorical, _jobs
+    from caltest import Categorical
+    from caltest._basics import jobs
 
     checked = Categorical(predictions)
-    return checked, checked.with_redraws(labels, _jobs.streams(np.random.default_rng(1), draws))
+    return checked, checked.with_redraws(labels, jobs.streams(np.random.default_rng(1), draws))
 
 
 def bandwidths(predictions, labels, draws, bandwidths):
     """Exact Monte Carlo for several bandwidths at once; the first one's estimate for the last redraw is compared."""
-    from caltest.hstatistics import redraws as hredraws
+    from caltest.hstatistics.redraws.of_all_families import of_all_families as hredraws
 
     kernels = [kernel(bandwidth) for bandwidth in bandwidths]
 

@@ -10,8 +10,8 @@ from samples import TV, W2, samples
 from scipy.stats import binom
 
 import caltest as ct
-from caltest._jobs import streams
-from caltest._numerics import seed_from
+from caltest._basics.jobs import streams
+from caltest._basics.numerics import seed_from
 
 N = 97
 RNG, P, Y, NORMAL, TARGETS = samples(N, 3)

@@ -6,9 +6,9 @@ from contracts import FAMILIES, NOT_CENTRED, vector_ensemble
 from scipy import stats
 
 import caltest as ct
-from caltest.estimators.findings import marginal_finding
-from caltest.estimators.residual_moments import ResidualMean
-from caltest.hstatistics.residuals import residual_means
+from caltest.estimators.combined.findings import marginal_finding
+from caltest.estimators.scores.residual_moments import ResidualMean
+from caltest.hstatistics.sums.residuals import residual_means
 from caltest.predictions.standard_scores import mean_square
 
 MAKERS = [pytest.param(maker, id=family.__name__) for family, maker in FAMILIES.items()] + [
@@ -128,8 +128,8 @@ def test_kernels_of_low_rank_have_weights(family, monkeypatch):
         chosen = np.isin(np.arange(70), (i, j)).astype(float)
         some = estimator.estimates(p.take([i, j]), y[:, [i, j]])
         assert estimator.estimates(p, y, chosen) == pytest.approx(some, rel=1e-7, abs=1e-12)
-    monkeypatch.setattr("caltest.estimators.components.MANY_CLASSES", 10)
-    monkeypatch.setattr("caltest.estimators.components.MANY_NUMBERS", 10)
+    monkeypatch.setattr("caltest.estimators.combined.components.MANY_CLASSES", 10)
+    monkeypatch.setattr("caltest.estimators.combined.components.MANY_NUMBERS", 10)
     low = ct.calibration_test(p, y[0], n_resamples=19, rng=1, weights=w)
     assert any("kernels have rank 64" in note for note in low.notes)
 

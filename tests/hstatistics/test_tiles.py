@@ -6,7 +6,7 @@ from grids import thinned
 from slow import skce_of_classes
 
 import caltest as ct
-from caltest.hstatistics import pairs as hpairs
+from caltest.hstatistics.sums import pairs as hpairs
 from caltest.hstatistics.tiles import FiniteTiles, NormalTiles, h_tile, tiles_of
 from caltest.predictions import Sample
 
@@ -102,7 +102,7 @@ def test_redraws_of_nine_kernels():
     """One more than are summed together."""
     sample = classes(40, 4)
     redraws = sample.predictions.redraw(1, 3)
-    from caltest.hstatistics.redraws import redrawn_means
+    from caltest.hstatistics.redraws.of_all_families import redrawn_means
 
     bandwidths = np.linspace(0.1, 1.0, 9)
     kernels = [ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), b), ct.DeltaKernel()) for b in bandwidths]

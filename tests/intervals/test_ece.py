@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest._numerics import generator_apart
+from caltest._basics.numerics import generator_apart
 from caltest.intervals import ece as ece_module
 from caltest.predictions.convert import as_predictions
 

@@ -4,8 +4,8 @@ from samples import TV, W2, samples
 from scipy import stats
 
 import caltest as ct
-from caltest.hstatistics.jackknife import Jackknife, jackknife, jackknife_of, row_sums
-from caltest.hstatistics.null_variance import variance_if_calibrated
+from caltest.hstatistics.variances.jackknife import Jackknife, jackknife, jackknife_of, row_sums
+from caltest.hstatistics.variances.null_variance import variance_if_calibrated
 from caltest.predictions.convert import as_sample
 
 S = samples(60, 3)

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from caltest._loops import counting, kernels, members, pairs, sweeps, tiles, transport
+from caltest._loops import counting, transport
+from caltest._loops.formulas import kernels
+from caltest._loops.pair_sums import members, pairs, sweeps, tiles
 
 TESTS = Path(__file__).parents[1]
 EXTREMES = [5e-324, 1e-310, 1e-100, 1e100, 1e308]

@@ -3,10 +3,10 @@ import math
 import numpy as np
 import pytest
 
-from caltest._arrays import read_only
-from caltest._loops.binned import sums_of_bins
+from caltest._basics.arrays import read_only
 from caltest._loops.counting import uniform_cells
 from caltest._loops.rows import are_distributions, maxima
+from caltest._loops.statistics.binned import sums_of_bins
 
 RNG = np.random.default_rng(1)
 P = RNG.dirichlet(np.ones(5), 50)

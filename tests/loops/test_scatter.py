@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from caltest._loops import redraws
+from caltest._loops.pair_sums import redraws
 
 
 @pytest.mark.parametrize("n", [5, redraws.ROWS + 1, 2 * redraws.ROWS])

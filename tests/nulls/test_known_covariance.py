@@ -6,10 +6,10 @@ from samples import TV, W2, samples
 from slow import simulated_covariance
 
 import caltest as ct
-from caltest.hstatistics.covariance import deviation_covariance
+from caltest.hstatistics.variances.covariance import deviation_covariance
 from caltest.nulls import known_covariance
 from caltest.predictions import Sample
-from caltest.predictions.finite import FinitePredictions
+from caltest.predictions.classes.finite import FinitePredictions
 
 N = 40
 _, P, Y, NORMAL, TARGETS = samples(N, 3)

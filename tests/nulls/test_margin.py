@@ -6,7 +6,7 @@ from samples import TV, samples
 from scipy import stats
 
 import caltest as ct
-from caltest.hstatistics.jackknife import SURPRISE, jackknife_of
+from caltest.hstatistics.variances.jackknife import SURPRISE, jackknife_of
 from caltest.predictions.convert import as_sample
 
 S = samples(60, 3)

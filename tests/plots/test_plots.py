@@ -158,7 +158,7 @@ def test_bars_hold_the_points_of_calibrated_predictions(level, replications):
 
 def test_bars_depend_on_the_seed_and_not_on_the_number_of_threads(binary, monkeypatch):
     expected = bars(reliability_diagram(*binary, rng=7, ax=new_axes()))
-    monkeypatch.setattr("caltest._threads.n_threads", lambda: 1)
+    monkeypatch.setattr("caltest._basics.threads.n_threads", lambda: 1)
     np.testing.assert_array_equal(bars(reliability_diagram(*binary, rng=7, ax=new_axes())), expected)
     assert not np.array_equal(bars(reliability_diagram(*binary, rng=8, ax=new_axes())), expected)
 

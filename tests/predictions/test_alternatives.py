@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest.estimators.likelihood_ratio import log_ratios_of
+from caltest.estimators.scores.likelihood_ratio import log_ratios_of
 from caltest.predictions.alternatives import counts as counts_module
 from caltest.predictions.alternatives.normal import SCALES
 

@@ -92,7 +92,7 @@ def test_median_of_positive_distances(equal):
 
 def test_median_bandwidth_of_many_predictions_is_that_of_some(monkeypatch):
     monkeypatch.setattr("caltest.predictions.base.MEDIAN_OF", 100)
-    monkeypatch.setattr("caltest.estimators.kernel_estimator.MEDIAN_OF", 100)
+    monkeypatch.setattr("caltest.estimators.kernel_errors.kernel_estimator.MEDIAN_OF", 100)
     p = np.random.default_rng(1).random(1001)
     kernel = ct.Bernoulli(p).default_kernel()
     few = p[np.arange(100) * 1001 // 100]

@@ -5,8 +5,9 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest._jobs import streams
-from caltest.hstatistics import redraws as hredraws, tiles as htiles
+from caltest._basics.jobs import streams
+from caltest.hstatistics import tiles as htiles
+from caltest.hstatistics.redraws.of_all_families import of_all_families as hredraws
 from caltest.kernels import TargetKernel
 from caltest.predictions import Sample
 from caltest.predictions.counts import expectations, law, sums
@@ -364,7 +365,7 @@ def test_tables_that_are_too_large_are_those_of_parts(family, monkeypatch):
 
 
 def test_probabilities_that_do_not_fit_into_memory(monkeypatch):
-    monkeypatch.setattr("caltest._numerics._memory", lambda: 1e4)
+    monkeypatch.setattr("caltest._basics.numerics._memory", lambda: 1e4)
     monkeypatch.setattr(law, "PART", 1000)
     monkeypatch.setattr(expectations, "PART", 1000)
     monkeypatch.setattr(sums, "VALUES", 1000)

@@ -7,7 +7,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.predictions.convert import as_sample
-from caltest.predictions.ensemble import DrawnEnsemble
+from caltest.predictions.ensembles.ensemble import DrawnEnsemble
 
 N, M = 40, 4
 RNG = np.random.default_rng(11)

@@ -4,7 +4,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 import caltest as ct
-from caltest.predictions.uniform import StandardUniform
+from caltest.predictions.numbers.uniform import StandardUniform
 
 KERNELS = [
     ct.GaussianKernel(bandwidth=0.25),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.hstatistics.jackknife import jackknife_error
+from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.risk.pair_risk import BilinearForm, RiskEstimate, risk_terms
 
 N, D, R = 40, 3, 4

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest._threads import one_thread
+from caltest._basics.threads import one_thread
 from caltest.risk.base import Fits
 from caltest.risk.pair_risk import BilinearForm
 

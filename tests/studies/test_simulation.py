@@ -14,7 +14,7 @@ import pytest
 from grids import thinned
 
 import caltest as ct
-from caltest import _threads
+from caltest._basics import threads
 from caltest.generators import DirichletModel
 from caltest.studies.simulation import BATCH, _parts, child_seed
 
@@ -31,7 +31,7 @@ def no_process_is_left():
 
 
 def threads_in_use(predictions, targets, rng):
-    return SimpleNamespace(pvalue=_threads.n_threads() / 64)
+    return SimpleNamespace(pvalue=threads.n_threads() / 64)
 
 
 def test_every_data_set_has_streams_of_its_own():
@@ -53,12 +53,12 @@ def test_workers(backend):
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_workers_use_one_thread_each(backend, monkeypatch):
-    monkeypatch.setattr(_threads, "n_processors", lambda: 4)
+    monkeypatch.setattr(threads, "n_processors", lambda: 4)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert set(ct.power(threads_in_use, MODEL, 5, n_simulations=5).pvalues) == {4 / 64}
     with joblib.parallel_config(backend=backend, n_jobs=2):
         assert set(ct.power(threads_in_use, MODEL, 5, n_simulations=20).pvalues) == {1 / 64}
-    assert _threads.n_threads() == 4
+    assert threads.n_threads() == 4
 
 
 @pytest.mark.parametrize(("n", "workers"), [(1, 1), (5, 1), (1, 2), (7, 3), (1000, 2), (100_000, 4)])

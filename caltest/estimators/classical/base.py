@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._numerics import generator_apart, ranges
-from caltest._threads import threaded
-from caltest._types import Array, FloatArray
+from caltest._basics.numerics import generator_apart, ranges
+from caltest._basics.threads import threaded
+from caltest._basics.types import Array, FloatArray
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.predictions import Predictions
-from caltest.predictions.finite import of_classes
+from caltest.predictions.classes.finite import of_classes
 from caltest.predictions.residuals import integral_transforms
 from caltest.predictions.standard_scores import FARTHEST
 

@@ -6,13 +6,13 @@ from typing import get_args
 
 import numpy as np
 
+from caltest._basics.types import Array, FloatArray
 from caltest._results.effect_size import EffectSize
-from caltest._types import Array, FloatArray
 from caltest._validation import one_of
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.estimators.classical.isotonic import IsotonicGroups
 from caltest.predictions import Predictions
-from caltest.predictions.proper_scores import Score, outcome_scores
+from caltest.predictions.classes.proper_scores import Score, outcome_scores
 
 
 @dataclass(frozen=True)

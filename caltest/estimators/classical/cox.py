@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._numerics import own_errstate
+from caltest._basics.numerics import own_errstate
+from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.calibration_test_result import ConfidenceInterval, PValueKind
 from caltest._results.effect_size import EffectSize
 from caltest._results.pvalues import pvalue_phrase
 from caltest._results.stored import Stored
-from caltest._types import Array, ArrayLike, FloatArray
 from caltest._validation import fraction
 from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one

@@ -6,10 +6,10 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from caltest._basics.types import Array, FloatArray
 from caltest._laws.brownian import absolute_maximum_tail, range_tail
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.effect_size import EffectSize
-from caltest._types import Array, FloatArray
 from caltest._validation import one_of
 from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one

@@ -6,9 +6,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.effect_size import EffectSize, root_per_observation
-from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import whole_number
 from caltest.binning import QuantileBinning
 from caltest.estimators.base import TextbookTail

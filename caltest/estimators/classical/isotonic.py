@@ -5,8 +5,8 @@ from typing import Self
 
 import numpy as np
 
-from caltest._loops.pools import pooled_means
-from caltest._types import Array, FloatArray, IntArray
+from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._loops.statistics.isotonic import pooled_means
 
 
 @dataclass(frozen=True, eq=False)

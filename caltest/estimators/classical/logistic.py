@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._loops.logistic import maximise, selected_ratios
-from caltest._types import Array, BoolArray, FloatArray, IntArray
+from caltest._basics.types import Array, BoolArray, FloatArray, IntArray
+from caltest._loops.statistics.logistic import maximise, selected_ratios
 
 RANK = 1e-9
 """Columns of which less than this part is new count as combinations of those before."""

@@ -7,10 +7,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from caltest._basics.types import Array, FloatArray
 from caltest._laws.chi_squared_sums import ChiSquaredSum, tail_probability
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.effect_size import EffectSize, root_per_observation
-from caltest._types import Array, FloatArray
 from caltest._validation import one_of
 from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import TransformStatistic, in_parts

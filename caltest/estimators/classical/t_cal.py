@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caltest._arrays import read_only
-from caltest._loops.binned import debiased_squares, sums_of_bins
+from caltest._basics.arrays import read_only
+from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._loops.statistics.binned import debiased_squares, sums_of_bins
 from caltest._results.effect_size import EffectSize, root_per_observation
-from caltest._types import Array, FloatArray, IntArray
 from caltest._validation import at_least, whole_number
 from caltest.binning import UniformBinning
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.classical.base import in_parts
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.finite import of_classes
+from caltest.predictions.classes.finite import of_classes
 
 MOST_BINS = 2**12
 """The finest of the resolutions, in bins of a coordinate."""

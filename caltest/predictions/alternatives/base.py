@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._types import Array, FloatArray
+from caltest._basics.types import Array, FloatArray
 
 
 @dataclass(frozen=True)

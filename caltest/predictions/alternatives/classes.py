@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from caltest._loops.redraws import gathered_tables, tables_by_label
-from caltest._numerics import ranges
-from caltest._threads import threaded
-from caltest._types import Array, FloatArray
+from caltest._basics.numerics import ranges
+from caltest._basics.threads import threaded
+from caltest._basics.types import Array, FloatArray
+from caltest._loops.pair_sums.redraws import gathered_tables, tables_by_label
 from caltest.predictions.alternatives.base import Alternative, Alternatives
-from caltest.predictions.categorical import Categorical
-from caltest.predictions.finite import FinitePredictions
+from caltest.predictions.classes.categorical import Categorical
+from caltest.predictions.classes.finite import FinitePredictions
 
 TEMPERATURES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
 """Exponents of the predicted probabilities are 1 / T: below 1 outcomes are less certain than predicted."""

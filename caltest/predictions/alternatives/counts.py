@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from caltest._loops.redraws import gathered_tables
-from caltest._numerics import ranges
-from caltest._types import Array, FloatArray
+from caltest._basics.numerics import ranges
+from caltest._basics.types import Array, FloatArray
+from caltest._loops.pair_sums.redraws import gathered_tables
 from caltest.predictions.alternatives.base import Alternative, Alternatives
 from caltest.predictions.counts import CountPredictions, NegativeBinomial, Poisson
 

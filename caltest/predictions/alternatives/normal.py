@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from caltest._types import Array, FloatArray
+from caltest._basics.types import Array, FloatArray
 from caltest.predictions.alternatives.base import Alternative, Alternatives
 from caltest.predictions.base import Predictions
 

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from caltest._loops.tiles import PRODUCT, sum_over_coordinates
-from caltest._numerics import ranges
-from caltest._types import Array, FloatArray, IntArray
+from caltest._basics.numerics import ranges
+from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest.kernels import (
     Euclidean,
     ExponentialKernel,

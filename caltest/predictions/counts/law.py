@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._jobs import Stream
-from caltest._loops.recursion import STEP, probabilities_between
-from caltest._numerics import check_memory, ranges
-from caltest._threads import threaded
-from caltest._types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.jobs import Stream
+from caltest._basics.numerics import check_memory, ranges
+from caltest._basics.threads import threaded
+from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._loops.formulas.recursion import STEP, probabilities_between
 from caltest._validation import same_length, whole_counts
 from caltest.kernels import (
     TargetKernel,

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._numerics import generator_of
-from caltest._types import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import generator_of
+from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array
 from caltest.predictions.counts.expectations import CountPredictions
 from caltest.predictions.counts.law import HALF_LOG_2_PI, stirling_error

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from caltest._loops.recursion import TINY
-from caltest._numerics import ranges
-from caltest._types import Array, FloatArray, IntArray
+from caltest._basics.numerics import ranges
+from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._loops.formulas.recursion import TINY
 from caltest.kernels import TargetKernel
 
 VALUES = 2**20

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._types import Array
+from caltest._basics.types import Array
 
 
 @dataclass(frozen=True, eq=False)

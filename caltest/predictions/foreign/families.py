@@ -4,20 +4,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from caltest.predictions.base import Predictions
-from caltest.predictions.bernoulli import Bernoulli
-from caltest.predictions.beta import Beta
-from caltest.predictions.categorical import Categorical
-from caltest.predictions.continuous import Continuous
+from caltest.predictions.classes.bernoulli import Bernoulli
+from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.counts import NegativeBinomial, Poisson
 from caltest.predictions.foreign import from_scipy, from_torch
 from caltest.predictions.foreign.described import Described, joined
-from caltest.predictions.gamma import Gamma
-from caltest.predictions.laplace import Laplace
-from caltest.predictions.log_normal import LogNormal
 from caltest.predictions.mixture import Mixture
-from caltest.predictions.mvnormal import MvNormal
-from caltest.predictions.normal import Normal
-from caltest.predictions.student_t import StudentT
+from caltest.predictions.numbers.beta import Beta
+from caltest.predictions.numbers.continuous import Continuous
+from caltest.predictions.numbers.gamma import Gamma
+from caltest.predictions.numbers.laplace import Laplace
+from caltest.predictions.numbers.log_normal import LogNormal
+from caltest.predictions.numbers.normal import Normal
+from caltest.predictions.numbers.student_t import StudentT
+from caltest.predictions.vectors.mvnormal import MvNormal
 
 FAMILIES: dict[str, Callable[..., Predictions]] = {
     family.__name__: family

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._arrays import to_array
-from caltest._types import Array, FloatArray
+from caltest._basics.arrays import to_array
+from caltest._basics.types import Array, FloatArray
 from caltest._validation import real_array
 from caltest.predictions.foreign.described import Described, joined
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._arrays import to_array
-from caltest._types import Array
+from caltest._basics.arrays import to_array
+from caltest._basics.types import Array
 from caltest.predictions.foreign.described import Described
 
 

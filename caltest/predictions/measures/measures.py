@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from math import inf, pi
 
 import numpy as np
 
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
 from caltest.kernels.radial import RadialKernel
 from caltest.predictions.measures.waves import Waves
 

@@ -5,11 +5,11 @@ from math import prod, sqrt
 
 import numpy as np
 
-from caltest._loops import members
-from caltest._loops.kernels import IDENTITY
+from caltest._basics.numerics import ranges
+from caltest._basics.types import FloatArray
+from caltest._loops.formulas.kernels import IDENTITY
+from caltest._loops.pair_sums import members
 from caltest._loops.stacks import redraws_last
-from caltest._numerics import ranges
-from caltest._types import FloatArray
 from caltest.kernels import TargetKernel
 from caltest.kernels.forms import Form, form_of
 from caltest.predictions.measures.measures import Measures

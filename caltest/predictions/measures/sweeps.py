@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from caltest._loops import sweeps
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
+from caltest._loops.pair_sums import sweeps
 from caltest.kernels.forms import Form
 from caltest.predictions.measures.measures import Measures
 

@@ -7,10 +7,10 @@ from typing import Self
 
 import numpy as np
 
-from caltest._loops import waves
-from caltest._loops.tiles import PRODUCT, sum_over_coordinates
-from caltest._numerics import ranges
-from caltest._types import FloatArray
+from caltest._basics.numerics import ranges
+from caltest._basics.types import FloatArray
+from caltest._loops.pair_sums import waves
+from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest.predictions.measures.measures import Measures
 
 PERIOD_BEYOND = 9.0

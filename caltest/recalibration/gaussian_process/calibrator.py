@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from caltest._types import FloatArray, IntArray
+from caltest._basics.types import FloatArray, IntArray
 from caltest._validation import one_of, switch, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator
 from caltest.recalibration.gaussian_process.fit import best_of_scales, inputs_of

@@ -8,15 +8,15 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from caltest._numerics import ranges
-from caltest._threads import one_blas_thread
-from caltest._types import FloatArray, IntArray
-from caltest.recalibration._inputs import log_probabilities
+from caltest._basics.numerics import ranges
+from caltest._basics.threads import one_blas_thread
+from caltest._basics.types import FloatArray, IntArray
+from caltest.recalibration.classes.temperature import best_inverse_temperature
 from caltest.recalibration.gaussian_process.objective import evidence_bound, full_evidence_bound
 from caltest.recalibration.gaussian_process.order import COARSE, FINE, Order
 from caltest.recalibration.gaussian_process.parameters import LatentProcess, inverse_softplus
 from caltest.recalibration.gaussian_process.rows import AllInputs, OnGrid, Rows
-from caltest.recalibration.temperature import best_inverse_temperature
+from caltest.recalibration.shared.inputs import log_probabilities
 
 TOLERANCE = 1e-8
 """The search ends when a step raises the bound by less than this fraction of itself."""

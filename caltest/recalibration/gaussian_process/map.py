@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from caltest._numerics import generator_of, ranges
-from caltest._types import ArrayLike, FloatArray
+from caltest._basics.numerics import generator_of, ranges
+from caltest._basics.types import ArrayLike, FloatArray
 from caltest._validation import real_array, whole_number
-from caltest.recalibration._storage import LARGEST, require, require_range
 from caltest.recalibration.base import ProbabilityMap
 from caltest.recalibration.gaussian_process.fit import PART, inputs_of, prior_of
 from caltest.recalibration.gaussian_process.parameters import FLOOR, LatentProcess
+from caltest.recalibration.shared.storage import LARGEST, require, require_range
 
 COVARIANCES = ("diagonal", "full")
 

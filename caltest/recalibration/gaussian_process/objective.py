@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import softmax
 
-from caltest._loops import latent
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
+from caltest._loops.statistics import latent
 from caltest.recalibration.gaussian_process.parameters import LatentProcess, slope_of_softplus
 from caltest.recalibration.gaussian_process.rows import AllInputs, Rows
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._types import FloatArray, IntArray
-from caltest.recalibration._inputs import SMALLEST, log_probabilities
+from caltest._basics.types import FloatArray, IntArray
 from caltest.recalibration.gaussian_process.objective import by_kernel, pull_back
 from caltest.recalibration.gaussian_process.parameters import LatentProcess, slope_of_softplus
+from caltest.recalibration.shared.inputs import SMALLEST, log_probabilities
 
 COARSE, FINE = 150, 20_000
 """Nodes in the search, and where its result is checked."""

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import expit
 
-from caltest._types import FloatArray
+from caltest._basics.types import FloatArray
 
 FLOOR = 1e-6
 """Added to all positive parameters and to the diagonal of the covariance of the inducing variables.

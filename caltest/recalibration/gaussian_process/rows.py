@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from caltest._loops import latent
-from caltest._numerics import ranges
-from caltest._threads import threaded
-from caltest._types import FloatArray, IntArray
+from caltest._basics.numerics import ranges
+from caltest._basics.threads import threaded
+from caltest._basics.types import FloatArray, IntArray
+from caltest._loops.statistics import latent
 
 CELLS = 2000
 """Cells of the grid over the range of the inputs."""

@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from scipy import special, stats
 
 import caltest as ct
-from caltest._loops.logistic import maximise
+from caltest._loops.statistics.logistic import maximise
 from caltest.estimators.classical.logistic import LogOdds
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest._numerics import generator_apart
+from caltest._basics.numerics import generator_apart
 from caltest.estimators.classical.pit import anderson_darling_tail, cramer_von_mises_tail
 
 RNG = np.random.default_rng(1)

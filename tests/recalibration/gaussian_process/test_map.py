@@ -9,10 +9,10 @@ from scipy.special import softmax
 
 import caltest as ct
 from caltest.recalibration import CalibrationMap, GPCalibrator, TemperatureScaling
-from caltest.recalibration._inputs import renormalised
 from caltest.recalibration.gaussian_process import fit as fits
 from caltest.recalibration.gaussian_process.map import marginal_probabilities
 from caltest.recalibration.gaussian_process.parameters import LatentProcess
+from caltest.recalibration.shared.inputs import renormalised
 
 
 def distorted(n=600, k=4, seed=5):

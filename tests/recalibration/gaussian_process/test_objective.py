@@ -99,16 +99,15 @@ def test_gradient_on_the_grid_is_that_of_the_value_on_the_grid():
 
 
 def test_rows_in_parts_are_summed_in_the_same_way_by_any_number_of_threads(monkeypatch):
-    from caltest import _threads
     from caltest.recalibration.gaussian_process import rows
 
     inputs, prior, labels, vector = data(3, n=50)
     whole = [evidence_bound(vector, kind(inputs, prior, labels)) for kind in (AllInputs, OnGrid)]
     monkeypatch.setattr(rows, "PART", 20)
-    monkeypatch.setattr(_threads, "WORTH_THREADS", 0.0)
+    monkeypatch.setattr("caltest._basics.threads.WORTH_THREADS", 0.0)
     results = []
     for threads in (1, 3):
-        monkeypatch.setattr(_threads, "n_threads", lambda threads=threads: threads)
+        monkeypatch.setattr("caltest._basics.threads.n_threads", lambda threads=threads: threads)
         results.append([evidence_bound(vector, kind(inputs, prior, labels)) for kind in (AllInputs, OnGrid)])
     for one, other, all_rows in zip(*results, whole, strict=True):
         assert one[0] == other[0]

@@ -1,0 +1,249 @@
+"""Rows in files, read by chunks: text with separators or arrays of numpy, compressed or not, or standard input."""
+
+import csv
+import gzip
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from io import BufferedReader, BytesIO, TextIOWrapper
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from caltest._basics.types import Array, IntArray
+
+CHUNK = 2**16
+"""Rows that are read at once."""
+
+NONE = "\x1f"
+"""A separator that no text has, for files of one column."""
+
+Cells = list[list[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a file holds.
+
+    Attributes
+    ----------
+    path
+        Name of the file in errors.
+    head
+        Cells of the first line, which can be a header; None in a binary file, or if a comment names the columns.
+    names
+        Names that a comment gives to the columns, as ``numpy.savetxt`` writes them.
+    values
+        What ``convert`` made of the other rows, one chunk after another.
+    lines
+        Where in the file these begin, counted from 1; that of the first line is ``head_line``.
+    """
+
+    path: str
+    head: list[str] | None
+    names: list[str] | None
+    values: Array
+    lines: IntArray
+    head_line: int = 1
+
+    def where(self, row: int) -> str:
+        """Which line has a row of the values."""
+        return f"line {self.lines[row]}" if self.lines.size else f"row {row}"
+
+
+def read_rows(path: Path, convert: Callable[[str, Cells, list[int]], Array]) -> Rows:
+    """A file whole; each chunk of its cells is converted when it is read, with the line of each row.
+
+    ``ValueError`` names the file and the line, and says what was got and wanted.
+    """
+    name = name_of(path)
+    try:
+        with ExitStack() as stack:
+            file = _opened(path, stack)
+            if _begins(file, b"\x93NUMPY"):
+                return _binary(name, file)
+            if _begins(file, b"PK\x03\x04"):
+                raise ValueError(f"{name}: got an archive (.npz, .xlsx), wanted a CSV file, or one array in .npy")
+            text = stack.enter_context(TextIOWrapper(file, encoding="utf-8-sig", newline=""))
+            return _text(name, text, convert)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{name}: got a damaged or truncated file ({error}), wanted it whole; copy it again") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{name}: got bytes that are not UTF-8 text, wanted a CSV file in UTF-8, or .npy") from None
+    except csv.Error as error:
+        raise ValueError(f"{name}: {error}; wanted a CSV file, or .npy") from None
+    except OSError as error:
+        raise type(error)(f"{name}: {(error.strerror or str(error)).lower()}, wanted a file that can be read") from None
+
+
+def name_of(path: Path) -> str:
+    """What errors call a file."""
+    return "standard input" if is_stdin(path) else str(path)
+
+
+def is_stdin(path: Path) -> bool:
+    """Whether ``-`` stands for standard input."""
+    return str(path) == "-"
+
+
+def _opened(path: Path, stack: ExitStack) -> BufferedReader:
+    """Bytes of a file, decompressed if it is compressed; the stack closes it."""
+    if is_stdin(path):
+        if sys.stdin is None or sys.stdin.isatty():
+            raise ValueError("standard input: got nothing, wanted a file: caltest ... - < FILE")
+        file = cast("BufferedReader", sys.stdin.buffer)
+    else:
+        file = stack.enter_context(path.open("rb"))
+    if _begins(file, b"\x1f\x8b"):
+        return stack.enter_context(BufferedReader(cast("Any", stack.enter_context(gzip.open(file)))))
+    return file
+
+
+def _begins(file: BufferedReader, magic: bytes) -> bool:
+    return file.peek(len(magic))[: len(magic)] == magic
+
+
+def _binary(name: str, file: BinaryIO) -> Rows:
+    try:
+        array = np.load(BytesIO(file.read()), allow_pickle=False)
+    except ValueError as error:
+        wanted = "an array of numbers or text, without objects; save array.astype(float) or array.astype(str)"
+        raise ValueError(f"{name}: got an array that cannot be read ({error}), wanted {wanted}") from None
+    if array.ndim not in (1, 2) or array.dtype.kind not in "buifUS":
+        raise ValueError(f"{name}: got an array {array.shape} of {array.dtype}, wanted numbers or text, (n,) or (n, k)")
+    if array.size == 0:
+        raise ValueError(f"{name}: got an empty array {array.shape}, wanted a row for each observation")
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "utf-8")
+    return Rows(name, None, None, array[:, None] if array.ndim == 1 else array, np.empty(0, dtype=np.intp))
+
+
+def _text(name: str, text: TextIOWrapper, convert: Callable[[str, Cells, list[int]], Array]) -> Rows:
+    beginning = list(islice(text, 200))
+    comments = next((i for i, line in enumerate(beginning) if line.strip() and line[0] != "#"), len(beginning))
+    first = beginning[comments:]
+    if not first:
+        raise ValueError(f"{name}: got an empty file, or comments only, wanted a row for each observation")
+    separator = _separator(first)
+    rows = _records(name, chain(first, text), separator, comments)
+    head_line, head = next(rows)
+    names = _names_of_comments(beginning[:comments], separator, len(head))
+    if names is not None and all(map(is_number, head)):
+        rows, head_line, head = chain([(head_line, head)], rows), head_line, []
+    width = len(names or head)
+    values, lines = [], []
+    while chunk := list(islice(rows, CHUNK)):
+        _check_width(name, chunk, width, head_line, head)
+        lines.append(np.array([line for line, _ in chunk], dtype=np.intp))
+        values.append(convert(name, [cells for _, cells in chunk], lines[-1].tolist()))
+    empty = np.empty((0, width))
+    return Rows(
+        name,
+        head or None,
+        names if not head else None,
+        np.concatenate(values) if values else empty,
+        np.concatenate([np.empty(0, dtype=np.intp), *lines]),
+        head_line,
+    )
+
+
+def _records(name: str, text: Iterator[str], separator: str | None, before: int) -> Iterator[tuple[int, list[str]]]:
+    """The line where each row begins, and its cells; lines without text are rows of one empty cell, but at the end."""
+    if separator is None:
+        rows: Iterator[tuple[int, list[str]]] = ((i, line.split()) for i, line in enumerate(text, before + 1))
+    else:
+        rows = _of_csv(csv.reader(text, delimiter=separator, skipinitialspace=True, strict=True), before)
+    blank: list[int] = []
+    for line, cells in rows:
+        if not cells or (cells == [""] and separator != NONE):
+            blank.append(line)
+            continue
+        yield from ((one, [""]) for one in blank)
+        blank.clear()
+        yield line, cells
+
+
+def _of_csv(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
+    line = before + 1
+    try:
+        for cells in reader:
+            yield line, [cell.strip() for cell in cells]
+            line = before + reader.line_num + 1
+    except csv.Error as error:
+        raise csv.Error(f"line {line}: {error}, in or after a quoted cell") from None
+
+
+def _separator(first: list[str]) -> str | None:
+    """Semicolon, tab, comma, None for blanks between numbers, or what does not occur, for one column.
+
+    A separator divides the first two rows into as many cells; a comma that does not can be that of decimals.
+    """
+    numbers = next(line.split() for line in reversed(first) if line.strip())
+    counts: dict[str | None, list[int]] = {}
+    for separator in ";\t,":
+        rows = _of_csv(csv.reader(first, delimiter=separator), 0)
+        counts[separator] = [len(cells) for _, cells in rows if cells][:2]
+        if separator == "\t" and len(numbers) > 1 and all(map(is_number, numbers)):
+            counts[None] = [len(numbers)]
+    for same in (True, False):
+        for mark, (one, *other) in counts.items():
+            if one > 1 and min([*other, 2]) > 1 and (not same or other in ([], [one])):
+                return mark
+    return NONE
+
+
+def _names_of_comments(comments: list[str], separator: str | None, width: int) -> list[str] | None:
+    """The last comment, if it has a name for each column, none of which is a number."""
+    last = next((line.lstrip("#").strip() for line in reversed(comments) if line.strip("# \t\r\n")), "")
+    names = last.split() if separator is None else next(_of_csv(csv.reader([last], delimiter=separator), 0), (0, []))[1]
+    return names if width > 1 and len(names) == width and not any(map(is_number, names)) else None
+
+
+def _check_width(name: str, chunk: list[tuple[int, list[str]]], width: int, head_line: int, head: list[str]) -> None:
+    for line, cells in chunk:
+        if len(cells) != width:
+            if cells == [""]:
+                raise ValueError(
+                    f"{name}, line {line}: got a line without text, wanted {width} cells; delete it, and the "
+                    "observation that it stands for in the other files"
+                )
+            kind = f"as in line {head_line}" if head else "one for each column"
+            raise ValueError(
+                f"{name}, line {line}: got {len(cells)} cells, wanted {width}, {kind}; write cells that "
+                'have the separator in them in quotes, "..."'
+            )
+
+
+def number(text: str) -> float:
+    """A number; ``ValueError`` for other text, such as 1_000."""
+    if "_" in text:
+        raise ValueError
+    return float(text)
+
+
+def is_number(text: str) -> bool:
+    """Whether text is a number, with a decimal comma or point."""
+    try:
+        number(text.replace(",", ".", 1))
+    except ValueError:
+        return False
+    return True
+
+
+def decimals(name: str, cells: Cells, lines: list[int]) -> Cells:
+    """Cells with decimal points for commas; ``ValueError`` if both occur."""
+    commas = [(i, j) for i, row in enumerate(cells) for j, cell in enumerate(row) if "," in cell and is_number(cell)]
+    if not commas:
+        return cells
+    point = next((i for i, row in enumerate(cells) for cell in row if "." in cell and is_number(cell)), None)
+    if point is not None:
+        i, j = commas[0]
+        raise ValueError(
+            f"{name}, line {lines[i]}: got {cells[i][j]!r}, and numbers with a decimal point in line {lines[point]}; "
+            "wanted one of both in the whole file"
+        )
+    return [[cell.replace(",", ".") if is_number(cell) else cell for cell in row] for row in cells]

@@ -1,0 +1,122 @@
+"""Parts of a computation in threads on all processors: compiled loops and numpy run without the interpreter lock."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from itertools import islice
+from math import inf
+from threading import Lock
+from typing import TypeVar
+
+from caltest._basics.jit import n_processors
+from caltest._basics.numerics import own_errstate
+from caltest._basics.progress import tracked
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+WORTH_THREADS = 5e6
+"""Nanoseconds of work below which it takes longer to start threads than they save."""
+
+AHEAD = 4
+"""Parts that wait for each thread: enough to keep it busy, few enough to keep their results small."""
+
+
+_alone: ContextVar[bool] = ContextVar("caltest_alone", default=False)
+
+
+def n_threads() -> int:
+    """Number of processors, or less if the environment variable NUMBA_NUM_THREADS or OMP_NUM_THREADS says so.
+
+    Programs that start several worker processes set these variables to share the processors among them. Inside
+    ``one_thread()`` it is 1.
+    """
+    if _alone.get():
+        return 1
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(n_processors(), int(limit) if limit.isdecimal() else n_processors()))
+
+
+class _OneBlasThread:
+    """Keeps matrix products to one thread each while threads are at work: several pools slow each other down.
+
+    The setting is that of the whole process, so the first user makes it and the last one undoes it. Both do so in a
+    thread that ends at once: threadpoolctl lets no other thread change the setting as long as the last one to do so
+    lives, and the users can be different threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._undo: Callable[[], None] = lambda: None
+
+    def __enter__(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            if self._users == 0:
+                self._undo = _elsewhere(lambda: threadpool_limits(1, user_api="blas").restore_original_limits)
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                _elsewhere(self._undo)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """No other threads inside, neither for loops nor for matrix products: several workers share the processors."""
+    token = _alone.set(True)
+    try:
+        with _one_blas_thread:
+            yield
+    finally:
+        _alone.reset(token)
+
+
+def _elsewhere(function: Callable[[], R]) -> R:
+    """The result of a function that is called in a thread of its own."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(function).result()
+
+
+_one_blas_thread = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """One thread for each matrix product inside: many small products in turn are slower in several."""
+    return _one_blas_thread
+
+
+def threaded(
+    function: Callable[[T], R],
+    items: Iterable[T],
+    total: int,
+    what: str,
+    *,
+    work: float = inf,
+    products: bool = False,
+) -> Iterator[R]:
+    """``function`` of each of ``total`` items, in their order: sums of the results do not depend on the threads.
+
+    ``what`` names the loop in progress bars, ``work`` is about how many nanoseconds it takes, and ``products`` says
+    whether the function multiplies matrices.
+    """
+    if total == 1 or n_threads() == 1 or work < WORTH_THREADS:
+        yield from tracked(map(function, items), total, what)
+        return
+    with _one_blas_thread if products else nullcontext(), ThreadPoolExecutor(min(n_threads(), total)) as pool:
+        yield from tracked(_in_order(pool, own_errstate(function), iter(items)), total, what)
+
+
+def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:
+    waiting: deque[Future[R]] = deque(pool.submit(function, item) for item in islice(items, AHEAD * n_threads()))
+    while waiting:
+        result = waiting.popleft().result()
+        waiting.extend(pool.submit(function, item) for item in islice(items, 1))
+        yield result

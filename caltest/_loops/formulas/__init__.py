@@ -1,0 +1,1 @@
+"""Kernels, and their expectations under single distributions, as compiled functions."""

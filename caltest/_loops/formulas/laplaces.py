@@ -1,0 +1,140 @@
+"""The Laplacian kernel averaged over Laplace distributions, without the cancellation of the textbook formulas.
+
+The kernel exp(-|x| / b) is, but for a factor, the density of a Laplace distribution of scale b, so its average over
+Laplace noise of other scales is a density of a sum of independent Laplace variables. In terms of the scales these are
+divided differences, which lose all digits where scales are equal; here they are written as sums of positive terms, or
+as the integral of a derivative.
+"""
+
+import numpy as np
+
+from caltest._basics.jit import jit
+from caltest._basics.types import FloatArray
+from caltest._loops.formulas.exponential import exp_of_negative
+from caltest._loops.stacks import stack
+
+CLOSE = 0.02
+"""Scales that differ by less than this, relatively, are close."""
+
+FARTHEST = 750.0
+"""Distances in units of the largest scale beyond this are taken as this: nothing is left of any kernel."""
+
+NODES = (1.0 + np.polynomial.legendre.leggauss(5)[0]) / 2.0
+WEIGHTS = np.polynomial.legendre.leggauss(5)[1] / 2.0
+"""Gauss-Legendre rule on the unit interval."""
+
+
+@jit
+def one_noise(distance: float, b: float, scale: float) -> float:
+    """``E exp(-|x + Z| / b)`` for Z of a Laplace distribution, at distance |x|.
+
+    ``(b exp(-|x| / b) - s exp(-|x| / s)) b / (b**2 - s**2)`` for the scale s.
+    """
+    large = max(b, scale)
+    x, small = min(distance / large, FARTHEST), min(b, scale) / large
+    return b / large / (1.0 + small) * exp_of_negative(-x) * (1.0 + _ratio(x, 1.0, small))
+
+
+@jit
+def _ratio(distance: float, large: float, small: float) -> float:
+    """``s (1 - exp(-x (1/s - 1/l))) / (l - s)``, which tends to ``x / l`` for equal scales s <= l."""
+    gap = large - small
+    if small == 0.0:
+        return 0.0
+    exponent = distance / small * (gap / large)
+    if exponent > 1e-8:
+        ratio: float = -small * np.expm1(-exponent) / gap
+        return ratio
+    return distance / large * (1.0 - 0.5 * exponent)
+
+
+@jit
+def two_noises(distance: float, b: float, scale: float, other: float) -> float:
+    """``E exp(-|x + Z + Z'| / b)`` for independent Z, Z' of Laplace distributions, at distance |x|.
+
+    b times the divided difference of ``s**(3/2) exp(-|x| / sqrt(s))`` at the squares of the three scales.
+    """
+    # In units of the largest scale, whose square is 1.
+    large = max(b, max(scale, other))
+    small = min(b, min(scale, other)) / large
+    middle = max(min(b, scale), min(max(b, scale), other)) / large
+    distance = min(distance / large, FARTHEST)
+    b /= large
+    if 1.0 - small > CLOSE:
+        difference = _of_two(distance, 1.0, middle) - _of_two(distance, middle, small)
+        return b * difference / ((1.0 - small) * (1.0 + small))
+    if small == 1.0:
+        return b * _second_derivative(distance, 1.0) / 2.0
+    total = 0.0
+    for i in range(NODES.shape[0]):
+        u = NODES[i]
+        for j in range(NODES.shape[0]):
+            v = NODES[j]
+            square = (1.0 - u) + u * ((1.0 - v) * middle * middle + v * small * small)
+            total += WEIGHTS[i] * WEIGHTS[j] * u * _second_derivative(distance, np.sqrt(square))
+    return b * total
+
+
+@jit
+def _second_derivative(distance: float, scale: float) -> float:
+    """That of ``s**(3/2) exp(-|x| / sqrt(s))`` at the square of a scale."""
+    x = distance / scale
+    return exp_of_negative(-x) * (3.0 + x * (3.0 + x)) / (4.0 * scale)
+
+
+@jit
+def _of_two(distance: float, large: float, small: float) -> float:
+    """Divided difference of ``s**(3/2) exp(-|x| / sqrt(s))`` at the squares of two scales."""
+    if large == 0.0:
+        return 0.0
+    squares = large * large + large * small + small * small
+    return (
+        exp_of_negative(-distance / large)
+        * (squares + small * small * _ratio(distance, large, small))
+        / (large + small)
+    )
+
+
+@jit
+def one_sided_tile(means: FloatArray, scales: FloatArray, targets: FloatArray, b: float, out: FloatArray) -> None:
+    """``E exp(-|Z - y| / b)`` for Laplace distributions (m, r) and targets (m, c), to ``out`` (m, r, c)."""
+    for tile in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            for j in range(out.shape[2]):
+                distance = abs(means[tile, i] - targets[tile, j])
+                out[tile, i, j] = one_noise(distance, b, scales[tile, i])
+
+
+@jit
+def two_sided_tile(
+    means: FloatArray,
+    scales: FloatArray,
+    other_means: FloatArray,
+    other_scales: FloatArray,
+    b: float,
+    out: FloatArray,
+) -> None:
+    """``E exp(-|Z - Z'| / b)`` for Laplace distributions (m, r) and (m, c), to ``out`` (m, r, c)."""
+    for tile in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            for j in range(out.shape[2]):
+                distance = abs(means[tile, i] - other_means[tile, j])
+                out[tile, i, j] = two_noises(distance, b, scales[tile, i], other_scales[tile, j])
+
+
+def one_sided(means: FloatArray, scales: FloatArray, targets: FloatArray, b: float) -> FloatArray:
+    """``one_sided_tile`` of means and scales (..., r) and targets (..., c): (..., r, c)."""
+    batch = np.broadcast_shapes(means.shape[:-1], targets.shape[:-1])
+    out = np.empty((*batch, means.shape[-1], targets.shape[-1]))
+    m, s, y = (stack(values, batch, 1) for values in (means, scales, targets))
+    one_sided_tile(m, s, y, b, out.reshape(-1, *out.shape[-2:]))
+    return out
+
+
+def two_sided(rows: tuple[FloatArray, FloatArray], columns: tuple[FloatArray, FloatArray], b: float) -> FloatArray:
+    """``two_sided_tile`` of means and scales (..., r) and (..., c): (..., r, c)."""
+    batch = np.broadcast_shapes(rows[0].shape[:-1], columns[0].shape[:-1])
+    out = np.empty((*batch, rows[0].shape[-1], columns[0].shape[-1]))
+    m, s, n, t = (stack(values, batch, 1) for values in (*rows, *columns))
+    two_sided_tile(m, s, n, t, b, out.reshape(-1, *out.shape[-2:]))
+    return out

@@ -1,0 +1,1 @@
+"""Sums of kernels over pairs of observations."""

@@ -1,0 +1,158 @@
+"""Sums of Gaussian kernels over pairs for many redraws of targets, numbers or vectors, at once.
+
+Targets come as (n, B) arrays, one column a redraw, so that the innermost loop runs over the redraws of one pair
+and vectorises, which a call of the library's exponential function would prevent.
+"""
+
+import numpy as np
+
+from caltest._basics.jit import jit
+from caltest._basics.types import FloatArray
+from caltest._loops.formulas.exponential import exp_of_negative
+
+Side = tuple[FloatArray, FloatArray, FloatArray]
+"""Targets (r, B) of rows or columns, and the means and precisions (r,) of their smoothed predictions."""
+
+
+def smoothed_gaussian_sums(
+    tiles: FloatArray, precision: float, rows: Side, columns: Side, skip_lower: bool
+) -> FloatArray:
+    """``sum_ij tile[i, j] (k(y_i, y_j) - E k(Z_i, y_j) - E k(y_i, Z_j))`` for each tile (L, r, c) and redraw, (L, B).
+
+    Over i < j only if ``skip_lower``. With g(x) = exp(-x**2 / 2) the kernel is k(y, y') = g(precision (y - y')), and
+    E k(Z, y) = r / precision g(r (m - y)) for Z normal with mean m, where 1 / r**2 is 1 / precision**2 plus the
+    variance of Z.
+    """
+    lines, sums = np.empty((tiles.shape[0], rows[0].shape[1])), np.zeros((tiles.shape[0], rows[0].shape[1]))
+    _add_smoothed(tiles, precision, rows, columns, skip_lower, (lines, lines[0].copy(), sums))
+    return sums
+
+
+@jit
+def _add_smoothed(
+    tiles: FloatArray, precision: float, rows: Side, columns: Side, skip_lower: bool, work: tuple[FloatArray, ...]
+) -> None:
+    (y_rows, row_means, row_precisions), (y_columns, column_means, column_precisions) = rows, columns
+    lines, values, sums = work
+    n_tiles, n_redraws = sums.shape
+    for i in range(tiles.shape[1]):
+        m, r = row_means[i], row_precisions[i]
+        for tile in range(n_tiles):
+            for b in range(n_redraws):
+                lines[tile, b] = 0.0
+        for j in range(i + 1 if skip_lower else 0, tiles.shape[2]):
+            n, s = column_means[j], column_precisions[j]
+            one, two = r / precision, s / precision
+            for b in range(n_redraws):
+                y, z = y_rows[i, b], y_columns[j, b]
+                d, e, f = precision * (y - z), r * (m - z), s * (n - y)
+                values[b] = (
+                    exp_of_negative(-0.5 * d * d)
+                    - one * exp_of_negative(-0.5 * e * e)
+                    - two * exp_of_negative(-0.5 * f * f)
+                )
+            for tile in range(n_tiles):
+                weight = tiles[tile, i, j]
+                for b in range(n_redraws):
+                    lines[tile, b] += weight * values[b]
+        for tile in range(n_tiles):
+            for b in range(n_redraws):
+                sums[tile, b] += lines[tile, b]
+
+
+@jit
+def gaussian_tile(
+    means: FloatArray,
+    scales: FloatArray,
+    targets: FloatArray,
+    precision: float,
+    rows: tuple[int, int],
+    columns: tuple[int, int],
+    out: FloatArray,
+) -> None:
+    """Multiply ``out`` (r, c) by the target part of h for normal predictions and a Gaussian kernel of the targets.
+
+    With scales in units of the kernel's width 1 / precision, and g(x) = exp(-x**2 / 2), it is::
+
+        g(y - y') - g((m - y') / c) / c - g((m' - y) / c') / c' + g((m - m') / c'') / c''
+
+    where differences are multiplied by the precision and c**2 = 1 + s**2, c'**2 = 1 + s'**2, c''**2 = 1 + s**2 + s'**2.
+    """
+    for i in range(rows[1] - rows[0]):
+        m, y, s2 = means[rows[0] + i], targets[rows[0] + i], 1.0 + scales[rows[0] + i] ** 2
+        one = 1.0 / np.sqrt(s2)
+        n, z, t = means[columns[0] : columns[1]], targets[columns[0] : columns[1]], scales[columns[0] : columns[1]]
+        line = out[i]
+        for j in range(line.shape[0]):
+            t2 = t[j] * t[j]
+            two, both = 1.0 / np.sqrt(1.0 + t2), 1.0 / np.sqrt(s2 + t2)
+            d, e = precision * (y - z[j]), precision * (m - z[j]) * one
+            f, g = precision * (n[j] - y) * two, precision * (m - n[j]) * both
+            line[j] *= (exp_of_negative(-0.5 * d * d) - one * exp_of_negative(-0.5 * e * e)) - (
+                two * exp_of_negative(-0.5 * f * f) - both * exp_of_negative(-0.5 * g * g)
+            )
+
+
+@jit
+def _diagonal_squares(targets: FloatArray, mean: FloatArray, factor: FloatArray, out: FloatArray) -> None:
+    """``sum_t (factor[t] (y[t, b] - mean[t]))**2`` for each redraw of a target (d, B), written to ``out`` (B,)."""
+    out[:] = 0.0
+    for t in range(mean.shape[0]):
+        m, f, line = mean[t], factor[t], targets[t]
+        for b in range(out.shape[0]):
+            x = f * (line[b] - m)
+            out[b] += x * x
+
+
+@jit
+def _full_squares(
+    targets: FloatArray, mean: FloatArray, factor: FloatArray, differences: FloatArray, out: FloatArray
+) -> None:
+    """``|factor (y - mean)|**2`` with a lower triangular matrix, for each redraw of a target (d, B)."""
+    out[:] = 0.0
+    for t in range(mean.shape[0]):
+        m, line, difference = mean[t], targets[t], differences[t]
+        for b in range(out.shape[0]):
+            difference[b] = line[b] - m
+    coordinate = differences[-1]
+    for t in range(mean.shape[0]):
+        f, line = factor[t, 0], differences[0]
+        for b in range(out.shape[0]):
+            coordinate[b] = f * line[b]
+        for s in range(1, t + 1):
+            f, line = factor[t, s], differences[s]
+            for b in range(out.shape[0]):
+                coordinate[b] += f * line[b]
+        for b in range(out.shape[0]):
+            out[b] += coordinate[b] * coordinate[b]
+
+
+@jit
+def redrawn_expectation_sums(
+    tiles: FloatArray, means: FloatArray, factors: FloatArray, heights: FloatArray, targets: FloatArray
+) -> FloatArray:
+    """``sum_ij tile[i, j] h_i exp(-|F_i (y_j - m_i)|**2 / 2)`` for each tile (L, r, c) and redraw: (L, B).
+
+    Means m (r, d), heights h (r,), and lower triangular matrices F (r, d, d), or (r, 1, d) for diagonals of them.
+    """
+    n_tiles, n_redraws, d = tiles.shape[0], targets.shape[2], means.shape[1]
+    is_full = factors.shape[1] > 1
+    sums, lines = np.zeros((n_tiles, n_redraws)), np.empty((n_tiles, n_redraws))
+    squares, values, differences = np.empty(n_redraws), np.empty(n_redraws), np.empty((d + 1, n_redraws))
+    for i in range(tiles.shape[1]):
+        lines[:] = 0.0
+        for j in range(tiles.shape[2]):
+            if (tiles[:, i, j] == 0.0).all():
+                continue
+            if is_full:
+                _full_squares(targets[j], means[i], factors[i], differences, squares)
+            else:
+                _diagonal_squares(targets[j], means[i], factors[i, 0], squares)
+            for b in range(n_redraws):
+                values[b] = exp_of_negative(-0.5 * squares[b])
+            for tile in range(n_tiles):
+                weight, line = heights[i] * tiles[tile, i, j], lines[tile]
+                for b in range(n_redraws):
+                    line[b] += weight * values[b]
+        sums += lines
+    return sums

@@ -1,0 +1,310 @@
+"""Sums over pairs, and of features by class, for many redraws of the labels at once.
+
+Each kernel value is computed once for all redraws.
+
+A label is a change from the base of its observation, which is the class it has in most redraws, or none. With the
+vector d = e_label - e_base, or e_label where there is no base, or 0 where the label is the base, the sums are
+``sum_ij tile[i, j] d_i . d_j``. Only changes take time, and of these only pairs that share a class.
+
+Labels come as (B, n) arrays, one row a redraw. Each row of the tile is summed by itself before it is added to the sums
+of the tile, which keeps rounding errors small.
+"""
+
+import numpy as np
+
+from caltest._basics.jit import jit
+from caltest._basics.types import Array, FloatArray, IntArray
+
+LANES = 8
+"""Kernels that are summed together."""
+
+Lists = tuple[Array, Array]
+"""Columns that change, by class, and where each list ends."""
+
+Work = tuple[FloatArray, FloatArray]
+"""The numbers of a row, and the sums."""
+
+FOUR = 4
+"""Entries of a list that are added side by side, so that additions do not wait for each other."""
+
+
+def _changes(base: IntArray, labels: Array, start: int, size: int, n_classes: int) -> Lists:
+    """Columns that change, by class, for each redraw; and where each list ends.
+
+    List c of a redraw, ``members[b, ends[b, c] : ends[b, c + 1]]``, has the places of the columns that change to class
+    c, and ``size`` plus those of the columns that change from it, filled up with 2 size to a multiple of four entries.
+    """
+    n_redraws = labels.shape[0]
+    width = 2 * size + (FOUR - 1) * min(n_classes, 2 * size)
+    members = np.full((n_redraws, width), 2 * size, dtype=np.uint16)
+    ends = np.zeros((n_redraws, n_classes + 1), dtype=np.int32)
+    # Changes from no class at all are counted behind the last class and listed nowhere.
+    place, changed = np.empty(n_classes + 1, dtype=np.int64), np.empty(size, dtype=np.uint32)
+    _list_changes(base, labels, start, place, changed, members, ends)
+    return members, ends
+
+
+@jit
+def _list_changes(
+    base: IntArray, labels: Array, start: int, place: IntArray, changed: Array, members: Array, ends: Array
+) -> None:
+    size, n_classes = changed.shape[0], ends.shape[1] - 1
+    for b in range(labels.shape[0]):
+        n_changed = 0
+        for j in range(size):
+            # Without a branch, which could not be predicted.
+            changed[n_changed] = j
+            n_changed += 1 if np.int64(labels[b, start + j]) != base[start + j] else 0
+        for label in range(n_classes + 1):
+            place[label] = 0
+        for c in range(n_changed):
+            column = start + np.int64(changed[c])
+            place[labels[b, column]] += 1
+            place[base[column]] += 1
+        total = 0
+        for label in range(n_classes):
+            count = place[label]
+            place[label] = total
+            total += -(-count // FOUR) * FOUR
+            ends[b, label + 1] = total
+        for c in range(n_changed):
+            at = np.int64(changed[c])
+            new, old = np.int64(labels[b, start + at]), base[start + at]
+            members[b, place[new]] = at
+            place[new] += 1
+            if old >= 0:
+                members[b, place[old]] = size + at
+                place[old] += 1
+
+
+@jit
+def _sum_of_places(line: FloatArray, members: Array, first: int, last: int) -> float:
+    """Sum of a line over a list."""
+    s0 = s1 = s2 = s3 = 0.0
+    for f in range(first, last, FOUR):
+        s0 += line[members[f]]
+        s1 += line[members[f + 1]]
+        s2 += line[members[f + 2]]
+        s3 += line[members[f + 3]]
+    return (s0 + s1) + (s2 + s3)
+
+
+def equal_sums(
+    tiles: FloatArray, base: IntArray, labels: Array, row_start: int, column_start: int, n_classes: int
+) -> FloatArray:
+    """``sum_ij tile[i, j] d_i . d_j`` for each tile (L, r, c) of up to 8 kernels and each redraw, (L, B).
+
+    The tiles begin at a row and a column. A list is read once for all kernels.
+    """
+    n_kernels, r, size = tiles.shape
+    # More than four lines side by side are as many as vectorise best.
+    lanes = n_kernels if n_kernels <= FOUR else LANES
+    function = _equal_sums_of_one if lanes == 1 else _equal_sums_of_several
+    lists = _changes(base, labels, column_start, size, n_classes)
+    rows = np.ascontiguousarray(labels[:, row_start : row_start + r].T)
+    line, sums = np.zeros((2 * size + 1, lanes)), np.zeros((labels.shape[0] + 1, lanes))
+    function(tiles, base, rows, row_start, lists, np.empty(labels.shape[0], dtype=np.uint32), (line, sums))
+    return sums[:-1, :n_kernels].T
+
+
+@jit
+def _write_row(tiles: FloatArray, i: int, line: FloatArray) -> None:
+    """The numbers of a row, their negatives, and a zero, which the places in lists of changes refer to."""
+    size = tiles.shape[2]
+    for one in range(tiles.shape[0]):
+        for j in range(size):
+            line[j, one], line[size + j, one] = tiles[one, i, j], -tiles[one, i, j]
+
+
+@jit
+def _find_changes(rows: Array, i: int, old: int, changed: Array) -> int:
+    """List the redraws with another label, and return how many; without a branch, which could not be predicted."""
+    n_changed = 0
+    for b in range(rows.shape[1]):
+        changed[n_changed] = b
+        n_changed += 1 if np.int64(rows[i, b]) != old else 0
+    return n_changed
+
+
+@jit
+def _equal_sums_of_one(
+    tiles: FloatArray, base: IntArray, rows: Array, row_start: int, lists: Lists, changed: Array, work: Work
+) -> None:
+    (members, ends), (line, sums) = lists, work
+    flat = line.reshape(line.shape[0])
+    for i in range(tiles.shape[1]):
+        _write_row(tiles, i, line)
+        old = base[row_start + i]
+        for c in range(_find_changes(rows, i, old, changed)):
+            b = changed[c]
+            new = np.uint32(rows[i, b])
+            total = _sum_of_places(flat, members[b], ends[b, new], ends[b, new + np.uint32(1)])
+            if old >= 0:
+                total -= _sum_of_places(flat, members[b], ends[b, old], ends[b, old + 1])
+            sums[b, 0] += total
+
+
+@jit
+def _equal_sums_of_several(
+    tiles: FloatArray, base: IntArray, rows: Array, row_start: int, lists: Lists, changed: Array, work: Work
+) -> None:
+    """The same with the numbers of several kernels side by side, in a line (2c + 1, l) and sums (B + 1, l).
+
+    The last row of the sums is where those of a list are added up.
+    """
+    (members, ends), (line, sums) = lists, work
+    totals = sums[rows.shape[1]]
+    for i in range(tiles.shape[1]):
+        _write_row(tiles, i, line)
+        old = base[row_start + i]
+        for c in range(_find_changes(rows, i, old, changed)):
+            b = changed[c]
+            label, sign = np.int64(rows[i, b]), 1.0
+            while label >= 0:
+                for one in range(line.shape[1]):
+                    totals[one] = 0.0
+                for f in range(ends[b, np.uint32(label)], ends[b, np.uint32(label + 1)], FOUR):
+                    k0, k1, k2, k3 = members[b, f], members[b, f + 1], members[b, f + 2], members[b, f + 3]
+                    for one in range(line.shape[1]):
+                        totals[one] += (line[k0, one] + line[k1, one]) + (line[k2, one] + line[k3, one])
+                for one in range(line.shape[1]):
+                    sums[b, one] += sign * totals[one]
+                label, sign = old if sign > 0.0 else np.int64(-1), -1.0
+
+
+def gram_sums(
+    tile: FloatArray, gram: FloatArray, base: IntArray, labels: Array, row_start: int, column_start: int
+) -> FloatArray:
+    """``sum_ij tile[i, j] d_i' gram d_j`` for each redraw, (B,)."""
+    size, sums = tile.shape[1], np.zeros(labels.shape[0])
+    lists = _changes(base, labels, column_start, size, gram.shape[0])
+    _gram_sums(tile[None], gram, base, labels, row_start, lists, (np.zeros((2 * size + 1, 1)), sums))
+    return sums
+
+
+@jit
+def _gram_sums(
+    tiles: FloatArray, gram: FloatArray, base: IntArray, labels: Array, row_start: int, lists: Lists, work: Work
+) -> None:
+    (members, ends), (line, sums) = lists, work
+    flat = line.reshape(line.shape[0])
+    for i in range(tiles.shape[1]):
+        _write_row(tiles, i, line)
+        old = base[row_start + i]
+        for b in range(labels.shape[0]):
+            new = np.int64(labels[b, row_start + i])
+            if new != old:
+                total = 0.0
+                for label in range(gram.shape[0]):
+                    if ends[b, label + 1] > ends[b, label]:
+                        weight = gram[new, label] - (gram[old, label] if old >= 0 else 0.0)
+                        total += weight * _sum_of_places(flat, members[b], ends[b, label], ends[b, label + 1])
+                sums[b] += total
+
+
+@jit
+def table_sums(
+    tile: FloatArray, table: FloatArray, labels: Array, row_start: int, column_start: int, skip_lower: bool
+) -> FloatArray:
+    """``sum_ij tile[i, j] table[label_i, label_j]`` for each redraw, (B,); over i < j only if ``skip_lower``.
+
+    For labels most of which differ from each other: every pair takes one look-up. A tile whose lower half is skipped
+    has zeros there.
+    """
+    n_redraws, size = labels.shape[0], tile.shape[1]
+    sums, columns = np.zeros(n_redraws), np.empty(size, dtype=np.int64)
+    whole = size // FOUR * FOUR
+    for b in range(n_redraws):
+        for j in range(size):
+            columns[j] = labels[b, column_start + j]
+        for i in range(tile.shape[0]):
+            line, weights = table[labels[b, row_start + i]], tile[i]
+            s0 = s1 = s2 = s3 = 0.0
+            for j in range(i // FOUR * FOUR if skip_lower else 0, whole, FOUR):
+                s0 += weights[j] * line[columns[j]]
+                s1 += weights[j + 1] * line[columns[j + 1]]
+                s2 += weights[j + 2] * line[columns[j + 2]]
+                s3 += weights[j + 3] * line[columns[j + 3]]
+            for j in range(whole, size):
+                s0 += weights[j] * line[columns[j]]
+            sums[b] += (s0 + s1) + (s2 + s3)
+    return sums
+
+
+def gathered_sums(values: FloatArray, labels: Array) -> FloatArray:
+    """``sum_i values[i, labels[b, i]]`` for each redraw, (B,)."""
+    sums = np.empty(labels.shape[0])
+    _gather(values, labels, sums)
+    return sums
+
+
+@jit
+def _gather(values: FloatArray, labels: Array, sums: FloatArray) -> None:
+    for b in range(labels.shape[0]):
+        total = 0.0
+        for i in range(labels.shape[1]):
+            total += values[i, labels[b, i]]
+        sums[b] = total
+
+
+@jit
+def label_features(root: FloatArray, means: FloatArray, labels: Array, out: FloatArray) -> None:
+    """``out[j, t, b] = root[t, labels[j, b]] - means[j, t]``."""
+    for j in range(labels.shape[0]):
+        for t in range(root.shape[0]):
+            values, mean, line = root[t], means[j, t], out[j, t]
+            for b in range(labels.shape[1]):
+                line[b] = values[labels[j, b]] - mean
+
+
+def gathered_tables(values: FloatArray, labels: Array) -> FloatArray:
+    """``sum_i values[i, labels[b, i], t]`` for each redraw and table, (B, T), for tables (n, k, T)."""
+    sums = np.zeros((labels.shape[0], 1, values.shape[2]))
+    _add_tables(values, labels, np.zeros(values.shape[1], dtype=np.intp), sums)
+    return sums[:, 0]
+
+
+def tables_by_label(values: FloatArray, labels: Array) -> FloatArray:
+    """``sum_i values[i, c, t]`` over the observations with the label c, for each redraw, class and table, (B, k, T)."""
+    sums = np.zeros((labels.shape[0], *values.shape[1:]))
+    _add_tables(values, labels, np.arange(values.shape[1]), sums)
+    return sums
+
+
+@jit
+def _add_tables(values: FloatArray, labels: Array, groups: IntArray, sums: FloatArray) -> None:
+    """Add to ``sums[b, g, t]``, where g is the group of a label."""
+    for b in range(labels.shape[0]):
+        for i in range(labels.shape[1]):
+            label = labels[b, i]
+            group = groups[label]
+            for t in range(values.shape[2]):
+                sums[b, group, t] += values[i, label, t]
+
+
+ROWS = 512
+"""Observations whose features stay in the cache while all redraws use them."""
+
+
+@jit
+def changes_by_class(features: FloatArray, base: IntArray, labels: Array, n_classes: int) -> FloatArray:
+    """``sum_i (e_label - e_base) features[i]'`` for each redraw, (B, n_classes, s), for features (n, s).
+
+    An observation without a base (-1) adds ``e_label``. Those whose label is their base take next to no time.
+    """
+    n, size = features.shape
+    sums = np.zeros((labels.shape[0], n_classes, size))
+    for begin in range(0, n, ROWS):
+        for b in range(labels.shape[0]):
+            for i in range(begin, min(begin + ROWS, n)):
+                new, old = np.int64(labels[b, i]), base[i]
+                if new == old:
+                    continue
+                vector, gains = features[i], sums[b, new]
+                for t in range(size):
+                    gains[t] += vector[t]
+                if old >= 0:
+                    losses = sums[b, old]
+                    for t in range(size):
+                        losses[t] -= vector[t]
+    return sums

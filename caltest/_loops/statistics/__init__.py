@@ -1,0 +1,1 @@
+"""Statistics other than sums over pairs, for many redraws at once."""

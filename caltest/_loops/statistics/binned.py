@@ -1,0 +1,165 @@
+"""Binned errors: the norms of the deviations of all bins, and debiased squares of those of cells.
+
+The deviation of a bin is the sum of its vectors (n, d), one coordinate a class, minus the numbers of its labels.
+Vectors of fewer coordinates than there are classes leave out the ``first`` classes.
+"""
+
+import numpy as np
+
+from caltest._basics.jit import jit
+from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._loops.stacks import assign
+
+
+@jit
+def sums_of_bins(vectors: FloatArray, bins: IntArray, n_bins: int) -> FloatArray:
+    """Sums (n_bins, d) of the vectors, as exact as if added up in twice the precision.
+
+    What rounding takes off each addition is summed by itself (Ogita, Rump and Oishi 2005, Sum2), since the counts
+    subtracted later nearly cancel the sums.
+    """
+    sums = np.zeros((n_bins, vectors.shape[1]))
+    lost = np.zeros_like(sums)
+    for i in range(vectors.shape[0]):
+        for j in range(vectors.shape[1]):
+            value, before = vectors[i, j], sums[bins[i], j]
+            after = before + value
+            added = after - before
+            sums[bins[i], j] = after
+            lost[bins[i], j] += (before - (after - added)) + (value - added)
+    return sums + lost
+
+
+@jit
+def add_norms(
+    deviations: FloatArray,
+    first: int,
+    squared: bool,
+    root: bool,
+    order: float,
+    weight: float,
+    norms: FloatArray,
+    out: FloatArray,
+) -> None:
+    """``out[b] += (weight norm_b)**order``, or their maximum for an infinite order; norms is overwritten.
+
+    ``norm_b = sum_c |deviations[c, b]|``, or of their squares, or the root of that.
+    """
+    norms[:] = 0.0
+    for c in range(first, deviations.shape[0]):
+        line = deviations[c]
+        for b in range(norms.shape[0]):
+            norms[b] += line[b] * line[b] if squared else abs(line[b])
+    for b in range(norms.shape[0]):
+        distance = weight * (np.sqrt(norms[b]) if root else norms[b])
+        if order == 1.0:
+            out[b] += distance
+        elif order == np.inf:
+            out[b] = max(out[b], distance)
+        else:
+            out[b] += distance**order
+
+
+@jit
+def error(
+    sums: FloatArray,
+    weights: FloatArray,
+    bins: IntArray,
+    labels: IntArray,
+    first: int,
+    squared: bool,
+    root: bool,
+    order: float,
+) -> float:
+    """Sum over the bins of the powers of the weighted norm of the deviation, or their maximum, for labels (n,)."""
+    deviations = np.zeros((sums.shape[0], first + sums.shape[1], 1))
+    for m in range(sums.shape[0]):
+        for c in range(sums.shape[1]):
+            deviations[m, first + c, 0] = sums[m, c]
+    for i in range(bins.shape[0]):
+        deviations[bins[i], labels[i], 0] -= 1.0
+    norm, total = np.empty(1), np.zeros(1)
+    for m in range(sums.shape[0]):
+        add_norms(deviations[m], first, squared, root, order, weights[m], norm, total)
+    return float(total[0])
+
+
+@jit
+def errors(
+    sums: FloatArray,
+    weights: FloatArray,
+    bounds: IntArray,
+    order: IntArray,
+    labels: Array,
+    first: int,
+    squared: bool,
+    root: bool,
+    power: float,
+) -> FloatArray:
+    """The same for labels (n, B), one column a redraw, where bin m has the rows ``order[bounds[m]:bounds[m + 1]]``.
+
+    The innermost loops run over the redraws: they write to different places, so none waits for another.
+    """
+    deviations = np.zeros((first + sums.shape[1], labels.shape[1]))
+    norms, totals = np.empty(labels.shape[1]), np.zeros(labels.shape[1])
+    for m in range(sums.shape[0]):
+        for c in range(sums.shape[1]):
+            deviations[first + c] = sums[m, c]
+        for i in order[bounds[m] : bounds[m + 1]]:
+            row = labels[i]
+            for b in range(row.shape[0]):
+                deviations[row[b], b] -= 1.0
+        add_norms(deviations, first, squared, root, power, weights[m], norms, totals)
+    return totals
+
+
+@jit
+def debiased_errors(sums: FloatArray, bounds: IntArray, order: IntArray, labels: Array, first: int) -> FloatArray:
+    """Sums over the bins of ``n_b (|deviation / n_b|**2 - sum_c f_c (1 - f_c) / (n_b - 1))`` for labels (n, B).
+
+    f are the frequencies of the classes from ``first`` on in a bin of n_b >= 2 rows; smaller bins add nothing.
+    """
+    n_classes = first + sums.shape[1]
+    counts, totals = np.zeros((n_classes, labels.shape[1])), np.zeros(labels.shape[1])
+    for m in range(sums.shape[0]):
+        size = bounds[m + 1] - bounds[m]
+        if size < 2:
+            continue
+        counts[:] = 0.0
+        for i in order[bounds[m] : bounds[m + 1]]:
+            row = labels[i]
+            for b in range(row.shape[0]):
+                counts[row[b], b] += 1.0
+        for c in range(first, n_classes):
+            line = counts[c]
+            for b in range(line.shape[0]):
+                deviation = sums[m, c - first] - line[b]
+                totals[b] += (deviation * deviation - line[b] * (size - line[b]) / (size - 1)) / size
+    return totals
+
+
+@jit
+def debiased_squares(
+    labels: Array, cells: IntArray, sums: FloatArray, squares: FloatArray, weights: FloatArray, out: FloatArray
+) -> None:
+    """``out[b] = sum_c weights[c] (|sum_i delta_i|**2 - sum_i |delta_i|**2)`` over i in cell c, for labels (B, n).
+
+    With residuals ``delta_i = e_y - p_i``: ``sums`` (C, k) are those of the predictions of each cell, and ``squares``
+    (n, k) has ``|e_y - p_i|**2`` for all outcomes y.
+    """
+    deviations, own = np.empty_like(sums), np.empty(sums.shape[0])
+    for b in range(labels.shape[0]):
+        for c in range(sums.shape[0]):
+            assign(-sums[c], deviations[c])
+        own[:] = 0.0
+        for i in range(labels.shape[1]):
+            y = labels[b, i]
+            deviations[cells[i], y] += 1.0
+            own[cells[i]] += squares[i, y]
+        total = 0.0
+        for c in range(sums.shape[0]):
+            square = 0.0
+            for j in range(sums.shape[1]):
+                square += deviations[c, j] ** 2
+            total += weights[c] * (square - own[c])
+        out[b] = total

@@ -1,0 +1,372 @@
+"""Predictions and outcomes in files, matched with each other and checked."""
+
+import csv
+import gzip
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from io import TextIOWrapper
+from pathlib import Path
+
+import numpy as np
+
+from caltest._basics.arrays import Table
+from caltest._basics.files import Cells, Rows, decimals, is_number, is_stdin, name_of, number, read_rows
+from caltest._basics.types import Array, FloatArray
+from caltest._validation import observation_weights, same_length
+from caltest.predictions import Normal, Predictions, Sample
+from caltest.predictions.convert import Missing, as_predictions, as_sample
+
+MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"}
+"""How files write missing outcomes, in small letters, unless a class has the name."""
+
+OUTPUTS = (".csv", ".csv.gz", ".npy")
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Outcomes as they are written in a file, to be matched with several predictions."""
+
+    rows: Rows
+
+
+def read_outcomes(path: Path) -> Outcomes:
+    """Outcomes from a file."""
+    rows = read_rows(path, lambda _, cells, __: np.array(cells, dtype=object))
+    width = len(rows.head) if rows.head is not None else rows.values.shape[1]
+    if width != 1:
+        raise ValueError(
+            f"{rows.path}: got {width} columns, wanted 1: the outcome (save without the index; numbers with decimal "
+            "commas need a header)"
+        )
+    return Outcomes(rows)
+
+
+def read_sample(
+    predictions: Path, outcomes: Path | Outcomes, normal: bool = False, missing: Missing = "refuse"
+) -> Sample:
+    """Predictions and outcomes from files; errors name the file, and the line where there is one."""
+    return read_sample_and_number(predictions, outcomes, normal, missing)[0]
+
+
+def read_sample_and_number(
+    predictions: Path, outcomes: Path | Outcomes, normal: bool = False, missing: Missing = "refuse"
+) -> tuple[Sample, int]:
+    """The same and the number of rows, those of missing outcomes among them."""
+    if isinstance(outcomes, Path):
+        _check_different(outcomes, predictions)
+    given = read_rows(predictions, _numbers)
+    if not normal:
+        _check_columns(given)
+    observed = (read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes).rows
+    is_header, outcome_is_header = _headers(given, observed, normal)
+    table = _with_head(given, is_header, _numbers)
+    labels = _with_head(observed, outcome_is_header, lambda _, cells, __: np.array(cells, dtype=object))
+    targets = _targets(labels, table)
+    try:
+        if normal:
+            return as_sample(_normal(table), targets, missing=missing), len(targets)
+        sample = as_sample(Table(table.values, _names(table)), targets, missing=missing)
+        return replace(sample, predictions=_named(sample.predictions, table.names)), len(targets)
+    except ValueError as error:
+        raise ValueError(_located(str(error), table, labels)) from None
+
+
+def read_weights(path: Path, n: int) -> FloatArray:
+    """A weight for each of n rows from a file of one column; a number over n others is its header."""
+    rows = read_rows(path, _numbers)
+    is_header = rows.head is not None and (not all(map(is_number, rows.head)) or len(rows.values) == n)
+    table = _with_head(rows, is_header, _numbers)
+    width = table.values.shape[1]
+    if width != 1:
+        raise ValueError(f"{rows.path}: got {width} columns, wanted 1: the weight (save without the index)")
+    try:
+        weights = observation_weights(table.values[:, 0])
+        same_length(n, len(weights), "weights")
+    except ValueError as error:
+        where = re.sub(r"row (\d+)", lambda found: table.where(int(found[1])), str(error))
+        raise ValueError(f"{rows.path}: {where}") from None
+    return weights
+
+
+def read_predictions(path: Path, normal: bool = False) -> tuple[Predictions, list[str] | None]:
+    """Predictions from a file, without outcomes, and the names of its columns, if it has some."""
+    given = read_rows(path, _numbers)
+    if not normal:
+        _check_columns(given)
+    table = _with_head(given, _is_header(given, normal), _numbers)
+    try:
+        if normal:
+            return _normal(table), table.names
+        return _named(as_predictions(table.values), table.names), table.names
+    except ValueError as error:
+        raise ValueError(_located(str(error), table, None)) from None
+
+
+def _named(predictions: Predictions, columns: list[str] | None) -> Predictions:
+    """Predictions of classes with the names in the header, by which files are matched; 0, 1, 2, ... are none."""
+    if columns is None or len(columns) < 2 or columns == [str(i) for i in range(len(columns))]:
+        return predictions
+    if predictions.finite is None or predictions.finite.classes is not None:
+        return predictions
+    return predictions.with_classes(columns)
+
+
+def write_predictions(path: Path, predictions: Predictions, names: list[str] | None) -> None:
+    """Write predictions as they are read: a column per class, one of class 1, or mean and standard deviation."""
+    normal = predictions.normal
+    table = np.stack(normal, axis=1) if normal is not None else predictions.to_array()
+    if table.ndim == 1:
+        table = table[:, None]
+    if path.suffix == ".npy":
+        np.save(path, table)
+        return
+    with path.open("wb") as raw, gzip.open(raw, "wb") if path.suffix == ".gz" else raw as file:
+        text = TextIOWrapper(file, encoding="utf-8", newline="")
+        if names is not None:
+            csv.writer(text, lineterminator="\n").writerow(names)
+        np.savetxt(text, table, fmt="%.17g", delimiter=",")
+        text.flush()
+
+
+def check_outputs(outputs: dict[str, Path | None], inputs: Iterable[Path], overwrite: bool) -> None:
+    """Raise ``ValueError`` if what is to be written would replace an input, each other or, if not told to, a file.
+
+    ``outputs`` are by the name of their option; links are followed.
+    """
+    written: list[Path] = []
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        if any(_same(path, other) for other in inputs):
+            raise ValueError(f"{option}: got {path}, which is a file that is read, wanted another name")
+        if any(_same(path, other) for other in written):
+            raise ValueError(f"{option}: got {path}, which another option names too, wanted different files")
+        if path.is_dir() or not path.parent.is_dir():
+            raise ValueError(f"{option}: got {path}, wanted a file in a folder that exists")
+        if path.exists() and not overwrite:
+            raise ValueError(f"{option}: got {path}, which exists; wanted a new name, or --overwrite")
+        if option == "--output" and not path.name.endswith(OUTPUTS):
+            raise ValueError(f"{option}: got {path}, wanted a name that ends in one of {', '.join(OUTPUTS)}")
+        written.append(path)
+
+
+def check_different(paths: list[Path]) -> None:
+    """Raise ``ValueError`` if a file is named twice, under whatever name."""
+    for i, path in enumerate(paths):
+        _check_different(path, *paths[:i])
+
+
+def _check_different(path: Path, *others: Path) -> None:
+    if any(_same(path, other) for other in others):
+        raise ValueError(f"{name_of(path)}: got this file 2 times, wanted different files")
+
+
+def _same(path: Path, other: Path) -> bool:
+    if is_stdin(path) or is_stdin(other):
+        return is_stdin(path) and is_stdin(other)
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def _numbers(name: str, cells: Cells, lines: list[int]) -> Array:
+    """Cells as numbers; ``ValueError`` names the first that is none."""
+    try:
+        return np.array([[number(cell) for cell in row] for row in cells])
+    except ValueError:
+        pass
+    values = np.empty((len(cells), len(cells[0])))
+    for i, row in enumerate(decimals(name, cells, lines)):
+        for j, cell in enumerate(row):
+            try:
+                values[i, j] = number(cell)
+            except ValueError:
+                got = f"{cell!r}" if cell else "an empty cell"
+                raise ValueError(f"{name}, line {lines[i]}: got {got} in column {j + 1}, wanted a number") from None
+    return values
+
+
+def _headers(given: Rows, observed: Rows, normal: bool) -> tuple[bool, bool]:
+    """Whether the first lines of predictions and of outcomes are headers: where they can be both, numbers of rows say.
+
+    Those of both files are where pandas writes 0, 1, ... over columns without names.
+    """
+    first, second = _can_be_header(given, normal), _outcomes_can_be_header(observed, given, normal)
+    n, m = len(given.values), len(observed.values)
+    fitting = [(a, b) for a in first for b in second if n + _is_row(given, a) == m + _is_row(observed, b)]
+    for rows, readings in ((given, first), (observed, second)):
+        if readings[0] and not fitting and not len(rows.values):
+            raise ValueError(f"{rows.path}: got no rows after the header, wanted one per observation")
+    if not fitting:
+        got, wanted = m + _is_row(observed, second[0]), n + _is_row(given, first[0])
+        raise ValueError(
+            f"{observed.path}: got {got} outcomes, wanted {wanted}, one per row of {given.path}; lines without text at "
+            "the end do not count, and a header must not be a number"
+        )
+    if len(fitting) == 1:
+        return fitting[0]
+    header = _is_header(given, normal) or not is_number((observed.head or ["0"])[0])
+    if not header and not normal and _is_excluded(given, observed):
+        raise ValueError(
+            f"{given.path}, line {given.head_line}: got {','.join(given.head or [])!r}, which can be a header or a "
+            "certain prediction, of what did not occur; write names over the columns, or 1.0 for 1"
+        )
+    return header, header
+
+
+def _is_row(rows: Rows, is_header: bool) -> int:
+    return int(rows.head is not None and not is_header)
+
+
+def _can_be_header(rows: Rows, normal: bool) -> list[bool]:
+    """The readings of the first line of predictions: as a header, as a row."""
+    if rows.head is None or any(is_number(cell) and not cell.isdecimal() for cell in rows.head):
+        return [False]
+    if not all(map(is_number, rows.head)):
+        return [True]
+    if len(set(rows.head)) < len(rows.head):
+        return [False]
+    return [True, False] if normal or _can_be_certain(rows.head) else [True]
+
+
+def _can_be_certain(cells: list[str]) -> bool:
+    """Whether whole numbers can be a prediction that is certain."""
+    numbers = [int(cell) for cell in cells]
+    return numbers in ([0], [1]) or (len(numbers) > 1 and sum(numbers) == max(numbers) == 1)
+
+
+def _outcomes_can_be_header(rows: Rows, given: Rows, normal: bool) -> list[bool]:
+    if rows.head is None:
+        return [False]
+    (cell,) = rows.head
+    if cell != "0" and cell in (given.names or given.head or []):
+        return [False]
+    if cell.lower() in MISSING or cell.lower() in ("true", "false"):
+        return [False]
+    if not is_number(cell) or cell == "0":
+        return [True, False]
+    return [cell.isdecimal() and not normal and int(cell) > max(2, given.values.shape[1])]
+
+
+def _is_header(rows: Rows, normal: bool) -> bool:
+    """Whether the first line of predictions is a header, as far as they say: 0, 1, ... over fractions is one."""
+    is_header, *others = _can_be_header(rows, normal)
+    if not others:
+        return is_header
+    counts = rows.head == [str(j) for j in range(len(rows.head or []))]
+    return counts and bool((np.floor(rows.values) != rows.values).any())
+
+
+def _is_excluded(given: Rows, observed: Rows) -> bool:
+    """Whether the first outcome has probability 0 by the first line of predictions, if both are observations."""
+    numbers, outcome = [int(cell) for cell in given.head or []], (observed.head or [""])[0]
+    certain = numbers[0] if len(numbers) == 1 else numbers.index(1)
+    return outcome.isdecimal() and int(outcome) != certain
+
+
+def _with_head(rows: Rows, is_header: bool, convert: Callable[[str, Cells, list[int]], Array]) -> Rows:
+    """The rows with the first line where it belongs: among the names or among the values."""
+    if rows.head is None:
+        return rows
+    if is_header:
+        if rows.head[0] == "" and len(rows.head) > 1:
+            raise ValueError(
+                f"{rows.path}: the first column has no name and looks like row numbers; save without the index"
+            )
+        if not len(rows.values):
+            raise ValueError(f"{rows.path}: got no rows after the header, wanted one per observation")
+        return Rows(rows.path, None, rows.head, rows.values, rows.lines)
+    first = convert(rows.path, [rows.head], [rows.head_line])
+    values = np.concatenate([first, rows.values]) if len(rows.values) else first
+    return Rows(rows.path, None, rows.names, values, np.concatenate([[rows.head_line], rows.lines]))
+
+
+def _names(table: Rows) -> tuple[str, ...] | None:
+    """Names of the columns, unless they only count."""
+    names = table.names
+    return None if names is None or names == [str(j) for j in range(len(names))] else tuple(names)
+
+
+def _targets(rows: Rows, predictions: Rows) -> Array:
+    """Outcomes as numbers, booleans or names; missing ones are None, or NaN among numbers."""
+    values = rows.values[:, 0]
+    if values.dtype != object:
+        return values
+    names = set(predictions.names or ())
+    present = np.array([value in names or value.lower() not in MISSING for value in values], dtype=bool)
+    cells = [[value] for value in values[present]]
+    targets = np.full(len(values), None, dtype=object)
+    if all(is_number(cell) for (cell,) in cells):
+        lines = rows.lines[present].tolist()
+        targets = np.full(len(values), np.nan)
+        targets[present] = [number(cell) for (cell,) in decimals(rows.path, cells, lines)]
+    elif all(cell.lower() in ("true", "false") for (cell,) in cells):
+        targets[present] = [cell.lower() == "true" for (cell,) in cells]
+    else:
+        targets[present] = values[present]
+        _check_names(rows, values, present, predictions)
+    return targets
+
+
+def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -> None:
+    """Raise ``ValueError`` for outcomes that no column of the predictions is named after."""
+    names = predictions.names
+    if names is None:
+        i = next(i for i in np.flatnonzero(present).tolist() if not is_number(values[i]))
+        raise ValueError(
+            f"{rows.path}, {rows.where(i)}: got names such as {values[i]!r}, wanted labels 0..k-1, or a header with "
+            f"the names in {predictions.path}"
+        )
+    if predictions.values.shape[1] == 1:
+        raise ValueError(
+            f"{rows.path}: got names such as {values[present][0]!r} for one column of predictions, wanted outcomes 0 "
+            f"and 1, or in {predictions.path} a column for each outcome, named after it"
+        )
+    unknown = next((i for i in np.flatnonzero(present).tolist() if values[i] not in names), None)
+    if unknown is not None:
+        raise ValueError(
+            f"{rows.path}: got {values[unknown]!r} at row {unknown} ({rows.where(unknown)}), wanted one of the "
+            f"names in the header of {predictions.path}: {', '.join(names)}"
+        )
+
+
+def _normal(table: Rows) -> Normal:
+    if table.values.shape[1] != 2:
+        raise ValueError(f"{table.path}: got {table.values.shape[1]} columns, wanted 2: mean and standard deviation")
+    return Normal(table.values[:, 0], table.values[:, 1])
+
+
+def _check_columns(table: Rows) -> None:
+    """Raise ``ValueError`` if the first of several columns counts rows, or two are one with decimal commas."""
+    values = table.values
+    if values.dtype.kind not in "iuf" or values.shape[1] < 2 or not (np.floor(values[:, 0]) == values[:, 0]).all():
+        return
+    first = values[:, 0]
+    if len(values) > 2 and first[0] in (0, 1, 2) and (np.diff(first) == 1.0).all():
+        raise ValueError(f"{table.path}: the first column counts rows; save without the index")
+    if values.shape[1] == 2 and np.isin(first, (0.0, 1.0)).all() and (values[:, 1] > 1.0).any():
+        raise ValueError(
+            f"{table.path}: got 2 columns of whole numbers that are no probabilities; if they are one with decimal "
+            "commas, write a name in the first line"
+        )
+
+
+def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
+    """An error about arrays as one about files, with lines beside rows."""
+    name, _, rest = message.partition(": ")
+    rows = outcomes if name == "targets" and outcomes is not None else predictions
+    if name not in ("targets", "predictions", "probabilities", "mean", "scale"):
+        return message
+    rest = re.sub(r"\bcolumn (\d+)", lambda found: f"column {int(found[1]) + 1}", rest)
+    if rows.lines.size:
+        rest = re.sub(r"\b(?:row|position) (\d+)", lambda found: _beside(found, rows), rest)
+    if name in ("mean", "scale"):
+        rest = f"{name}: {rest}"
+    return f"{rows.path}: {rest}".replace('pass missing="drop"', "pass --missing drop")
+
+
+def _beside(found: re.Match[str], rows: Rows) -> str:
+    row = int(found[1])
+    return f"{found[0]} ({rows.where(row)})" if row < len(rows.lines) else found[0]

@@ -1,0 +1,1 @@
+"""Errors measured by bins."""

@@ -1,0 +1,213 @@
+"""Expected calibration error from bins."""
+
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from caltest._basics.arrays import read_only
+from caltest._basics.numerics import ranges
+from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._loops.statistics import binned
+from caltest._results.effect_size import EffectSize
+from caltest._validation import at_least
+from caltest.binning import Binning, UniformBinning
+from caltest.estimators.base import Estimator
+from caltest.kernels import Euclidean, TotalVariation, VectorMetric
+from caltest.kernels.metrics.vector_metrics import vector_metric
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.classes.finite import FinitePredictions, of_classes
+
+TARGETS_AT_ONCE = 64
+"""Targets counted together, a cache line of one-byte labels an observation; the estimates do not depend on it."""
+
+
+@dataclass(frozen=True)
+class ECE(Estimator):
+    """``(sum_b n_b/n d_b**q)**(1/q)``, with d_b the distance of mean prediction and class frequencies in bin b.
+
+    Which ECE it is depends on the predictions. (n, k) probabilities: canonical, over the whole simplex.
+    ``top_label(p, y)``: confidence against accuracy. Binary predictions: P(Y = 1) against the frequency of 1, with
+    ``|p - y|`` for the total variation distance (the Julia reference has half of it). ``classwise(p, y)``: one class.
+
+    Parameters
+    ----------
+    binning
+        ``UniformBinning``, ``QuantileBinning`` or ``MedianVarianceBinning``.
+    metric
+        ``TotalVariation()``, ``Euclidean()``, ``SquaredEuclidean()`` or ``Cityblock()``.
+    order
+        Order q >= 1 of the mean over bins; ``math.inf`` takes the largest d_b of the occupied bins, see ``MCE``.
+
+    Notes
+    -----
+    Biased: positive for calibrated models too, so read it beside its mean under the null (``MonteCarloTest``).
+    Bins weigh n_b/n, and a bin has the mean of its predictions, not its mid-point. Grows with q. For the top label it
+    is at least ``|mean confidence - accuracy|``, for every binning (Wenger et al. 2020, Theorem 1).
+
+    Beside the binning: time O(n k) for one estimate, O(n + k times the occupied bins) for each further one of the same
+    predictions; memory O(n + k times the occupied bins), and 64 bytes an observation for many.
+
+    Sources: Widmann et al. 2019, eq. 5 and appendix J.1.1; Guo et al. 2017 for the top label; Wenger et al. 2020, eq.
+    9, for the order q, where 1/B is printed in place of the weights.
+
+    Raises
+    ------
+    ValueError
+        For an order below 1.
+    TypeError
+        For predictions that are not of classes, or settings of another kind.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = [[0.1, 0.9], [0.2, 0.8], [0.85, 0.15]], [1, 0, 0]
+    >>> round(ct.ECE(ct.binning.UniformBinning(2))(p, y), 6)
+    0.283333
+    >>> round(ct.ECE(ct.binning.UniformBinning(2))(*ct.top_label(p, y)), 6)
+    0.183333
+    """
+
+    citations: ClassVar[tuple[str, ...]] = ("guo2017", "vaicenavicius2019", "widmann2019")
+
+    binning: Binning = field(default_factory=UniformBinning)
+    metric: VectorMetric = field(default_factory=TotalVariation)
+    order: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", order_of_mean(self.order))
+        checked_binning(self.binning)
+        vector_metric(self.metric, "metric")
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise unless the predictions are of classes."""
+        binned_predictions(predictions).take(slice(1)).embedding(self.metric)
+        at_least(len(predictions), 1, "ECE")
+
+    def estimate(self, sample: Sample) -> float:
+        bins = self._bins(sample.predictions)
+        labels = read_only(sample.targets, np.intp)
+        total = binned.error(bins.sums, bins.weights, bins.numbers, labels, bins.first, *self._norm(), self.order)
+        return float(self._mean(total, len(sample)))
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Estimates for many targets (B, n); the bins are computed once."""
+        bins = self._bins(predictions)
+        order = np.argsort(bins.numbers, kind="stable")
+        bounds = np.concatenate([[0], np.cumsum(bins.sizes)])
+        totals = np.empty(targets.shape[0])
+        for rows in ranges(targets.shape[0], TARGETS_AT_ONCE):
+            labels = np.ascontiguousarray(targets[rows].T, dtype=binned_predictions(predictions).label_type)
+            settings = *self._norm(), self.order
+            totals[rows] = binned.errors(bins.sums, bins.weights, bounds, order, labels, bins.first, *settings)
+        return np.asarray(self._mean(totals, len(predictions)))
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The error above its mean if the predictions are calibrated, where that is known."""
+        if mean is None:
+            return EffectSize(estimate, "binned error, noise included")
+        return EffectSize(estimate - mean, "binned error above its mean if calibrated")
+
+    def _mean(self, totals: Any, n: int) -> Any:
+        """The estimate from sums of powers of the distances, weighted by the sizes of the bins, or their maximum."""
+        if self.order in (1.0, inf):
+            return totals if self.order == inf else totals / n
+        return (totals / n) ** (1.0 / self.order)
+
+    def _bins(self, predictions: Predictions) -> "Bins":
+        bins = bins_of(predictions, self.binning)
+        # The deviations of n_b observations are n_b times those of their means, and their squares n_b**2 times.
+        power = 1.0 / self.order - (1.0 if self.metric.is_norm else 2.0)
+        weights = np.power(bins.sizes.astype(np.float64), power)
+        # The distance of two binary predictions is that of the numbers p.
+        if bins.sums.shape[1] > 1:
+            weights *= self.metric.scale
+        return bins._replace(weights=weights)
+
+    def _norm(self) -> tuple[bool, bool]:
+        """Whether the norm of the distance has squares, and a root."""
+        return self.metric.has_squares, self.metric.root
+
+    def describe(self, predictions: Predictions) -> str:
+        name = "MCE" if self.order == inf else "ECE" if self.order == 1.0 else f"ECE of order {self.order:g}"
+        settings = f"{self.binning.describe()}, {self.metric.label} distance"
+        return f"{name} ({binned_predictions(predictions).notion}), {settings}"
+
+
+@dataclass(frozen=True)
+class MCE(ECE):
+    """Maximum calibration error: the largest distance of mean prediction and class frequencies of an occupied bin.
+
+    Parameters
+    ----------
+    binning, metric
+        As for ``ECE``.
+
+    Notes
+    -----
+    Bins of few observations decide it, so it is large for calibrated models: read it beside its mean under the null
+    (``MonteCarloTest``), and prefer ``QuantileBinning``.
+
+    Source: Naeini, Cooper and Hauskrecht 2015.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = [[0.1, 0.9], [0.2, 0.8], [0.85, 0.15]], [1, 0, 0]
+    >>> round(ct.MCE(ct.binning.UniformBinning(2))(*ct.top_label(p, y)), 6)
+    0.183333
+    """
+
+    citations: ClassVar[tuple[str, ...]] = ("naeini2015",)
+
+    order: float = field(default=inf, init=False, repr=False)
+
+
+class Bins(NamedTuple):
+    """Bins of n predictions: the number of that of each, and sizes, sums of vectors and weights of the norms.
+
+    The vectors of binary predictions are the numbers P(Y = 1): they leave out the ``first`` class, 0.
+    """
+
+    numbers: IntArray
+    sizes: IntArray
+    sums: FloatArray
+    weights: FloatArray
+    first: int
+
+
+def bins_of(predictions: Predictions, binning: Binning) -> Bins:
+    """The bins of predictions, all with the weight 1."""
+    vectors = binned_predictions(predictions).embedding(Euclidean())
+    numbers = binning.assign(vectors)
+    sizes = np.bincount(numbers)
+    return Bins(
+        numbers=numbers,
+        sizes=sizes,
+        sums=binned.sums_of_bins(read_only(vectors, np.float64), numbers, sizes.size),
+        weights=np.ones(sizes.size),
+        first=binned_predictions(predictions).n_classes - vectors.shape[1],
+    )
+
+
+def checked_binning(binning: Any) -> None:
+    """Raise ``TypeError`` unless it is one."""
+    if not isinstance(binning, Binning):
+        raise TypeError(f"binning: got {binning!r}, wanted a binning such as UniformBinning(10)")
+
+
+def order_of_mean(order: Any) -> float:
+    """Check an order q of a mean of powers."""
+    if isinstance(order, (bool, np.bool_)) or not isinstance(order, (int, float, np.integer, np.floating)):
+        raise TypeError(f"order: got {order!r}, wanted a number of at least 1")
+    if not order >= 1.0:
+        raise ValueError(
+            f"order: got {order!r}, wanted a number of at least 1; math.inf for the largest error of a bin"
+        )
+    return float(order)
+
+
+def binned_predictions(predictions: Predictions) -> FinitePredictions:
+    """The predictions, if they are of classes; ``TypeError`` otherwise."""
+    return of_classes(predictions, "Categorical or Bernoulli ones for binned errors")

@@ -1,0 +1,1 @@
+"""Several estimators in one statistic, as in the default test."""

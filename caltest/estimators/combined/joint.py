@@ -1,0 +1,79 @@
+"""Estimators of several numbers that only together are a test statistic."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from caltest._basics.types import Array, FloatArray
+from caltest._laws.pearson import pearson3_exponents
+from caltest._results.calibration_test_result import ComponentResult
+from caltest.estimators.base import Estimator
+from caltest.predictions import Predictions, Sample
+
+
+class JointEstimator(Estimator):
+    """Several numbers for the observed targets and for each redraw of them, which are combined when all are known.
+
+    The combination may use all columns, as long as it treats them alike: then the combined values are exchangeable
+    under the null hypothesis, as the columns are, and a Monte Carlo p-value is exact.
+    """
+
+    impossible_excluded: ClassVar[bool] = False
+    """Whether the p-value is 0 if an outcome occurred that its prediction excludes."""
+
+    @abstractmethod
+    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """The numbers for many targets (B, n), (J, B); the estimate is the first."""
+
+    @abstractmethod
+    def combined(self, values: FloatArray) -> FloatArray:
+        """The statistic (B,) of columns (J, B); large values speak against calibration."""
+
+    def found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:
+        """What each component found, from the numbers (J, B), of which the first column is that of the sample."""
+        return ()
+
+    @property
+    @abstractmethod
+    def statistic_name(self) -> str:
+        """What the statistic is."""
+
+    def estimate(self, sample: Sample) -> float:
+        """The estimate that is reported."""
+        return self.reported(sample, self.values(sample.predictions, np.asarray(sample.targets)[None]))
+
+    def reported(self, sample: Sample, values: FloatArray) -> float:
+        """The estimate from the numbers (J, B), of which the first column is that of the sample: the first of them."""
+        return float(values[0, 0])
+
+
+def standardised(values: FloatArray) -> FloatArray:
+    """Rows (J, B) in units of the standard deviations of the other columns around their means.
+
+    Each column is compared with all others, so that none is treated unlike another and one that is far out does not
+    hide itself. Rows that do not vary are 0.
+    """
+    return leave_one_out(values)[0]
+
+
+def leave_one_out(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Values (J, B) standardised by the mean and the standard deviation of the others, and skewness of the others."""
+    n = values.shape[1] - 1
+    middle = np.median(values, axis=1, keepdims=True)
+    size = np.abs(values - middle).max(axis=1, keepdims=True)
+    x = np.divide(values - middle, size, out=np.zeros_like(values), where=size > 1e-13 * np.abs(middle))
+    first, second, third = ((np.sum(x**power, axis=1, keepdims=True) - x**power) / n for power in (1, 2, 3))
+    variance = np.maximum(second - first**2, 0.0)
+    deviation = np.sqrt(np.where(variance > 1e-24, variance, 0.0))
+    # Where all others are equal any difference is as large as it can be.
+    z = np.divide(x - first, deviation, out=1e6 * np.sign(np.round(x - first, 12)), where=deviation > 0.0)
+    cubes = third - 3.0 * first * second + 2.0 * first**3
+    skewness = np.divide(cubes, deviation**3, out=np.zeros_like(x), where=deviation > 0.0)
+    return z, skewness
+
+
+def tail_exponents(column: FloatArray) -> FloatArray:
+    """``-log P(Z >= z)`` for values (B,) standardised by the others, with Z of Pearson type III of their skewness."""
+    z, skewness = leave_one_out(column[None])
+    return pearson3_exponents(z[0], skewness[0])

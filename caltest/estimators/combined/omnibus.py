@@ -1,0 +1,214 @@
+"""Several statistics in one: kernels, scores and likelihood ratios."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._basics.arrays import read_only
+from caltest._basics.numerics import effective_number, ranges, resampling_pvalue
+from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
+from caltest._results.calibration_test_result import ComponentResult
+from caltest._results.effect_size import EffectSize
+from caltest._validation import at_least, observation_weights, same_length
+from caltest.estimators.combined.components import Component, KernelComponent, components_for
+from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
+from caltest.estimators.kernel_errors.default_kernel import default_kernel
+from caltest.estimators.kernel_errors.kernel_estimator import kernel_notes, share_of_bound
+from caltest.estimators.kernel_errors.skce import SKCE
+from caltest.estimators.kernel_errors.weighted import ASSUMED, WeightedSKCE, given
+from caltest.kernels import ProductKernel
+from caltest.kernels.product import check_product_kernel
+from caltest.predictions import Predictions, Sample
+
+ALL_PAIRS = 20_000
+"""Predictions up to which the estimate that is reported is that of all pairs."""
+
+TARGETS = 2**24
+"""Numbers in the redrawn targets that are turned into scores together."""
+
+
+@dataclass(frozen=True)
+class Omnibus(JointEstimator):
+    """Kernel errors of several bandwidths, scores and the likelihood ratio of common errors, as one statistic.
+
+    For classes: the SKCE for five bandwidths, the excess of the log score and of the Brier score, and the likelihood
+    ratio of ``LogLikelihoodRatio``. For numbers and vectors: the SKCE, that of standardised residuals or normal
+    quantiles of ``F(Y)`` for three bandwidths, mean and spread of the residuals, and the likelihood ratio where the
+    family has one.
+
+    Every component is standardised by mean and variance of its observed and redrawn values together, and turned into a
+    tail probability of the Pearson type III distribution of their skewness; the statistic is minus the logarithm of the
+    smallest one. Observed and redrawn values are treated alike, so ``MonteCarloTest(Omnibus())`` is exact for every n,
+    whatever the components are. The estimate that is reported is the SKCE with the first kernel.
+
+    Parameters
+    ----------
+    kernel
+        Product kernel of a distance of predictions; by default that of the family.
+    weights
+        (n,) numbers above 0, one for each observation; see ``calibration_test``.
+
+    Raises
+    ------
+    TypeError
+        For a kernel of another kind.
+    ValueError
+        For weights that are not above 0; at the call for another number of predictions.
+
+    Notes
+    -----
+    Time and memory are those of ``MonteCarloTest(SKCE(kernel))`` and little more. From 10 000 predictions of several
+    classes, or 500 of numbers, on the kernels of redraws have rank 64 (``LowRankSKCE``), which the result says: time
+    O(n B). The p-value is exact for every rank.
+
+    With weights w, scaled so that their sum is that of their squares, the kernel errors are
+    ``sum w_i w_j h_ij / sum w_i w_j`` over the pairs, scores and moments of residuals are weighted means, and the
+    likelihood ratio of an observation has the power w_i. Redraws have the same weights, so the p-value is exact for all
+    that do not depend on the targets.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> result = ct.MonteCarloTest(ct.estimators.Omnibus(), n_resamples=99)(p, y, rng=1)
+    >>> print(result.finding)
+    predictions are underconfident: outcomes follow them at temperature 0.33
+    """
+
+    citations = ("schrab2023", "spiegelhalter1986", "widmann2019", "widmann2021")
+
+    kernel: ProductKernel | None = None
+    weights: ArrayLike = field(default=None, repr=False, compare=False)
+    impossible_excluded = True
+    _compared: bytes = field(default=b"", init=False, repr=False)
+    _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
+    statistic_name = "minus the log of the smallest tail probability of a component"
+
+    def __post_init__(self) -> None:
+        if self.kernel is not None:
+            check_product_kernel(self.kernel)
+        if self.weights is not None:
+            weights = _normalised(observation_weights(self.weights))
+            object.__setattr__(self, "weights", weights)
+            object.__setattr__(self, "_compared", b"" if weights is None else weights.tobytes())
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise unless there are two observations, and a weight for each if there are weights."""
+        at_least(len(predictions), 2, "the unbiased SKCE")
+        if self.weights is not None:
+            same_length(len(predictions), len(self.weights), "weights")
+
+    def for_rows(self, rows: IntArray) -> Self:
+        """With the weights of some of the observations."""
+        if self.weights is None:
+            return self
+        some = replace(self, weights=self.weights[rows])
+        object.__setattr__(some, "_components", self._components)
+        return some
+
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
+        """Choose the components for the family, with the median bandwidth of the predictions."""
+        if self._components:
+            return self
+        kernel = default_kernel(predictions)[0] if self.kernel is None else self.kernel.resolve(predictions)
+        resolved = replace(self, kernel=kernel)
+        object.__setattr__(resolved, "_components", components_for(kernel, predictions, resolved.weights, rng))
+        return resolved
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """The components of a resolved omnibus statistic."""
+        return self._components
+
+    def reported(self, sample: Sample, values: FloatArray) -> float:
+        """The SKCE with the kernel: of all pairs, or of low rank from 20 000 predictions on."""
+        assert self.kernel is not None
+        if len(sample) >= ALL_PAIRS or not self._rank:
+            return super().reported(sample, values)
+        skce = SKCE(self.kernel) if self.weights is None else WeightedSKCE(self.kernel, self.weights)
+        return skce.estimate(sample)
+
+    @property
+    def _rank(self) -> int:
+        """Of the kernels of redraws; 0 if that is not low."""
+        first = self._components[0]
+        return first.low_rank[0].rank if isinstance(first, KernelComponent) and first.low_rank else 0
+
+    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """The numbers of all components, one below the other; those that share no kernel for a part of the redraws."""
+        size = max(1, TARGETS // targets[0].size)
+        numbers = []
+        for component in self._components:
+            parts = [slice(None)] if component.shares_kernel else ranges(len(targets), size)
+            some = [component.values(predictions, targets[part], self.weights) for part in parts]
+            numbers.append(np.concatenate(some, axis=1))
+        return np.concatenate(numbers)
+
+    def combined(self, values: FloatArray) -> FloatArray:
+        """Minus the logarithm of the smallest tail probability of a component, (B,)."""
+        return np.asarray(np.max([tail_exponents(column) for column in self.columns(values)], axis=0))
+
+    def columns(self, values: FloatArray) -> list[FloatArray]:
+        """The statistics (B,) of all components from their numbers."""
+        return [one.combined(part) for one, part in zip(self._components, self.parts(values), strict=True)]
+
+    def parts(self, values: FloatArray) -> list[FloatArray]:
+        """The numbers of each component."""
+        sizes = [one.n_values for one in self._components]
+        return np.split(values, np.cumsum(sizes)[:-1])
+
+    def found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:
+        """The standardised statistic, the p-value and the words of each component, the most extreme first."""
+        results = []
+        for component, part in zip(self._components, self.parts(values), strict=True):
+            column = component.combined(part)
+            z = standardised(column[None])[0, 0]
+            pvalue = resampling_pvalue(float(column[0]), column[1:])
+            found = ComponentResult(component.name, float(z), pvalue, component.finding(sample, part, self.weights))
+            results.append((float(tail_exponents(column)[0]), found))
+        return tuple(found for _, found in sorted(results, key=lambda pair: -pair[0]))
+
+    def hypothesis(self, predictions: Predictions) -> str:
+        """Calibration, given the weights too if there are some."""
+        return predictions.hypothesis if self.weights is None else given(predictions.hypothesis, "w")
+
+    @property
+    def assumptions(self) -> str:
+        """Weights must not be chosen by the targets."""
+        return super().assumptions if self.weights is None else f"{super().assumptions}; {ASSUMED}"
+
+    def notes(self, n: int) -> tuple[str, ...]:
+        """Notes on the bandwidth and the matrices of the kernel, and on the weights."""
+        notes = () if self.kernel is None else kernel_notes(self.kernel, n)
+        if self.weights is None:
+            return notes
+        return (*notes, f"the weights leave as much as {effective_number(self.weights):.3g} observations of equal ones")
+
+    def resolved_notes(self) -> tuple[str, ...]:
+        """Whether kernels have a low rank."""
+        if not self._rank:
+            return ()
+        return (f"kernels have rank {self._rank} in the test, because there are many predictions",)
+
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+        """The KCE as a share of its largest value."""
+        assert self.kernel is not None
+        return share_of_bound(estimate, self.kernel, predictions)
+
+    def describe(self, predictions: Predictions) -> str:
+        kernel = (predictions.default_kernel() if self.kernel is None else self.kernel).describe()
+        weighted = "" if self.weights is None else "weighted "
+        return f"omnibus of {weighted}{', '.join(one.name for one in self._components)}; k = {kernel}"
+
+
+def _normalised(weights: FloatArray) -> FloatArray | None:
+    """Weights with the sum of their squares, the effective number of observations; None for equal ones."""
+    if weights.min() == 0.0:
+        raise ValueError(
+            f"weights: got 0 at row {int(weights.argmin())}, wanted numbers above 0; leave such rows out, as "
+            "calibration_test(..., weights=...) does"
+        )
+    if weights.min() == weights.max():
+        return None
+    return read_only(weights * (weights.sum() / (weights @ weights)), np.float64)

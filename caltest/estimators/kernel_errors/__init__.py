@@ -1,0 +1,1 @@
+"""Errors measured by kernels: SKCE and its kin, UCME, MMCE."""

@@ -1,0 +1,133 @@
+"""Squared kernel calibration error with a kernel of low rank: all pairs in linear time."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._basics.numerics import generator_apart
+from caltest._basics.types import Array, FloatArray
+from caltest._validation import at_least, switch, whole_number
+from caltest.estimators.accumulator import EstimateAccumulator
+from caltest.estimators.base import RedrawnEstimator, SummableEstimator
+from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
+from caltest.hstatistics.sums.features import Features, FeatureSums
+from caltest.kernels import ProductKernel
+from caltest.kernels.product import check_product_kernel
+from caltest.predictions import Predictions, Sample
+
+
+@dataclass(frozen=True)
+class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
+    """SKCE of all pairs with an approximation of the kernel of predictions by ``rank`` landmarks, for millions of rows.
+
+    ``(|M|**2 - sum_i |psi_i|**2 |phi_i|**2) / (n (n - 1))`` with ``M = sum_i phi_i psi_i'``, features
+    ``psi(p) = W**-1/2 k_P(landmarks, p)`` and ``phi`` the residual e_y - p (see ``caltest.hstatistics.sums.features``).
+    Biased: ``|M|**2 / n**2``.
+
+    It is the SKCE of another kernel, of which the named one is the limit for ``rank = n``, and has mean 0 for
+    calibrated predictions whatever the rank. With ``MonteCarloTest`` the p-value is exact for every rank, because
+    landmarks depend on the predictions only; a low rank costs power against miscalibration that varies faster than the
+    landmarks resolve.
+
+    Parameters
+    ----------
+    kernel
+        Product of a kernel of predictions and a kernel of targets.
+    rank
+        Number of landmarks: predictions spread over all of them (10 000 evenly spaced ones if there are more) by
+        multiples of the golden ratio, which meet no period of the rows; all predictions if there are fewer. For real
+        targets as many landmarks are drawn from the landmarks of the predictions, with the ``rng`` of the call.
+    unbiased
+        Leave out the diagonal.
+
+    Notes
+    -----
+    Call with predictions and targets; n >= 2 observations, n >= 1 if biased (``ValueError`` otherwise). Assumes
+    independent observations. Time O(n r (k + r)) for the estimate, O(n r) for each redraw in a Monte Carlo test, less
+    where labels are redrawn as the most probable class; memory O(r k) for each redraw, and a few MB for each thread.
+
+    Sources: Widmann et al. 2021, Lemma 1, for the estimator; Williams and Seeger 2001 for the landmarks.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> estimator = ct.LowRankSKCE(p.default_kernel(), rank=32)
+    >>> ct.MonteCarloTest(estimator, n_resamples=99)(p, y, rng=1).pvalue
+    0.01
+    """
+
+    citations = ("widmann2021", "williams2001")
+
+    kernel: ProductKernel
+    rank: int = 64
+    unbiased: bool = True
+    _features: Features | None = field(default=None, init=False, repr=False, hash=False)
+
+    def __post_init__(self) -> None:
+        check_product_kernel(self.kernel)
+        object.__setattr__(self, "rank", whole_number("rank", self.rank, 1))
+        object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise unless there are two observations, one if biased, and unless they suit landmarks chosen before."""
+        self._check_number(len(predictions))
+        if self._features is not None:
+            predictions.check_compatible(self._features.landmarks, "landmarks")
+
+    def _check_number(self, n: int) -> None:
+        at_least(n, 2 if self.unbiased else 1, "LowRankSKCE")
+
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
+        """Replace ``"median"`` bandwidths by numbers, and choose the landmarks, unless that is done already."""
+        if self._features is not None:
+            return self
+        resolved = super().resolve(predictions)
+        features = Features.at_landmarks(resolved.kernel, predictions, self.rank, generator_apart(rng))
+        object.__setattr__(resolved, "_features", features)
+        return resolved
+
+    def uses_random_numbers(self, predictions: Predictions) -> bool:
+        """For landmarks of real targets."""
+        return predictions.finite is None
+
+    def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
+        """Estimates for many targets (B, n); the features are computed once for all. Weights are for unbiased ones."""
+        return self._resolved_features().estimates(predictions, targets, self.unbiased, weights)
+
+    def partial(self, predictions: Predictions, targets: Array) -> FeatureSums:
+        """What some of the observations add to the estimates for targets (B, n); add those of the others to it."""
+        return self._resolved_features().sums(predictions, targets)
+
+    def estimates_from(self, sums: FeatureSums) -> FloatArray:
+        """Estimates (B,) from the sums of all observations."""
+        self._check_number(sums.n)
+        return self._resolved_features().means(sums, self.unbiased)
+
+    def accumulator(self) -> EstimateAccumulator:
+        """Takes data in chunks, for an estimator resolved with some of the predictions: ``resolve(predictions)``."""
+        return EstimateAccumulator(self)
+
+    def sums(self, sample: Sample) -> FeatureSums:
+        """Sums over a part of the data."""
+        return self.partial(sample.predictions, np.asarray(sample.targets)[None])
+
+    def value(self, sums: FeatureSums) -> float:
+        return float(self.estimates_from(sums)[0])
+
+    def check_resolved(self) -> None:
+        """Raise ``ValueError`` if the landmarks are not chosen yet."""
+        self._resolved_features()
+
+    def _resolved_features(self) -> Features:
+        if self._features is None:
+            raise ValueError(
+                "LowRankSKCE: got no landmarks, which are chosen among all predictions; for data that come in chunks "
+                "call estimator.resolve(predictions) with some of the predictions first"
+            )
+        return self._features
+
+    def describe(self, predictions: Predictions) -> str:
+        bias = "unbiased" if self.unbiased else "biased"
+        return f"SKCE ({bias}, rank {self.rank}), k = {self.kernel.describe()}"

@@ -1,0 +1,116 @@
+"""The largest of the kernel calibration errors of several kernels, each in units of its own standard deviation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._basics.types import Array, FloatArray
+from caltest._validation import at_least, positive_numbers
+from caltest.estimators.combined.joint import JointEstimator, standardised
+from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
+from caltest.hstatistics.redraws.of_all_families import redrawn_means
+from caltest.hstatistics.variances.moments import standard_deviations
+from caltest.kernels import ProductKernel
+from caltest.kernels.product import check_product_kernel
+from caltest.predictions import Predictions
+
+FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+
+MANY = 20_000
+"""Predictions from which on standard deviations are those of the redraws."""
+
+
+@dataclass(frozen=True)
+class MaxSKCE(KernelEstimator, JointEstimator):
+    """Maximum over several kernels of ``SKCE_k / sd_k``, with the standard deviation that it has if calibrated.
+
+    One bandwidth sees errors that vary on its own scale. The maximum sees all scales, and a test that redraws the
+    targets accounts for the choice: ``MonteCarloTest(MaxSKCE(kernel))`` is exact.
+
+    Parameters
+    ----------
+    kernel
+        Product of a kernel of a distance of predictions and a kernel of targets. The estimate that is reported is the
+        SKCE with this kernel.
+    factors
+        Positive numbers by which its bandwidth is multiplied; 1 is always among them.
+
+    Raises
+    ------
+    TypeError
+        For kernels that are not product kernels of a distance of the predictions.
+    ValueError
+        For factors that are not positive.
+
+    Notes
+    -----
+    The standard deviations given the predictions are closed forms for classes, counts, and normal predictions with a
+    Gaussian kernel (``caltest.hstatistics.variances.moments``); for others they are those of observed and redrawn
+    values together, which needs a null that redraws targets. Time that of one kernel and little more: distances, labels
+    and kernels of targets are shared.
+
+    Sources: Schrab et al. 2023 for the aggregation of tests over bandwidths.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> ct.MonteCarloTest(ct.estimators.MaxSKCE(p.default_kernel()), n_resamples=99)(p, y, rng=1).pvalue
+    0.01
+    """
+
+    citations = ("schrab2023", "widmann2021")
+
+    kernel: ProductKernel
+    factors: tuple[float, ...] = FACTORS
+    _deviations: FloatArray | None = field(default=None, init=False, repr=False, compare=False)
+    statistic_name = "largest SKCE in units of its standard deviation"
+
+    def __post_init__(self) -> None:
+        check_product_kernel(self.kernel)
+        if not self.kernel.prediction_kernel.has_bandwidth:
+            raise TypeError(
+                f"kernel: got {self.kernel.prediction_kernel!r} for the predictions, wanted a kernel of a distance, "
+                "the bandwidth of which can be multiplied"
+            )
+        factors = positive_numbers("factors", self.factors)
+        object.__setattr__(self, "factors", tuple(dict.fromkeys((1.0, *factors))))
+
+    @property
+    def kernels(self) -> tuple[ProductKernel, ...]:
+        """The kernels that the maximum is taken over; bandwidths are numbers."""
+        radial, target_kernel = self.kernel.prediction_kernel, self.kernel.target_kernel
+        return tuple(ProductKernel(radial.scaled(factor), target_kernel) for factor in self.factors)
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise unless there are two observations."""
+        at_least(len(predictions), 2, "the unbiased SKCE")
+
+    def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
+        """Replace ``"median"`` bandwidths by numbers, and compute standard deviations where they are known."""
+        resolved = super().resolve(predictions)
+        object.__setattr__(resolved, "_deviations", _known_deviations(resolved.kernels, predictions))
+        return resolved
+
+    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """The SKCE of each of the kernels, (L, B)."""
+        return redrawn_means(self.kernels, predictions, targets, True)
+
+    def combined(self, values: FloatArray) -> FloatArray:
+        """The largest of the standardised values (B,)."""
+        ratios = standardised(values) if self._deviations is None else values / self._deviations[:, None]
+        return np.asarray(ratios.max(axis=0))
+
+    def describe(self, predictions: Predictions) -> str:
+        times = ", ".join(f"{factor:g}" for factor in sorted(self.factors))
+        return f"maximum of SKCE / sd over bandwidths times {times}, k = {self.kernel.describe()}"
+
+
+def _known_deviations(kernels: Sequence[ProductKernel], predictions: Predictions) -> FloatArray | None:
+    """Standard deviations given the predictions; None where they are not known, 0, or take longer than the sums."""
+    if len({kernel.target_kernel for kernel in kernels}) > 1 or len(predictions) > MANY:
+        return None
+    deviations = standard_deviations(kernels, predictions)
+    return None if deviations is None or not deviations.all() else deviations

@@ -1,0 +1,1 @@
+"""Proper scores, residuals and likelihood ratios."""

@@ -1,0 +1,1 @@
+"""Sums of h for many redraws of the targets."""

@@ -1,0 +1,184 @@
+"""Sums of h over tiles for many redraws of targets that are labels: classes, or counts that matter.
+
+There are two ways. Lists of the labels that differ from their base, the most probable label: time for pairs of changed
+labels only. Or matrix products: with a root R of the matrix of the target kernel, ``A = R' R``, an observation with the
+label y has the feature ``f = R (e_y - p)`` and ``h_ij = K_ij f_i . f_j``, so that a product of the tile K with the
+features of many redraws sums over all pairs. It takes the same time whatever the labels, and less than the lists if
+many labels change and the root has few rows.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from caltest._basics.numerics import ranges
+from caltest._basics.threads import threaded
+from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._loops.pair_sums import redraws
+from caltest.hstatistics.pair_tiles import PairsKernel, Places, kernel_tiles, total_of_tiles, upper_kernel_tiles
+from caltest.hstatistics.tiles import Place
+from caltest.kernels import PredictionKernel
+from caltest.predictions import Predictions
+from caltest.predictions.outcomes import Outcomes
+
+AT_ONCE = 512
+"""Features of an observation in all redraws that are multiplied together: 1.5 MB for each of three arrays."""
+
+LISTED = 16.0
+"""In the time for a pair of listed labels a matrix product takes so many pairs of features."""
+
+
+MOST_LABELS = 256
+"""Labels up to which a root of the matrix of the target kernel takes no time, and is likely to have few rows."""
+
+
+def label_pair_sums(
+    kernels: Sequence[PairsKernel], predictions: Predictions, outcomes: Outcomes, places: Places
+) -> FloatArray:
+    """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and redraws, (L, B).
+
+    In the faster of two ways, of which the Delta kernel, up to a factor, needs only one.
+    """
+    factor = _multiple_of_identity(outcomes.gram)
+    if factor is not None:
+        return factor * _listed_sums(kernels, predictions, outcomes, None, places)
+    if outcomes.gram.shape[0] <= MOST_LABELS:
+        root = root_of(outcomes.gram)
+        if features_are_faster(outcomes, root.shape[0]):
+            return _feature_sums(kernels, predictions, outcomes, root, places)
+    return _listed_sums(kernels, predictions, outcomes, outcomes.gram, places)
+
+
+def _multiple_of_identity(gram: FloatArray) -> float | None:
+    """a, if the matrix is ``a I + b`` with numbers a and b: b is of no effect on residuals, which sum to 0."""
+    equal, other = gram[0, 0], gram[0, -1]
+    if np.array_equal(gram, np.where(np.eye(gram.shape[0], dtype=bool), equal, other)):
+        return float(equal - other)
+    return None
+
+
+def root_of(gram: FloatArray) -> FloatArray:
+    """``R`` (s, k) with ``A = R' R`` for a positive semi-definite matrix A (k, k) of rank s."""
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > 1e-15 * values[-1]
+    return np.ascontiguousarray((vectors[:, kept] * np.sqrt(values[kept])).T)
+
+
+def features_are_faster(outcomes: Outcomes, rank: int) -> bool:
+    """Whether features take less time than lists of the labels that change, with a matrix of this rank."""
+    is_based = outcomes.base >= 0
+    changes = np.where(is_based, 1.0 - outcomes.probabilities.max(axis=-1), 1.0)
+    listed = np.where(is_based, 2.0, 1.0) * changes
+    return rank < LISTED * float(changes.mean() * listed.mean())
+
+
+def _feature_sums(
+    kernels: Sequence[PairsKernel], predictions: Predictions, outcomes: Outcomes, root: FloatArray, places: Places
+) -> FloatArray:
+    """Matrix products, for labels that often change."""
+    means = outcomes.probabilities @ root.T
+
+    def tile_sums(place: Place) -> FloatArray:
+        values = upper_kernel_tiles(kernels, predictions, place)
+        return _tile_sums_by_features(values, root, means, outcomes.labels, place)
+
+    return total_of_tiles(tile_sums, places)
+
+
+def _tile_sums_by_features(
+    tiles: FloatArray, root: FloatArray, means: FloatArray, labels: Array, place: Place
+) -> FloatArray:
+    """``sum_ij K_ij f_i . f_j`` over a tile of each of some kernels (L, r, c), for each redraw: (L, B).
+
+    ``means`` are the expectations ``R p``, (n, s), and labels (B, n).
+    """
+    rows, columns = place
+    rank, (n_redraws, _) = root.shape[0], labels.shape
+    sums = np.empty((tiles.shape[0], n_redraws))
+    for part in ranges(n_redraws, max(1, AT_ONCE // rank)):
+        left, right = (_features(root, means[some], labels[part, some]) for some in (rows, columns))
+        for one, tile in enumerate(tiles):
+            smoothed = tile @ right.reshape(right.shape[0], -1)
+            smoothed *= left.reshape(smoothed.shape)
+            sums[one, part] = smoothed.reshape(-1, left.shape[2]).sum(axis=0)
+    return sums
+
+
+def _features(root: FloatArray, means: FloatArray, labels: Array) -> FloatArray:
+    """``R e_y - R p`` for observations (c,) and redraws (b,) of their labels, (c, s, b)."""
+    out = np.empty((*means.shape, labels.shape[0]))
+    redraws.label_features(root, means, np.ascontiguousarray(labels.T), out)
+    return out
+
+
+def _listed_sums(
+    kernels: Sequence[PairsKernel],
+    predictions: Predictions,
+    outcomes: Outcomes,
+    matrix: FloatArray | None,
+    places: Places,
+) -> FloatArray:
+    """One addition for each pair of redrawn labels that differ from their bases and, without a matrix, agree.
+
+    The residual of a redraw is e_y - p = q + d with q = e_m - p, where m is the base: the most probable label if its
+    probability exceeds 1/2, else none (e_m = 0). With A the matrix of the target kernel, by default I, K that of the
+    predictions and R = K q A over the pairs i != j of the tiles::
+
+        sum_{i<j} h_ij = sum_i R_i . q_i / 2 + sum_i R_i . d_i + sum_{i<j} K_ij d_i' A d_j
+    """
+    labels, base, anchors = outcomes.labels, outcomes.base, outcomes.anchors
+
+    def tile_sums(place: Place) -> tuple[slice, slice, FloatArray, FloatArray, FloatArray]:
+        rows, columns = place
+        values = kernel_tiles(kernels, predictions, place)
+        if rows == columns:
+            values[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = 0.0
+        across, down = values @ anchors[columns], values.swapaxes(1, 2) @ anchors[rows]
+        if rows == columns:
+            values = np.triu(values)
+        return rows, columns, _changed_sums(values, outcomes, matrix, place), across, down
+
+    pairs = np.zeros((len(kernels), labels.shape[0]))
+    smoothed = np.zeros((len(kernels), *anchors.shape))
+    for rows_, columns, sums, across, down in threaded(tile_sums, *places, "redraws", products=True):
+        pairs += sums
+        smoothed[:, rows_] += across
+        if rows_ != columns:
+            smoothed[:, columns] += down
+    if matrix is not None:
+        smoothed = smoothed @ matrix
+    constants = np.einsum("lik,ik->l", smoothed, anchors) / 2.0
+    rows = np.flatnonzero(base >= 0)
+    for one, values in enumerate(smoothed):
+        values[rows] -= values[rows, base[rows]][:, None]
+        pairs[one] += constants[one] + redraws.gathered_sums(values, labels)
+    return pairs
+
+
+def _changed_sums(tiles: FloatArray, outcomes: Outcomes, matrix: FloatArray | None, place: Place) -> FloatArray:
+    """``sum_{i<j} K_ij d_i' A d_j`` over a tile of each of the kernels, (L, B)."""
+    rows, columns = place
+    begin, base, labels = (rows.start, columns.start), outcomes.base, outcomes.labels
+    if matrix is None:
+        return _equal_sums(tiles, base, labels, begin, outcomes.probabilities.shape[1])
+    if (base < 0).all():
+        return np.stack([redraws.table_sums(tile, matrix, labels, *begin, rows == columns) for tile in tiles])
+    return np.stack([redraws.gram_sums(tile, matrix, base, labels, *begin) for tile in tiles])
+
+
+def _equal_sums(tiles: FloatArray, base: IntArray, labels: Array, begin: tuple[int, int], n_classes: int) -> FloatArray:
+    """Sums over pairs of redrawn labels that agree, for each of the kernels, (L, B)."""
+    sums = np.empty((tiles.shape[0], labels.shape[0]))
+    for part in ranges(tiles.shape[0], redraws.LANES):
+        sums[part] = redraws.equal_sums(tiles[part], base, labels, *begin, n_classes)
+    return sums
+
+
+def label_diagonal_sums(kernel: PredictionKernel, predictions: Predictions, outcomes: Outcomes) -> FloatArray:
+    """``sum_i h_ii`` for each of the redraws, (B,)."""
+    means = outcomes.probabilities @ outcomes.gram
+    centred = np.diag(outcomes.gram) - 2.0 * means
+    centred += np.einsum("ik,ik->i", means, outcomes.probabilities)[:, None]
+    itself = predictions.take(np.arange(len(predictions))[:, None])
+    centred *= kernel.tile(itself, itself)[:, 0]
+    return redraws.gathered_sums(centred, outcomes.labels)

@@ -1,0 +1,92 @@
+"""Sums of h where predictions are points on a line and their kernel is exp(-|x - x'|): linear time after sorting.
+
+Binary predictions p with the residual r = y - p have ``h = a exp(-|p - p'| / bandwidth) r r'``, with the number
+``a = (-1, 1) A (-1, 1)'`` for the matrix A of the target kernel (2 for the Delta kernel). A kernel of this form is a
+product along the sorted line, so that sums over all pairs need one pass instead of n**2 kernel values.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._loops.formulas.kernels import EXPONENTIAL
+from caltest._loops.pair_sums.lines import sums_to_the_left
+from caltest.kernels import (
+    PairKernel,
+    ProductKernel,
+    SumOfProducts,
+)
+from caltest.kernels.base import Function
+from caltest.predictions import Predictions
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Binary predictions in ascending order, and what h is made of there."""
+
+    order: IntArray
+    decays: FloatArray
+    probabilities: FloatArray
+    factor: float
+
+    def residuals(self, targets: Array) -> FloatArray:
+        """``y - p`` in ascending order, (n, m) for targets (m, n)."""
+        return np.asarray(targets[:, self.order].T - self.probabilities[:, None], dtype=np.float64)
+
+    def of_squares(self) -> "Line":
+        """The same with ``K**2`` and the factor squared: h**2 is ``factor**2 K**2 (r r')**2``."""
+        return Line(self.order, np.square(self.decays), self.probabilities, self.factor**2)
+
+    def pair_sums(self, weights: FloatArray) -> FloatArray:
+        """``sum_{i<j} K_ij w_i w_j`` times the factor for each column w of the weights (n, m)."""
+        sums: FloatArray = np.einsum("ib,ib->b", weights, sums_to_the_left(self.decays, weights))
+        return self.factor * sums
+
+    def row_sums(self, weights: FloatArray) -> FloatArray:
+        """``w_i sum_j K_ij w_j`` times the factor, (n,) in the order of the observations, for weights (n,)."""
+        w = weights[:, None]
+        decays = np.append(0.0, self.decays[:0:-1])
+        smoothed = sums_to_the_left(self.decays, w) + sums_to_the_left(decays, np.ascontiguousarray(w[::-1]))[::-1] + w
+        sums = np.empty(weights.size)
+        sums[self.order] = self.factor * weights * smoothed[:, 0]
+        return sums
+
+
+def lines_and_rest(kernel: PairKernel, predictions: Predictions) -> tuple[list[Line], PairKernel | None]:
+    """The lines of those products of a sum that have one, and the sum of the others if there are some."""
+    lines, rest = [], []
+    for product in kernel.products:
+        line = on_a_line(product, predictions)
+        if line is None:
+            rest.append(product)
+        else:
+            lines.append(line)
+    if not rest:
+        return lines, None
+    return lines, SumOfProducts(tuple(rest)) if len(rest) > 1 else rest[0]
+
+
+def on_a_line(kernel: ProductKernel, predictions: Predictions) -> Line | None:
+    """The line, or None if predictions or kernel are not of that kind."""
+    classes = predictions.finite
+    # The places on the line are the probabilities, by which not all predictions with two outcomes are compared.
+    if classes is None or classes.n_classes != 2 or not classes.probabilities_differ:
+        return None
+    form = kernel.prediction_kernel.distance_form
+    if form is None or form.function != Function(EXPONENTIAL) or not form.metric.is_norm:
+        return None
+    vectors = classes.probabilities
+    if np.abs(vectors.sum(axis=1) - 1.0).max() > 1e-15:
+        return None
+    p = vectors[:, 1]
+    # A norm of the difference of two-class vectors is proportional to |p - q|; the ends of the line tell the factor.
+    order = np.argsort(p, kind="stable")
+    ends = predictions.take(order[[0, -1]])
+    farthest = float(ends.distance(form.metric, ends)[0, 1])
+    spread = float(p[order[-1]] - p[order[0]])
+    scale = farthest / spread * form.inverse_width if spread > 0.0 else 0.0
+    gaps = np.diff(p[order], prepend=p[order[0]])
+    gram = classes.gram(kernel.target_kernel)
+    factor = float(gram[0, 0] - gram[0, 1] - gram[1, 0] + gram[1, 1])
+    return Line(order, np.exp(-scale * gaps), p[order], factor)

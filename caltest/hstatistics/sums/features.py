@@ -1,0 +1,186 @@
+"""h as a scalar product of features of finite length: sums over pairs in time proportional to n.
+
+With r landmarks among the predictions and W the matrix of their kernel, ``psi(p) = W**-1/2 k_P(landmarks, p)`` has
+``psi(p) . psi(p') = k_P(p, p')`` for landmarks and approximates it elsewhere (Williams and Seeger 2001). In the same
+way ``phi(y)`` stands for ``k_Y(y, .) - E k_Y(Z, .)``: exactly for finitely many outcomes, from landmarks among the
+targets otherwise. Then, with the matrix ``M = sum_i phi_i psi_i'``::
+
+    sum_{i != j} h_ij = |M|**2 - sum_i |psi_i|**2 |phi_i|**2
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from caltest._basics.numerics import check_memory, ranges, weight_of_pairs
+from caltest._basics.threads import threaded
+from caltest._basics.types import Array, FloatArray
+from caltest._loops.pair_sums.redraws import changes_by_class, gathered_sums
+from caltest.kernels import ProductKernel
+from caltest.predictions import Predictions
+from caltest.predictions.bandwidth import MEDIAN_OF
+
+ROWS = 8192
+"""Observations whose features are computed together."""
+
+NUMBERS = 1024
+"""The same for targets that are numbers or vectors, which take an exponential function for each landmark."""
+
+GOLDEN = (5.0**0.5 - 1.0) / 2.0
+"""Rows whose multiples of it have the smallest fractional parts are spread evenly over all, and over every period."""
+
+SUMS = 2**22
+"""Numbers in the matrices M of the redraws that are summed together, 32 MB for each thread."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSums:
+    """What the pairs of n observations need: M, (B, t, s), and ``sum_i |psi_i|**2 |phi_i|**2``, (B,), for B targets."""
+
+    n: int
+    matrices: FloatArray
+    diagonal: FloatArray
+
+    def __add__(self, other: "FeatureSums") -> "FeatureSums":
+        """The sums of both sets of observations."""
+        return FeatureSums(self.n + other.n, self.matrices + other.matrices, self.diagonal + other.diagonal)
+
+    def means(self, gram: FloatArray | None, unbiased: bool) -> FloatArray:
+        """Mean of h over the pairs i != j, or over all pairs, for each of the targets, (B,)."""
+        transformed = self.matrices if gram is None else gram @ self.matrices
+        squares: FloatArray = np.einsum("bts,bts->b", self.matrices, transformed)
+        return (squares - self.diagonal) / (self.n * (self.n - 1)) if unbiased else squares / self.n**2
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The maps psi and phi, from landmarks."""
+
+    kernel: ProductKernel
+    landmarks: Predictions
+    prediction_map: FloatArray
+    targets: Array
+    target_map: FloatArray
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the landmarks and the kernel are the same, so that sums of both add up."""
+        if not isinstance(other, Features) or self.kernel != other.kernel:
+            return False
+        if type(self.landmarks) is not type(other.landmarks) or self.target_map.shape != other.target_map.shape:
+            return False
+        mine, theirs = (self.kernel.prediction_kernel.tile(self.landmarks, one.landmarks) for one in (self, other))
+        return np.array_equal(mine, theirs) and np.array_equal(self.targets, other.targets)
+
+    @classmethod
+    def at_landmarks(cls, kernel: ProductKernel, predictions: Predictions, rank: int, rng: np.random.Generator) -> Self:
+        """Features from at most ``rank`` of the predictions, spread over all, and a target drawn from each if real."""
+        among = predictions.evenly_spaced(MEDIAN_OF)
+        landmarks = among.take(np.sort(np.argsort(np.arange(len(among)) * GOLDEN % 1.0)[:rank]))
+        prediction_map = inverse_root(kernel.prediction_kernel.tile(landmarks, landmarks))
+        if predictions.finite is not None:
+            return cls(kernel, landmarks, prediction_map, np.empty(0), predictions.finite.gram(kernel.target_kernel))
+        targets = landmarks.redraw(rng)
+        target_map = inverse_root(landmarks.law.target_tile(kernel.target_kernel, targets, targets))
+        return cls(kernel, landmarks, prediction_map, targets, target_map)
+
+    def means(self, sums: FeatureSums, unbiased: bool) -> FloatArray:
+        """Mean of h over the pairs i != j, or over all pairs, for each of the targets, (B,)."""
+        return sums.means(None if self.landmarks.finite is None else self.target_map, unbiased)
+
+    def estimates(
+        self, predictions: Predictions, targets: Array, unbiased: bool, weights: FloatArray | None = None
+    ) -> FloatArray:
+        """``means`` for many targets (B, n) without keeping the sums of all. Time O(n r (d + r + B)).
+
+        With weights w of the observations, for unbiased means, those of ``w_i w_j h_ij``.
+        """
+        groups = list(ranges(targets.shape[0], max(1, SUMS // self._size())))
+        sums = (self._sums(predictions, targets, group, weights) for group in groups)
+        means = np.concatenate([self.means(one, unbiased) for one in sums])
+        if weights is None:
+            return means
+        assert unbiased
+        n = len(predictions)
+        return np.asarray(means * (n * (n - 1) / (2.0 * weight_of_pairs(weights))))
+
+    def sums(self, predictions: Predictions, targets: Array) -> FeatureSums:
+        """Sums for many targets (B, n). Time O(n r (d + r + B)), memory O(B t r) and a few MB for each thread."""
+        check_memory(
+            8 * targets.shape[0] * self._size(),
+            "sums of features for all redraws",
+            "take a lower rank or fewer redraws",
+        )
+        groups = list(ranges(targets.shape[0], max(1, SUMS // self._size())))
+        sums = [self._sums(predictions, targets, group) for group in groups]
+        matrices, diagonals = [one.matrices for one in sums], [one.diagonal for one in sums]
+        return FeatureSums(len(predictions), np.concatenate(matrices), np.concatenate(diagonals))
+
+    def _size(self) -> int:
+        """Numbers in the matrix M."""
+        return int(self.prediction_map.shape[1] * self.target_map.shape[1])
+
+    def _sums(
+        self, predictions: Predictions, targets: Array, redraws: slice, weights: FloatArray | None = None
+    ) -> FeatureSums:
+        is_finite = predictions.finite is not None
+        parts = list(ranges(len(predictions), ROWS if is_finite else NUMBERS))
+        part_sums = self._finite_sums if is_finite else self._real_sums
+        sums = threaded(
+            lambda part: part_sums(predictions, targets, redraws, part, weights),
+            parts,
+            len(parts),
+            "features",
+            products=True,
+        )
+        total = next(sums)
+        for one in sums:
+            total = total + one
+        return total
+
+    def _prediction_features(self, predictions: Predictions, weights: FloatArray | None = None) -> FloatArray:
+        """``psi``, (n, s), times the weights of the observations if they have some."""
+        features: FloatArray = self.kernel.prediction_kernel.tile(predictions, self.landmarks) @ self.prediction_map
+        return features if weights is None else features * weights[:, None]
+
+    def _finite_sums(
+        self, predictions: Predictions, targets: Array, redraws: slice, part: slice, weights: FloatArray | None
+    ) -> FeatureSums:
+        """M with phi = e_y - p: that of the most probable labels, and of the changes from them."""
+        here = predictions.take(part).finite
+        assert here is not None
+        outcomes = here.outcomes(self.kernel.target_kernel, targets[redraws, part])
+        features, p = (
+            self._prediction_features(here, None if weights is None else weights[part]),
+            outcomes.probabilities,
+        )
+        matrices = changes_by_class(features, outcomes.base, outcomes.labels, here.n_classes)
+        matrices += outcomes.anchors.T @ features
+        means = p @ self.target_map
+        norms = np.diag(self.target_map) - 2.0 * means + np.einsum("ik,ik->i", means, p)[:, None]
+        norms *= np.einsum("is,is->i", features, features)[:, None]
+        return FeatureSums(len(here), matrices, gathered_sums(norms, outcomes.labels))
+
+    def _real_sums(
+        self, predictions: Predictions, targets: Array, redraws: slice, part: slice, weights: FloatArray | None
+    ) -> FeatureSums:
+        """M with phi from landmarks among the targets, redraw by redraw."""
+        here = predictions.take(part)
+        features = self._prediction_features(here, None if weights is None else weights[part])
+        lengths = np.einsum("is,is->i", features, features)
+        law, target_kernel = here.law.prepared(self.kernel.target_kernel), self.kernel.target_kernel
+        expected = law.expected_kernel(target_kernel, self.targets)
+        matrices, diagonal = [], []
+        for y in targets[redraws, part]:
+            phi = (law.target_tile(target_kernel, y, self.targets) - expected) @ self.target_map
+            matrices.append(phi.T @ features)
+            diagonal.append(float(np.einsum("it,it,i->", phi, phi, lengths)))
+        return FeatureSums(len(here), np.stack(matrices), np.array(diagonal))
+
+
+def inverse_root(matrix: FloatArray) -> FloatArray:
+    """``V diag(w)**-1/2`` for the eigenvectors V with eigenvalues w above rounding of a symmetric matrix, (r, s)."""
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > 1e-10 * values[-1]
+    root: FloatArray = vectors[:, kept] / np.sqrt(values[kept])
+    return root

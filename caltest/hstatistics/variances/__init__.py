@@ -1,0 +1,1 @@
+"""Variances of sums of h, from the data or from the predictions."""

@@ -1,0 +1,133 @@
+"""What an estimator gives if the predictions are calibrated."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import check_finite, own_errstate, seed_of
+from caltest._basics.progress import progress_bars
+from caltest._basics.types import ArrayLike, FloatArray
+from caltest._results.stored import Stored
+from caltest._validation import switch
+from caltest.estimators import Estimator
+from caltest.nulls import ConditionalMonteCarlo
+from caltest.predictions.convert import as_predictions
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseFloor(Stored):
+    """The distribution of an estimate if the predictions are calibrated.
+
+    Attributes
+    ----------
+    estimator
+        What is estimated, in words.
+    mean, standard_deviation
+        Of the estimate; the standard deviation of a single redraw is 0.
+    quantile
+        Its 95 % quantile: calibrated predictions give more in one of 20 data sets.
+    n, n_resamples
+        Observations, and redraws of them.
+    seed
+        Integer that reproduces it as ``rng=seed``.
+    draws
+        The redrawn estimates (n_resamples,), read-only.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
+    >>> floor = ct.noise_floor(ct.top_label(p, y)[0], ct.ECE(), n_resamples=199, rng=1)
+    >>> print(floor)
+    mean 0.012, standard deviation 0.00283, 95 % quantile 0.0171
+    """
+
+    estimator: str
+    mean: float
+    standard_deviation: float
+    quantile: float
+    n: int
+    n_resamples: int
+    seed: int
+    draws: FloatArray = field(repr=False)
+
+    def __str__(self) -> str:
+        return (
+            f"mean {self.mean:.3g}, standard deviation {self.standard_deviation:.3g}, 95 % quantile {self.quantile:.3g}"
+        )
+
+
+@own_errstate
+def noise_floor(
+    predictions: ArrayLike,
+    estimator: Estimator,
+    *,
+    n_resamples: int = 999,
+    rng: Any = None,
+    progress: bool = False,
+) -> NoiseFloor:
+    """What an estimator gives for outcomes drawn from the predictions themselves.
+
+    Finite samples of calibrated predictions have estimated errors too, binned ones of a positive mean. An estimate says
+    something only beside these: mean, standard deviation and 95 % quantile over redraws of the outcomes.
+
+    Parameters
+    ----------
+    predictions
+        ``Predictions`` or what becomes some; outcomes do not matter.
+    estimator
+        Any estimator, e.g. ``ECE()`` or ``SKCE(kernel)``. Of statistics of several numbers (``MaxSKCE``, ``Omnibus``)
+        the first number, the SKCE with their kernel.
+    n_resamples
+        Number of redraws.
+    rng, progress
+        As in ``calibration_test``.
+
+    Returns
+    -------
+    NoiseFloor
+        Its ``draws`` are those that ``MonteCarloTest(estimator)`` compares the estimate with, for the same seed.
+
+    Raises
+    ------
+    TypeError
+        For something else than an estimator, or predictions of a family that it does not know.
+    ValueError
+        For bad predictions or too few.
+
+    Notes
+    -----
+    Assumes that the outcomes are independent given the predictions. Exact but for the number of redraws: the standard
+    error of the mean is ``standard_deviation / sqrt(n_resamples)``. Cost: that of ``MonteCarloTest(estimator)``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> confidence, correct = ct.top_label(p, y)
+    >>> floor = ct.noise_floor(confidence, ct.ECE(), rng=1)
+    >>> ct.ECE()(confidence, correct) > floor.quantile
+    True
+    """
+    if not isinstance(estimator, Estimator):
+        raise TypeError(f"estimator: got {type(estimator).__name__}, wanted an estimator such as ECE() or SKCE(kernel)")
+    null, shown = ConditionalMonteCarlo(n_resamples), switch("progress", progress)
+    checked = as_predictions(predictions).redrawable
+    estimator.check(checked)
+    with progress_bars(shown):
+        seed = seed_of(rng)
+        resolved = estimator.resolve(checked, seed)
+        draws = null.redraws(resolved, checked, np.random.default_rng(seed))
+    check_finite(*draws)
+    draws.flags.writeable = False
+    return NoiseFloor(
+        estimator=resolved.describe(checked),
+        mean=float(draws.mean()),
+        standard_deviation=float(draws.std(ddof=1)) if draws.size > 1 else 0.0,
+        quantile=float(np.quantile(draws, 0.95)),
+        n=len(checked),
+        n_resamples=draws.size,
+        seed=seed,
+        draws=draws,
+    )

@@ -1,0 +1,264 @@
+"""Metrics between predicted distributions, computed from vectors that represent them."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from caltest._basics.numerics import OwnErrstate
+from caltest._basics.types import FloatArray
+from caltest._loops.pair_sums.tiles import CITYBLOCK, SQUARED_EUCLIDEAN, sum_over_coordinates
+
+
+class Metric(OwnErrstate, ABC):
+    """A distance between predicted distributions.
+
+    ``negative_definite`` and ``squared_negative_definite`` say whether the distance d, respectively d**2, is
+    negative definite on every Euclidean space. By Schoenberg's theorem these are the cases in which
+    exp(-d/bandwidth), respectively exp(-d**2/(2 bandwidth**2)), is positive definite for every bandwidth.
+    """
+
+    symbol: ClassVar[str]
+    label: ClassVar[str]
+    negative_definite: ClassVar[bool] = True
+    squared_negative_definite: ClassVar[bool] = False
+
+    def resolve(self, predictions: Any) -> Self:
+        """The same metric with every setting that depends on the predictions replaced by its value.
+
+        It warns here if it does not make kernels of the predictions.
+        """
+        return self
+
+    @abstractmethod
+    def between(self, rows: Any, columns: Any) -> FloatArray:
+        """Distances (..., r, c) of rows of predictions (..., r) and columns (..., c) of the same family."""
+
+    def vectors_of(self, predictions: Any) -> FloatArray:
+        """Vectors (..., n, d) whose distances are the metric; ``TypeError`` if there are none."""
+        raise predictions.no_metric(self)
+
+    @abstractmethod
+    def rounding(self, predictions: Any) -> float:
+        """Distances of these predictions up to this are differences of rounding."""
+
+
+class VectorMetric(Metric):
+    """A distance between vectors; a family of predictions says which vectors represent its members."""
+
+    kind: ClassVar[int]
+    """What is summed over the coordinates."""
+    scale: ClassVar[float] = 1.0
+    """Factor of the sum."""
+    root: ClassVar[bool] = False
+    """Whether the distance is the square root of the sum."""
+
+    @property
+    def has_squares(self) -> bool:
+        """Whether squares of the differences of coordinates are summed, not their sizes."""
+        return self.kind == SQUARED_EUCLIDEAN
+
+    @property
+    def is_norm(self) -> bool:
+        """Whether it is a norm of the difference of two vectors."""
+        return self.root or not self.has_squares
+
+    @abstractmethod
+    def known_vectors(self, predictions: Any) -> FloatArray | None:
+        """The vectors by which the family compares predictions with this metric, if it has some."""
+
+    def vectors_of(self, predictions: Any) -> FloatArray:
+        vectors = self.known_vectors(predictions)
+        if vectors is None:
+            raise predictions.no_metric(self)
+        return vectors
+
+    def between(self, rows: Any, columns: Any) -> FloatArray:
+        """Distances (..., r, c) of the vectors that represent the predictions."""
+        return self.tile(rows.embedding(self), columns.embedding(self))
+
+    def rounding(self, predictions: Any) -> float:
+        """What renormalising the rows of probabilities can change."""
+        return 1e-12 * float(np.abs(predictions.embedding(self)).max())
+
+    def tile(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
+        """Distances between all rows (..., r, d) and columns (..., c, d), of shape (..., r, c). Cost O(r c d)."""
+        if rows.shape[-1] != columns.shape[-1]:
+            raise ValueError(
+                f"columns: got vectors of length {columns.shape[-1]}, wanted {rows.shape[-1]} as in the rows"
+            )
+        tile = sum_over_coordinates(self.kind, rows, columns)
+        if self.root:
+            return np.sqrt(tile, out=tile)
+        if self.scale != 1.0:
+            tile *= self.scale
+        return tile
+
+
+class _OfParameters(VectorMetric):
+    """A distance of parameters, or probabilities."""
+
+    def known_vectors(self, predictions: Any) -> FloatArray | None:
+        vectors: FloatArray | None = predictions.parameter_vectors()
+        return vectors
+
+
+@dataclass(frozen=True)
+class Cityblock(_OfParameters):
+    """Sum of the absolute differences of the coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import caltest as ct
+    >>> ct.kernels.Cityblock().tile(np.array([[0.2, 0.8]]), np.array([[0.5, 0.5]])).round(3)
+    array([[0.6]])
+    """
+
+    symbol = "L1"
+    label = "cityblock"
+    kind = CITYBLOCK
+
+
+@dataclass(frozen=True)
+class TotalVariation(VectorMetric):
+    """Total variation distance of distributions on finitely many outcomes: half the sum of absolute differences.
+
+    For two Bernoulli distributions it is ``|p - q|``, exactly as for the vectors (1 - p, p) and (1 - q, q).
+    The Julia reference returns half of that when Bernoulli predictions are given as numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import caltest as ct
+    >>> ct.TotalVariation().tile(np.array([[0.2, 0.8]]), np.array([[0.5, 0.5]])).round(3)
+    array([[0.3]])
+    """
+
+    symbol = "TV"
+    label = "total variation"
+    kind = CITYBLOCK
+    scale = 0.5
+
+    def known_vectors(self, predictions: Any) -> FloatArray | None:
+        """Probabilities of outcomes."""
+        vectors: FloatArray | None = predictions.probability_vectors()
+        return vectors
+
+    def between(self, rows: Any, columns: Any) -> FloatArray:
+        """Distances (..., r, c) of vectors of the same outcomes."""
+        return super().between(*rows.with_common_outcomes(columns))
+
+
+@dataclass(frozen=True)
+class Euclidean(_OfParameters):
+    """Euclidean distance of the vectors that represent the distributions.
+
+    Probability vectors for classes, the probability p for binary predictions, (mean, scale) for normal ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import caltest as ct
+    >>> ct.Euclidean().tile(np.array([[0.0, 3.0]]), np.array([[4.0, 0.0]]))
+    array([[5.]])
+    """
+
+    symbol = "L2"
+    label = "Euclidean"
+    kind = SQUARED_EUCLIDEAN
+    root = True
+    squared_negative_definite = True
+
+
+@dataclass(frozen=True)
+class SquaredEuclidean(_OfParameters):
+    """Squared Euclidean distance; a distance for binned errors rather than a metric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import caltest as ct
+    >>> ct.kernels.SquaredEuclidean().tile(np.array([[0.0, 3.0]]), np.array([[4.0, 0.0]]))
+    array([[25.]])
+    """
+
+    symbol = "L2^2"
+    label = "squared Euclidean"
+    kind = SQUARED_EUCLIDEAN
+
+
+@dataclass(frozen=True)
+class Wasserstein(VectorMetric):
+    """2-Wasserstein distance, the cost of moving the mass of one distribution to the other.
+
+    Normal distributions: ``sqrt((m - m')**2 + (s - s')**2)`` with means m and scales s (Widmann et al. 2021,
+    appendix D.1), which is the Euclidean distance of the vectors (m, s). On the real line it is always the distance of
+    two quantile functions in L2, and therefore Hilbertian; in more dimensions it is so for distributions whose
+    covariance matrices commute, and families warn where they do not.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.Normal([0.0], [1.0]).distance(ct.Wasserstein(), ct.Normal([3.0], [5.0]))
+    array([[5.]])
+    """
+
+    symbol = "W2"
+    label = "2-Wasserstein"
+    kind = SQUARED_EUCLIDEAN
+    root = True
+    squared_negative_definite = True
+
+    def resolve(self, predictions: Any) -> Self:
+        """The metric itself, with a warning where it does not make kernels of the predictions."""
+        predictions.warn_of_transport()
+        return self
+
+    def known_vectors(self, predictions: Any) -> FloatArray | None:
+        """Quantile functions, or what has their distances."""
+        vectors: FloatArray | None = predictions.transport_vectors()
+        return vectors
+
+    def between(self, rows: Any, columns: Any) -> FloatArray:
+        """Distances (..., r, c), by the predictions themselves where they are not those of vectors."""
+        known: FloatArray | None = rows.transport_distances(columns)
+        return super().between(rows, columns) if known is None else known
+
+
+@dataclass(frozen=True)
+class Wasserstein1(VectorMetric):
+    """1-Wasserstein distance on the real line: ``int |F - F'|`` with the distribution functions F and F'.
+
+    The cost of moving the mass of one distribution to the other, in units of the target. For ordered classes it is the
+    cityblock distance of the distribution functions at the classes, times the gaps between them, so exp(-d / bandwidth)
+    is a kernel; a Gaussian of it need not be one.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, q = ct.Ordinal([[1.0, 0.0, 0.0]]), ct.Ordinal([[0.0, 0.5, 0.5]])
+    >>> p.distance(ct.kernels.Wasserstein1(), q)
+    array([[1.5]])
+    """
+
+    symbol = "W1"
+    label = "1-Wasserstein"
+    kind = CITYBLOCK
+
+    def known_vectors(self, predictions: Any) -> FloatArray | None:
+        """Distribution functions at the outcomes, times the gaps between them."""
+        vectors: FloatArray | None = predictions.cumulative_vectors()
+        return vectors
+
+    def between(self, rows: Any, columns: Any) -> FloatArray:
+        """Distances (..., r, c) of vectors of the same outcomes."""
+        return super().between(*rows.with_common_outcomes(columns))
+
+
+def vector_metric(metric: object, name: str) -> VectorMetric:
+    """A metric of vectors; ``TypeError`` for anything else."""
+    if not isinstance(metric, VectorMetric):
+        raise TypeError(f"{name}: got {metric!r}, wanted a distance such as TotalVariation()")
+    return metric

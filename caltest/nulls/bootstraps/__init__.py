@@ -1,0 +1,1 @@
+"""Resamples of the data in place of redraws from the predictions."""

@@ -1,0 +1,1 @@
+"""Upper bounds of p-values that hold for every n."""

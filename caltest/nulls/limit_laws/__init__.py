@@ -1,0 +1,1 @@
+"""Laws of statistics for many observations."""

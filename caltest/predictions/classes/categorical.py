@@ -1,0 +1,87 @@
+"""Predicted distributions on k classes."""
+
+from typing import Self
+
+import numpy as np
+
+from caltest._basics.types import ArrayLike, FloatArray
+from caltest._validation import positive_number, probability_matrix
+from caltest.predictions.base import Predictions, require_family, require_same_classes
+from caltest.predictions.classes.class_probabilities import ClassProbabilities
+
+
+class Categorical(ClassProbabilities):
+    """n probability vectors on k unordered classes.
+
+    Parameters
+    ----------
+    probabilities
+        (n, k) array-like, one row per observation. Rows that sum to 1 within 1e-6 are taken as they are, within
+        1e-2 they are renormalised (``notes`` and the results say so), beyond that they are refused.
+    classes
+        Names of the classes in the order of the columns, if the labels are not 0..k-1.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite, negative probabilities, logits, rows that do not sum to 1, one column.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.Categorical([[0.2, 0.8], [0.5, 0.5]])
+    <Categorical, n = 2, 2 classes>
+    """
+
+    family = "Categorical"
+    known_metrics = "TotalVariation(), Cityblock(), Euclidean(), because classes have no order"
+    notion = "canonical"
+
+    @staticmethod
+    def _checked(probabilities: ArrayLike, copy: bool) -> tuple[FloatArray, str]:
+        return probability_matrix(probabilities, copy=copy)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._array.shape[:-1]
+
+    @property
+    def probabilities(self) -> FloatArray:
+        return self._array
+
+    @property
+    def n_classes(self) -> int:
+        return int(self._array.shape[-1])
+
+    def check_compatible(self, other: Predictions, name: str) -> None:
+        """Raise unless ``other`` is of the same family with as many classes."""
+        require_family(other, type(self), name)
+        if not isinstance(self, type(other)):
+            raise TypeError(f"{name}: got {other.family} predictions, wanted {self.family} predictions")
+        if isinstance(other, Categorical) and other.n_classes != self.n_classes:
+            raise ValueError(f"{name}: got {other.n_classes} classes, wanted {self.n_classes} as in the predictions")
+        if isinstance(other, Categorical):
+            require_same_classes(other.classes, self.classes, name)
+
+    def probability_vectors(self) -> FloatArray:
+        """Probability vectors."""
+        return self._array
+
+    def parameter_vectors(self) -> FloatArray:
+        """Probability vectors."""
+        return self._array
+
+    def describe(self, n: int | None = None) -> str:
+        return f"{self.family}, n = {len(self) if n is None else n}, {self.n_classes} classes"
+
+    def at_temperature(self, temperature: float) -> Self:
+        """Predictions with probabilities proportional to ``p**(1/T)``: temperature scaling (Guo et al. 2017).
+
+        The powers are those of densities with respect to the counting measure (Widmann et al. 2021, Definition F.1).
+        The order of the classes by probability stays, and so do zeros.
+        """
+        with np.errstate(divide="ignore"):
+            logs = np.log(self._array)
+        logs -= logs.max(axis=-1, keepdims=True)
+        powers = np.exp(logs / positive_number("temperature", temperature))
+        return self._like(powers / powers.sum(axis=-1, keepdims=True))

@@ -1,0 +1,234 @@
+"""Predictions with finitely many outcomes: every expectation is a finite sum, so every target kernel works."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from caltest._basics.jobs import Stream
+from caltest._basics.numerics import generator_of, ranges
+from caltest._basics.threads import threaded
+from caltest._basics.types import Array, BoolArray, FloatArray, IntArray
+from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
+from caltest._loops.sampling import classes_from_uniforms
+from caltest._validation import class_names
+from caltest.kernels import TargetKernel
+from caltest.kernels.matrix import squared_diameter
+from caltest.predictions.base import Predictions, median_standard_deviation, require_same_classes, weighted_sum
+from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
+
+if TYPE_CHECKING:
+    from caltest.predictions.alternatives import Alternatives
+
+UNIFORMS_AT_ONCE = 2**18
+"""Random numbers drawn together by each thread; the draws do not depend on it."""
+
+
+class FinitePredictions(Predictions):
+    """Distributions on the outcomes 0..k-1.
+
+    With the k x k matrix A of the target kernel and residuals ``delta = e_y - p`` the target part of h is the
+    bilinear form ``delta' A delta'``, which is how it is computed.
+    """
+
+    discrete = True
+    probabilities_differ: ClassVar[bool] = True
+    """Whether predictions are compared, and can be put into bins, by their probabilities."""
+    brier_factor: ClassVar[float] = 1.0
+    """What the Brier score ``|e_y - p|**2`` is multiplied by, as is usual."""
+
+    @property
+    def finite(self) -> "FinitePredictions":
+        """Themselves."""
+        return self
+
+    @property
+    @abstractmethod
+    def probabilities(self) -> FloatArray:
+        """Probability vectors (..., n, k)."""
+
+    @property
+    @abstractmethod
+    def n_classes(self) -> int:
+        """Number k of outcomes."""
+
+    def with_classes(self, classes: Sequence[Any]) -> Self:
+        """The same predictions with names of their classes; ``ValueError`` if they have other ones."""
+        names = class_names(classes, self.n_classes)
+        require_same_classes(names, self.classes, "classes")
+        named = copy(self)
+        named.classes = names
+        return named
+
+    def width(self, kernel: TargetKernel) -> int:
+        """The probabilities of the outcomes."""
+        return self.n_classes
+
+    @property
+    def positions(self) -> FloatArray:
+        """Outcomes as points on a line, (k,): 0..k-1, or what ordered classes stand for."""
+        return np.arange(self.n_classes, dtype=np.float64)
+
+    @property
+    @abstractmethod
+    def notion(self) -> str:
+        """Which calibration these predictions are about: canonical, binary, top label, one class."""
+
+    def occurrence(self, c: int) -> str:
+        """In words, that outcome c occurs."""
+        return f"class {c if self.classes is None else self.classes[c]} occurs"
+
+    def outcome_in_words(self, outcome: Any) -> str:
+        """The class by its name, or number."""
+        return self.occurrence(int(outcome)).removesuffix(" occurs")
+
+    @property
+    def bases(self) -> IntArray:
+        """The class that most redraws of an observation have, (n,): of probability above 1/2, or -1 for none."""
+        likely = self.probabilities.argmax(axis=-1)
+        highest = np.take_along_axis(self.probabilities, likely[..., None], axis=-1)[..., 0]
+        return np.where(highest > 0.5, likely, -1)
+
+    def hits(self, targets: Array) -> BoolArray:
+        """Where the most probable outcome, the first one among equals, occurred, (..., n)."""
+        return np.asarray(self.probabilities.argmax(axis=-1) == targets)
+
+    def residuals(self, targets: Array) -> FloatArray:
+        """``e_y - p``, of shape (..., n, k)."""
+        residuals = -self.probabilities
+        y = targets[..., None]
+        np.put_along_axis(residuals, y, np.take_along_axis(residuals, y, axis=-1) + 1.0, axis=-1)
+        return residuals
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """Which of the labels have predicted probability 0."""
+        return np.asarray(at_labels(self.probabilities, targets) == 0.0)
+
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p_y``, (..., n); minus infinity for probabilities of 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(at_labels(self.probabilities, targets))
+
+    def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
+        """``k(y, y')`` for the positions of all outcomes in rows and in columns, (..., r, c)."""
+        return weighted_sum(kernel, lambda term: self._target_tile(term, rows, columns))
+
+    def _target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
+        if kernel.of_classes:
+            return kernel.target_tile(rows, columns)
+        return kernel.target_tile(self.positions[rows], self.positions[columns])
+
+    def gram(self, kernel: TargetKernel) -> FloatArray:
+        """Matrix (k, k) of the target kernel between outcomes."""
+        for _, term in kernel.weighted_terms:
+            term.check_classes(self.n_classes)
+        outcomes = np.arange(self.n_classes)
+        return self.target_tile(kernel, outcomes, outcomes)
+
+    def outcomes(self, kernel: TargetKernel, targets: Array) -> Outcomes:
+        """All of them."""
+        if targets.dtype.kind == "f":
+            raise TypeError("targets: got real numbers, wanted numbers of classes as check_targets returns them")
+        labels = np.ascontiguousarray(targets, dtype=self.label_type)
+        return Outcomes(self.probabilities, self.gram(kernel), labels, self.bases)
+
+    def traces(self, kernel: TargetKernel) -> Traces:
+        """From sums over the outcomes."""
+        return OutcomeTraces(self.probabilities, self.gram(kernel))
+
+    def alternatives(self, weights: FloatArray | None = None) -> "Alternatives":
+        """Other temperatures, random labels, classes that are too frequent."""
+        from caltest.predictions.alternatives.classes import ClassAlternatives
+
+        return ClassAlternatives(self, weights)
+
+    def squared_diameter(self, kernel: TargetKernel) -> float:
+        """That of the matrix, and no less than what is left of kernels that are equal for all outcomes to rounding."""
+        gram = self.gram(kernel)
+        return max(squared_diameter(gram), 1e-12 * float(np.diag(gram).max()))
+
+    def times_gram(self, vectors: FloatArray, kernel: TargetKernel) -> FloatArray:
+        """Vectors (..., k) times the matrix of the target kernel."""
+        return vectors if kernel.is_identity else vectors @ self.gram(kernel)
+
+    def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
+        """``(e_y - p)' A (e_y' - p')``, of shape (..., r, c)."""
+        left = self.times_gram(self.residuals(targets), kernel)
+        return sum_over_coordinates(PRODUCT, left, other.residuals(other_targets))
+
+    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        """``(p' A)_y``, of shape (..., r, c)."""
+        means = self.times_gram(self.probabilities, kernel)
+        shape = (*np.broadcast_shapes(means.shape[:-2], targets.shape[:-1]), means.shape[-2], targets.shape[-1])
+        y = np.broadcast_to(targets[..., None, :], shape)
+        return np.take_along_axis(np.broadcast_to(means, (*shape[:-1], means.shape[-1])), y, axis=-1)
+
+    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        """``p' A p'``, of shape (..., r, c)."""
+        return self.times_gram(self.probabilities, kernel) @ other.probabilities.swapaxes(-1, -2)
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """Outcomes (n,), or (size, n), drawn from the predictions: labels, or names of the classes if known."""
+        generator = generator_of(rng)
+        return self.observed(self.redraw(generator, size), generator)
+
+    def observed(self, labels: Array, rng: np.random.Generator) -> Array:
+        """Outcomes (..., n) with these labels, as users give them."""
+        return labels if self.classes is None else np.array(self.classes)[labels]
+
+    def redraw(self, rng: Any = None, size: int | None = None) -> Array:
+        """Labels (n,), or (size, n), drawn by inversion; probabilities are used in proportion to their sum."""
+        out = np.empty((1 if size is None else size, len(self)), dtype=np.intp)
+        _draw(np.cumsum(self.probabilities, axis=-1), generator_of(rng), out)
+        return out[0] if size is None else out
+
+    def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:
+        """Observed labels (n,), if given, and those drawn by each stream, of one byte each for up to 256 classes."""
+        ends = np.cumsum([size for _, size in streams]) + (0 if targets is None else 1)
+        out = np.empty((ends[-1], len(self)), dtype=self.label_type)
+        if targets is not None:
+            out[0] = targets
+        cumulative = np.cumsum(self.probabilities, axis=-1)
+
+        def draw(i: int) -> None:
+            generator, size = streams[i]
+            _draw(cumulative, generator, out[ends[i] - size : ends[i]])
+
+        for _ in threaded(draw, range(len(streams)), len(streams), "labels", work=5.0 * out.size):
+            pass
+        return out
+
+    @property
+    def target_bytes(self) -> int:
+        return np.dtype(self.label_type).itemsize
+
+    @property
+    def label_type(self) -> type[np.integer[Any]]:
+        """The smallest type that holds all labels."""
+        return np.uint8 if self.n_classes <= 256 else np.int32
+
+    def target_scale(self) -> float:
+        """Median standard deviation of the position of the outcome."""
+        differences = self.positions - (self.probabilities @ self.positions)[:, None]
+        variance = np.einsum("ik,ik,ik->i", self.probabilities, differences, differences)
+        return median_standard_deviation(np.sqrt(variance))
+
+
+def of_classes(predictions: Predictions, wanted: str = "Categorical or Bernoulli ones") -> FinitePredictions:
+    """The predictions, if they are probabilities of classes that can differ; ``TypeError`` otherwise."""
+    classes = predictions.finite
+    if classes is None or not classes.probabilities_differ:
+        raise TypeError(f"predictions: got {predictions.family} predictions, wanted {wanted}")
+    return classes
+
+
+def at_labels(values: FloatArray, labels: Array) -> FloatArray:
+    """One of the values (..., n, k) for each label (..., n), which draws from classes have as a real number."""
+    return np.asarray(np.take_along_axis(values, labels[..., None].astype(np.intp, copy=False), axis=-1)[..., 0])
+
+
+def _draw(cumulative: FloatArray, generator: np.random.Generator, out: Array) -> None:
+    for rows in ranges(out.shape[0], max(1, UNIFORMS_AT_ONCE // out.shape[1])):
+        classes_from_uniforms(cumulative, generator.random(out[rows].shape), out[rows])

@@ -1,0 +1,134 @@
+"""Predicted distributions on k ordered classes."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._validation import real_array
+from caltest.kernels import (
+    ExponentialKernel,
+    LaplacianKernel,
+    ProductKernel,
+    SquaredEuclidean,
+    Wasserstein1,
+)
+from caltest.predictions.base import Predictions, require_family
+from caltest.predictions.classes.categorical import Categorical
+from caltest.predictions.classes.finite import at_labels
+
+
+class Ordinal(Categorical):
+    """n probability vectors on k ordered classes, points on a line: ratings, grades, binned quantities.
+
+    Everything that ``Categorical`` has, and distances that see the order. With the positions x_c of the classes and the
+    distribution functions ``F_c = p_0 + ... + p_c``::
+
+        W1(p, p')          = sum_c (x_{c+1} - x_c) |F_c - F'_c|
+        energy(p, p')**2   = 2 sum_c (x_{c+1} - x_c) (F_c - F'_c)**2
+        E k(Z, y)          = sum_c p_c k(x_c, x_y)
+
+    Kernels of targets are kernels of positions; ``DeltaKernel`` and ``MatrixKernel`` see the classes only. Labels are
+    0..k-1 or names, never positions.
+
+    Parameters
+    ----------
+    probabilities
+        (n, k) array-like, one row per observation, with the columns in the order of the classes; as in ``Categorical``.
+    classes
+        Names of the classes in the order of the columns, if the labels are not 0..k-1.
+    positions
+        (k,) array-like of increasing numbers, in the unit of bandwidths of targets; by default 0..k-1.
+
+    Raises
+    ------
+    ValueError
+        As ``Categorical``, and for positions that do not increase or are not one for each class.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p = ct.Ordinal([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]], classes=["low", "middle", "high"])
+    >>> p
+    <Ordinal, n = 2, 3 classes>
+    >>> p.distance(ct.kernels.Wasserstein1(), p).round(3)
+    array([[0. , 1.2],
+           [1.2, 0. ]])
+    >>> print(p.default_kernel().describe())
+    exp(-W1 / median) x exp(-|y - y'| / median)
+    """
+
+    family = "Ordinal"
+    known_metrics = "Wasserstein1(), EnergyDistance(), TotalVariation(), Cityblock(), Euclidean(), MMD(kernel)"
+
+    def __init__(
+        self,
+        probabilities: ArrayLike,
+        *,
+        classes: Sequence[Any] | None = None,
+        positions: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(probabilities, classes=classes)
+        self._positions = _increasing(np.arange(self.n_classes) if positions is None else positions, self.n_classes)
+
+    @classmethod
+    def borrowed(cls, probabilities: ArrayLike, classes: Sequence[Any] | None) -> Self:
+        """The same as the constructor, with the positions 0..k-1."""
+        return cls(probabilities, classes=classes)
+
+    @property
+    def positions(self) -> FloatArray:
+        """Positions of the classes, (k,)."""
+        return self._positions
+
+    def check_compatible(self, other: Predictions, name: str) -> None:
+        """Raise unless ``other`` has the same ordered classes at the same positions."""
+        require_family(other, Ordinal, name)
+        super().check_compatible(other, name)
+        if isinstance(other, Ordinal) and not np.array_equal(other.positions, self.positions):
+            raise ValueError(
+                f"{name}: got classes at {other.positions.tolist()}, wanted {self.positions.tolist()} as in the "
+                "predictions"
+            )
+
+    def cumulative_vectors(self) -> FloatArray:
+        """Distribution functions times gaps."""
+        return self._cumulative()[..., :-1] * np.diff(self._positions)
+
+    def energy_distances(self, other: Self) -> FloatArray:
+        """``2 sum_c gap_c (F_c - F'_c)**2`` for each prediction (..., r) and each other one (..., c)."""
+        roots = np.sqrt(2.0 * np.diff(self._positions))
+        return SquaredEuclidean().tile(self._cumulative()[..., :-1] * roots, other._cumulative()[..., :-1] * roots)
+
+    def _cumulative(self) -> FloatArray:
+        """Distribution functions (..., n, k), 1 at the last class."""
+        sums = np.cumsum(self.probabilities, axis=-1)
+        sums /= sums[..., -1:]
+        return sums
+
+    def cdf(self, targets: Array) -> FloatArray:
+        return at_labels(self._cumulative(), targets)
+
+    def default_kernel(self) -> ProductKernel:
+        """``exp(-W1 / median) x exp(-|x - x'| / median)`` with the median standard deviation for the positions x.
+
+        The Laplacian kernel of a few points is far from singular, so that it sees every shift of mass between
+        classes, and those between distant ones most.
+        """
+        return ProductKernel(ExponentialKernel(Wasserstein1(), "median"), LaplacianKernel("median"))
+
+
+def _increasing(positions: ArrayLike, k: int) -> FloatArray:
+    values = real_array(positions, "positions", ndim=1)
+    if values.shape[0] != k:
+        raise ValueError(f"positions: got {values.shape[0]} values, wanted {k}, one per class")
+    steps = np.diff(values)
+    if (steps <= 0.0).any():
+        i = int(np.argmax(steps <= 0.0))
+        raise ValueError(
+            f"positions: got {values[i]:.6g} and then {values[i + 1]:.6g}, wanted increasing numbers; bring the "
+            "columns of the probabilities into the order of the classes"
+        )
+    values.flags.writeable = False
+    return values

@@ -1,0 +1,1 @@
+"""Members and scenarios in place of a distribution."""

@@ -1,0 +1,257 @@
+"""Predicted distributions given by members: dropout passes, posterior draws, ensemble forecasts; and known ones."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._basics.numerics import generator_of
+from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._validation import whole_number
+from caltest.predictions.base import Predictions
+from caltest.predictions.ensembles.members import Members, checked_members
+from caltest.predictions.ensembles.scenarios import Pool
+
+
+class Ensemble(Members):
+    """n ensembles of m members each, numbers or vectors of d numbers, that are like the outcome if they are right.
+
+    What is tested is that **outcome and members of a case are exchangeable**: the outcome could be any of the m + 1
+    values. This is what forecast ensembles, posterior draws and dropout passes mean; ``Scenarios`` are for outcomes
+    that are one of the members.
+
+    Parameters
+    ----------
+    members
+        (n, m) array-like for scalar targets, (n, m, d) for vectors, in units of the targets; m >= 1.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite, no members, another number of members or dimensions.
+
+    Notes
+    -----
+    Given the m + 1 values of a case, without saying which of them is the outcome, this is drawn from them at random if
+    the hypothesis holds. So every test takes the outcome among its members (the pool) as prediction, with all that is
+    computed from it, distances and bandwidths too, and redraws which of the m + 1 values is the outcome: p-values are
+    exact for every n and m, and perfect ensembles are not rejected, however few members they have. Errors that are
+    reported are those of the members: kernel errors are ``((m + 1) / m)**2`` times those of the pools,
+    ``h = k_P(pool, pool') <delta_y - members, delta_y' - members'>``; see ``ResidualSpread`` for the spread.
+
+    Assumes that cases are independent and members of a case exchangeable with each other, not independent: models of
+    one training run are, successive draws of a Markov chain are not, and no data of one outcome per case show it.
+    ``thinned(step)`` keeps draws that are far apart.
+
+    Expectations are means over the members, so every kernel of the targets is allowed::
+
+        E k(Z, y) = 1/m sum_a k(z_a, y),    E k(Z, Z') = 1/m**2 sum_ab k(z_a, z'_b)
+
+    Any kernel of the predictions makes sums over pairs cost at least O(n**2); this is the time of a pair.
+
+    - Scalar members, ``LaplacianKernel`` and ``MaternKernel``: O(m), from a pass along the sorted members of a few
+      hundred rows and columns at a time.
+    - Scalar members, ``GaussianKernel``: O(F), where F is 10 and a number proportional to the range of the data in
+      bandwidths, if that is less than m**2.
+    - ``Wasserstein`` and, for scalar members, ``EnergyDistance``: O(m) after sorting once.
+    - Everything else, and vectors of d > 1 numbers: O(m**2 d) with the named kernels compiled; other kernels of targets
+      take as long as their values for all pairs of members.
+
+    Memory: O(n m d) and a few MB for each thread.
+
+    Source: Hamill 2001 for ranks of outcomes among exchangeable members; pooled for every estimator here.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import caltest as ct
+    >>> rng = np.random.default_rng(4)
+    >>> centre = rng.normal(size=(200, 1))
+    >>> y = centre[:, 0] + rng.normal(size=200)
+    >>> ensemble = ct.Ensemble(centre + rng.normal(size=(200, 5)))
+    >>> ensemble
+    <Ensemble, n = 200, 5 members>
+    >>> narrow = ct.Ensemble(centre + 0.5 * rng.normal(size=(200, 5)))
+    >>> [ct.calibration_test(e, y, n_resamples=99, rng=1).pvalue for e in (ensemble, narrow)]
+    [0.41, 0.01]
+    """
+
+    family = "Ensemble"
+    meaning = "that are exchangeable with the outcome"
+    can_be_drawn = False
+    """Not without an outcome to be exchanged with, unless it is known where the members come from."""
+
+    def __init__(self, members: ArrayLike) -> None:
+        self._given = checked_members(members)
+        super().__init__(self._given)
+
+    @classmethod
+    def drawn_from(cls, predictions: Predictions, n_members: int, rng: Any = None) -> "DrawnEnsemble":
+        """Draws from other predictions, from which targets are redrawn too."""
+        return DrawnEnsemble(predictions, np.moveaxis(predictions.redraw(rng, n_members), 0, 1))
+
+    @property
+    def source(self) -> Predictions | None:
+        """The predictions from which the members were drawn, if ``to_ensemble`` made them."""
+        return None
+
+    def take(self, index: Any) -> Self:
+        new = super().take(index)
+        new._given = self._given[index]
+        return new
+
+    def followed_by(self, other: Self) -> Self:
+        new = super().followed_by(other)
+        new._given = np.concatenate([self._given, other._given])
+        return new
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """None: ``TypeError``, as the distribution of the outcome is known given the pool only."""
+        raise TypeError(
+            "predictions: got an Ensemble, which says that outcome and members are exchangeable, not how outcomes are "
+            "distributed; outcomes for which it is right are members that are left out, leave_one_out(rng), settings "
+            "come from pooled(targets), and Scenarios(members) are for outcomes that are one of the members"
+        )
+
+    def pooled(self, targets: ArrayLike) -> Predictions:
+        """The members of each case together with its target: what tests take as predictions.
+
+        Settings that are computed from data, such as bandwidths and landmarks, have to come from pools, so that they do
+        not depend on which value is the target: ``LowRankSKCE(kernel).resolve(ensemble.pooled(targets))``.
+        """
+        return Pool.of(self._members, self.check_targets(targets))
+
+    @property
+    def redrawable(self) -> Predictions:
+        """The m members as pools of m - 1 of them and an outcome; ``ValueError`` for a single member."""
+        self._check_two("to leave one out")
+        return Pool(self._members)
+
+    def thinned(self, step: int) -> "Ensemble":
+        """Every step-th member of each case, in the order in which they were given: distant draws of a chain.
+
+        ``ValueError`` unless the step is a whole number of at least 1.
+
+        Examples
+        --------
+        >>> import caltest as ct
+        >>> ct.Ensemble([[5.0, 4.0, 3.0, 2.0, 1.0]]).thinned(2).members
+        array([[1., 3., 5.]])
+        """
+        return Ensemble(self._given[:, :: whole_number("step", step, 1)])
+
+    def leave_one_out(self, rng: Any = None) -> "tuple[Ensemble, Array]":
+        """Ensembles of m - 1 members, and the member of each case that was left out, chosen at random.
+
+        If members are exchangeable, the one left out is an outcome for which the others are right: calibrated data for
+        sizes of tests and for simulations. ``ValueError`` for a single member.
+
+        Examples
+        --------
+        >>> import caltest as ct
+        >>> ensemble, targets = ct.Ensemble([[0.0, 1.0, 1.5], [2.0, 3.0, 4.5]]).leave_one_out(rng=1)
+        >>> ensemble.members, targets
+        (array([[0. , 1.5],
+               [2. , 4.5]]), array([1., 3.]))
+        """
+        held = self.held_out(rng)
+        return Ensemble(held._given), held.sample()
+
+    def held_out(self, rng: Any = None) -> "_HeldOut":
+        """The same as one object: ``sample`` gives the members that were left out."""
+        self._check_two("to leave one out")
+        n, m = self._given.shape[:2]
+        chosen = np.arange(m) == generator_of(rng).integers(m, size=(n, 1))
+        kept = self._given[~chosen].reshape(n, m - 1, *self._given.shape[2:])
+        return _HeldOut(kept, self._given[chosen])
+
+    def _check_two(self, why: str) -> None:
+        if self.n_members < 2:
+            raise ValueError(f"members: got 1 of each prediction, wanted at least 2 {why}")
+
+
+class _HeldOut(Ensemble):
+    """Ensembles with outcomes that are known: members that were left out."""
+
+    can_be_drawn = True
+
+    def __init__(self, members: FloatArray, outcomes: Array) -> None:
+        super().__init__(members)
+        self._outcomes = outcomes
+
+    def take(self, index: Any) -> Self:
+        new = super().take(index)
+        new._outcomes = self._outcomes[index]
+        return new
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """The members that were left out."""
+        return self._outcomes if size is None else np.repeat(self._outcomes[None], size, axis=0)
+
+
+class DrawnEnsemble(Ensemble):
+    """Draws from predictions that are known: expectations are those over the draws, outcomes come from the source."""
+
+    meaning = "drawn by to_ensemble(...), whose targets are redrawn from the predictions they came from"
+    can_be_drawn = True
+
+    def __init__(self, source: Predictions, members: FloatArray) -> None:
+        super().__init__(members)
+        self._source = source
+
+    @property
+    def source(self) -> Predictions:
+        """The predictions from which the members were drawn."""
+        return self._source
+
+    @property
+    def hypothesis(self) -> str:
+        """What calibration means for the source."""
+        return self._source.hypothesis
+
+    @property
+    def redrawable(self) -> Predictions:
+        """Themselves: outcomes are drawn from the source."""
+        return self
+
+    def take(self, index: Any) -> Self:
+        new = super().take(index)
+        new._source = self._source.take(index)
+        return new
+
+    def followed_by(self, other: Self) -> Self:
+        new = super().followed_by(other)
+        new._source = self._source.followed_by(other._source)
+        return new
+
+    def pooled(self, targets: ArrayLike) -> Predictions:
+        """Themselves: the law of the targets is that of the source."""
+        return self
+
+    def held_out(self, rng: Any = None) -> Self:  # type: ignore[override]
+        """Themselves: outcomes are drawn from the source."""
+        return self
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """Targets drawn from the predictions whose draws the members are."""
+        return self._source.sample(rng, size)
+
+    def redraw(self, rng: Any = None, size: int | None = None) -> Array:
+        """The same as real numbers."""
+        return self._source.redraw(rng, size).astype(np.float64)
+
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
+        """Those that the source takes, as real numbers."""
+        checked: Array = self._source.check_targets(targets, name).astype(np.float64)
+        return checked
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """Those that the source excludes."""
+        return self._source.impossible(targets)
+
+    def cdf(self, targets: Array) -> FloatArray:
+        """That of the source."""
+        return self._source.cdf(targets)
+
+    @property
+    def _number(self) -> str:
+        return f"{super()._number} drawn from {self._source.family}"

@@ -1,0 +1,274 @@
+"""Sums over equally likely members, whatever they say of the targets."""
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from caltest._basics.arrays import to_array
+from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._loops.steps import squared_gaps
+from caltest._validation import finite_array, real_array, same_length, vector_targets
+from caltest.kernels import (
+    EnergyDistance,
+    ExponentialKernel,
+    GaussianKernel,
+    ProductKernel,
+    TargetKernel,
+    Wasserstein,
+)
+from caltest.kernels.metrics.discrepancies import difference_of_means
+from caltest.predictions.base import Predictions, weighted_sum
+from caltest.predictions.measures.measures import Measures
+from caltest.predictions.measures.sums import distance_sums, kernel_sums, mixture_sums
+
+UNEQUAL = (
+    "all cases need as many members, because the errors of fewer members are larger; where this number differs, keep "
+    "the first m of each case, with m the smallest number, as exchangeable members differ in nothing but their order: "
+    "[row[:m] for row in members]"
+)
+"""Why ragged ensembles are refused, and the way out."""
+
+RAGGED = "different lengths", "got nan", "missing value"
+"""Signs of ragged ensembles in errors: as they are, or filled up."""
+
+
+class Members(Predictions):
+    """n predictions of m equally likely members each, numbers or vectors of d numbers.
+
+    Expectations are means over the members, so every kernel of the targets is allowed::
+
+        E k(Z, y) = 1/m sum_a k(z_a, y),    E k(Z, Z') = 1/m**2 sum_ab k(z_a, z'_b)
+
+    What members say of the targets is what subclasses differ in. Costs are in the docstring of ``Ensemble``.
+    """
+
+    known_metrics = "EnergyDistance(), MMD(kernel), and Wasserstein() for scalar targets"
+    meaning: ClassVar[str]
+    """What the members are to the targets, in a few words."""
+
+    def __init__(self, members: FloatArray) -> None:
+        self._is_vector = members.ndim == 3
+        # In ascending order the members of a scalar ensemble are its quantile function.
+        self._members = members if self._is_vector else np.sort(members, axis=1)
+        self._members.flags.writeable = False
+
+    def _like(self, members: FloatArray) -> Self:
+        new = copy(self)
+        new._members = members
+        return new
+
+    @property
+    def members(self) -> FloatArray:
+        """Members (..., n, m) in ascending order, or (..., n, m, d) for vectors."""
+        return self._members
+
+    @property
+    def n_members(self) -> int:
+        """Number m of members."""
+        return int(self._members.shape[-2 if self._is_vector else -1])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._members.shape[: -2 if self._is_vector else -1]
+
+    def take(self, index: Any) -> Self:
+        return self._like(self._members[index])
+
+    @property
+    def target_bytes(self) -> int:
+        return 8 * self._dimension
+
+    def width(self, kernel: TargetKernel) -> int:
+        """The members."""
+        return super().width(kernel) + self.n_members * self._dimension
+
+    @property
+    def _dimension(self) -> int:
+        return int(self._members.shape[-1]) if self._is_vector else 1
+
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
+        """Real targets as an (n,) float array, or (n, d) for vectors."""
+        if self._is_vector:
+            return vector_targets(targets, len(self), self._dimension, name)
+        values = real_array(targets, name, ndim=1)
+        same_length(len(self), values.shape[0], name)
+        return values
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """None: members stand for a distribution, they do not list the possible outcomes."""
+        return np.zeros(len(self), dtype=np.bool_)
+
+    def check_compatible(self, other: Predictions, name: str) -> None:
+        """Raise unless ``other`` is an ensemble of the same kind of targets; the numbers of members can differ."""
+        if not isinstance(other, Members):
+            raise TypeError(f"{name}: got {other.family} predictions, wanted {self.family} predictions")
+        if self._members.shape[len(self.shape) + 1 :] != other._targets_shape:
+            raise ValueError(f"{name}: got members that are {other._kind}, wanted {self._kind} as in the predictions")
+
+    @property
+    def _targets_shape(self) -> tuple[int, ...]:
+        return (self._dimension,) if self._is_vector else ()
+
+    @property
+    def _kind(self) -> str:
+        return f"vectors of length {self._dimension}" if self._is_vector else "numbers"
+
+    def transport_vectors(self) -> FloatArray | None:
+        """Sorted members over sqrt(m), for scalar targets."""
+        return None if self._is_vector else np.asarray(self._members / np.sqrt(self.n_members))
+
+    def transport_distances(self, other: Self) -> FloatArray | None:
+        """Those to ensembles with more or less members.
+
+        Quantile functions of m and m' members are constant on the same m + m' intervals or less, so that the
+        2-Wasserstein distance is a Euclidean distance for them too.
+        """
+        if self._is_vector or other.n_members == self.n_members:
+            return None
+        return Wasserstein().tile(*_quantile_functions(self._members, other._members))
+
+    def energy_distances(self, other: Self) -> FloatArray:
+        """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c).
+
+        For scalar targets ``2 int (F - F')**2``, a sum of squares. Equal ensembles have 0, and so have those whose
+        difference is rounding.
+        """
+        if self._is_vector:
+            within = (distance_sums(one._each()._measures, one._each()._measures)[..., 0, 0] for one in (self, other))
+            return difference_of_means(distance_sums(self._measures, other._measures), *within)
+        batch = np.broadcast_shapes(self.shape[:-1], other.shape[:-1])
+        out = np.empty((*batch, len(self), len(other)))
+        rows, columns = (
+            np.broadcast_to(ended, (*batch, *ended.shape[-2:])).reshape(-1, *ended.shape[-2:])
+            for ended in (_ended(self._members), _ended(other._members))
+        )
+        squared_gaps(rows, columns, out.reshape(-1, len(self), len(other)))
+        out *= 2.0
+        return out
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        axis = len(self.shape)
+        variances = self._members.var(axis=axis)
+        return self._members.mean(axis=axis), variances.sum(axis=-1) if self._is_vector else variances
+
+    def first_deviations(self) -> FloatArray:
+        """Standard deviations (n,) of the members, of their first coordinate for vectors."""
+        first = self._members[..., 0] if self._is_vector else self._members
+        return np.asarray(first.std(axis=1))
+
+    def cdf(self, targets: Array) -> FloatArray:
+        """``P(Z <= y)``: the share of members up to y."""
+        if self._is_vector:
+            return super().cdf(targets)
+        return np.asarray((self._members <= targets[..., None]).mean(axis=-1))
+
+    def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
+        if self._is_vector:
+            return kernel.vector_target_tile(rows, columns)
+        return kernel.target_tile(rows, columns)
+
+    @property
+    def _measures(self) -> Measures:
+        points = self._members if self._is_vector else self._members[..., None]
+        return Measures(points, np.full(self.n_members, 1.0 / self.n_members))
+
+    def _point_masses(self, targets: Array) -> Measures:
+        points = targets[..., None, :] if self._is_vector else targets[..., None, None]
+        return Measures(points, np.ones(1))
+
+    def _each(self) -> Self:
+        """A stack of samples of one prediction."""
+        return self._like(self._members[..., None, :, :] if self._is_vector else self._members[..., None, :])
+
+    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        return kernel_sums(kernel, self._measures, self._point_masses(targets), self._is_vector)
+
+    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        return kernel_sums(kernel, self._measures, other._measures, self._is_vector)
+
+    def self_kernel(self, kernel: TargetKernel) -> FloatArray:
+        return self._each().expected_kernel2(kernel, self._each())[..., 0, 0]
+
+    def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
+        """The four terms of the target part of h in one: a target with weight 1 and the members with -1/m."""
+        rows = self._point_masses(targets) - self._measures
+        columns = other._point_masses(other_targets) - other._measures
+        return weighted_sum(kernel, lambda term: kernel_sums(term, rows, columns, self._is_vector))
+
+    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
+
+    def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        sums = mixture_sums(kernel, self._measures, np.ascontiguousarray(weights), targets)
+        return super().expectation_sums(kernel, weights, targets) if sums is None else sums
+
+    def default_kernel(self) -> ProductKernel:
+        """``exp(-d / median) x Gaussian`` with d the 2-Wasserstein distance, the energy distance for vectors."""
+        metric = EnergyDistance() if self._is_vector else Wasserstein()
+        return ProductKernel(ExponentialKernel(metric, "median"), GaussianKernel(bandwidth="median"))
+
+    def describe(self, n: int | None = None) -> str:
+        dimension = f", d = {self._dimension}" if self._is_vector else ""
+        return f"{self.family}, n = {len(self) if n is None else n}, {self._number}{dimension}"
+
+    @property
+    def _number(self) -> str:
+        return f"{self.n_members} members"
+
+    def of_fewer(self, n_members: int) -> Self:
+        """So many of the members, at equal distances in their order: about the same distributions."""
+        places = (np.arange(n_members) + 0.5) * self.n_members / n_members
+        return self._like(np.take(self._members, places.astype(np.intp), axis=len(self.shape)))
+
+    def followed_by(self, other: Self) -> Self:
+        """These predictions and others with as many members, in this order."""
+        self.check_compatible(other, "predictions")
+        if other.n_members != self.n_members:
+            raise ValueError(
+                f"predictions: got {other.n_members} members, wanted {self.n_members} as in those that they follow"
+            )
+        if type(other) is not type(self):
+            raise ValueError(
+                f"predictions: got members {other.meaning}, wanted members {self.meaning}, as in those that they follow"
+            )
+        return self._like(np.concatenate([self._members, other._members]))
+
+
+def of_equal_size(predictions: Sequence[Predictions]) -> list[Predictions]:
+    """The predictions, ensembles among them with as many members as the smallest has."""
+    fewest = min((one.n_members for one in predictions if isinstance(one, Members)), default=0)
+    return [one.of_fewer(fewest) if isinstance(one, Members) else one for one in predictions]
+
+
+def checked_members(members: ArrayLike) -> FloatArray:
+    """Members (n, m) or (n, m, d) of users as an array of finite numbers; ``ValueError`` for what is none."""
+    data = members.to_numpy() if hasattr(members, "to_numpy") else members
+    rows = list(data) if isinstance(data, np.ndarray) and data.dtype == object and data.ndim == 1 else data
+    try:
+        array = to_array(rows, "members")
+        if array.ndim in (2, 3) and 0 not in array.shape:
+            return finite_array(array, "members")
+    except ValueError as error:
+        if any(sign in str(error) for sign in RAGGED):
+            raise ValueError(f"{error}; {UNEQUAL}") from None
+        raise
+    raise ValueError(
+        f"members: got shape {array.shape}, wanted (n, m) numbers, m members of each prediction, "
+        "or (n, m, d) for vectors, with n, m and d at least 1"
+    )
+
+
+def _quantile_functions(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Vectors with the distance of two quantile functions in L2, from sorted members (..., m) and (..., m')."""
+    m, k = rows.shape[-1], columns.shape[-1]
+    # Levels in units of 1 / (m k), as whole numbers, so that levels of both that are equal are one.
+    ends = np.union1d(np.arange(1, m + 1) * k, np.arange(1, k + 1) * m)
+    widths = np.sqrt(np.diff(ends, prepend=0) / (m * k))
+    return rows[..., (ends - 1) // k] * widths, columns[..., (ends - 1) // m] * widths
+
+
+def _ended(members: FloatArray) -> FloatArray:
+    """Sorted members (..., m) followed by infinity."""
+    return np.concatenate([members, np.full((*members.shape[:-1], 1), np.inf)], axis=-1)

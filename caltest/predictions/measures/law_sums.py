@@ -1,0 +1,215 @@
+"""Expectations of kernels under any continuous distributions of numbers, from a few quantiles of each.
+
+``E k(Z, Z') = sum_f c_f (a_f a'_f + b_f b'_f)`` with the Fourier coefficients c_f of the kernel and the expectations
+``a_f = E cos(f s Z)``, ``b_f = E sin(f s Z)`` by the rule of ``caltest.predictions.numbers.quantile_rule``, and alike
+``E k(Z, y)``. Distributions are smooth, so few frequencies matter also for kernels with a kink. Where this takes too
+many, as for distributions of very different scales, kernels are summed over the points of the rule instead.
+"""
+
+from collections.abc import Callable
+from math import isfinite, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from caltest._basics.numerics import ranges
+from caltest._basics.types import FloatArray, IntArray
+from caltest.kernels import RadialKernel, TargetKernel
+from caltest.predictions.measures import Measures, kernel_sums, mixture_sums
+from caltest.predictions.measures.radial_waves import MOST, RadialWaves, radial_waves, reach
+from caltest.predictions.numbers import quantile_rule as rule
+
+TAILS = 5, 8
+"""Quantiles beyond these, of levels 8e-4 or else 0.012 from both ends, are left out if they are far from all others."""
+
+CLOSE, FARTHEST = 1e-3, 50.0
+"""Points from which a kernel of a central quantile is below the first, or so many bandwidths away, are far away."""
+
+SWEPT = 1024
+"""Frequencies at most where sums over points take a single pass."""
+
+SAMPLE, FREQUENCIES = 32, 48
+"""Distributions, and frequencies, of which characteristic functions tell how many waves are needed."""
+
+KEPT, NUMBERS = 8, 2**23
+"""Kernels whose sums of waves are kept, and numbers in those of one at most, 64 MB."""
+
+AT_ONCE = 2**20
+"""Waves at targets that are computed together."""
+
+RESOLVED = 1e-12
+"""The smallest bandwidth as a share of the largest number: smaller distances are rounded away."""
+
+
+class TooFine(ArithmeticError):
+    """The bandwidth of a kernel is lost in the rounding of targets."""
+
+
+class Waved(NamedTuple):
+    """Waves, the interval on which they are the kernel, and sums of waves of the distributions if they are kept."""
+
+    waves: RadialWaves
+    low: float
+    high: float
+    sums: FloatArray | None
+
+
+class LawSums:
+    """n distributions, of which quantiles (n, m) at the levels of the rule are computed when they are needed first.
+
+    Several threads may compute the same numbers; all of them are functions of the distributions alone.
+    """
+
+    def __init__(self, quantiles: Callable[[], FloatArray]) -> None:
+        self._compute = quantiles
+        self._quantiles: FloatArray | None = None
+        self._power: tuple[FloatArray, FloatArray] | None = None
+        self._waved: dict[tuple[TargetKernel, LawSums], Waved | None] = {}
+
+    @property
+    def quantiles(self) -> FloatArray:
+        """Quantiles at ``quantile_rule.LEVELS``, (n, m)."""
+        if self._quantiles is None:
+            largest = np.finfo(np.float64).max
+            self._quantiles = np.clip(self._compute(), -largest, largest)
+        return self._quantiles
+
+    def waved(self, kernel: TargetKernel, other: "LawSums") -> Waved | None:
+        """The waves for these distributions and others; None if sums over points take their place."""
+        key = kernel, other
+        if key not in self._waved:
+            while len(self._waved) >= KEPT:
+                self._waved.pop(next(iter(self._waved)), None)
+            self._waved[key] = None if kernel.radial is None else self._new_waves(kernel.radial, other)
+        return self._waved[key]
+
+    def _new_waves(self, kernel: RadialKernel, other: "LawSums") -> Waved | None:
+        for tail in TAILS:
+            waved = self._waves_without(tail, kernel, other)
+            if waved is not None:
+                return waved
+        return None
+
+    def _waves_without(self, tail: int, kernel: RadialKernel, other: "LawSums") -> Waved | None:
+        (low, high), (lowest, highest) = self._interval(kernel, tail), other._interval(kernel, tail)
+        low, high = min(low, lowest), max(high, highest)
+        if not (isfinite(4.0 * (high - low)) and kernel.width >= RESOLVED * max(-low, high)):
+            raise TooFine
+        most = MOST if kernel.exponential is None else SWEPT
+        waves = radial_waves(kernel, low, high, lambda w: (self.power(w) + other.power(w)) / 2.0, most)
+        if waves is None:
+            return None
+        keep = 2 * waves.size * len(self.quantiles) <= NUMBERS
+        waved = Waved(waves, low, high, None)
+        return waved._replace(sums=self._sums_of(waved, np.arange(len(self.quantiles)))) if keep else waved
+
+    def _interval(self, kernel: RadialKernel, tail: int) -> tuple[float, float]:
+        """Where the distributions are, but for tails that are far from all the rest."""
+        q, near = self.quantiles, min(reach(kernel, CLOSE), FARTHEST * kernel.width)
+        margin = 0.1 * (q[:, -1] - q[:, 0])
+        low = max((q[:, tail] - near).min(), (q[:, 0] - margin).min())
+        return float(low), float(min((q[:, -1 - tail] + near).max(), (q[:, -1] + margin).max()))
+
+    def power(self, frequencies: FloatArray) -> FloatArray:
+        """Mean of ``|E exp(i w Z)|**2`` over some of the distributions, at frequencies w."""
+        if self._power is None:
+            self._power = self._new_power()
+        return np.interp(np.log(frequencies), *self._power)
+
+    def _new_power(self) -> tuple[FloatArray, FloatArray]:
+        n = len(self.quantiles)
+        q = rule.refined(self.quantiles[np.arange(min(n, SAMPLE)) * n // min(n, SAMPLE)])
+        middle, one = q.shape[1] // 2, round(rule.FINER / rule.STEP)
+        widths = (q[:, middle + one] - q[:, middle - one]) / 2.0
+        widths = widths[widths > 0.0]
+        if widths.size == 0:
+            return np.zeros(1), np.ones(1)
+        frequencies = np.geomspace(1e-2 / widths.max(), 1e3 / widths.min(), FREQUENCIES)
+        # Each point stands for a normal distribution as wide as its distance to the next: so high frequencies vanish.
+        gaps = np.gradient(q, axis=1)
+        powers = np.empty((len(q), FREQUENCIES))
+        for f, w in enumerate(frequencies):
+            weights = rule.WEIGHTS * np.exp(-0.18 * np.square(w * gaps))
+            phases = w * (q - q[:, middle, None])
+            powers[:, f] = (weights * np.cos(phases)).sum(axis=1) ** 2 + (weights * np.sin(phases)).sum(axis=1) ** 2
+        powers[(q[:, -1] == q[:, 0])] = 1.0
+        return np.log(frequencies), powers.mean(axis=0)
+
+    def sums(self, waved: Waved, rows: IntArray) -> FloatArray:
+        """Expectations of waves under some of the distributions (..., r): (..., r, 2F)."""
+        return self._sums_of(waved, rows) if waved.sums is None else waved.sums[rows]
+
+    def _sums_of(self, waved: Waved, rows: IntArray) -> FloatArray:
+        sums = np.empty((rows.size, 2 * waved.waves.size))
+        for part in ranges(rows.size, AT_ONCE // len(rule.WEIGHTS)):
+            points = rule.refined(self.quantiles[rows.reshape(-1)[part]])
+            inside = (points >= waved.low) & (points <= waved.high)
+            sums[part] = waved.waves.of(
+                np.clip(points, waved.low, waved.high), rule.WEIGHTS * inside, np.gradient(points, axis=-1)
+            )
+        return sums.reshape(*rows.shape, -1)
+
+    def measures(self, kernel: TargetKernel, rows: IntArray) -> Measures:
+        """Points with weights in the place of distributions, more of them where sums over them take a single pass."""
+        every = rule.FINER // 2 if kernel.exponential is None else 1
+        weights = rule.WEIGHTS[::every]
+        return Measures(rule.refined(self.quantiles[rows])[..., ::every, None], weights / weights.sum())
+
+
+Place = tuple[LawSums, IntArray]
+"""Distributions, and the places (..., n) of some among them."""
+
+
+def prepare(kernel: TargetKernel, one: Place) -> None:
+    """Compute what expectations of a kernel under these distributions and others among them share."""
+    one[0].waved(kernel, one[0])
+
+
+def expected(kernel: TargetKernel, one: Place, targets: FloatArray) -> FloatArray:
+    """``E k(Z, y)`` for distributions (..., r) and targets (..., c): (..., r, c)."""
+    laws, rows = one
+    waved = laws.waved(kernel, laws)
+    if waved is None:
+        return kernel_sums(kernel, laws.measures(kernel, rows), Measures(targets[..., None, None], np.ones(1)), False)
+    left = waved.waves.weighted(laws.sums(waved, rows))
+    y = np.clip(targets, waved.low, waved.high)[..., None]
+    out = np.empty((*np.broadcast_shapes(rows.shape[:-1], y.shape[:-2]), rows.shape[-1], targets.shape[-1]))
+    for part in ranges(targets.shape[-1], max(1, AT_ONCE // (2 * waved.waves.size * prod(targets.shape[:-1])))):
+        np.matmul(left, waved.waves.of(y[..., part, :], np.ones(1)).swapaxes(-1, -2), out=out[..., part])
+    return out
+
+
+def expected_of_pairs(kernel: TargetKernel, one: Place, two: Place) -> FloatArray:
+    """``E k(Z, Z')`` for distributions (..., r) and others (..., c): (..., r, c)."""
+    (left, rows), (right, columns) = one, two
+    waved = left.waved(kernel, right)
+    if waved is None:
+        return kernel_sums(kernel, left.measures(kernel, rows), right.measures(kernel, columns), False)
+    others = waved if left is right else right.waved(kernel, left)
+    assert others is not None
+    sums = waved.waves.weighted(left.sums(waved, rows))
+    return np.asarray(np.matmul(sums, right.sums(others, columns).swapaxes(-1, -2)))
+
+
+def sums_of_targets(kernel: TargetKernel, one: Place, weights: FloatArray, targets: FloatArray) -> FloatArray | None:
+    """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, r, c) and targets (B, c): (L, B); None for unknown kernels."""
+    laws, rows = one
+    waved = laws.waved(kernel, laws)
+    if waved is None:
+        return _sums_of_points(kernel, laws.measures(kernel, rows), weights, targets)
+    sums, y = laws.sums(waved, rows), np.clip(targets, waved.low, waved.high)
+    parts = list(ranges(len(y), max(1, AT_ONCE // y.shape[1])))
+    means = [[waved.waves.mixture_sums(sums, each, y[part]) for part in parts] for each in weights]
+    return np.stack([np.concatenate(one) for one in means])
+
+
+def _sums_of_points(
+    kernel: TargetKernel, laws: Measures, weights: FloatArray, targets: FloatArray
+) -> FloatArray | None:
+    """The same for each point as a row of its own."""
+    points = Measures(laws.points.reshape(-1, 1, 1), np.ones(1))
+    shares = np.tile(laws.weights, len(laws.points))[:, None]
+    sums = [
+        mixture_sums(kernel, points, np.repeat(one, laws.n_points, axis=0)[None] * shares, targets) for one in weights
+    ]
+    return None if sums[0] is None else np.concatenate([one for one in sums if one is not None])

@@ -1,0 +1,169 @@
+"""Predicted normal distributions of a real target."""
+
+from collections.abc import Callable
+from functools import partial
+from math import log, pi, sqrt
+from typing import Self
+
+import numpy as np
+import scipy
+
+from caltest._basics.types import Array, FloatArray
+from caltest._loops.formulas import normals
+from caltest._loops.formulas.normal_tails import exponential
+from caltest._validation import positive_number
+from caltest.kernels import (
+    ExponentialKernel,
+    GaussianKernel,
+    ProductKernel,
+    TargetKernel,
+    Wasserstein,
+)
+from caltest.predictions.numbers.location_scale import LocationScale
+from caltest.predictions.outcomes import Index, Traces
+from caltest.predictions.standard_scores import in_units
+
+MeansAndVariances = tuple[FloatArray, FloatArray]
+
+
+class Normal(LocationScale):
+    """n normal distributions with means m and standard deviations s >= 0; s = 0 is a point prediction.
+
+    With the Gaussian target kernel of bandwidth b (Widmann et al. 2021, appendix D.1)::
+
+        E k(Z, y)  = b / sqrt(b**2 + s**2)         exp(-(m - y)**2  / (2 (b**2 + s**2)))
+        E k(Z, Z') = b / sqrt(b**2 + s**2 + s'**2) exp(-(m - m')**2 / (2 (b**2 + s**2 + s'**2)))
+
+    With the Laplacian kernel, where D = Z - y has the mean m - y and the variance v = ``s**2``, and D = Z - Z' the mean
+    m - m' and the variance v = ``s**2 + s'**2``, in units of b::
+
+        E exp(-|D|) = exp(-E[D]**2 / (2 v)) (erfcx((v - E[D]) / sqrt(2 v)) + erfcx((v + E[D]) / sqrt(2 v))) / 2
+
+    and with Matern kernels sums of these and their derivatives, written without cancellation
+    (``caltest._loops.formulas.normal_tails``). Rational quadratic kernels, and exponential ones of other exponents,
+    have no closed form; their expectations come from 32 quantiles of each distribution, as for ``Continuous`` ones.
+
+    Parameters
+    ----------
+    mean
+        (n,) array-like, in units of the target.
+    scale
+        Standard deviations, (n,) array-like or one number for all, in units of the target.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite, negative scales, different lengths.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.Normal([0.0, 1.0], 0.5)
+    <Normal, n = 2>
+    """
+
+    family = "Normal"
+    deviation = 1.0
+    has_normal_scores = True
+    """All of them have, points too, whose scores are 0."""
+
+    def _noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+        return rng.standard_normal(shape)
+
+    def _noise_cdf(self, values: FloatArray) -> FloatArray:
+        return np.asarray(scipy.special.ndtr(values))
+
+    def _noise_quantile(self, level: FloatArray) -> FloatArray:
+        return np.asarray(scipy.special.ndtri(level))
+
+    def _noise_log_density(self, values: FloatArray) -> FloatArray:
+        return np.asarray(-0.5 * (np.square(values) + log(2.0 * pi)))
+
+    def at_temperature(self, temperature: float) -> Self:
+        """The same means and sqrt(T) times the scales (with respect to the Lebesgue measure)."""
+        t = positive_number("temperature", temperature)
+        return self._tempered(t, self.mean, np.sqrt(t) * self.scale)
+
+    def _has_closed_form(self, kernel: TargetKernel) -> bool:
+        """For Gaussian, Laplacian and Matern kernels."""
+        return _closed_form(kernel) is not None
+
+    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        closed_form = _closed_form(kernel)
+        if closed_form is None:
+            return super()._expected_kernel(kernel, targets)
+        width, tiles = closed_form
+        return tiles(self.in_units_of(width), (targets / width, np.zeros(targets.shape)))
+
+    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        closed_form = _closed_form(kernel)
+        if closed_form is None:
+            return super()._expected_kernel2(kernel, other)
+        width, tiles = closed_form
+        return tiles(self.in_units_of(width), other.in_units_of(width))
+
+    def standard_scores(self, targets: Array) -> FloatArray:
+        """``(y - m) / s``; 0 for predictions of points."""
+        return in_units(targets - self.mean, self.scale)
+
+    def of_standard_scores(self, scores: FloatArray) -> FloatArray:
+        """``m + s z``."""
+        return np.asarray(self.mean + self.scale * scores)
+
+    def first_deviations(self) -> FloatArray:
+        """Standard deviations (n,)."""
+        return self.scale
+
+    @property
+    def normal(self) -> tuple[FloatArray, FloatArray]:
+        """Means and standard deviations (..., n)."""
+        return self.mean, self.scale
+
+    def traces(self, kernel: TargetKernel) -> Traces | None:
+        """For Gaussian kernels, whose squares are Gaussian functions again."""
+        return None if kernel.gaussian is None else _Traces(self, kernel.gaussian)
+
+    def in_units_of(self, width: float) -> tuple[FloatArray, FloatArray]:
+        """Means and variances in units of the bandwidth of a kernel."""
+        with np.errstate(over="ignore"):
+            return self.mean / width, np.square(self.scale / width)
+
+    def default_kernel(self) -> ProductKernel:
+        """``exp(-W2 / median) x Gaussian`` with the median predicted scale as the bandwidth of the targets."""
+        return ProductKernel(ExponentialKernel(Wasserstein(), "median"), GaussianKernel(bandwidth="median"))
+
+
+def _closed_form(
+    kernel: TargetKernel,
+) -> tuple[float, Callable[[MeansAndVariances, MeansAndVariances], FloatArray]] | None:
+    """The unit of length of a kernel, and the formula of its expectation in that unit, if there is one."""
+    if kernel.gaussian is not None:
+        return kernel.gaussian.width, normals.scalar
+    if kernel.exponential is None:
+        return None
+    rate, linear, square = kernel.exponential
+    return 1.0 / rate, partial(exponential, a=linear, b=square)
+
+
+class _Traces:
+    """Traces for a Gaussian kernel, with closed forms for its square and the squares of its expectations."""
+
+    def __init__(self, law: Normal, kernel: GaussianKernel) -> None:
+        self._law, self._kernel = law, kernel
+        self._half = kernel.with_bandwidth(kernel.width / sqrt(2.0))
+
+    def tile(self, rows: Index, columns: Index) -> FloatArray:
+        """Traces for all rows (..., r) and columns (..., c)."""
+        one, two = self._law.take(rows), self._law.take(columns)
+        tile = np.square(one.expected_kernel2(self._kernel, two))
+        tile += one.expected_kernel2(self._half, two)
+        tile -= self._of_squared_means(one, two)
+        tile -= self._of_squared_means(two, one).swapaxes(-1, -2)
+        return np.asarray(np.maximum(tile, 0.0, out=tile))
+
+    def _of_squared_means(self, one: Normal, two: Normal) -> FloatArray:
+        """``E m_i(Z_j)**2``, where m_i**2 is b**2 / c exp(-(y - m)**2 / c) with c = b**2 + s**2."""
+        b2, c = self._kernel.width**2, self._kernel.width**2 + np.square(one.scale)[..., None]
+        spread = c / 2.0 + np.square(two.scale)[..., None, :]
+        squares = np.square(one.mean[..., None] - two.mean[..., None, :]) / (2.0 * spread)
+        return np.asarray(b2 / c * np.sqrt(c / (2.0 * spread)) * np.exp(-squares))

@@ -1,0 +1,215 @@
+"""Forecasts given by quantiles at a few levels, tested for what they say and no more."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._basics.arrays import to_array
+from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._validation import finite_array, real_array, same_length
+from caltest.kernels import (
+    ExponentialKernel,
+    LaplacianKernel,
+    Metric,
+    ProductKernel,
+    Wasserstein,
+)
+from caltest.predictions.base import Predictions, require_family
+from caltest.predictions.classes.finite import FinitePredictions
+
+LARGEST = np.finfo(np.float64).max
+
+
+class QuantileForecast(FinitePredictions):
+    """n forecasts of a real target by its quantiles q_1 < ... < q_K at the levels l_1 < ... < l_K.
+
+    Quantiles do not determine a distribution. What they say is how probable each interval between them is, whatever the
+    forecast: with l_0 = 0, l_{K+1} = 1, and J the number of quantiles below the outcome Y::
+
+        P(J = j | q) = l_{j+1} - l_j,    j = 0, ..., K,    for every forecast q
+
+    That is what is tested: it is calibration of predictions with the K + 1 outcomes J, so every test for classes is as
+    exact as it is there. Errors inside an interval and in the tails beyond q_1 and q_K go unseen.
+
+    Parameters
+    ----------
+    levels
+        (K,) array-like of increasing numbers between 0 and 1.
+    values
+        (n, K) array-like of the quantiles, which increase along each row, in units of the target.
+
+    Raises
+    ------
+    ValueError
+        For levels outside (0, 1) or not increasing, values that are not finite, quantiles that cross or are equal.
+
+    Notes
+    -----
+    Targets are real numbers. One that equals a quantile counts as below it, ``J = #{k: y > q_k}``, because a quantile
+    q_k is right if P(Y <= q_k) = l_k. The distribution of Y must have no jump at a quantile, or this cannot hold for
+    other levels; forecasts of discrete quantities often have equal quantiles, and are refused for that reason.
+
+    Forecasts are compared by ``Wasserstein()``, the distance of distributions with the quantiles as their points and
+    the levels nearest to each as its probability; intervals by ``DeltaKernel()``, ``MatrixKernel(A)`` or a kernel of
+    the middles of their levels, the numbers ``(l_j + l_{j+1}) / 2``, so that its bandwidth is a probability.
+
+    ``sample`` draws an interval and then a target in it: uniform between two quantiles, and beyond the outermost ones
+    exponential with the width of the next interval as mean distance (1 for a single quantile).
+
+    Cost: as ``Categorical`` with K + 1 classes.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> forecast = ct.QuantileForecast([0.1, 0.5, 0.9], [[-1.0, 0.0, 1.0], [1.0, 3.0, 4.0]])
+    >>> forecast
+    <QuantileForecast, n = 2, 3 levels>
+    >>> forecast.check_targets([0.2, 5.0])
+    array([2, 3])
+    """
+
+    family = "QuantileForecast"
+    probabilities_differ = False
+    known_metrics = "Wasserstein(): the probabilities of all forecasts are the same"
+    notion = "intervals between quantiles"
+    hypothesis = "P(outcome between two quantiles | all quantiles) = difference of their levels"
+
+    def __init__(self, levels: ArrayLike, values: ArrayLike) -> None:
+        self._levels = _checked_levels(levels)
+        self._values = _checked_values(values, self._levels.shape[0])
+        self._levels.flags.writeable = self._values.flags.writeable = False
+
+    def _like(self, values: FloatArray) -> Self:
+        new = object.__new__(type(self))
+        new._levels, new._values = self._levels, values
+        return new
+
+    @property
+    def levels(self) -> FloatArray:
+        """Levels (K,)."""
+        return self._levels
+
+    @property
+    def values(self) -> FloatArray:
+        """Quantiles (..., n, K)."""
+        return self._values
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._values.shape[:-1]
+
+    @property
+    def _edges(self) -> FloatArray:
+        return np.concatenate([[0.0], self._levels, [1.0]])
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """Probabilities of the intervals, (..., n, K + 1): the same for every forecast."""
+        return np.broadcast_to(np.diff(self._edges), (*self.shape, self.n_classes)).copy()
+
+    @property
+    def positions(self) -> FloatArray:
+        """Middles of the levels of the intervals, (K + 1,)."""
+        return np.asarray((self._edges[1:] + self._edges[:-1]) / 2.0)
+
+    @property
+    def n_classes(self) -> int:
+        """Number K + 1 of intervals."""
+        return int(self._levels.shape[0]) + 1
+
+    def take(self, index: Any) -> Self:
+        return self._like(self._values[index])
+
+    def observed(self, labels: Array, rng: np.random.Generator) -> FloatArray:
+        """Targets (..., n) in the intervals of these numbers; nothing that is tested depends on where in them."""
+        q, rows, last = self._values, np.arange(len(self)), self._values.shape[1]
+        with np.errstate(over="ignore"):
+            widths = np.minimum(np.diff(q, axis=1), LARGEST / 64.0) if last > 1 else np.ones_like(q)
+        low, high = q[rows, np.maximum(labels - 1, 0)], q[rows, np.minimum(labels, last - 1)]
+        u = rng.random(labels.shape)
+        tail = -np.log1p(-u)
+        inside = low * u + high * (1.0 - u)
+        values = np.where(labels == last, high + widths[:, -1] * tail, inside)
+        values = np.where(labels == 0, low - widths[:, 0] * tail, values)
+        least = np.where(labels == 0, -LARGEST, np.nextafter(low, np.inf))
+        return np.asarray(np.clip(values, least, np.where(labels == last, LARGEST, high)))
+
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
+        """Real targets as the numbers of quantiles below them, an (n,) integer array."""
+        values = real_array(targets, name, ndim=1)
+        same_length(len(self), values.shape[0], name)
+        intervals: Array = (values[:, None] > self._values).sum(axis=1, dtype=np.intp)
+        return intervals
+
+    def check_compatible(self, other: Predictions, name: str) -> None:
+        """Raise unless ``other`` has quantiles at the same levels."""
+        require_family(other, QuantileForecast, name)
+        if isinstance(other, QuantileForecast) and not np.array_equal(other._levels, self._levels):
+            raise ValueError(
+                f"{name}: got quantiles at the levels {other._levels.tolist()}, wanted {self._levels.tolist()} as in "
+                "the predictions"
+            )
+
+    def transport_vectors(self) -> FloatArray:
+        """Quantiles times the roots of the widths of the cells around their levels, which are 1 together."""
+        middles = (self._levels[1:] + self._levels[:-1]) / 2.0
+        return np.asarray(self._values * np.sqrt(np.diff(middles, prepend=0.0, append=1.0)))
+
+    def distance(self, metric: Metric, other: Any) -> FloatArray:
+        """Distances (..., r, c) of these predictions (..., r) to others (..., c), those of vectors only."""
+        metric.vectors_of(self)
+        return super().distance(metric, other)
+
+    def default_kernel(self) -> ProductKernel:
+        """``exp(-W2 / median) x exp(-|l - l'| / median)`` with middles l of levels and their standard deviation."""
+        return ProductKernel(ExponentialKernel(Wasserstein(), "median"), LaplacianKernel("median"))
+
+    def describe(self, n: int | None = None) -> str:
+        levels = self._levels.shape[0]
+        return f"QuantileForecast, n = {len(self) if n is None else n}, {levels} level{'s' if levels > 1 else ''}"
+
+    def followed_by(self, other: Self) -> Self:
+        """These predictions and others with the same levels, in this order."""
+        self.check_compatible(other, "predictions")
+        return self._like(np.concatenate([self._values, other._values]))
+
+
+def _checked_levels(levels: ArrayLike) -> FloatArray:
+    values = real_array(levels, "levels", ndim=1)
+    outside = (values <= 0.0) | (values >= 1.0)
+    if outside.any():
+        i = int(np.argmax(outside))
+        advice = "; if these are percentages, divide them by 100" if values.max() > 1.0 else ""
+        raise ValueError(f"levels: got {values[i]:.6g} at row {i}, wanted numbers between 0 and 1{advice}")
+    steps = np.diff(values)
+    if (steps <= 0.0).any():
+        i = int(np.argmax(steps <= 0.0))
+        raise ValueError(
+            f"levels: got {values[i]:.6g} and then {values[i + 1]:.6g}, wanted increasing numbers; bring the columns "
+            "of the values into the same order"
+        )
+    return values
+
+
+def _checked_values(values: ArrayLike, n_levels: int) -> FloatArray:
+    array = to_array(values, "values")
+    if array.ndim != 2 or array.shape[1] != n_levels or array.shape[0] == 0:
+        raise ValueError(
+            f"values: got shape {array.shape}, wanted (n, {n_levels}), a row for each forecast and a column for each "
+            "level"
+        )
+    quantiles = finite_array(array, "values")
+    wrong = quantiles[:, 1:] <= quantiles[:, :-1]
+    if wrong.any():
+        i, k = (int(place) for place in np.argwhere(wrong)[0])
+        low, high = quantiles[i, k], quantiles[i, k + 1]
+        if low > high:
+            raise ValueError(
+                f"values: got {low:.6g} and then {high:.6g} at row {i}, wanted quantiles that increase along the row; "
+                "if they cross, numpy.sort(values, axis=1) is at least as good a forecast"
+            )
+        raise ValueError(
+            f"values: got {low:.6g} twice at row {i}, columns {k} and {k + 1}, wanted quantiles that differ: no "
+            "outcome lies between equal ones, whatever the levels say; leave out one of these levels for all forecasts"
+        )
+    return quantiles

@@ -1,0 +1,363 @@
+"""Predicted normal distributions of vectors."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from caltest._basics.arrays import in_one_order
+from caltest._basics.numerics import generator_of
+from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.warnings import warn
+from caltest._loops.formulas import normals
+from caltest._loops.pair_sums.gaussian import redrawn_expectation_sums
+from caltest._loops.stacks import redraws_last
+from caltest._validation import positive_number, real_array, vector_targets
+from caltest.kernels import (
+    Euclidean,
+    ExponentialKernel,
+    GaussianKernel,
+    KernelWarning,
+    Metric,
+    ProductKernel,
+    TargetKernel,
+    Wasserstein,
+)
+from caltest.predictions.base import Predictions, require_family, weighted_sum
+from caltest.predictions.standard_scores import LARGEST_SCORE, in_units
+from caltest.predictions.vectors.covariances import (
+    ROUNDING,
+    checked_covariance,
+    do_commute,
+    in_standard_deviations,
+    roots_of,
+)
+
+if TYPE_CHECKING:
+    from caltest.predictions.alternatives import Alternatives
+
+NUMBER, DIAGONAL, FULL = 0, 1, 2
+"""Dimensions of a covariance: v I, diag(v), or a matrix."""
+
+
+class MvNormal(Predictions):
+    """n normal distributions of vectors of d numbers, with means m and covariance matrices S.
+
+    With the Gaussian target kernel of bandwidth b (Widmann et al. 2021, appendix D.1)::
+
+        E k(Z, y)  = |I + S / b**2|**-1/2        exp(-(m - y)'  (b**2 I + S)**-1      (m - y)  / 2)
+        E k(Z, Z') = |I + (S + S') / b**2|**-1/2 exp(-(m - m')' (b**2 I + S + S')**-1 (m - m') / 2)
+
+    and likewise with diag(b**2) for one bandwidth per dimension.
+
+    Parameters
+    ----------
+    mean
+        (n, d) array-like, in units of the target.
+    covariance
+        Variances of isotropic distributions S = v I: (n,) array-like or one number; variances of the coordinates:
+        (n, d); covariance matrices: (n, d, d). Matrices are symmetric and positive semi-definite up to rounding
+        (1e-10 of their size); singular ones are allowed.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite, negative variances, matrices that are not symmetric or not positive
+        semi-definite, other shapes.
+
+    Notes
+    -----
+    ``Wasserstein()`` is ``sqrt(|m - m'|**2 + tr(S + S' - 2 (S**1/2 S' S**1/2)**1/2))``. For covariance matrices that
+    commute (isotropic and diagonal ones do) it is the Euclidean distance of the vectors (m, S**1/2), so functions of
+    it are kernels. Otherwise they need not be, and a ``KernelWarning`` says so. ``Euclidean()`` is the distance of
+    these vectors in any case, and the default.
+
+    Cost of E k(Z, Z') for a pair: O(d), and O(d**3) with full matrices.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.MvNormal([[0.0, 1.0], [2.0, 1.0]], [[1.0, 0.5], [2.0, 0.1]])
+    <MvNormal, n = 2, d = 2, diagonal covariances>
+    """
+
+    family = "MvNormal"
+    known_metrics = "Wasserstein(), Euclidean(), Cityblock(), MMD(kernel)"
+
+    def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
+        means, covariances = in_one_order((mean, covariance), ("mean", "covariance"))
+        self._mean = real_array(means, "mean", ndim=2)
+        self._covariance = checked_covariance(covariances.array("covariance"), *self._mean.shape)
+        self._kind = self._covariance.ndim - 1
+        self._root = roots_of(self._covariance) if self._kind == FULL else np.sqrt(self._covariance)
+        self._commute = self._kind != FULL or do_commute(self._covariance)
+        for array in (self._mean, self._covariance, self._root):
+            array.flags.writeable = False
+
+    def _like(self, mean: FloatArray, covariance: FloatArray, root: FloatArray, kind: int, commute: bool) -> Self:
+        new = object.__new__(type(self))
+        new._mean, new._covariance, new._root, new._kind, new._commute = mean, covariance, root, kind, commute
+        return new
+
+    @property
+    def mean(self) -> FloatArray:
+        """Means (..., n, d)."""
+        return self._mean
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Variances (..., n) or (..., n, d), or covariance matrices (..., n, d, d)."""
+        return self._covariance
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the targets."""
+        return int(self._mean.shape[-1])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._mean.shape[:-1]
+
+    def take(self, index: Any) -> Self:
+        return self._like(self._mean[index], self._covariance[index], self._root[index], self._kind, self._commute)
+
+    def sample(self, rng: Any = None, size: int | None = None) -> Array:
+        """Targets (n, d), or (size, n, d), drawn from the predictions."""
+        shape = self._mean.shape if size is None else (size, *self._mean.shape)
+        noise = generator_of(rng).standard_normal(shape)
+        return self._mean + self._times_root(noise)
+
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p(y)`` for the target y of each prediction, (..., n); ``ValueError`` for singular matrices."""
+        z = self.standardised(targets)[1]
+        if self._kind == FULL:
+            log_determinant = np.linalg.slogdet(self._covariance)[1]
+        else:
+            log_determinant = np.log(self._as_kind(DIAGONAL)._covariance).sum(axis=-1)
+        return np.asarray(-0.5 * (np.square(z).sum(axis=-1) + log_determinant + self.dimension * np.log(2.0 * np.pi)))
+
+    def _times_root(self, vectors: FloatArray) -> FloatArray:
+        if self._kind == FULL:
+            return np.asarray((self._root @ vectors[..., None])[..., 0])
+        return vectors * (self._root[..., None] if self._kind == NUMBER else self._root)
+
+    @property
+    def target_bytes(self) -> int:
+        return 8 * self.dimension
+
+    def width(self, kernel: TargetKernel) -> int:
+        """Means and covariances."""
+        return super().width(kernel) + self.dimension * (1 + (self.dimension if self._kind == FULL else 1))
+
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
+        """Vectors as an (n, d) float array."""
+        return vector_targets(targets, len(self), self.dimension, name)
+
+    def standardised(self, targets: Array) -> tuple[Predictions, Array]:
+        """The standard normal distribution, and ``S**-1/2 (y - m)`` with the symmetric root."""
+        difference = targets - self._mean
+        law = MvNormal(np.zeros(self._mean.shape), 1.0)
+        if self._kind != FULL:
+            roots = self._as_kind(DIAGONAL)._root
+            self._refuse_singular(roots.min(axis=-1) > 0.0)
+            return law, difference / roots
+        scales, correlations = in_standard_deviations(self._covariance)
+        self._refuse_singular(_are_regular(correlations))
+        inverse = np.linalg.inv(self._root / scales[..., None])
+        return law, np.asarray((inverse @ in_units(difference, scales)[..., None])[..., 0])
+
+    @property
+    def has_normal_scores(self) -> bool:
+        """Unless a covariance matrix is singular."""
+        return not self.is_singular
+
+    def standard_scores(self, targets: Array) -> FloatArray:
+        """``S**-1/2 (y - m)``; with singular matrices differences to the mean in units of a standard deviation."""
+        if self.is_singular:
+            return super().standard_scores(targets)
+        return np.clip(self.standardised(targets)[1], -LARGEST_SCORE, LARGEST_SCORE)
+
+    def of_standard_scores(self, scores: FloatArray) -> FloatArray:
+        """Targets ``m + S**1/2 z`` for scores z (..., n, d), with the symmetric root."""
+        return self._mean + self._times_root(scores)
+
+    def alternatives(self, weights: FloatArray | None = None) -> "Alternatives | None":
+        """Shifted means, one coordinate at a time, and other scales."""
+        from caltest.predictions.alternatives.normal import NormalAlternatives
+
+        return None if self.is_singular else NormalAlternatives(self, weights, (self.dimension,))
+
+    @property
+    def is_singular(self) -> bool:
+        """Whether some of the covariance matrices are singular."""
+        if self._kind == FULL:
+            return not _are_regular(in_standard_deviations(self._covariance)[1]).all()
+        return bool((self._covariance <= 0.0).any())
+
+    def _refuse_singular(self, regular: BoolArray) -> None:
+        if not regular.all():
+            raise ValueError(
+                f"covariance: got a singular matrix at row {int(np.argmin(regular))}, wanted positive definite ones: "
+                "outcomes cannot be measured in units of a scale of 0"
+            )
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """Which of the targets lie outside of the subspace of a singular covariance matrix by more than rounding.
+
+        That is nine times the largest standard deviation that counts as 0, or 1e-9 of the numbers themselves.
+        """
+        difference, size = targets - self._mean, 1e-9 * np.maximum(np.abs(targets), np.abs(self._mean))
+        if self._kind != FULL:
+            spread = self._root[:, None] if self._kind == NUMBER else self._root
+            return np.asarray(((spread == 0.0) & (np.abs(difference) > size.max(axis=-1)[:, None])).any(axis=-1))
+        scales, correlations = in_standard_deviations(self._covariance)
+        values, vectors = np.linalg.eigh(correlations)
+        directions, smallest = vectors.swapaxes(-1, -2), ROUNDING * values[:, -1:]
+        components = np.abs(directions @ in_units(difference, scales)[..., None])[..., 0]
+        rounding = (np.abs(directions) @ in_units(size, scales)[..., None])[..., 0] + 9.0 * np.sqrt(smallest)
+        return np.asarray(((values <= smallest) & (components > rounding)).any(axis=-1))
+
+    def check_compatible(self, other: Predictions, name: str) -> None:
+        """Raise unless ``other`` is normal with as many dimensions."""
+        require_family(other, MvNormal, name)
+        assert isinstance(other, MvNormal)
+        if other.dimension != self.dimension:
+            raise ValueError(
+                f"{name}: got vectors of length {other.dimension}, wanted {self.dimension} as in the predictions"
+            )
+
+    def transport_vectors(self) -> FloatArray:
+        """Vectors (m, S**1/2), with the diagonal of the root for diagonal covariances."""
+        if self._kind == NUMBER:
+            return np.concatenate([self._mean, np.sqrt(self.dimension) * self._root[..., None]], axis=-1)
+        return np.concatenate([self._mean, self._root.reshape(*self.shape, -1)], axis=-1)
+
+    def parameter_vectors(self) -> FloatArray:
+        """The same, with a root for each dimension of isotropic covariances too."""
+        return self._as_kind(max(self._kind, DIAGONAL)).transport_vectors()
+
+    def distance(self, metric: Metric, other: Any) -> FloatArray:
+        """Distances (..., r, c) of these predictions (..., r) to others (..., c)."""
+        self.check_compatible(other, "other")
+        return metric.between(*self._of_one_kind(other))
+
+    def transport_distances(self, other: Self) -> FloatArray | None:
+        """Those of matrices that do not commute."""
+        return None if self._commute and other._commute else self._bures_wasserstein(other)
+
+    def _bures_wasserstein(self, other: Self) -> FloatArray:
+        squares = np.square(Euclidean().tile(self._mean, other._mean))
+        traces = [np.trace(one._covariance, axis1=-2, axis2=-1) for one in (self, other)]
+        squares += traces[0][..., :, None] + traces[1][..., None, :]
+        for i in range(squares.shape[-2]):
+            # The trace of (S**1/2 S' S**1/2)**1/2 is the sum of the singular values of the product of the roots.
+            values = np.linalg.svd(self._root[..., i, None, :, :] @ other._root, compute_uv=False)
+            squares[..., i, :] -= 2.0 * values.sum(axis=-1)
+        squares[squares < 1e-14 * (traces[0][..., :, None] + traces[1][..., None, :])] = 0.0
+        return np.sqrt(squares, out=squares)
+
+    def warn_of_transport(self) -> None:
+        """Warn of covariance matrices that do not commute."""
+        if not self._commute:
+            warn(
+                "the 2-Wasserstein distance of normal distributions whose covariance matrices do not commute is not "
+                "that of a Hilbert space: functions of it need not be positive definite, calibration errors can be "
+                "negative and miscalibration can go unseen. Use Euclidean(), the distance of the means and roots of "
+                "the covariance matrices, or MMD(kernel).",
+                KernelWarning,
+            )
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Means (..., n, d), and traces of the covariance matrices (..., n)."""
+        if self._kind == FULL:
+            return self._mean, np.trace(self._covariance, axis1=-2, axis2=-1)
+        return self._mean, self._covariance.sum(axis=-1) if self._kind else self.dimension * self._covariance
+
+    def first_deviations(self) -> FloatArray:
+        """Standard deviations (n,) of the first coordinate."""
+        return np.sqrt(self._covariance.reshape(len(self), -1)[:, 0])
+
+    def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
+        return kernel.vector_target_tile(rows, columns)
+
+    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        certain = self._like(targets, np.zeros(targets.shape[:-1]), np.zeros(targets.shape[:-1]), NUMBER, True)
+        return self._expected_kernel2(kernel, certain)
+
+    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        widths = self._widths(kernel)
+        left, right = self._of_one_kind(other)
+        if left._kind == FULL:
+            return normals.full(left._in_units_of(widths), right._in_units_of(widths))
+        return normals.diagonal(left._in_units_of(widths), right._in_units_of(widths))
+
+    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c, d): (L, B), all b at once."""
+        return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
+
+    def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        widths = self._widths(kernel)
+        means, covariances = self._in_units_of(widths)
+        if self._kind == FULL:
+            factors = np.linalg.inv(np.linalg.cholesky(np.eye(self.dimension) + covariances))
+            heights = np.diagonal(factors, axis1=1, axis2=2).prod(axis=1)
+        else:
+            factors = 1.0 / np.sqrt(1.0 + covariances)[:, None]
+            heights = factors[:, 0].prod(axis=1)
+        y = redraws_last(targets / widths)
+        return redrawn_expectation_sums(np.ascontiguousarray(weights), means, factors, heights, y)
+
+    def _widths(self, kernel: TargetKernel) -> FloatArray:
+        """Bandwidths (d,) of a Gaussian kernel; ``ClosedFormMissing`` for others."""
+        if kernel.gaussian is None:
+            raise self._no_closed_form(kernel, "GaussianKernel(bandwidth=...) or sums of such kernels")
+        return kernel.gaussian.widths(self.dimension)
+
+    def _of_one_kind(self, other: Self) -> tuple[Self, Self]:
+        kind = max(self._kind, other._kind)
+        return self._as_kind(kind), other._as_kind(kind)
+
+    def _as_kind(self, kind: int) -> Self:
+        if kind == self._kind:
+            return self
+        arrays = []
+        for values in (self._covariance, self._root):
+            diagonal = values
+            if self._kind == NUMBER:
+                diagonal = np.broadcast_to(values[..., None], self._mean.shape)
+            arrays.append(diagonal[..., None] * np.eye(self.dimension) if kind == FULL else diagonal)
+        return self._like(self._mean, arrays[0], arrays[1], kind, self._commute)
+
+    def _in_units_of(self, widths: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self._kind == FULL:
+            return self._mean / widths, self._covariance / np.outer(widths, widths)
+        return self._mean / widths, self._as_kind(DIAGONAL)._covariance / widths**2
+
+    def at_temperature(self, temperature: float) -> Self:
+        """The same means and T times the covariance matrices (with respect to the Lebesgue measure)."""
+        t = positive_number("temperature", temperature)
+        if not np.isfinite(t * self._covariance).all():
+            raise ValueError(f"temperature: got {t:.6g}, with which a covariance is infinite, wanted a smaller one")
+        return self._like(self._mean, t * self._covariance, np.sqrt(t) * self._root, self._kind, self._commute)
+
+    def default_kernel(self) -> ProductKernel:
+        """``exp(-d / median) x Gaussian`` with d the distance of (m, S**1/2), W2 for covariances that commute."""
+        metric = Wasserstein() if self._commute else Euclidean()
+        return ProductKernel(ExponentialKernel(metric, "median"), GaussianKernel(bandwidth="median"))
+
+    def describe(self, n: int | None = None) -> str:
+        kind = {NUMBER: "isotropic", DIAGONAL: "diagonal", FULL: "full"}[self._kind]
+        return f"MvNormal, n = {len(self) if n is None else n}, d = {self.dimension}, {kind} covariances"
+
+    def followed_by(self, other: Self) -> Self:
+        self.check_compatible(other, "predictions")
+        left, right = self._of_one_kind(other)
+        covariance = np.concatenate([left._covariance, right._covariance])
+        commute = left._kind != FULL or do_commute(covariance)
+        mean, root = np.concatenate([left._mean, right._mean]), np.concatenate([left._root, right._root])
+        return self._like(mean, covariance, root, left._kind, commute)
+
+
+def _are_regular(correlations: FloatArray) -> BoolArray:
+    """Which correlation matrices have full rank."""
+    values = np.linalg.eigvalsh(correlations)
+    return np.asarray(values[..., 0] > ROUNDING * values[..., -1])

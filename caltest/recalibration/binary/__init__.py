@@ -1,0 +1,1 @@
+"""Maps of the probability of one class."""

@@ -1,0 +1,1 @@
+"""Maps of the probabilities of several classes."""

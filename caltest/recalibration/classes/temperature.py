@@ -1,0 +1,125 @@
+"""Temperature scaling of probabilities of classes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+
+from caltest._basics.types import FloatArray, IntArray
+from caltest._validation import positive_number
+from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
+from caltest.recalibration.shared.inputs import log_probabilities
+from caltest.recalibration.shared.storage import require_range
+
+SMALLEST, LARGEST = 1e-3, 1e3
+"""Range of the inverse temperature."""
+
+SMALLEST_CLIP, LARGEST_CLIP = np.finfo(np.float64).tiny, 1e-3
+"""Range of the smallest probability."""
+
+STEPS = 100
+"""Newton steps or bisections; about ten are needed."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TemperatureMap(ProbabilityMap):
+    """``softmax(z / T)`` with the logits, or logarithms of probabilities, z."""
+
+    temperature: float
+    clip: float
+
+    def _check(self) -> None:
+        super()._check()
+        require_range("temperature", self.temperature, 1.0 / LARGEST, 1.0 / SMALLEST)
+        require_range("clip", self.clip, SMALLEST_CLIP, LARGEST_CLIP)
+
+    def _apply(self, scores: FloatArray) -> FloatArray:
+        logits = log_probabilities(scores, self.input, self.clip)
+        return np.asarray(softmax((logits - logits.max(axis=1, keepdims=True)) / self.temperature, axis=1))
+
+
+@dataclass(frozen=True)
+class TemperatureScaling(ProbabilityCalibrator):
+    """Temperature scaling: ``softmax(z / T)`` with the T of the largest likelihood of the labels.
+
+    The logits z are those given, or ``z = log p``, never the probabilities themselves. The order of the classes stays,
+    and so does the accuracy. The mean negative log-likelihood is convex in ``b = 1/T``, with gradient
+    ``mean(E_s[z] - z_y)`` and second derivative ``mean(Var_s[z])``, where ``s = softmax(b z)``; its minimum on
+    [1e-3, 1e3] is found by Newton steps inside a bracket.
+
+    Parameters
+    ----------
+    clip
+        Probabilities below this count as this before logarithms, between 2.2e-308 and 1e-3. Methods such as random
+        forests predict 0 for labels that occur; their number of nats decides the temperature then. For a forest of 100
+        trees and seven classes (KITTI, four splits) the log score is 0.435 with 1e-12 and 0.289 with 1e-3.
+    input
+        ``"probabilities"``: ``Categorical``, ``Bernoulli`` or arrays; or ``"logits"``: arrays (n, k) or (n,).
+
+    Raises
+    ------
+    ValueError
+        When fitting, for bad data, logits in the place of probabilities and the reverse.
+    TypeError
+        For predictions of other families; ``FamilyTemperatureScaling`` is for continuous ones.
+
+    Notes
+    -----
+    Time O(n k) a step, about 10 steps. If the most probable class is always right (separated labels), T is 0.001; if
+    the labels say the opposite of the predictions, or the predictions are constant over the classes, T is 1000 or 1.
+    Source: Guo et al. 2017, section 4.2.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> fitted = ct.recalibration.TemperatureScaling().fit(p.take(slice(450)), y[:450])
+    >>> print(f"T = {fitted.temperature:.2f}")
+    T = 0.22
+    >>> fitted(p.take(slice(450, None)))
+    <Categorical, n = 449, 10 classes>
+    """
+
+    clip: float = 1e-12
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "clip", positive_number("clip", self.clip))
+        if not SMALLEST_CLIP <= self.clip <= LARGEST_CLIP:
+            raise ValueError(f"clip: got {self.clip!r}, wanted a number between 2.2e-308 and 1e-3")
+
+    def _fit(self, scores: FloatArray, labels: IntArray) -> TemperatureMap:
+        inverse = best_inverse_temperature(log_probabilities(scores, self.input, self.clip), labels)
+        return TemperatureMap(self.input, scores.shape[1], 1.0 / inverse, self.clip)
+
+
+def best_inverse_temperature(logits: FloatArray, labels: IntArray) -> float:
+    """The b in [1e-3, 1e3] with the largest likelihood of labels (n,) for ``softmax(b z)``, z (n, k)."""
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    observed = shifted[np.arange(labels.size), labels].mean()
+    low, high = SMALLEST, LARGEST
+    if not shifted.any():
+        return 1.0
+    if _slope(shifted, observed, low)[0] >= 0.0:
+        return low
+    if _slope(shifted, observed, high)[0] <= 0.0:
+        return high
+    beta = 1.0
+    for _ in range(STEPS):
+        slope, curvature = _slope(shifted, observed, beta)
+        low, high = (beta, high) if slope < 0.0 else (low, beta)
+        step = beta - slope / curvature if curvature > 0.0 else np.nan
+        new = step if low < step < high else float(np.sqrt(low * high))
+        if abs(new - beta) <= 1e-13 * beta:
+            return new
+        beta = new
+    return beta
+
+
+def _slope(shifted: FloatArray, observed: float, beta: float) -> tuple[float, float]:
+    """First and second derivative of the mean negative log-likelihood in the inverse temperature."""
+    weights = np.exp(beta * shifted)
+    weights /= weights.sum(axis=1, keepdims=True)
+    means = np.einsum("ij,ij->i", weights, shifted)
+    deviations = shifted - means[:, None]
+    return float(means.mean() - observed), float(np.einsum("ij,ij,ij->", weights, deviations, deviations) / means.size)

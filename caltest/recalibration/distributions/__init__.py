@@ -1,0 +1,1 @@
+"""Maps of distributions of numbers and vectors."""

@@ -1,0 +1,1 @@
+"""What maps have in common: inputs, logistic fits, storage, rows of the fit."""

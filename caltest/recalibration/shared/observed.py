@@ -1,0 +1,76 @@
+"""Predictions or logits with their targets, that can be divided, mapped and scored."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from caltest._basics.arrays import to_array
+from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
+from caltest.predictions import Bernoulli, Categorical, Predictions, Sample
+from caltest.predictions.convert import as_predictions, as_sample, in_order_of_targets
+from caltest.recalibration.base import CalibrationMap, Calibrator
+from caltest.recalibration.shared.inputs import labels_of, read_scores
+from caltest.recalibration.shared.seen import seen_note
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """What a method takes, predictions or logits, with its targets as the method takes them and as checked numbers."""
+
+    inputs: Predictions | FloatArray
+    targets: Array
+    checked: Array
+    classes: tuple[Any, ...] | None = None
+    """Names of the classes of logits; predictions have their own."""
+
+    @classmethod
+    def of(cls, predictions: ArrayLike, targets: ArrayLike, scale: str, classes: Sequence[Any] | None = None) -> Self:
+        """Checked data, for methods whose ``input`` is the scale."""
+        if scale != "logits":
+            sample = as_sample(predictions, targets, classes, copy=True)
+            return cls(sample.predictions, to_array(targets, "targets"), sample.targets)
+        predictions, classes = in_order_of_targets(predictions, targets, classes)
+        scores = read_scores(predictions, scale, classes, fitting=True)
+        labels = labels_of(scores, targets, classes)
+        names = scores.classes
+        return cls(scores.values, labels if names is None else np.array(names, dtype=object)[labels], labels, names)
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def take(self, index: IntArray) -> "Observed":
+        """The observations at some places."""
+        inputs = self.inputs.take(index) if isinstance(self.inputs, Predictions) else self.inputs[index]
+        return Observed(inputs, self.targets[index], self.checked[index], self.classes)
+
+    def fit(self, calibrator: Calibrator) -> CalibrationMap:
+        """The map of a method fitted to these."""
+        return calibrator.fit(self.inputs, self.targets, classes=self.classes)
+
+    def before(self) -> Sample:
+        """The predictions as they are."""
+        if isinstance(self.inputs, Predictions):
+            return Sample(self.inputs, self.checked)
+        binary = self.inputs.ndim == 1
+        made = Bernoulli(expit(self.inputs)) if binary else Categorical(softmax(self.inputs, axis=1))
+        return Sample(made, self.checked)
+
+    def after(self, fitted: CalibrationMap) -> Sample:
+        """The recalibrated predictions."""
+        return Sample(as_predictions(fitted(self.inputs, **self._names)), self.checked)
+
+    def notes(self, fitted: CalibrationMap) -> tuple[str, ...]:
+        """Whether the map was fitted to these."""
+        return seen_note(fitted.share_seen(self.inputs, **self._names))
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        return {} if self.classes is None else {"classes": self.classes}
+
+
+def scale_of(method: Calibrator | CalibrationMap) -> str:
+    """The scale of the input of a method or map."""
+    return str(getattr(method, "input", "probabilities"))

@@ -1,0 +1,267 @@
+"""Dask arrays on two worker processes: the same as in memory, and errors that say what to do."""
+
+import logging
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from grids import thinned
+from samples import TV, samples
+
+import caltest as ct
+
+dask = pytest.importorskip("dask", reason="dask is not installed")
+distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+import dask.array as da  # noqa: E402
+
+N = 500
+RNG, P, Y, _, _ = samples(N, 3)
+MEDIAN = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation()), ct.DeltaKernel())
+
+# Rows of predictions and of targets, and columns of predictions.
+CHUNKS = {
+    "equal": ((100,) * 5, (100,) * 5, (3,)),
+    "odd": ((101, 7, 250, 1, 141), (101, 7, 250, 1, 141), (3,)),
+    "different": ((101, 7, 250, 1, 141), (3, 333, 164), (3,)),
+    "columns": ((150, 250, 100), (500,), (2, 1)),
+    "one": ((500,), (499, 1), (3,)),
+}
+each_chunking = pytest.mark.parametrize("name", thinned(CHUNKS, ["different", "columns"]))
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two processes with one thread each. Workers that are stopped complain of that, in a log."""
+    log = logging.getLogger("distributed")
+    level, log_level = log.level, logging.ERROR
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=ResourceWarning)
+        warnings.filterwarnings("ignore", message="Port .* is already in use")
+        cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=log_level
+        )
+        with cluster, distributed.Client(cluster) as made:
+            yield made
+    log.setLevel(level)
+
+
+def chunked(chunks, p=P, y=Y):
+    rows, target_rows, columns = chunks
+    return da.from_array(p, chunks=(rows, columns)), da.from_array(y, chunks=(target_rows,))
+
+
+def assert_same_results(one, other):
+    ours, theirs = one.to_dict(), other.to_dict()
+    assert ours.keys() == theirs.keys()
+    assert ours.pop("effect_size")["value"] == pytest.approx(theirs.pop("effect_size")["value"], rel=1e-11)
+    for name, value in theirs.items():
+        assert ours[name] == (pytest.approx(value, rel=1e-11) if isinstance(value, float) else value), name
+
+
+ESTIMATORS = {
+    "blocks of 2": ct.BlockSKCE(TV),
+    "blocks of 7": ct.BlockSKCE(TV, 7),
+    "biased blocks": ct.BlockSKCE(MEDIAN, 3, unbiased=False),
+    "low rank": ct.LowRankSKCE(TV, 9),
+    "low rank, median": ct.LowRankSKCE(MEDIAN, 9),
+}
+
+
+@each_chunking
+@pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+def test_estimates_are_those_in_memory(estimator, name, client):
+    assert estimator(*chunked(CHUNKS[name])) == pytest.approx(estimator(P, Y), rel=1e-12)
+
+
+@each_chunking
+@pytest.mark.parametrize("kernel", [TV, MEDIAN], ids=["number", "median"])
+def test_block_tests_are_those_in_memory(kernel, name, client):
+    test = ct.AsymptoticBlockSKCETest(kernel, 7)
+    assert_same_results(test(*chunked(CHUNKS[name])), test(P, Y))
+
+
+def test_binary_predictions(client):
+    test = ct.AsymptoticBlockSKCETest(TV, 4)
+    p, y = da.from_array(P[:, 0], chunks=130), da.from_array(Y == 0, chunks=77)
+    assert_same_results(test(p, y), test(P[:, 0], Y == 0))
+
+
+@pytest.mark.parametrize("which", ["predictions", "targets"])
+def test_one_of_both_in_memory(which, client):
+    p, y = chunked(CHUNKS["odd"])
+    estimator = ct.BlockSKCE(TV, 7)
+    estimate = estimator(P, y) if which == "predictions" else estimator(p, Y.tolist())
+    assert estimate == pytest.approx(estimator(P, Y), rel=1e-12)
+
+
+def test_median_of_some_of_the_rows(monkeypatch, client):
+    """As in memory: evenly spaced rows, and a note that says so."""
+    for module in (
+        "caltest.predictions.base",
+        "caltest.estimators.base",
+        "caltest.estimators.kernel_errors.kernel_estimator",
+    ):
+        monkeypatch.setattr(f"{module}.MEDIAN_OF", 60)
+    test = ct.AsymptoticBlockSKCETest(MEDIAN, 40)
+    result, expected = test(*chunked(CHUNKS["odd"])), test(P, Y)
+    assert result.estimator == expected.estimator
+    assert result.pvalue == pytest.approx(expected.pvalue, rel=1e-11)
+    assert set(result.notes) == set(expected.notes)
+    assert len(result.notes) == 2
+
+
+def test_notes_name_rows_of_all_data(client):
+    p, y = P.copy(), Y.copy()
+    p[[5, 260, 499]], y[[5, 260, 499]] = [0.0, 0.5, 0.5], 0
+    test = ct.AsymptoticBlockSKCETest(TV, 7)
+    result = test(*chunked(CHUNKS["odd"], p, y))
+    assert result.notes == test(p, y).notes
+    assert "3 of 500 outcomes had predicted probability 0 (row 5, 260, 499)" in result.notes[0]
+
+
+@pytest.mark.parametrize("kernel", [TV, MEDIAN], ids=["number", "median"])
+def test_exact_test_is_reproduced_by_its_seed_and_chunks(kernel, client):
+    test = ct.MonteCarloTest(ct.LowRankSKCE(kernel, 9), 99)
+    data = chunked(CHUNKS["odd"])
+    first = test(*data, rng=np.random.default_rng(7))
+    again = test(*data, rng=first.seed)
+    assert np.array_equal(first.null_distribution, again.null_distribution)
+    assert first.to_dict() == again.to_dict()
+    in_memory = test(P, Y, rng=first.seed)
+    for name in ("estimate", "statistic"):
+        assert getattr(first, name) == pytest.approx(getattr(in_memory, name), rel=1e-11)
+    for name in ("test", "estimator", "null", "n", "n_used", "n_resamples", "predictions", "hypothesis", "pvalue_kind"):
+        assert getattr(first, name) == getattr(in_memory, name)
+    draws = first.null_distribution
+    assert first.pvalue == (1 + np.count_nonzero(draws >= first.estimate)) / 100
+    assert draws.std() == pytest.approx(in_memory.null_distribution.std(), rel=0.3)
+    others = [test(*data, rng=first.seed + 1), test(*chunked(CHUNKS["equal"]), rng=first.seed)]
+    assert all(not np.isclose(other.null_distribution, draws).all() for other in others)
+
+
+def test_chunks_are_redrawn_with_different_numbers(client):
+    """The same rows in both chunks: with equal redraws every draw would be that of one chunk, doubled."""
+    p, y = np.tile(P[:40], (2, 1)), np.tile(Y[:40], 2)
+    biased = ct.LowRankSKCE(TV, 9, unbiased=False)
+    halves = ct.MonteCarloTest(biased, 199)(da.from_array(p, chunks=(40, 3)), da.from_array(y, chunks=40), rng=1)
+    whole = ct.MonteCarloTest(biased, 199)(p, y, rng=1)
+    assert halves.null_distribution.mean() == pytest.approx(whole.null_distribution.mean(), rel=0.3)
+
+
+@pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
+def test_without_a_cluster():
+    data = chunked(CHUNKS["different"])
+    with dask.config.set(scheduler="threads"):
+        assert ct.BlockSKCE(TV, 7)(*data) == pytest.approx(ct.BlockSKCE(TV, 7)(P, Y), rel=1e-12)
+
+
+@pytest.mark.parametrize("test", [ct.MonteCarloTest(ct.SKCE(TV), 70), ct.AsymptoticSKCETest(TV, 70)])
+def test_resamples_on_the_workers(test, client):
+    alone = test(P, Y, rng=1)
+    with joblib.parallel_config(backend="dask", n_jobs=2):
+        there = test(P, Y, rng=1)
+    assert there.null_distribution == pytest.approx(alone.null_distribution, rel=1e-12, abs=1e-14)
+    assert there.pvalue == alone.pvalue
+
+
+def unknown(array):
+    """A part of the rows that is known only when it is computed."""
+    return array[array.sum(axis=-1) > -1.0] if array.ndim == 2 else array[array > -1]
+
+
+def series_and_frame():
+    frame = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")
+    table = pd.DataFrame(P, columns=["a", "b", "c"])
+    return frame.from_pandas(table, npartitions=3), frame.from_pandas(pd.Series(Y), npartitions=4)
+
+
+def test_data_frames(client):
+    p, y = series_and_frame()
+    test = ct.AsymptoticBlockSKCETest(MEDIAN, 7)
+    assert_same_results(test(p, y), test(P, Y))
+    binary = p["a"], y == 0
+    assert ct.BlockSKCE(TV, 5)(*binary) == pytest.approx(ct.BlockSKCE(TV, 5)(P[:, 0], Y == 0), rel=1e-12)
+
+
+@pytest.mark.parametrize("entry", [ct.BlockSKCE(TV, 7), ct.AsymptoticBlockSKCETest(MEDIAN, 7)])
+def test_bad_chunks(entry, client):
+    p, y = chunked(CHUNKS["odd"])
+    cases = [
+        (unknown(p), y, "predictions: got a dask array with chunks of unknown size; call compute_chunk_sizes()"),
+        (p, unknown(y), "targets: got a dask array with chunks of unknown size; call compute_chunk_sizes()"),
+        (p, y[:-1], r"targets: got shape \(499,\), wanted \(500,\), one target per prediction"),
+        (p, y[:, None], r"targets: got shape \(500, 1\), wanted \(500,\)"),
+        (p[:0], y[:0], r"got no values \(shape \(0, 3\)\), wanted at least one observation"),
+        (p[:6], y[:6], "predictions: got 6 observations"),
+    ]
+    for predictions, targets, message in cases:
+        with pytest.raises(ValueError, match=message):
+            entry(predictions, targets)
+    known = unknown(p).compute_chunk_sizes(), unknown(y).compute_chunk_sizes()
+    expected = entry(P, Y)
+    value, wanted = (
+        (entry(*known), expected) if isinstance(expected, float) else (entry(*known).pvalue, expected.pvalue)
+    )
+    assert value == pytest.approx(wanted, rel=1e-11)
+
+
+def test_errors_of_a_late_chunk_name_its_first_row(client):
+    labels = Y.copy()
+    labels[360] = 7
+    p, y = chunked(CHUNKS["odd"], P, labels)
+    # Chunks are cut at multiples of the block size: that of rows 358 and 359 begins at row 357.
+    with pytest.raises(ValueError, match=r"in the chunk that begins at row 357: targets: got label 7 at row 3, wanted"):
+        ct.BlockSKCE(TV, 7)(p, y)
+    with pytest.raises(ValueError, match=r"in the chunk that begins at row 359: targets: got label 7 at row 1, wanted"):
+        ct.LowRankSKCE(TV, 7)(p, y)
+
+
+def test_bad_predictions_are_found_among_some_or_in_their_chunk(monkeypatch, client):
+    """Which row that is depends on who finds it, so the message says among which rows it is counted."""
+    p, y = P.copy(), Y
+    p[400:] = [0.5, 0.7, 0.7]
+    with pytest.raises(ValueError, match=r"in 500 evenly spaced rows: .* got row 400 that sums to 1.9"):
+        ct.BlockSKCE(TV, 2)(*chunked(CHUNKS["equal"], p, y))
+    monkeypatch.setattr("caltest.estimators.base.MEDIAN_OF", 10)
+    with pytest.raises(ValueError, match=r"in 10 evenly spaced rows: .* got row 8 that sums to 1.9"):
+        ct.AsymptoticBlockSKCETest(TV, 2)(*chunked(CHUNKS["equal"], p, y))
+    p = P.copy()
+    p[423] = [0.5, 0.7, 0.7]
+    with pytest.raises(ValueError, match=r"in the chunk that begins at row 400: .* got row 23 that sums to 1.9"):
+        ct.BlockSKCE(TV, 2)(*chunked(CHUNKS["equal"], p, y))
+
+
+WHAT_TO_USE = "BlockSKCE|LowRankSKCE"
+
+
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        (lambda p, y: ct.calibration_test(p, y), "predictions: got a dask Array"),
+        (ct.SKCE(TV), "got SKCE, which needs all observations at once"),
+        (ct.ECE(), "got ECE, which needs all observations at once"),
+        (ct.MonteCarloTest(ct.SKCE(TV)), "got SKCE, which needs all observations at once"),
+        (ct.AsymptoticSKCETest(TV), "got ArconesGineBootstrap, which needs all observations at once"),
+        (ct.MonteCarloTest(ct.BlockSKCE(TV)), "got BlockSKCE for ConditionalMonteCarlo"),
+        (lambda p, y: ct.median_bandwidth(p, ct.TotalVariation()), "predictions: got a dask Array"),
+        (lambda p, y: ct.Categorical(p), "probabilities: got a dask Array"),
+    ],
+)
+def test_what_needs_all_data_at_once_says_what_does_not(entry, name):
+    with pytest.raises(TypeError, match=WHAT_TO_USE) as caught:
+        entry(*chunked(CHUNKS["equal"]))
+    assert name in str(caught.value)
+
+
+def test_checked_predictions_with_targets_in_chunks():
+    for predictions in (ct.Categorical(P), ct.Normal(P[:, 0], 1.0)):
+        with pytest.raises(TypeError, match=f"predictions: got {predictions.family} together with a dask array"):
+            ct.BlockSKCE(TV)(predictions, da.from_array(Y, chunks=100))
+
+
+@pytest.mark.parametrize("entry", [ct.BlockSKCE(TV, 7), ct.AsymptoticBlockSKCETest(TV, 7)])
+def test_a_bar_is_not_a_number(entry):
+    with pytest.raises(ValueError, match="progress: got 1, wanted True or False"):
+        entry(*chunked(CHUNKS["equal"]), progress=1)

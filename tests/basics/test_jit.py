@@ -1,0 +1,142 @@
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from caltest._basics import jit
+
+LOOP = "from caltest._basics.jit import jit\n{}\n@jit\ndef {}(x):\n    return {}\n"
+CALL = "from caltest._loops.outer import outer; print(outer(1), sum(outer.stats.cache_hits.values()))"
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A package with two loops, one of which calls the other."""
+    loops = tmp_path / "caltest" / "_loops"
+    loops.mkdir(parents=True)
+    basics = loops.with_name("_basics")
+    basics.mkdir()
+    for name in ("__init__.py", "jit.py", "types.py"):
+        shutil.copy(Path(jit.__file__).with_name(name), basics)
+    (loops.parent / "__init__.py").touch()
+    (loops / "__init__.py").touch()
+    (loops / "inner.py").write_text(LOOP.format("", "inner", "x + 1"))
+    (loops / "outer.py").write_text(LOOP.format("from caltest._loops.inner import inner", "outer", "10 * inner(x)"))
+    return tmp_path
+
+
+def run(folder, code=CALL, **variables):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA")} | {"PYTHONPATH": str(folder)}
+    options = {"cwd": folder, "env": environment | variables, "capture_output": True, "text": True, "timeout": 300}
+    return subprocess.run([sys.executable, "-c", code], **options, check=True).stdout.strip()
+
+
+def test_machine_code_is_kept_until_any_loop_changes(package):
+    assert run(package) == "20 0"
+    assert run(package) == "20 1"
+    (package / "caltest/_loops/inner.py").write_text(LOOP.format("", "inner", "x + 2"))
+    assert run(package) == "30 0"
+    assert run(package) == "30 1"
+
+
+def test_damaged_machine_code_is_made_again(package):
+    run(package)
+    for path in package.rglob("outer*.nb?"):
+        path.write_bytes(path.read_bytes()[:-20])
+    assert run(package) == "20 0"
+
+
+def test_loops_compile_where_nothing_can_be_cached(monkeypatch):
+    """Numba refuses to cache where neither the package's nor the user's folder can be written to."""
+
+    def refuse(function):
+        raise RuntimeError("cannot cache function")
+
+    monkeypatch.setattr(jit, "_Cache", refuse)
+    assert jit.jit(lambda x: x + 1)(1) == 2
+
+
+@pytest.mark.parametrize("threads", ["0", "-1"])
+def test_no_threads_stand_for_one(threads):
+    code = "import caltest; from caltest._basics.threads import n_threads; print(n_threads())"
+    assert run(Path(jit.__file__).parents[1], code, NUMBA_NUM_THREADS=threads) == "1"
+
+
+WRITER = """
+import pathlib, sys
+from caltest._basics.jit import _Cache
+from caltest._loops.inner import inner
+
+mine, other = sys.argv[1:]
+CODE = {"short": "short", "long": "long" * 1_000_000}
+
+def wait(name):
+    here.joinpath(f"{name}-{mine}").touch()
+    while not here.joinpath(f"{name}-{other}").exists():
+        pass
+
+for i in range(400):
+    here = pathlib.Path(f"round-{i}")
+    here.mkdir(exist_ok=True)
+    files = _Cache(inner.py_func)._cache_file
+    files._cache_path, files._index_path = str(here), str(here / files._index_name)
+    wait("start")
+    files.save(mine, CODE[mine])
+    wait("saved")
+    for one in CODE:
+        assert files.load(one) in (CODE[one], None), (i, one)
+    wait("read")
+print("right")
+"""
+
+
+def test_processes_that_compile_at_once_keep_their_code_apart(package):
+    """Each signature is read as it was written, also where one takes longer to write."""
+    (package / "writer.py").write_text(WRITER)
+    options = {"cwd": package, "env": os.environ | {"PYTHONPATH": str(package)}, "text": True}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pairs = [("short", "long"), ("long", "short")]
+    both = [subprocess.Popen([sys.executable, "writer.py", *pair], **options, **pipes) for pair in pairs]
+    found = [process.communicate(timeout=300) for process in both]
+    assert [out.strip() for out, _ in found] == ["right", "right"], found
+
+
+def test_code_of_older_sources_is_not_read_where_writing_broke_off(monkeypatch, tmp_path):
+    def inner(x):
+        return x
+
+    files = {}
+    for source in ("older", "newer"):
+        monkeypatch.setattr(jit, "_digest", lambda source=source: source)
+        files[source] = jit._Cache(inner)._cache_file
+        files[source]._cache_path, files[source]._index_path = str(tmp_path), str(tmp_path / "index.nbi")
+    files["older"].save("signature", "older code")
+    assert files["older"].load("signature") == "older code"
+
+    def fail(*_):
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files["newer"], "_save_data", fail)
+        with pytest.raises(OSError, match="no space"):
+            files["newer"].save("signature", "newer code")
+    assert files["newer"].load("signature") is None
+
+
+def test_code_of_older_sources_and_of_another_signature_is_removed_or_refused(monkeypatch, tmp_path):
+    files = {}
+    for source in ("older", "newer"):
+        monkeypatch.setattr(jit, "_digest", lambda source=source: source)
+        files[source] = jit._Cache(test_no_threads_stand_for_one)._cache_file
+        files[source]._cache_path = str(tmp_path)
+        files[source].save(1, source)
+    assert files["older"].load(1) is None
+    assert files["newer"].load(1) == "newer"
+    (written,) = tmp_path.iterdir()
+    written.rename(tmp_path / files["newer"]._file(2))
+    assert files["newer"].load(2) is None
+    files["newer"].flush()
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,458 @@
+"""Names of columns, labels of rows, missing outcomes and copies: what is read from tables, and what is kept of them."""
+
+import dataclasses
+import inspect
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from public import PUBLIC
+
+import caltest as ct
+from caltest import generators
+from caltest.cli import prediction_files
+from caltest.predictions.convert import as_sample
+
+N, K = 60, 3
+RNG = np.random.default_rng(3)
+P = RNG.dirichlet(np.ones(K), N)
+Y = ct.Categorical(P).sample(1)
+P1, Y1 = P[:, 1], (Y == 1).astype(int)
+NAMES = np.array(["eel", "cat", "dog"])
+KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), bandwidth=0.5), ct.DeltaKernel())
+SHUFFLED = RNG.permutation(N)
+IDS = np.array([f"case {i}" for i in range(N)])
+FRAME = pd.DataFrame(P, columns=NAMES, index=IDS)
+LABELS = pd.Series(NAMES[Y], index=IDS)
+
+
+def pvalue(p, y, **options):
+    return ct.calibration_test(p, y, n_resamples=19, rng=0, **options).pvalue
+
+
+def error(p, y, **options):
+    return ct.SKCE(KERNEL)(p, y, **options)
+
+
+def table(names, cases):
+    return pytest.mark.parametrize(names, cases.values(), ids=cases)
+
+
+# Names of columns.
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_columns_that_targets_name_are_classes(make):
+    frame = make({name: P[:, j] for j, name in enumerate(NAMES)})
+    assert error(frame, NAMES[Y]) == error(P, Y)
+    assert error(frame, list(NAMES[Y])) == error(P, Y)
+    assert error(frame, pd.Categorical(NAMES[Y])) == error(P, Y)
+    assert error(frame, Y) == error(P, Y)
+    assert as_sample(frame, NAMES[Y]).predictions.classes == tuple(NAMES)
+
+
+def test_columns_in_another_order():
+    assert error(FRAME[NAMES[[2, 0, 1]]], LABELS) == error(P[:, [2, 0, 1]], NAMES[Y], classes=NAMES[[2, 0, 1]])
+    with pytest.raises(ValueError, match=r"classes: got \['dog', 'eel', 'cat'\], wanted them in the order of the col"):
+        error(FRAME, LABELS, classes=["dog", "eel", "cat"])
+    with pytest.raises(ValueError, match=r"got \['cat', 'cat', 'dog'\], wanted names that are all different"):
+        error(FRAME.set_axis(["cat", "cat", "dog"], axis=1), LABELS)
+
+
+def test_columns_named_by_numbers():
+    frame = pd.DataFrame(P, columns=[7, 3, 5])
+    assert error(frame, np.array([7, 3, 5])[Y]) == error(P, Y)
+    assert error(frame, np.array([7.0, 3.0, 5.0])[Y]) == error(P, Y)
+    assert error(frame.set_axis(["7", "3", "5"], axis=1), np.array([7, 3, 5])[Y]) == error(P, Y)
+    assert error(pd.DataFrame(P, columns=[1, 2, 3]), Y + 1) == error(P, Y)
+    assert error(pd.DataFrame(P, columns=[4, 5, 6]), Y) == error(P, Y)
+    assert error(pd.DataFrame(P[:, :1], columns=["p"]), Y == 0) == error(P[:, 0], Y == 0)
+
+
+@pytest.mark.parametrize("columns", [[1, 2, 3], [2, 0, 1], ["1", "2", "3"]])
+def test_labels_that_are_names_as_well_as_places(columns):
+    y = np.where(Y == 0, 1, 2)
+    with pytest.raises(ValueError, match=r"names of the columns of the predictions .* as well as their places 0\.\.2"):
+        error(pd.DataFrame(P, columns=columns), y)
+    assert error(pd.DataFrame(P, columns=columns).to_numpy(), y, classes=[1, 2, 3]) == error(P, y - 1)
+
+
+def test_booleans_that_are_names():
+    two = pd.DataFrame({True: P1, False: 1.0 - P1})
+    assert error(two, Y1 == 1) == pytest.approx(error(np.stack([1.0 - P1, P1], axis=1), Y1), rel=1e-9)
+
+
+# Labels of rows.
+
+
+def test_rows_are_matched_by_an_index_that_both_have():
+    shuffled = LABELS.iloc[SHUFFLED]
+    result = ct.calibration_test(FRAME, shuffled, n_resamples=19, rng=0)
+    assert result.notes == ("predictions and targets were matched by their index, which is in another order",)
+    assert result.pvalue == pvalue(P[SHUFFLED], Y[SHUFFLED])
+    assert error(FRAME, shuffled) == error(P[SHUFFLED], Y[SHUFFLED])
+    assert ct.calibration_test(FRAME, LABELS, n_resamples=19, rng=0).notes == ()
+
+
+@pytest.mark.parametrize("which", ["predictions", "targets"])
+def test_a_shuffled_count_is_warned_about(which):
+    p, y = pd.DataFrame(P), pd.Series(Y)
+    p, y = (p.iloc[SHUFFLED], y) if which == "predictions" else (p, y.iloc[SHUFFLED])
+    with pytest.warns(UserWarning, match="matched by their index.* to match them by position pass to_numpy"):
+        assert error(p, y) == pytest.approx(error(P, Y), rel=1e-12)
+    assert error(p.to_numpy(), y.to_numpy()) != pytest.approx(error(P, Y), rel=1e-6)
+
+
+POSITIONS = {
+    "other labels": (FRAME, LABELS.set_axis(IDS[SHUFFLED] + "?")),
+    "some other labels": (FRAME, LABELS.set_axis([*IDS[1:], "x"])),
+    "targets without": (FRAME.iloc[SHUFFLED].set_axis(IDS[SHUFFLED]).loc[IDS], LABELS.to_numpy()),
+    "predictions without": (pd.DataFrame(P, columns=NAMES).to_numpy(), LABELS),
+    "numbers and text": (FRAME, LABELS.reset_index(drop=True)),
+    "several levels": (FRAME, LABELS.set_axis(pd.MultiIndex.from_product([range(6), range(10)]))),
+}
+
+
+@table(("p", "y"), POSITIONS)
+def test_rows_are_else_matched_by_position(p, y):
+    assert error(p, y, **({} if isinstance(p, pd.DataFrame) else {"classes": NAMES})) == error(P, Y)
+
+
+def test_labels_of_rows_that_repeat():
+    p, y = pd.DataFrame(P, index=np.arange(N) // 2 + 5), pd.Series(Y, index=np.arange(N)[::-1] // 2 + 5)
+    with pytest.warns(UserWarning, match="in which labels repeat; they are matched by position"):
+        assert error(p, y) == error(P, Y)
+
+
+def test_several_models_groups_and_parameters_have_the_order_of_the_targets():
+    y = LABELS.iloc[SHUFFLED]
+    other = pd.DataFrame(RNG.dirichlet(np.ones(K), N), columns=NAMES, index=IDS)
+    found = ct.PairedSKCETest(KERNEL)(FRAME, other.iloc[::-1], y)
+    assert found.estimate == pytest.approx(ct.PairedSKCETest(KERNEL)(P, other.to_numpy(), Y).estimate, rel=1e-9)
+    fit = ct.recalibration.TemperatureScaling().fit
+    assert fit(FRAME, y).temperature == pytest.approx(fit(P, Y).temperature, rel=1e-6)
+    groups = pd.Series(np.where(np.arange(N) < 20, "a", "b"), index=IDS)
+    for given in (groups, pd.get_dummies(groups).astype(bool), {name: groups == name for name in "ab"}):
+        grouped = ct.calibration_by_group(FRAME, y, given, kernel=KERNEL, n_resamples=9, rng=0)
+        estimates = {group.name: group.estimate for group in grouped.groups}
+        assert estimates == pytest.approx({"a": error(P[:20], Y[:20]), "b": error(P[20:], Y[20:])}, rel=1e-9)
+    mean, scale = pd.Series(P[:, 0], index=IDS), pd.Series(P[:, 1] + 0.5, index=IDS)
+    np.testing.assert_array_equal(ct.Normal(mean, scale.iloc[SHUFFLED]).scale, scale)
+    clusters = pd.Series(np.arange(N) // 2, index=IDS)
+    p, _ = ct.estimators.one_per_cluster(FRAME, y, clusters, rng=1)
+    kept = [int(np.flatnonzero((row == P).all(axis=1))[0]) // 2 for row in p.probabilities]
+    assert sorted(kept) == list(range(N // 2))
+
+
+# Missing outcomes.
+
+LACKING = np.zeros(N, dtype=bool)
+LACKING[[0, 7, 8, N - 1]] = True
+WITHOUT = {
+    "nan": lambda y: np.where(LACKING, np.nan, y),
+    "None": lambda y: [None if gone else int(v) for v, gone in zip(y, LACKING, strict=True)],
+    "masked": lambda y: np.ma.array(y, mask=LACKING),
+    "column of masked": lambda y: np.ma.array(y, mask=LACKING)[:, None],
+    "pandas": lambda y: pd.Series(y).mask(LACKING),
+    "pandas nullable": lambda y: pd.Series(y, dtype="Int64").mask(LACKING),
+    "pandas categories": lambda y: pd.Series(y, dtype="category").mask(LACKING),
+    "polars": lambda y: pl.Series([None if gone else int(v) for v, gone in zip(y, LACKING, strict=True)]),
+    "NaT": lambda y: [pd.NaT if gone else int(v) for v, gone in zip(y, LACKING, strict=True)],
+}
+
+
+@table("form", WITHOUT)
+def test_missing_outcomes_are_refused_or_dropped(form):
+    for p, y in ((P, Y), (ct.Categorical(P), Y), (P1, Y1)):
+        with pytest.raises(ValueError, match=r'^targets: got .* missing="drop"'):
+            pvalue(p, form(y))
+        result = ct.calibration_test(p, form(y), missing="drop", n_resamples=19, rng=0)
+        kept = p.take(~LACKING) if isinstance(p, ct.Categorical) else p[~LACKING]
+        expected = ct.calibration_test(kept, y[~LACKING], n_resamples=19, rng=0)
+        assert (result.n, result.estimate, result.pvalue) == (N - 4, expected.estimate, expected.pvalue)
+        (note,) = result.notes
+        assert note.startswith("4 of 60 outcomes were missing and left out")
+        assert "assumes that whether an outcome is missing does not depend on it, given the prediction" in note
+
+
+NAMED_WITHOUT = {
+    "None": lambda y: np.where(LACKING, None, y),
+    "list with nan": lambda y: [float("nan") if gone else str(v) for v, gone in zip(y, LACKING, strict=True)],
+    "pandas": lambda y: pd.Series(y).mask(LACKING),
+    "pandas strings": lambda y: pd.Series(y, dtype="string").mask(LACKING),
+    "polars": lambda y: pl.Series([None if gone else v for v, gone in zip(y, LACKING, strict=True)]),
+}
+
+
+@table("form", NAMED_WITHOUT)
+def test_missing_names(form):
+    with pytest.raises(ValueError, match='missing="drop"'):
+        pvalue(P, form(NAMES[Y]), classes=NAMES)
+    assert pvalue(P, form(NAMES[Y]), classes=NAMES, missing="drop") == pvalue(P[~LACKING], Y[~LACKING])
+    assert pvalue(pd.DataFrame(P, columns=NAMES), form(NAMES[Y]), missing="drop") == pvalue(P[~LACKING], Y[~LACKING])
+
+
+def test_missing_booleans_numbers_and_vectors():
+    answers = [None if gone else bool(v) for v, gone in zip(Y1, LACKING, strict=True)]
+    assert pvalue(P1, answers, missing="drop") == pvalue(P1[~LACKING], Y1[~LACKING])
+    x = RNG.normal(size=(N, 2))
+    lacking = np.where(LACKING[:, None] & [True, False], np.nan, x)
+    normal, vectors = ct.Normal(P1, 1.0), ct.MvNormal(P[:, :2], np.ones((N, 2)))
+    assert pvalue(normal, lacking[:, 0], missing="drop") == pvalue(
+        normal.take(np.flatnonzero(~LACKING)), x[~LACKING, 0]
+    )
+    assert pvalue(vectors, lacking, missing="drop") == pvalue(vectors.take(np.flatnonzero(~LACKING)), x[~LACKING])
+
+
+def test_missing_outcomes_elsewhere():
+    """Where there is no such option no error names it; predictions and rows of errors stay as they are."""
+    with pytest.raises(ValueError, match="got nan at row 0") as caught:
+        ct.SKCE(KERNEL)(P, WITHOUT["nan"](Y))
+    assert "drop" not in str(caught.value)
+    with pytest.raises(ValueError, match="got only missing values"):
+        pvalue(P, np.full(N, np.nan), missing="drop")
+    with pytest.raises(ValueError, match='missing: got \'keep\', wanted "refuse" or "drop"'):
+        pvalue(P, Y, missing="keep")
+    with pytest.raises(ValueError, match="targets: got label 9 at row 20"):
+        pvalue(P, np.where(np.arange(N) == 20, 9.0, WITHOUT["nan"](Y)), missing="drop")
+    with pytest.raises(ValueError, match="probabilities: got nan at row 7"):
+        pvalue(np.where(np.arange(N)[:, None] == 7, np.nan, P), WITHOUT["nan"](Y), missing="drop")
+    with pytest.raises(ValueError, match="got 59 values, wanted 60"):
+        pvalue(P, WITHOUT["nan"](Y)[:-1], missing="drop")
+
+
+# Columns (n, 1), and numbers that need a family.
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, pl.DataFrame, np.ndarray.tolist])
+def test_one_column_is_a_vector(make):
+    assert error(P, make(Y[:, None])) == error(P, Y)
+    assert error(make(P1[:, None]), make(Y1[:, None])) == error(P1, Y1)
+    x, scale = P[:, 0], P[:, 1] + 0.5
+    assert pvalue(ct.Normal(make(x[:, None]), make(scale[:, None])), make(P[:, 2:])) == pvalue(
+        ct.Normal(x, scale), P[:, 2]
+    )
+    assert pvalue(ct.Bernoulli(make(P1[:, None])), Y1) == pvalue(P1, Y1)
+    groups = np.arange(N) % 2
+    assert ct.calibration_by_group(P, Y, make(groups[:, None]), n_resamples=9, rng=0).pvalue == (
+        ct.calibration_by_group(P, Y, groups, n_resamples=9, rng=0).pvalue
+    )
+
+
+REAL = {
+    "means": (RNG.normal(size=N), RNG.normal(size=N), "Normal"),
+    "large means": (RNG.normal(50.0, 9.0, N), RNG.normal(50.0, 9.0, N), "Normal"),
+    "counts": (RNG.gamma(9.0, 1.0, N), RNG.poisson(9.0, N), "Poisson"),
+    "whole targets": (RNG.normal(50.0, 9.0, N), np.round(RNG.normal(50.0, 9.0, N)), "Normal"),
+    "members": (RNG.normal(size=(N, 5)), RNG.normal(size=N), "Ensemble"),
+    "members and counts": (RNG.poisson(30.0, (N, 5)), RNG.poisson(30.0, N), "Ensemble"),
+    "means in the unit interval": (RNG.random(N), RNG.normal(size=N), "Normal"),
+    "vectors": (RNG.normal(size=(N, 2)), RNG.normal(size=(N, 2)), "MvNormal"),
+    "members of vectors": (RNG.normal(size=(N, 5, 2)), RNG.normal(size=(N, 2)), "Ensemble"),
+}
+
+
+@table(("p", "y", "family"), REAL)
+def test_predicted_numbers_are_to_be_wrapped(p, y, family):
+    with pytest.raises(ValueError, match=rf"wrap .*ct\.{family}") as caught:
+        pvalue(p, y)
+    assert "logits" not in str(caught.value)
+
+
+# Names of classes everywhere.
+
+
+def takes_labels(call):
+    """Whether a call takes predictions, which can be an array, and labels."""
+    try:
+        parameters = inspect.signature(call).parameters
+    except ValueError:
+        return False
+    given = [parameters[name] for name in ("targets", "labels") if name in parameters]
+    first = parameters.get("predictions") or parameters.get("models")
+    return bool(given) and first is not None and first.annotation is not ct.predictions.Predictions
+
+
+def calls():
+    for name, thing in PUBLIC.items():
+        if inspect.isfunction(thing):
+            yield name, thing
+        elif inspect.isclass(thing):
+            for method in ("__call__", "fit", "plug_in", "risk", "update"):
+                if method in dir(thing) and inspect.isfunction(getattr(thing, method)):
+                    yield f"{name}.{method}", getattr(thing, method)
+
+
+def test_classes_are_taken_by_everything_that_takes_labels():
+    found = dict(calls())
+    taking = {name for name, call in found.items() if takes_labels(call)}
+    assert {"calibration_test", "top_label", "SKCE.__call__", "compare_models", "plots.reliability_diagram"} <= taking
+    without = {name for name in taking if "classes" not in inspect.signature(found[name]).parameters}
+    assert without == {"SequentialCalibrationTest.update"}  # whose constructor has them
+
+
+USES = {
+    "top_label": lambda p, y, **o: ct.top_label(p, y, **o)[1].tolist(),
+    "classwise": lambda p, y, **o: [pair[1].tolist() for pair in ct.classwise(p, y, **o)],
+    "estimator": lambda p, y, **o: ct.SKCE(KERNEL)(p, y, **o),
+    "test": lambda p, y, **o: ct.MonteCarloTest(ct.ECE(), 19)(p, y, rng=0, **o).pvalue,
+    "skce_interval": lambda p, y, **o: ct.skce_interval(p, y, KERNEL, **o),
+    "ece_interval": lambda p, y, **o: ct.ece_interval(p, y, ct.ECE(), rng=0, n_resamples=99, **o),
+    "binned_error_interval": lambda p, y, **o: ct.binned_error_interval(p, y, **o),
+    "distribution_free": lambda p, y, **o: ct.distribution_free_interval(p, y, ct.SKCE(KERNEL), **o),
+    "compare_models": lambda p, y, **o: [
+        row.pvalue for row in ct.compare_models({"a": p}, y, n_resamples=9, rng=0, **o).rows
+    ],
+    "compare_pairs": lambda p, y, **o: [row.pvalue for row in ct.compare_pairs({"a": p, "b": P[::-1]}, y, **o).rows],
+    "compare_classes": lambda p, y, **o: [
+        row.pvalue for row in ct.compare_classes(p, y, n_resamples=9, rng=0, **o).rows
+    ],
+    "PairedSKCETest": lambda p, y, **o: ct.PairedSKCETest(KERNEL)(p, P[::-1], y, **o).pvalue,
+    "groups": lambda p, y, **o: ct.GroupCalibrationTest(KERNEL, 9)(p, y, np.arange(N) % 2, rng=0, **o).pvalue,
+    "confidence_errors": lambda p, y, **o: ct.confidence_errors(p, y, **o).accuracy,
+    "score_decomposition": lambda p, y, **o: (
+        ct.score_decomposition(p, y, binning=ct.binning.UniformBinning(2), **o).miscalibration
+    ),
+    "one_per_cluster": lambda p, y, **o: ct.estimators.one_per_cluster(p, y, np.arange(N) // 2, rng=0, **o)[1].tolist(),
+    "estimate": lambda p, y, **o: ct.estimate_calibration_error(p, y, rng=0, n_folds=2, **o).squared_error,
+    "recalibration": lambda p, y, **o: ct.recalibration.TemperatureScaling().fit(p, y, **o).temperature,
+    "accumulator": lambda p, y, **o: ct.BlockSKCE(KERNEL).accumulator().update(p, y, **o).result(),
+}
+
+
+@pytest.mark.parametrize(
+    ("cells", "certain"), [(["0"], True), (["1"], True), (["2"], False), (["0", "1"], True), (["0", "1", "2"], False)]
+)
+def test_a_first_line_of_whole_numbers_can_be_a_certain_prediction(cells, certain):
+    assert prediction_files._can_be_certain(cells) == certain
+    assert not prediction_files._can_be_certain(["0", "0", "2"])
+
+
+@table("use", USES)
+def test_names_of_classes_are_looked_up(use):
+    expected = use(P, Y)
+    assert use(P, NAMES[Y], classes=NAMES) == expected
+    assert use(ct.Categorical(P), NAMES[Y], classes=list(NAMES)) == expected
+    if use not in (USES["compare_pairs"], USES["PairedSKCETest"]):  # whose other model is an array
+        assert use(FRAME, LABELS) == expected
+
+
+def test_classes_of_a_comparison_keep_their_names():
+    rows = ct.compare_classes(pd.DataFrame(P, columns=NAMES), NAMES[Y], n_resamples=9, rng=0).rows
+    assert [row.name for row in rows] == list(NAMES)
+
+
+# Groups.
+
+
+def test_groups_keep_their_names():
+    half, other = np.arange(N) < 30, np.arange(N) >= 25
+    result = ct.calibration_by_group(P, Y, {1: half, "1": other}, n_resamples=9, rng=0)
+    assert {group.name: group.n for group in result.groups} == {"1": 30, "'1'": 35}
+    for make in (pd.DataFrame, pl.DataFrame):
+        masks = make({"young": half, "old": other})
+        result = ct.calibration_by_group(P, Y, masks, n_resamples=9, rng=0)
+        assert {group.name: group.n for group in result.groups} == {"young": 30, "old": 35}
+        assert ct.estimators.GroupSKCE(KERNEL, masks).groups.names == ("young", "old")
+
+
+# Copies.
+
+MASKS = np.stack([np.arange(N) < 30, np.arange(N) >= 25], axis=1)
+
+
+def objects():
+    """What keeps arrays: how it is made of one, what it says, and the array."""
+    yield "GroupSKCE of masks", lambda a: ct.estimators.GroupSKCE(KERNEL, a), lambda o: o(P, Y), MASKS
+    yield (
+        "GroupSKCE of a frame",
+        lambda a: ct.estimators.GroupSKCE(KERNEL, pd.DataFrame(a, copy=False)),
+        lambda o: o(P, Y),
+        MASKS,
+    )
+    yield (
+        "GroupSKCE of a mapping",
+        lambda a: ct.estimators.GroupSKCE(KERNEL, {"a": a[:, 0], "b": a[:, 1]}),
+        lambda o: o(P, Y),
+        MASKS,
+    )
+    yield "GroupSKCE of labels", lambda a: ct.estimators.GroupSKCE(KERNEL, a), lambda o: o(P, Y), np.arange(N) % 2
+    matrix = np.array([[1.0, 0.2], [0.2, 2.0]])
+    yield "GroupSKCE, its matrix", lambda a: ct.estimators.GroupSKCE(KERNEL, MASKS, a), lambda o: o(P, Y), matrix
+    groups = ct.estimators.GroupMaximum(ct.SKCE(KERNEL), MASKS).groups
+    yield (
+        "GroupMaximum",
+        lambda a: ct.estimators.GroupMaximum(ct.SKCE(KERNEL), a),
+        lambda o: o(P, Y),
+        groups.members.copy(),
+    )
+    yield "WeightedSKCE", lambda a: ct.estimators.WeightedSKCE(KERNEL, a), lambda o: o(P, Y), P[:, 0].copy()
+    clusters = np.arange(N) // 3
+    yield "ClusterSKCE", lambda a: ct.estimators.ClusterSKCE(KERNEL, a), lambda o: o(P, Y), clusters
+    yield "UCME, predictions", lambda a: ct.UCME(KERNEL, a, Y[:4]), lambda o: o(P, Y), P[:4].copy()
+    yield "UCME, targets", lambda a: ct.UCME(KERNEL, P[:4], a), lambda o: o(P, Y), Y[:4].copy()
+    yield "MatrixKernel", ct.kernels.MatrixKernel, lambda o: o.squared_diameter, np.diag([1.0, 2.0, 3.0])
+    yield (
+        "EdgeBinning",
+        ct.binning.EdgeBinning,
+        lambda o: o.assign(P1[:, None]).tolist(),
+        np.array([0.0, 0.2, 0.7, 1.0]),
+    )
+    yield "Categorical", ct.Categorical, lambda o: o.sample(0).tolist(), P.copy()
+    yield "Ordinal", lambda a: ct.Ordinal(P, positions=a), lambda o: o.positions.tolist(), np.array([0.0, 1.0, 5.0])
+    yield "Bernoulli", ct.Bernoulli, lambda o: o.sample(0).tolist(), P1.copy()
+    for make in (ct.Normal, ct.Laplace, ct.LogNormal, ct.Gamma, ct.Beta, ct.NegativeBinomial):
+        for i in range(2):
+            yield (
+                f"{make.__name__} {i}",
+                lambda a, make=make, i=i: make(*((a, P1) if i == 0 else (P1, a))),
+                lambda o: o.sample(0).tolist(),
+                P[:, 2].copy(),
+            )
+    yield "StudentT", lambda a: ct.StudentT(a, P1, P1), lambda o: o.sample(0).tolist(), P[:, 2].copy()
+    yield "Poisson", ct.Poisson, lambda o: o.sample(0).tolist(), P1.copy()
+    yield "MvNormal, mean", lambda a: ct.MvNormal(a, P + 0.1), lambda o: o.sample(0).tolist(), P.copy()
+    yield (
+        "MvNormal, covariance",
+        lambda a: ct.MvNormal(P[:1], a),
+        lambda o: o.sample(0).tolist(),
+        np.diag([1.0, 2.0, 3.0])[None],
+    )
+    yield "MvNormal, scales", lambda a: ct.MvNormal(P, a), lambda o: o.sample(0).tolist(), P + 0.1
+    yield "Ensemble", ct.Ensemble, lambda o: o.members.tolist(), P.copy()
+    yield "Mixture", lambda a: ct.Mixture([ct.Normal(P1, 1.0)] * 3, a), lambda o: o.sample(0).tolist(), P.copy()
+    levels, values = np.array([0.1, 0.5, 0.9]), np.sort(P, axis=1)
+    yield (
+        "QuantileForecast, values",
+        lambda a: ct.QuantileForecast(levels, a),
+        lambda o: o.embedding(ct.Wasserstein()).tolist(),
+        values,
+    )
+    yield "QuantileForecast, levels", lambda a: ct.QuantileForecast(a, values), lambda o: o.levels.tolist(), levels
+    model = generators.DirichletModel
+    for name, size in (("concentration", 3), ("fixed", 3)):
+        array = np.full(size, 0.2) + np.arange(size) * 2 / 15
+        yield (
+            f"DirichletModel, {name}",
+            lambda a, name=name: model(n_classes=3, strength=0.5, **{name: a}),
+            lambda o: o.sample(9, 0)[1].tolist(),
+            array,
+        )
+    yield (
+        "Resampled",
+        lambda a: generators.Resampled(a, generators.LabelNoise(0.1)),
+        lambda o: o.sample(9, 0)[1].tolist(),
+        P.copy(),
+    )
+
+
+@pytest.mark.parametrize(("make", "say", "array"), [one[1:] for one in objects()], ids=[one[0] for one in objects()])
+def test_objects_do_not_change_with_the_arrays_they_are_made_of(make, say, array):
+    given = array.copy()
+    made = make(given)
+    before = say(made)
+    given[:] = given[::-1].copy() if given.dtype == bool or given.ndim > 1 else np.sort(given)[::-1] / 2 + 1
+    assert say(made) == before
+    if dataclasses.is_dataclass(made):
+        assert say(dataclasses.replace(made)) == before

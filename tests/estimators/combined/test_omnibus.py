@@ -1,0 +1,241 @@
+"""The omnibus statistic: combination, components, words, and sizes for every family."""
+
+import numpy as np
+import pytest
+from contracts import FAMILIES, NOT_CENTRED, vector_ensemble
+from scipy import stats
+
+import caltest as ct
+from caltest.estimators.combined import findings, omnibus
+from caltest.estimators.combined.joint import leave_one_out, standardised, tail_exponents
+from caltest.predictions.convert import as_sample
+
+
+def test_values_are_standardised_by_the_others():
+    values = np.random.default_rng(1).gamma(2.0, size=(3, 12)) * np.array([[1.0], [1e-6], [1e6]])
+    z, skewness = leave_one_out(values)
+    for row in range(3):
+        for b in range(12):
+            others = np.delete(values[row], b)
+            assert z[row, b] == pytest.approx((values[row, b] - others.mean()) / others.std(), rel=1e-9)
+            assert skewness[row, b] == pytest.approx(stats.skew(others), rel=1e-6, abs=1e-9)
+
+
+def test_values_that_do_not_vary():
+    z, skewness = leave_one_out(np.array([[3.0, 3.0, 3.0], [1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]))
+    assert z[0].tolist() == [0.0, 0.0, 0.0]
+    assert z[1, 0] == 1e6
+    assert z[2, 0] == -1e6
+    assert np.isfinite(skewness).all()
+
+
+def test_a_far_value_does_not_hide_itself():
+    values = np.append(1e9, np.random.default_rng(2).normal(size=999))[None]
+    assert standardised(values)[0, 0] == pytest.approx(1e9, rel=0.1)
+    assert tail_exponents(values[0]).argmax() == 0
+
+
+@pytest.mark.parametrize("shape", [0.5, 4.0, 400.0])
+def test_tails_are_those_of_pearson_type_three(shape):
+    draws = np.random.default_rng(3).gamma(shape, size=2000)
+    exponents = tail_exponents(draws)
+    z, skewness = (values[0] for values in leave_one_out(draws[None]))
+    some = np.argsort(draws)[[5, 300, 1000, 1700, 1990, 1999]]
+    expected = -stats.pearson3(skewness[some]).logsf(z[some])
+    assert exponents[some] == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def test_far_tails_are_finite_and_increase():
+    draws = np.random.default_rng(4).gamma(1.0, size=500)
+    far = [tail_exponents(np.append(x, draws))[0] for x in (10.0, 100.0, 700.0, 800.0, 1e4, 1e8)]
+    assert np.isfinite(far).all()
+    assert (np.diff(far) > 0).all()
+
+
+def samples():
+    return [pytest.param(maker, id=family.__name__) for family, maker in FAMILIES.items()] + [
+        pytest.param(vector_ensemble, id="vectors")
+    ]
+
+
+@pytest.mark.parametrize("maker", samples())
+def test_the_combination_treats_all_columns_alike(maker):
+    """The columns in another order have the same statistics in that order: this is what makes the test exact."""
+    sample = maker()
+    estimator = ct.estimators.Omnibus().resolve(sample.predictions)
+    values = estimator.values(sample.predictions, sample.predictions.redraw(1, 30))
+    order = np.random.default_rng(2).permutation(30)
+    statistics = estimator.combined(values)
+    assert estimator.combined(values[:, order]) == pytest.approx(statistics[order], rel=1e-9, abs=1e-9)
+    assert np.isfinite(statistics).all()
+    assert values.shape[0] == sum(component.n_values for component in estimator.components)
+
+
+@pytest.mark.parametrize("maker", samples())
+def test_every_family_has_a_default_test(maker):
+    sample = maker()
+    if maker in NOT_CENTRED:
+        return
+    y = sample.predictions.redraw(3)
+    result = ct.calibration_test(sample.predictions, y, n_resamples=19, rng=1)
+    assert 0.05 <= result.pvalue <= 1.0
+    assert result.test == "OmnibusTest"
+    assert result.finding == result.components[0].finding
+    exact = ct.SKCE(sample.predictions.default_kernel())(sample.predictions, y)
+    assert result.estimate == pytest.approx(exact, rel=1e-10)
+    assert [len(one.finding) > 0 and 0.05 <= one.pvalue <= 1.0 for one in result.components]
+
+
+def test_own_pvalues_of_the_components():
+    rng = np.random.default_rng(5)
+    p = ct.Categorical(rng.dirichlet(np.full(4, 0.3), 80))
+    y = p.sample(rng)
+    result = ct.OmnibusTest(n_resamples=99)(p, y, rng=7)
+    alone = {
+        "log score": ct.estimators.ExcessLogScore(),
+        "Brier score": ct.estimators.ExcessBrierScore(),
+        "likelihood ratio": ct.estimators.LogLikelihoodRatio(),
+    }
+    for component in result.components:
+        if component.name in alone:
+            single = ct.MonteCarloTest(alone[component.name], 99)(p, y, rng=7)
+            assert component.pvalue == pytest.approx(single.pvalue, abs=0.031), component.name
+
+
+def distorted(kind, n, k=4):
+    rng = np.random.default_rng([n, k])
+    p = rng.dirichlet(np.full(k, 0.5), n)
+    q = {
+        "over": p**0.5,
+        "under": p**2.0,
+        "class": 0.7 * p + 0.3 * np.eye(k)[2],
+        "noise": 0.7 * p + 0.3 / k,
+    }[kind]
+    return ct.Categorical(p), ct.Categorical(q / q.sum(axis=1, keepdims=True)).sample(rng)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("over", "overconfident"),
+        ("under", "underconfident"),
+        ("class", "class 2 occurs more often than predicted"),
+        ("noise", "of the labels are random"),
+    ],
+)
+def test_words_for_classes(kind, words):
+    result = ct.calibration_test(*distorted(kind, 600), n_resamples=199, rng=1)
+    assert result.pvalue == 0.005
+    assert words in result.finding
+    assert f"Why            {result.finding}" in str(result)
+
+
+@pytest.mark.parametrize(
+    ("shift", "scale", "words"),
+    [
+        (0.0, 1.5, "predictions are too narrow"),
+        (0.0, 0.6, "predictions are too wide"),
+        (0.6, 1.0, "outcomes are above what was predicted"),
+        (-0.6, 1.0, "outcomes are below what was predicted"),
+    ],
+)
+@pytest.mark.parametrize("d", [1, 3])
+def test_words_for_numbers_and_vectors(shift, scale, words, d):
+    rng = np.random.default_rng(d)
+    mean = rng.random((150, d))
+    y = mean + 0.1 * scale * rng.normal(size=(150, d))
+    y[:, 0] += 0.1 * shift
+    predictions = ct.Normal(mean[:, 0], 0.1) if d == 1 else ct.MvNormal(mean, 0.01)
+    result = ct.calibration_test(predictions, y[:, 0] if d == 1 else y, n_resamples=199, rng=1)
+    assert result.pvalue == 0.005
+    assert words in result.finding
+    if shift and d > 1:
+        assert "in coordinate 0" in result.finding
+
+
+def test_words_where_errors_cancel():
+    p = ct.Categorical(np.repeat([[0.5, 0.5]], 40, axis=0))
+    y = np.array([0, 1] * 20)
+    sample = ct.predictions.Sample(p, y)
+    assert findings.marginal_finding(sample) == "errors depend on the predictions and cancel overall"
+    assert "class 1 occurs more often than predicted: 40 times instead of 20.0" in findings.marginal_finding(
+        ct.predictions.Sample(p, np.ones(40, dtype=int))
+    )
+
+
+def test_outcomes_that_are_excluded_have_the_pvalue_zero():
+    p = np.random.default_rng(7).dirichlet(np.ones(3), 30)
+    p[4] = [0.0, 0.5, 0.5]
+    y = ct.Categorical(p).sample(1)
+    y[4] = 0
+    result = ct.calibration_test(p, y, n_resamples=99, rng=1)
+    assert result.pvalue == 0.0
+    assert result.finding == "an outcome occurred to which probability 0 was given (row 4: class 0)"
+    assert any("1 of 30 outcomes had predicted probability 0 (row 4)" in note for note in result.notes)
+    assert "p-value        0 (an outcome occurred to which probability 0 was given)" in str(result)
+    points = ct.Normal([0.0, 1.0, 2.0], [1.0, 0.0, 1.0])
+    assert ct.calibration_test(points, [0.1, 1.5, 2.2], n_resamples=99, rng=1).pvalue == 0.0
+
+
+def test_many_predictions_have_kernels_of_low_rank(monkeypatch):
+    rng = np.random.default_rng(8)
+    p = ct.Categorical(rng.dirichlet(np.full(3, 0.5), 300))
+    y = p.sample(rng)
+    whole = ct.calibration_test(p, y, n_resamples=99, rng=1)
+    monkeypatch.setattr("caltest.estimators.combined.components.MANY_CLASSES", 100)
+    low = ct.calibration_test(p, y, n_resamples=99, rng=1)
+    assert low.estimate == pytest.approx(whole.estimate, rel=1e-12)
+    assert any("kernels have rank 64" in note for note in low.notes)
+    assert not any("rank" in note for note in whole.notes)
+    pvalues = [{one.name: one.pvalue for one in result.components}["kernel error"] for result in (low, whole)]
+    assert pvalues[0] == pytest.approx(pvalues[1], abs=0.1)
+    monkeypatch.setattr(omnibus, "ALL_PAIRS", 100)
+    assert ct.calibration_test(p, y, n_resamples=99, rng=1).estimate == pytest.approx(whole.estimate, rel=0.2)
+
+
+def test_same_result_for_any_number_of_workers():
+    from joblib import parallel_config
+
+    p, y = distorted("noise", 60)
+    one = ct.calibration_test(p, y, n_resamples=99, rng=3)
+    with parallel_config(backend="threading", n_jobs=3):
+        other = ct.calibration_test(p, y, n_resamples=99, rng=3)
+    assert (other.pvalue, other.components) == (one.pvalue, one.components)
+
+
+def test_results_are_ready_for_json():
+    import json
+
+    entries = json.loads(json.dumps(ct.calibration_test(*distorted("noise", 60), n_resamples=19, rng=3).to_dict()))
+    assert {"name", "statistic", "pvalue", "finding"} == set(entries["components"][0])
+
+
+@pytest.mark.parametrize("maker", samples())
+def test_values_do_not_depend_on_the_parts(maker, monkeypatch):
+    sample = maker()
+    estimator = ct.estimators.Omnibus().resolve(sample.predictions)
+    targets = sample.predictions.redraw(1, 7)
+    whole = estimator.values(sample.predictions, targets)
+    monkeypatch.setattr(omnibus, "TARGETS", 2 * targets[0].size)
+    assert estimator.values(sample.predictions, targets) == pytest.approx(whole, rel=1e-10, abs=1e-13)
+
+
+@pytest.mark.parametrize("kernel", [ct.DeltaKernel(), "median", ct.ExponentialKernel(ct.TotalVariation(), 1.0)])
+def test_kernels_of_another_kind_are_refused(kernel):
+    with pytest.raises(TypeError, match="wanted a ProductKernel"):
+        ct.OmnibusTest(kernel)
+
+
+def test_words_have_the_names_of_classes():
+    p = np.tile([0.2, 0.3, 0.5], (60, 1))
+    y = np.repeat([0, 2], 30)
+    named = as_sample(ct.Categorical(p, classes=["cat", "dog", "owl"]), np.array(["cat", "dog", "owl"])[y])
+    assert findings.marginal_finding(named) == "class cat occurs more often than predicted: 30 times instead of 12.0"
+    one = as_sample(*ct.classwise(p, y)[0])
+    assert findings.marginal_finding(one) == "class 0 occurs more often than predicted: 30 times instead of 12.0"
+    top = as_sample(*ct.top_label(np.tile([0.9, 0.1], (60, 1)), y // 2))
+    assert (
+        findings.marginal_finding(top) == "the top label is right less often than predicted: 30 times instead of 54.0"
+    )
+    assert one.predictions.occurrence(0) == "another class than 0 occurs"
+    assert any("class owl occurs" in one.finding for one in named.predictions.law.alternatives().members)

@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+from contracts import CASES, N
+from samples import TV, W2, samples
+
+import caltest as ct
+
+CLUSTERS = np.random.default_rng(3).permutation(np.arange(N) // 3)
+
+
+def h_matrix(kernel, predictions, y):
+    law = predictions.law
+    return sum(
+        one.prediction_kernel.tile(predictions, predictions) * law.centred_kernel(one.target_kernel, y, law, y)
+        for one in kernel.products
+    )
+
+
+@pytest.mark.parametrize(("maker", "kernel"), CASES[::3])
+def test_mean_over_pairs_in_different_clusters(maker, kernel):
+    sample = maker()
+    kernel = kernel.resolve(sample.predictions)
+    h = h_matrix(kernel, sample.predictions, sample.targets)
+    pairs = [h[i, j] for i in range(N) for j in range(i) if CLUSTERS[i] != CLUSTERS[j]]
+    estimate = ct.estimators.ClusterSKCE(kernel, CLUSTERS)(sample.predictions, sample.targets)
+    assert estimate == pytest.approx(np.mean(pairs), rel=1e-9, abs=1e-11)
+
+
+def test_clusters_larger_than_tiles():
+    data = samples(900, 3)
+    clusters = np.arange(900) % 2
+    h = h_matrix(TV, ct.Categorical(data.p), data.y)
+    expected = h[clusters[:, None] != clusters].mean()
+    assert ct.estimators.ClusterSKCE(TV, clusters)(data.p, data.y) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [TV, W2])
+def test_clusters_of_one_observation(kernel):
+    data = samples(60, 3)
+    p, y = (ct.Categorical(data.p), data.y) if kernel is TV else (data.normal, data.targets)
+    estimate = ct.estimators.ClusterSKCE(kernel, np.arange(60))(p, y)
+    assert estimate == pytest.approx(ct.SKCE(kernel)(p, y), rel=1e-11)
+
+
+def test_signs_of_clusters_by_the_definition(monkeypatch):
+    """Draws for known signs, with arrays of all pairs."""
+    data = samples(30, 3)
+    clusters = np.random.default_rng(1).permutation(np.arange(30) // 4)
+    n_clusters = clusters.max() + 1
+    h = h_matrix(TV, ct.Categorical(data.p), data.y)
+    signs = np.where(np.random.default_rng(2).random((n_clusters, 50)) < 0.5, -1.0, 1.0)
+    monkeypatch.setattr("caltest.nulls.bootstraps.cluster_bootstrap.columns_of_streams", lambda *args, **kwargs: signs)
+    monkeypatch.setattr("caltest.nulls.bootstraps.cluster_bootstrap.variance_between_clusters", lambda *args: None)
+    result = ct.ClusterSKCETest(TV, clusters, 50)(data.p, data.y, rng=1)
+    n_pairs = sum(clusters[i] != clusters[j] for i in range(30) for j in range(30))
+    for b in range(50):
+        e = signs[clusters, b]
+        total = sum(e[i] * e[j] * h[i, j] for i in range(30) for j in range(30) if clusters[i] != clusters[j])
+        assert result.null_distribution[b] == pytest.approx(total / n_pairs, rel=1e-9, abs=1e-12)
+    assert result.estimate == pytest.approx(ct.estimators.ClusterSKCE(TV, clusters)(data.p, data.y), rel=1e-11)
+    assert "independent between clusters" in str(result)
+    assert "only 8 clusters" in result.notes[0]
+
+
+def test_likelihood_ratio_is_the_mean_over_choices():
+    data = samples(7, 3)
+    p, clusters = ct.Categorical(data.p), np.array([0, 1, 0, 2, 1, 1, 2])
+    alternatives = p.law.alternatives()
+    terms, weights = alternatives.log_ratio_terms(data.y), np.exp(alternatives.log_weights)
+    ratios = [weights @ np.exp(terms[:, [a, b, c]].sum(axis=1)) for a in (0, 2) for b in (1, 4, 5) for c in (3, 6)]
+    estimate = ct.estimators.ClusterLikelihoodRatio(clusters)(data.p, data.y)
+    assert estimate == pytest.approx(np.log(np.mean(ratios)), rel=1e-12)
+    alone = ct.estimators.ClusterLikelihoodRatio(np.arange(7))(data.p, data.y)
+    assert alone == pytest.approx(ct.estimators.LogLikelihoodRatio()(data.p, data.y), rel=1e-12)
+    result = ct.named_tests.ClusterLikelihoodRatioTest(clusters)(data.p, data.y)
+    assert result.pvalue == pytest.approx(min(1.0, np.exp(-estimate)), rel=1e-12)
+    assert result.pvalue_kind == "bound"
+
+
+def test_one_per_cluster_chooses_each_alike():
+    p, y = np.linspace(0.1, 0.9, 6), np.array([0, 0, 0, 1, 1, 1])
+    clusters = ["a", "b", "a", "c", "c", "a"]
+    counts = dict.fromkeys(p.tolist(), 0)
+    for seed in range(600):
+        kept, labels = ct.estimators.one_per_cluster(p, y, clusters, rng=seed)
+        assert len(kept) == len(labels) == 3
+        for value, label in zip(kept.probability.tolist(), labels, strict=True):
+            counts[value] += 1
+            assert label == y[p.tolist().index(value)]
+    assert [counts[value] for value in p.tolist()] == pytest.approx([200, 600, 200, 300, 300, 200], abs=60)
+    again = ct.estimators.one_per_cluster(p, y, clusters, rng=3)
+    assert np.array_equal(again[0].probability, ct.estimators.one_per_cluster(p, y, clusters, rng=3)[0].probability)
+
+
+def test_redraws_within_clusters_are_refused():
+    estimators = ct.estimators.ClusterSKCE(TV, CLUSTERS), ct.estimators.ClusterLikelihoodRatio(CLUSTERS)
+    for estimator in estimators:
+        with pytest.raises(TypeError, match="clusters need ClusterBootstrap"):
+            ct.MonteCarloTest(estimator)
+        with pytest.raises(TypeError, match="clusters need ClusterBootstrap"):
+            ct.ConsistencyTest(estimator)
+    with pytest.raises(TypeError, match="clusters need ClusterBootstrap"):
+        ct.CalibrationTest(estimators[1], ct.nulls.ImportanceSampling())
+    with pytest.raises(TypeError, match="wanted the unbiased estimator"):
+        ct.CalibrationTest(estimators[0], ct.nulls.ArconesGineBootstrap())
+    with pytest.raises(TypeError, match=r"wanted ClusterSKCE\(kernel, clusters\)"):
+        ct.CalibrationTest(ct.SKCE(TV), ct.nulls.ClusterBootstrap())
+
+
+@pytest.mark.parametrize(
+    ("clusters", "message"),
+    [
+        (["a", "b"], "clusters: got 2 values, wanted 3"),
+        (["a", "a", "a"], "clusters: got one cluster of all observations"),
+        (["a", None, "b"], "clusters: got a missing value"),
+        ([1.0, np.nan, 2.0], "clusters: got a missing value at row 1"),
+        ([[1, 2, 3]], "clusters: got shape"),
+        ([], "clusters: got shape"),
+    ],
+)
+def test_bad_clusters(clusters, message):
+    p, y = [0.2, 0.5, 0.7], [0, 1, 1]
+    for call in (
+        lambda: ct.estimators.ClusterSKCE(TV, clusters)(p, y),
+        lambda: ct.estimators.ClusterLikelihoodRatio(clusters)(p, y),
+        lambda: ct.estimators.one_per_cluster(p, y, clusters),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_few_clusters():
+    with pytest.raises(ValueError, match="clusters: got 4, wanted at least 5"):
+        ct.ClusterSKCETest(TV, np.arange(8) // 2)(np.full(8, 0.3), np.zeros(8, dtype=int))

@@ -1,0 +1,59 @@
+"""Kernel errors of residuals from landmarks, against double sums."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest.hstatistics.sums import residuals as hresiduals
+from caltest.hstatistics.sums.residuals import residual_means
+from caltest.kernels import ProductKernel
+
+KERNEL = ct.ExponentialKernel(ct.Wasserstein(), 0.5)
+
+
+def exact(kernel_of_predictions, width, predictions, scores):
+    """The SKCE with all pairs, and a Gaussian kernel of the residuals."""
+    d = 1 if scores.ndim == 2 else scores.shape[2]
+    n = len(predictions)
+    law = ct.Normal(np.zeros(n), 1.0) if d == 1 else ct.MvNormal(np.zeros((n, d)), 1.0)
+    residuals = ct.predictions.Residuals(predictions, law, "")
+    kernel = ProductKernel(kernel_of_predictions, ct.GaussianKernel(bandwidth=width * np.sqrt(d)))
+    return np.array([ct.SKCE(kernel)(residuals, z) for z in scores])
+
+
+def test_numbers_to_the_accuracy_of_the_landmarks():
+    rng = np.random.default_rng(1)
+    predictions = ct.Normal(rng.random(50), 0.1)
+    scores = rng.normal(size=(20, 50))
+    means = residual_means(KERNEL, (0.5, 1.0, 2.0), predictions, scores)
+    for width, one in zip((0.5, 1.0, 2.0), means, strict=True):
+        expected = exact(KERNEL, width, predictions, scores)
+        assert one == pytest.approx(expected, abs=0.02 * expected.std())
+
+
+def test_vectors_see_the_same_as_all_pairs():
+    rng = np.random.default_rng(2)
+    predictions = ct.MvNormal(rng.random((60, 3)), 0.1)
+    scores = rng.normal(size=(40, 60, 3)) * rng.choice([0.7, 1.0, 1.4], size=(40, 1, 1))
+    means = residual_means(KERNEL, (1.0,), predictions, scores)[0]
+    assert np.corrcoef(means, exact(KERNEL, 1.0, predictions, scores))[0, 1] > 0.99
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_sums_of_features(d, monkeypatch):
+    rng = np.random.default_rng(3)
+    predictions = ct.Normal(rng.random(200), 0.1)
+    scores = rng.normal(size=(7, 200) if d == 1 else (7, 200, d))
+    psi = hresiduals._prediction_features(KERNEL, predictions)
+    phi = hresiduals._ResidualLandmarks(1.0, d).features(scores)
+    h = np.einsum("is,js->ij", psi, psi) * np.einsum("bit,bjt->bij", phi, phi)
+    expected = (h.sum(axis=(1, 2)) - np.einsum("bii->b", h)) / (200 * 199)
+    assert residual_means(KERNEL, (1.0,), predictions, scores)[0] == pytest.approx(expected, rel=1e-9)
+    monkeypatch.setattr(hresiduals, "VALUES", 1000)
+    assert residual_means(KERNEL, (1.0,), predictions, scores)[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_features_have_mean_zero_for_normal_scores():
+    scores = np.random.default_rng(4).normal(size=(1, 200_000))
+    phi = hresiduals._ResidualLandmarks(0.5, 1).features(scores)[0]
+    assert np.abs(phi.mean(axis=0)).max() < 4.5 * phi.std(axis=0).max() / np.sqrt(200_000)

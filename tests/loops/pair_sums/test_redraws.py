@@ -1,0 +1,123 @@
+"""Sums over pairs of redrawn labels against a loop over rows, columns and redraws."""
+
+import numpy as np
+import pytest
+
+from caltest._loops.pair_sums.redraws import (
+    LANES,
+    equal_sums,
+    gathered_sums,
+    gathered_tables,
+    gram_sums,
+    table_sums,
+    tables_by_label,
+)
+
+N, B = 26, 5
+
+
+def redraws(k, bases, label_type):
+    """Bases and labels in which most redraws have the base, some keep it in all of them, and others have none."""
+    rng = np.random.default_rng(k)
+    base = rng.integers(0, k, N)
+    if bases == "none":
+        base[:] = -1
+    elif bases == "some":
+        base[rng.random(N) < 0.4] = -1
+    labels = rng.integers(0, k, (B, N))
+    labels = np.where((rng.random((B, N)) < 0.5) & (base >= 0), base, labels)
+    labels[0] = np.where(base >= 0, base, labels[0])
+    return base, labels.astype(label_type)
+
+
+def change(label, base, k):
+    d = np.zeros(k)
+    d[label] += 1.0
+    if base >= 0:
+        d[base] -= 1.0
+    return d
+
+
+def slow_sums(tile, gram, base, labels, row_start, column_start):
+    k = len(gram)
+    sums = np.zeros(len(labels))
+    for b, y in enumerate(labels):
+        d = np.array([change(y[i], base[i], k) for i in range(N)])
+        for i in range(tile.shape[0]):
+            for j in range(tile.shape[1]):
+                sums[b] += tile[i, j] * (d[row_start + i] @ gram @ d[column_start + j])
+    return sums
+
+
+PLACES = [(0, 0, 7, 7), (3, 11, 6, 9), (20, 25, 6, 1), (0, 4, 1, 22)]
+settings = pytest.mark.parametrize(
+    ("k", "bases", "label_type"),
+    [
+        (2, "all", np.uint8),
+        (2, "none", np.uint8),
+        (3, "some", np.uint8),
+        (3, "some", np.int32),
+        (3, "none", np.int32),
+        (300, "all", np.int32),
+        (300, "some", np.int32),
+    ],
+)
+
+
+@settings
+@pytest.mark.parametrize("n_kernels", [1, 2, 4, 5, LANES])
+def test_several_kernels(k, bases, label_type, n_kernels):
+    base, labels = redraws(k, bases, label_type)
+    rng = np.random.default_rng(1)
+    for i, j, r, c in PLACES:
+        tiles = rng.normal(size=(n_kernels, r, c))
+        sums = equal_sums(tiles, base, labels, i, j, k)
+        for tile, ours in zip(tiles, sums, strict=True):
+            assert ours == pytest.approx(slow_sums(tile, np.eye(k), base, labels, i, j), rel=1e-12, abs=1e-13)
+
+
+@settings
+def test_any_target_kernel(k, bases, label_type):
+    base, labels = redraws(k, bases, label_type)
+    rng = np.random.default_rng(1)
+    gram = rng.normal(size=(k, k))
+    for i, j, r, c in PLACES:
+        tile = rng.normal(size=(r, c))
+        expected = slow_sums(tile, gram, base, labels, i, j)
+        assert gram_sums(tile, gram, base, labels, i, j) == pytest.approx(expected, rel=1e-11, abs=1e-12)
+
+
+@pytest.mark.parametrize("label_type", [np.uint8, np.int32])
+def test_gathered_sums(label_type):
+    _, labels = redraws(3, "none", label_type)
+    values = np.random.default_rng(1).normal(size=(N, 3))
+    expected = [sum(values[i, y[i]] for i in range(N)) for y in labels]
+    assert gathered_sums(values, labels) == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("label_type", [np.uint8, np.int32])
+def test_sums_of_tables(label_type):
+    """Entries of several tables at once, of all labels together and of each label."""
+    _, labels = redraws(3, "none", label_type)
+    values = np.random.default_rng(1).normal(size=(N, 3, 4))
+    chosen = values[np.arange(N), labels]
+    by_label = [[entries[y == c].sum(axis=0) for c in range(3)] for entries, y in zip(chosen, labels, strict=True)]
+    assert gathered_tables(values, labels) == pytest.approx(chosen.sum(axis=1), rel=1e-12, abs=1e-13)
+    assert tables_by_label(values, labels) == pytest.approx(np.array(by_label), rel=1e-12, abs=1e-13)
+
+
+@pytest.mark.parametrize("place", [*PLACES, (5, 5, 9, 9), (2, 2, 1, 1)])
+@pytest.mark.parametrize(("k", "label_type"), [(3, np.uint8), (300, np.uint16), (40, np.int64)])
+def test_tables_of_the_kernel_of_labels(place, k, label_type):
+    row_start, column_start, r, c = place
+    rng = np.random.default_rng(r)
+    table, labels = rng.normal(size=(k, k)), rng.integers(0, k, (B, N)).astype(label_type)
+    tile = rng.normal(size=(r, c))
+    for skip_lower in {False, row_start == column_start}:
+        weights = np.triu(tile, 1) if skip_lower else tile
+        expected = [
+            sum(weights[i, j] * table[y[row_start + i], y[column_start + j]] for i in range(r) for j in range(c))
+            for y in labels
+        ]
+        sums = table_sums(weights, table, labels, row_start, column_start, skip_lower)
+        assert sums == pytest.approx(expected, rel=1e-12, abs=1e-12)
