@@ -18,15 +18,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import caltest as ct
-from caltest.recalibration import (
-    BBQ,
-    BetaCalibration,
-    GPCalibrator,
-    Isotonic,
-    OneVsRest,
-    Platt,
-    TemperatureScaling,
-)
+from caltest.recalibration import BBQ, BetaCalibration, GPCalibrator, Isotonic, OneVsRest, Platt, TemperatureScaling
 
 ARCHIVE = Path(__file__).resolve().parents[2] / "shared" / "data" / "kitti" / "kitti_data.zip"
 N_SPLITS, N_CALIBRATION, N_TEST = 10, 1000, 8000

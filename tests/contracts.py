@@ -536,10 +536,7 @@ def made_tests():
         "Pearson without moments": (lambda: ct.PearsonSKCETest(KERNELS[ct.Laplace][0]), laplace),
         "Pearson of many": (lambda: ct.PearsonSKCETest(tv), many_classes),
         "many numbers": (lambda: ct.OmnibusTest(n_resamples=49), many_numbers),
-        "known covariance": (
-            lambda: ct.ScoreCMETest(ct.UCME(w2, normal().predictions, normal().targets), 49),
-            normal,
-        ),
+        "known covariance": (lambda: ct.ScoreCMETest(ct.UCME(w2, normal().predictions, normal().targets), 49), normal),
         "drawn covariance": (lambda: ct.ScoreCMETest(laplace_ucme(), 49), laplace),
         "ties at random": (
             lambda: ct.CalibrationTest(ct.ECE(), ct.nulls.ConditionalMonteCarlo(49, ties="randomized")),

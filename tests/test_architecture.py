@@ -160,7 +160,7 @@ def test_import_is_light():
         "sklearn",
     )
     code = (
-        "import sys, caltest; from caltest._loops import tiles; "
+        "import sys, caltest; from caltest._loops.pair_sums import tiles; "
         f"print([m for m in {heavy} if m in sys.modules], len(tiles.add_products.signatures))"
     )
     run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
@@ -175,13 +175,12 @@ TOGETHER = {
     "generators": ["distortions"],
     "kernels": ["questions"],
     "loops": ["bounds", "scatter"],
-    "nulls": ["cross"],
     "predictions": ["log_density", "pools", "quantile", "saddle_point", "sampling", "temperature_of_classes"],
     "recalibration": ["binary", "degenerate", "names"],
     "risk": ["cifar"],
 }
 """Tests of what several files of a folder do together, by their folder."""
-ELSEWHERE = {"datasets", "named_tests", "quadrature"}
+ELSEWHERE = {"datasets", "named_tests", "redraws", "bootstraps", "statistics"}
 """Folders of the package that the tests of others reach."""
 
 

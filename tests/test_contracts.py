@@ -40,7 +40,7 @@ from caltest._basics.threads import n_threads
 from caltest.estimators import SummableEstimator
 from caltest.hstatistics import pair_tiles as hplaces, tiles as htiles
 from caltest.hstatistics.bound import h_bound
-from caltest.hstatistics.redraws.of_all_families import of_all_families as hredraws, of_labels as hlabels
+from caltest.hstatistics.redraws import of_all_families as hredraws, of_labels as hlabels
 from caltest.hstatistics.sums import pairs as hpairs
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.numbers.univariate import Univariate

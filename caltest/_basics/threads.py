@@ -94,13 +94,7 @@ def one_blas_thread() -> AbstractContextManager[None]:
 
 
 def threaded(
-    function: Callable[[T], R],
-    items: Iterable[T],
-    total: int,
-    what: str,
-    *,
-    work: float = inf,
-    products: bool = False,
+    function: Callable[[T], R], items: Iterable[T], total: int, what: str, *, work: float = inf, products: bool = False
 ) -> Iterator[R]:
     """``function`` of each of ``total`` items, in their order: sums of the results do not depend on the threads.
 

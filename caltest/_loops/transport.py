@@ -61,12 +61,7 @@ def _cheapest_paths(
 
 @jit
 def _send(
-    end: int,
-    supply: FloatArray,
-    demand: FloatArray,
-    coupling: FloatArray,
-    from_row: IntArray,
-    from_column: IntArray,
+    end: int, supply: FloatArray, demand: FloatArray, coupling: FloatArray, from_row: IntArray, from_column: IntArray
 ) -> float:
     """Send as much as goes along the path to a column; how much that is."""
     amount, a = demand[end], from_row[end]

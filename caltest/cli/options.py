@@ -99,10 +99,4 @@ class Wide(argparse.RawDescriptionHelpFormatter):
 
 def command(commands: Any, name: str, summary: str, description: str, epilog: str | None = None) -> Any:
     """A parser of a command."""
-    return commands.add_parser(
-        name,
-        help=summary,
-        description=description,
-        epilog=epilog,
-        formatter_class=Wide,
-    )
+    return commands.add_parser(name, help=summary, description=description, epilog=epilog, formatter_class=Wide)

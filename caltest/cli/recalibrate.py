@@ -39,12 +39,7 @@ OF_CLASSES: dict[str, Calibrator] = {
     "dirichlet": maps.DirichletCalibration(),
 }
 
-BINARY = {
-    "platt": maps.Platt(),
-    "isotonic": maps.Isotonic(),
-    "beta": maps.BetaCalibration(),
-    "bbq": maps.BBQ(),
-}
+BINARY = {"platt": maps.Platt(), "isotonic": maps.Isotonic(), "beta": maps.BetaCalibration(), "bbq": maps.BBQ()}
 
 
 def add_to(commands: Any) -> None:

@@ -10,15 +10,7 @@ from caltest._basics.types import FloatArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.pvalues import EXCLUDED, format_pvalue, in_brackets
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
-from caltest.cli.options import (
-    add_fail,
-    add_missing,
-    add_shared,
-    command,
-    outcomes_help,
-    predictions_help,
-    show,
-)
+from caltest.cli.options import add_fail, add_missing, add_shared, command, outcomes_help, predictions_help, show
 from caltest.cli.prediction_files import check_different, read_sample, read_sample_and_number, read_weights
 from caltest.comparisons.formats import Table
 from caltest.default_test import weighted
@@ -56,12 +48,7 @@ def run(options: argparse.Namespace) -> int:
     result = test.on(sample, rng=options.seed, progress=in_terminal())
     result = replace(result, notes=(*result.notes, *left_out, *notes))
     judged = {"alpha": options.alpha, "verdict": result.verdict(options.alpha), "why": result.why(options.alpha)}
-    show(
-        options.format,
-        lambda: result.summary(options.alpha),
-        result.to_dict() | judged,
-        table(result, options.alpha),
-    )
+    show(options.format, lambda: result.summary(options.alpha), result.to_dict() | judged, table(result, options.alpha))
     return int(options.fail_on_reject and result.pvalue <= options.alpha)
 
 

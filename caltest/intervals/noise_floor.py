@@ -60,12 +60,7 @@ class NoiseFloor(Stored):
 
 @own_errstate
 def noise_floor(
-    predictions: ArrayLike,
-    estimator: Estimator,
-    *,
-    n_resamples: int = 999,
-    rng: Any = None,
-    progress: bool = False,
+    predictions: ArrayLike, estimator: Estimator, *, n_resamples: int = 999, rng: Any = None, progress: bool = False
 ) -> NoiseFloor:
     """What an estimator gives for outcomes drawn from the predictions themselves.
 

@@ -160,12 +160,7 @@ class AsymptoticBlockSKCETest(CalibrationTest):
     """
 
     def __init__(
-        self,
-        kernel: PairKernel,
-        block_size: int = 2,
-        *,
-        population_variance: bool = False,
-        known_variance: bool = True,
+        self, kernel: PairKernel, block_size: int = 2, *, population_variance: bool = False, known_variance: bool = True
     ) -> None:
         super().__init__(BlockSKCE(kernel, block_size), NormalNull(population_variance, known_variance))
 

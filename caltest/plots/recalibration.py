@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 @own_errstate
 def recalibration_report(
-    report: RecalibrationReport,
-    *,
-    n_resamples: int = 999,
-    rng: Any = None,
-    axes: "tuple[Axes, Axes] | None" = None,
+    report: RecalibrationReport, *, n_resamples: int = 999, rng: Any = None, axes: "tuple[Axes, Axes] | None" = None
 ) -> "tuple[Axes, Axes]":
     """Reliability diagrams of the held-out data before and after recalibration, side by side.
 

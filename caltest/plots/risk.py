@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 @own_errstate
 def risk_curves(
-    result: CalibrationErrorEstimate,
-    *,
-    problem: int = 0,
-    excess: bool = False,
-    axes: "Sequence[Axes] | None" = None,
+    result: CalibrationErrorEstimate, *, problem: int = 0, excess: bool = False, axes: "Sequence[Axes] | None" = None
 ) -> "list[Axes]":
     """Risk of every calibration estimation function over its setting, with standard errors.
 

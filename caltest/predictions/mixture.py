@@ -11,14 +11,7 @@ from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._loops.formulas import normals
 from caltest._loops.transport import transport_costs
 from caltest._validation import mixture_weights
-from caltest.kernels import (
-    MMD,
-    ExponentialKernel,
-    GaussianKernel,
-    Metric,
-    ProductKernel,
-    TargetKernel,
-)
+from caltest.kernels import MMD, ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.numbers.normal import Normal

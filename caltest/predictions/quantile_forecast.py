@@ -7,13 +7,7 @@ import numpy as np
 from caltest._basics.arrays import to_array
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import finite_array, real_array, same_length
-from caltest.kernels import (
-    ExponentialKernel,
-    LaplacianKernel,
-    Metric,
-    ProductKernel,
-    Wasserstein,
-)
+from caltest.kernels import ExponentialKernel, LaplacianKernel, Metric, ProductKernel, Wasserstein
 from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.classes.finite import FinitePredictions
 

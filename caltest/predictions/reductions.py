@@ -100,10 +100,7 @@ def one_against_rest(categorical: Categorical, y: Array) -> list[tuple[Bernoulli
     # Copies, since what is returned must not read the caller's array.
     columns = [column.copy() for column in categorical.probabilities.T]
     return [
-        (
-            Bernoulli.reduced(columns[c], f"class {name} against the rest", categorical.notes),
-            (y == c).astype(np.intp),
-        )
+        (Bernoulli.reduced(columns[c], f"class {name} against the rest", categorical.notes), (y == c).astype(np.intp))
         for c, name in enumerate(names)
     ]
 

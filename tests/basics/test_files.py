@@ -239,11 +239,7 @@ BAD = {
     "one row": (ROWS[:1], LABELS[:1], "1 prediction, wanted at least 2"),
     "empty": ("", LABELS, "p.csv: got an empty file"),
     "comments only": ("# nothing\n#\n", LABELS, "p.csv: got an empty file, or comments only"),
-    "index": (
-        pd.DataFrame(P).to_csv(),
-        LABELS,
-        "p.csv: the first column counts rows; save without the index",
-    ),
+    "index": (pd.DataFrame(P).to_csv(), LABELS, "p.csv: the first column counts rows; save without the index"),
     "named index": (pd.DataFrame(P).rename_axis("id").to_csv(), LABELS, "p.csv: the first column counts rows"),
     "outcomes with an index": (
         ROWS,
@@ -323,7 +319,7 @@ def test_files_are_read_by_chunks(run, monkeypatch):
     monkeypatch.setattr(files, "CHUNK", 7)
     read = files.decimals
     monkeypatch.setattr(
-        "caltest.cli.predictionfiles.decimals",
+        "caltest.cli.prediction_files.decimals",
         lambda name, cells, lines: sizes.append(len(cells)) or read(name, cells, lines),
     )
     rows = ["cat;dog;eel", *semicolons(ROWS)]

@@ -70,7 +70,7 @@ def redrawn(predictions, labels, draws):
 
 def bandwidths(predictions, labels, draws, bandwidths):
     """Exact Monte Carlo for several bandwidths at once; the first one's estimate for the last redraw is compared."""
-    from caltest.hstatistics.redraws.of_all_families import of_all_families as hredraws
+    from caltest.hstatistics.redraws import of_all_families as hredraws
 
     kernels = [kernel(bandwidth) for bandwidth in bandwidths]
 

@@ -137,10 +137,7 @@ def quantile_forecast(v):
 def residuals(v):
     return (
         lambda mean, scale: ct.standardised_residuals(ct.Normal(mean, scale), mean)[0],
-        (
-            v.numbers(),
-            v.positive(),
-        ),
+        (v.numbers(), v.positive()),
         v.numbers(),
     )
 

@@ -110,11 +110,7 @@ def test_binned_error_below_a_margin():
 
 
 def test_binned_bound_is_for_fixed_bins_and_total_variation():
-    for estimator in (
-        ct.ECE(ct.binning.QuantileBinning(5)),
-        ct.ECE(metric=ct.kernels.SquaredEuclidean()),
-        ct.SKCE(TV),
-    ):
+    for estimator in (ct.ECE(ct.binning.QuantileBinning(5)), ct.ECE(metric=ct.kernels.SquaredEuclidean()), ct.SKCE(TV)):
         with pytest.raises(TypeError, match="whose bins do not depend on data"):
             ct.CalibrationTest(estimator, ct.nulls.BinnedEquivalenceBound(0.1))
     with pytest.raises(ValueError, match="margin: got 1"):

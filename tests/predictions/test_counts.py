@@ -7,7 +7,7 @@ from scipy import stats
 import caltest as ct
 from caltest._basics.jobs import streams
 from caltest.hstatistics import tiles as htiles
-from caltest.hstatistics.redraws.of_all_families import of_all_families as hredraws
+from caltest.hstatistics.redraws import of_all_families as hredraws
 from caltest.kernels import TargetKernel
 from caltest.predictions import Sample
 from caltest.predictions.counts import expectations, law, sums

@@ -359,11 +359,7 @@ BAD = {
     "negative scale": (lambda: stats.norm(LOC, -SCALE), ValueError, "scale: got -"),
     "gamma elsewhere": (lambda: stats.gamma(SHAPE, [0, 0, 1, 0, 0, 0]), ValueError, "loc: got 1 at row 2, wanted 0"),
     "expon elsewhere": (lambda: stats.expon(2.0), ValueError, "loc: got 2 at row 0, wanted 0: the family has a fixed"),
-    "beta, wider": (
-        lambda: stats.beta(SHAPE, OTHER, scale=2),
-        ValueError,
-        "scale: got 2 at row 0, wanted 1: the",
-    ),
+    "beta, wider": (lambda: stats.beta(SHAPE, OTHER, scale=2), ValueError, "scale: got 2 at row 0, wanted 1: the"),
     "poisson elsewhere": (lambda: stats.poisson(SHAPE, 1), ValueError, "loc: got 1 at row 0, wanted 0"),
     "lognorm, scale 0": (lambda: stats.lognorm(SHAPE, scale=0.0), ValueError, "scale: got 0 at row 0, wanted positive"),
     "two families": (
@@ -371,11 +367,7 @@ BAD = {
         TypeError,
         "got norm at position 0 and laplace at position 2, wanted distributions of one family",
     ),
-    "and a number": (
-        lambda: [stats.norm(0, 1), 0.5],
-        TypeError,
-        "got a float at position 1, wanted distributions",
-    ),
+    "and a number": (lambda: [stats.norm(0, 1), 0.5], TypeError, "got a float at position 1, wanted distributions"),
     "two dimensions": (
         lambda: [stats.multivariate_normal([0, 1]), stats.multivariate_normal([0, 1, 2])],
         ValueError,

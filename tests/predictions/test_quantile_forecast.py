@@ -36,22 +36,14 @@ BAD = {
     "no levels": ([], VALUES, "levels: got no values"),
     "levels of each": (LEVELS[None], VALUES, "levels: got shape (1, 4), wanted 1 dimension"),
     "levels and values swapped": (VALUES, LEVELS, "levels: got shape (15, 4), wanted 1 dimension"),
-    "one column": (
-        LEVELS,
-        VALUES[:, 0],
-        "values: got shape (15,), wanted (n, 4), a row for each forecast and a",
-    ),
+    "one column": (LEVELS, VALUES[:, 0], "values: got shape (15,), wanted (n, 4), a row for each forecast and a"),
     "fewer columns": (LEVELS, VALUES[:, 1:], "values: got shape (15, 3), wanted (n, 4)"),
     "transposed": (LEVELS, VALUES.T, "values: got shape (4, 15), wanted (n, 4)"),
     "no forecasts": (LEVELS, VALUES[:0], "values: got shape (0, 4), wanted (n, 4)"),
     "nan": (LEVELS, put(VALUES, np.nan, (3, 1)), "values: got nan at row 3, column 1 (1 in all), wanted finite"),
     "inf": (LEVELS, put(VALUES, np.inf, (3, 3)), "values: got inf at row 3, column 3"),
     "crossing": (LEVELS, put(VALUES, 9.0, (3, 1)), "values: got 9 and then"),
-    "equal": (
-        LEVELS,
-        put(VALUES, VALUES[5, 1], (5, 2)),
-        "twice at row 5, columns 1 and 2, wanted quantiles that",
-    ),
+    "equal": (LEVELS, put(VALUES, VALUES[5, 1], (5, 2)), "twice at row 5, columns 1 and 2, wanted quantiles that"),
 }
 
 

@@ -319,11 +319,7 @@ BAD_KINDS = {
         {"error_functions": [ct.risk.BinnedErrorFunction()]},
         "got probabilities of 3 ... use ct.top_label",
     ),
-    "normal": (
-        lambda: (ct.Normal(np.zeros(60), np.ones(60)), np.zeros(60)),
-        {},
-        "got Normal ... wanted Categ",
-    ),
+    "normal": (lambda: (ct.Normal(np.zeros(60), np.ones(60)), np.zeros(60)), {}, "got Normal ... wanted Categ"),
 }
 
 

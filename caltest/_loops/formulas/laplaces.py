@@ -107,12 +107,7 @@ def one_sided_tile(means: FloatArray, scales: FloatArray, targets: FloatArray, b
 
 @jit
 def two_sided_tile(
-    means: FloatArray,
-    scales: FloatArray,
-    other_means: FloatArray,
-    other_scales: FloatArray,
-    b: float,
-    out: FloatArray,
+    means: FloatArray, scales: FloatArray, other_means: FloatArray, other_scales: FloatArray, b: float, out: FloatArray
 ) -> None:
     """``E exp(-|Z - Z'| / b)`` for Laplace distributions (m, r) and (m, c), to ``out`` (m, r, c)."""
     for tile in range(out.shape[0]):

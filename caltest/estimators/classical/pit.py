@@ -86,10 +86,7 @@ class PIT(TransformStatistic):
     'exact'
     """
 
-    citations = (
-        "anderson1954",
-        "dawid1984",
-    )
+    citations = ("anderson1954", "dawid1984")
 
     statistic: Statistic = "KS"
 

@@ -12,10 +12,7 @@ from caltest.estimators.base import Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import median_notes
 from caltest.estimators.kernel_errors.skce import SKCE
 from caltest.kernels import DeltaKernel, Euclidean, ExponentialKernel, PredictionKernel, ProductKernel
-from caltest.predictions import (
-    Predictions,
-    Sample,
-)
+from caltest.predictions import Predictions, Sample
 from caltest.predictions.classes.finite import of_classes
 from caltest.predictions.reductions import reduce_to_binary
 

@@ -12,14 +12,7 @@ import numpy as np
 from caltest._basics.numerics import check_memory
 from caltest._basics.threads import threaded
 from caltest._basics.types import FloatArray
-from caltest.hstatistics.pair_tiles import (
-    TILE,
-    Places,
-    n_upper_tiles,
-    total_of_tiles,
-    upper_kernel_tiles,
-    upper_tiles,
-)
+from caltest.hstatistics.pair_tiles import TILE, Places, n_upper_tiles, total_of_tiles, upper_kernel_tiles, upper_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel, ProductKernel
 from caltest.predictions import Predictions

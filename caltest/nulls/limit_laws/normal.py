@@ -133,10 +133,7 @@ class NormalNull(SummableNull):
         notes = () if self.known_variance else (rare,)
         if terms >= FEW_TERMS:
             return notes
-        return (
-            *notes,
-            f"only {terms} independent blocks: the normal limit is rough, small p-values are too small",
-        )
+        return (*notes, f"only {terms} independent blocks: the normal limit is rough, small p-values are too small")
 
     def describe(self) -> str:
         variance = " (population variance)" if self.population_variance else ""

@@ -7,13 +7,7 @@ import numpy as np
 
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import real_array
-from caltest.kernels import (
-    ExponentialKernel,
-    LaplacianKernel,
-    ProductKernel,
-    SquaredEuclidean,
-    Wasserstein1,
-)
+from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, SquaredEuclidean, Wasserstein1
 from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.classes.finite import at_labels
@@ -63,11 +57,7 @@ class Ordinal(Categorical):
     known_metrics = "Wasserstein1(), EnergyDistance(), TotalVariation(), Cityblock(), Euclidean(), MMD(kernel)"
 
     def __init__(
-        self,
-        probabilities: ArrayLike,
-        *,
-        classes: Sequence[Any] | None = None,
-        positions: ArrayLike | None = None,
+        self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None, positions: ArrayLike | None = None
     ) -> None:
         super().__init__(probabilities, classes=classes)
         self._positions = _increasing(np.arange(self.n_classes) if positions is None else positions, self.n_classes)

@@ -7,14 +7,7 @@ import numpy as np
 from caltest._basics.numerics import ranges
 from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
-from caltest.kernels import (
-    Euclidean,
-    ExponentialKernel,
-    GaussianKernel,
-    ProductKernel,
-    SquaredEuclidean,
-    TargetKernel,
-)
+from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, SquaredEuclidean, TargetKernel
 from caltest.predictions.counts.law import PART, CountLaw, CountTable
 from caltest.predictions.counts.sums import looked_up, means_of_counts, means_of_range, without_tiny
 from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces

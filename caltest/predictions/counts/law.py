@@ -14,9 +14,7 @@ from caltest._basics.threads import threaded
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._loops.formulas.recursion import STEP, probabilities_between
 from caltest._validation import same_length, whole_counts
-from caltest.kernels import (
-    TargetKernel,
-)
+from caltest.kernels import TargetKernel
 from caltest.predictions.base import Predictions, require_family
 
 TAIL = 42.0

@@ -10,14 +10,7 @@ from caltest._basics.arrays import to_array
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._loops.steps import squared_gaps
 from caltest._validation import finite_array, real_array, same_length, vector_targets
-from caltest.kernels import (
-    EnergyDistance,
-    ExponentialKernel,
-    GaussianKernel,
-    ProductKernel,
-    TargetKernel,
-    Wasserstein,
-)
+from caltest.kernels import EnergyDistance, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.kernels.metrics.discrepancies import difference_of_means
 from caltest.predictions.base import Predictions, weighted_sum
 from caltest.predictions.measures.measures import Measures

@@ -12,13 +12,7 @@ from caltest._basics.types import Array, FloatArray
 from caltest._loops.formulas import normals
 from caltest._loops.formulas.normal_tails import exponential
 from caltest._validation import positive_number
-from caltest.kernels import (
-    ExponentialKernel,
-    GaussianKernel,
-    ProductKernel,
-    TargetKernel,
-    Wasserstein,
-)
+from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.numbers.location_scale import LocationScale
 from caltest.predictions.outcomes import Index, Traces
 from caltest.predictions.standard_scores import in_units

@@ -8,13 +8,7 @@ import numpy as np
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import levels, real_array, same_length
-from caltest.kernels import (
-    Euclidean,
-    ExponentialKernel,
-    GaussianKernel,
-    ProductKernel,
-    TargetKernel,
-)
+from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel
 from caltest.kernels.base import Exponential
 from caltest.predictions.base import Predictions, require_family
 

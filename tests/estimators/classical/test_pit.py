@@ -120,9 +120,6 @@ def test_bad_input():
         ct.estimators.PIT("Kuiper")
     with pytest.raises(ValueError, match="scale: got 0"):
         ct.estimators.PIT()(ct.Normal([0.0, 1.0], [0.0, 1.0]), [0.0, 1.0])
-    for predictions, y in (
-        (ct.Bernoulli([0.3]), [1]),
-        (ct.MvNormal([[0.0, 1.0]], [1.0]), [[0.0, 1.0]]),
-    ):
+    for predictions, y in ((ct.Bernoulli([0.3]), [1]), (ct.MvNormal([[0.0, 1.0]], [1.0]), [[0.0, 1.0]])):
         with pytest.raises(TypeError, match="which are not continuous distributions of a real target"):
             ct.estimators.PIT()(predictions, y)

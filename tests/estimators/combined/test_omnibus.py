@@ -105,12 +105,7 @@ def test_own_pvalues_of_the_components():
 def distorted(kind, n, k=4):
     rng = np.random.default_rng([n, k])
     p = rng.dirichlet(np.full(k, 0.5), n)
-    q = {
-        "over": p**0.5,
-        "under": p**2.0,
-        "class": 0.7 * p + 0.3 * np.eye(k)[2],
-        "noise": 0.7 * p + 0.3 / k,
-    }[kind]
+    q = {"over": p**0.5, "under": p**2.0, "class": 0.7 * p + 0.3 * np.eye(k)[2], "noise": 0.7 * p + 0.3 / k}[kind]
     return ct.Categorical(p), ct.Categorical(q / q.sum(axis=1, keepdims=True)).sample(rng)
 
 

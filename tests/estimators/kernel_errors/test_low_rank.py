@@ -163,11 +163,7 @@ def test_landmarks_depend_on_the_predictions_only():
         (lambda: ct.LowRankSKCE(TV)(P[:1], Y[:1]), ValueError, "got 1 observation, wanted at least 2 for LowRankSKCE"),
         (lambda: ct.LowRankSKCE(TV)(NORMAL, TARGETS), TypeError, "metric: got TotalVariation() for Normal predictions"),
         (lambda: ct.DistributionFreeSKCETest(ct.LowRankSKCE(TV)), TypeError, "got LowRankSKCE for DistributionFree"),
-        (
-            lambda: ct.LowRankSKCE(TV).estimates(ct.Categorical(P), Y[None]),
-            ValueError,
-            "LowRankSKCE: got no landmarks",
-        ),
+        (lambda: ct.LowRankSKCE(TV).estimates(ct.Categorical(P), Y[None]), ValueError, "LowRankSKCE: got no landmarks"),
     ],
 )
 def test_errors(make, error, message):

@@ -5,7 +5,7 @@ import pytest
 
 import caltest as ct
 from caltest.hstatistics import pair_tiles as hplaces
-from caltest.hstatistics.redraws.of_all_families import of_all_families as hredraws
+from caltest.hstatistics.redraws import of_all_families as hredraws
 from caltest.hstatistics.sums import binary_line as hlines, pairs as hpairs
 from caltest.hstatistics.tiles import h_tile
 from caltest.predictions import Sample
