@@ -6,8 +6,10 @@ Reduced here; ``python -m pytest tests/statistical --full`` takes every cell and
 import numpy as np
 import pytest
 from grids import thinned
+from scipy import stats
 
 import caltest as ct
+from caltest.predictions import Sample
 
 from .settings import (
     CLASSES,
@@ -223,3 +225,19 @@ class TestPower:
             always_first = np.where(rng.random(250) < 0.5, sample.targets, 0)
             labels = always_first if model == "M2" else rng.integers(0, 10, 250)
             assert ct.calibration_test(sample.predictions, labels, n_resamples=99, rng=rng).pvalue == 0.01
+
+
+def extreme_values(rng):
+    """Calibrated predictions of ``scipy.stats``, whose expectations of kernels are not exact."""
+    predictions = ct.Continuous(
+        stats.genextreme(rng.uniform(-0.3, 0.3, 40), rng.normal(size=40), rng.uniform(0.5, 2.0, 40))
+    )
+    return Sample(predictions, predictions.sample(rng))
+
+
+def test_default_test_of_any_continuous_law_has_its_size(replications):
+    number, alphas = replications(60, 2000), (0.05, 0.01)
+    counts = rejections(ct.OmnibusTest(n_resamples=99), extreme_values, spawn(49), number, alphas)
+    for count, alpha in zip(counts, alphas, strict=True):
+        low, high = band(number, alpha)
+        assert low <= count <= high
