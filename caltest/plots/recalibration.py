@@ -40,7 +40,7 @@ def recalibration_report(
     Raises
     ------
     TypeError
-        For something else than a report, or one on numbers or vectors.
+        For anything other than a report, or one on numbers or vectors.
     ValueError
         For other than two axes, or a report that ``from_dict`` read, which has no data.
     ImportError
