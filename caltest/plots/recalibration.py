@@ -42,7 +42,7 @@ def recalibration_report(
     TypeError
         For anything other than a report, or one on numbers or vectors.
     ValueError
-        For other than two axes, or a report that ``from_dict`` read, which has no data.
+        For a number of axes other than two, or a report that ``from_dict`` read, which has no data.
     ImportError
         If matplotlib is missing.
 
