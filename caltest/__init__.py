@@ -7,13 +7,14 @@ Glossary, from the symbols in the papers to the names here:
 
 ====================================  ============================= ===================================
 P_X, g(X): prediction                 ``Categorical``, ``Normal``   ``caltest.predictions``
-Y: target, label                      ``targets``                   ``caltest.predictions.sample.Sample``
+Y: target, label                      ``targets``                   ``caltest.predictions.sample``
 Z_X, drawn from P_X                   ``Predictions.sample``        ``caltest.predictions.base``
 k_P, k_Y, k = k_P x k_Y               ``ProductKernel``             ``caltest.kernels.product``
 sum_i k_i A_i: matrix-valued kernel   ``MatrixKernel``              ``caltest.kernels.matrix``
 E k(Z, y), E k(Z, Z')                 ``expected_kernel``           ``caltest.predictions.base``
 B_{p;q}: bound of h                   ``h_bound``                   ``caltest.hstatistics.bound``
-W_2, MW_2                             ``Wasserstein``               ``caltest.kernels.metrics.vector_metrics``
+W_2: 2-Wasserstein distance           ``Wasserstein``               ``caltest.kernels.metrics.vector_metrics``
+MW_2: the same of mixtures            ``MixtureWasserstein``        ``caltest.kernels.metrics.mixture_wasserstein``
 nu, lambda: bandwidth                 ``bandwidth``                 ``caltest.kernels.radial``
 h((p, y), (p', y'))                   ``h_tile``                    ``caltest.hstatistics.tiles``
 SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.estimators.kernel_errors.skce``

@@ -82,7 +82,7 @@ def calibration_test(
     Raises
     ------
     ValueError
-        For bad data, or weights that are negative, missing, all 0 or of another number.
+        For bad data, or weights that are negative, missing, all 0 or not as many as the targets.
     TypeError
         For swapped arguments or an unsuitable kernel.
 

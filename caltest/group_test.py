@@ -58,6 +58,7 @@ class GroupCalibrationTest(OwnErrstate):
     Examples
     --------
     >>> import caltest as ct
+    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> p = rng.uniform(0.2, 0.8, 300)
     >>> group = np.repeat(["east", "north", "west"], 100)

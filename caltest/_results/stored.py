@@ -38,7 +38,7 @@ class Stored(OwnErrstate):
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
         """The result that ``to_dict`` described; what else the dictionary holds is ignored.
 
-        ``TypeError`` for something else than a dictionary, ``ValueError`` for another result, another schema, missing
+        ``TypeError`` for anything other than a dictionary, ``ValueError`` for another result, another schema, missing
         entries, or entries of another type.
         """
         name = cls.__name__

@@ -1,4 +1,4 @@
-"""The command line: ``caltest test``, ``caltest compare``, ``caltest power`` and ``caltest demo``."""
+"""The command line: ``caltest test``, ``compare``, ``power``, ``recalibrate`` and ``demo``."""
 
 from caltest.cli.main import main
 from caltest.cli.named import TESTS

@@ -73,7 +73,7 @@ class PairedSKCETest(OwnErrstate):
     Raises
     ------
     TypeError
-        For predictions of different families, or something else than a kernel.
+        For predictions of different families, or anything other than a kernel.
     ValueError
         For bad data, different lengths, fewer than 3 observations, or differences of h that do not vary over the
         observations. Where all of them are 0 up to rounding, because the predictions are the same, the

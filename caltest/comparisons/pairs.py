@@ -173,7 +173,7 @@ def compare_pairs(
     ValueError
         For fewer than two models, bad predictions or outcomes, and as ``PairedSKCETest``.
     TypeError
-        For names that are not strings, models of different families, or something else than a kernel.
+        For names that are not strings, models of different families, or anything other than a kernel.
 
     Notes
     -----

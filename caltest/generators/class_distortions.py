@@ -55,7 +55,7 @@ class Contamination(ClassDistortion):
     Raises
     ------
     ValueError
-        For another share, numbers that are not probabilities, or as many of them as there are no classes.
+        For a share outside of [0, 1], for numbers that are not probabilities, and if there are not k of them.
 
     Notes
     -----

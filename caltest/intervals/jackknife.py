@@ -57,8 +57,8 @@ def skce_interval(
         ``"lower"`` for [l, largest value].
     rng
         Seed or ``numpy.random.Generator``, of redraws of the targets for the expected square, where there is no
-        formula for it: for other families than classes, counts, and normal predictions with a Gaussian kernel of
-        targets.
+        formula for it: for families other than classes, counts, and normal predictions with a Gaussian kernel
+        of targets.
 
     Returns
     -------

@@ -87,7 +87,7 @@ def noise_floor(
     Raises
     ------
     TypeError
-        For something else than an estimator, or predictions of a family that it does not know.
+        For anything other than an estimator, or predictions of a family that it does not know.
     ValueError
         For bad predictions or too few.
 

@@ -40,9 +40,9 @@ def recalibration_report(
     Raises
     ------
     TypeError
-        For something else than a report, or one on numbers or vectors.
+        For anything other than a report, or one on numbers or vectors.
     ValueError
-        For other than two axes, or a report that ``from_dict`` read, which has no data.
+        For a number of axes other than two, or a report that ``from_dict`` read, which has no data.
     ImportError
         If matplotlib is missing.
 

@@ -1,4 +1,4 @@
-"""Risks of calibration estimation functions."""
+"""Risks of error functions."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def risk_curves(
     result: CalibrationErrorEstimate, *, problem: int = 0, excess: bool = False, axes: "Sequence[Axes] | None" = None
 ) -> "list[Axes]":
-    """Risk of every calibration estimation function over its setting, with standard errors.
+    """Risk of every error function over its setting, with standard errors.
 
     There is a panel for each kind of setting: bins, bandwidth, regularisation. Every function has a colour and a
     marker; its best setting is filled, and a black ring marks the selected one. The dotted line is that of h = 0.

@@ -83,7 +83,7 @@ def simplex_map(
     -----
     The length of an arrow is the Euclidean distance of mean prediction and frequencies. It has rank 1 + #{redrawn
     length >= length} among B redraws of the outcomes, so an arrow of calibrated predictions is vermillion with
-    probability at most 1 - confidence_level, each for its own. Time O(n B).
+    probability at most 1 - confidence_level, each on its own. Time O(n B).
 
     Source: vectors of this kind are in Vaicenavicius et al. 2019; the comparison with redraws is that of Broecker and
     Smith 2007, with the predictions kept.

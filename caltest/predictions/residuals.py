@@ -181,6 +181,7 @@ def standardised_residuals(predictions: Predictions, targets: ArrayLike) -> tupl
     Examples
     --------
     >>> import caltest as ct
+    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> wide = ct.Normal(rng.random(100), 0.13)
     >>> y = wide.mean + 0.1 * rng.normal(size=100)  # the noise has the standard deviation 0.1, not 0.13

@@ -53,7 +53,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         When fitting, for bad data, labels of one class only, fewer observations of a class than folds, or labels that
         a classifier that was fitted before does not know.
     TypeError
-        When fitting, for a method that is none.
+        When fitting, for anything other than a method.
 
     Notes
     -----

@@ -101,7 +101,7 @@ def fit_best(
     ValueError
         For bad data, no methods, methods of different scales.
     TypeError
-        For something else than methods, or predictions that one of them does not know.
+        For anything other than methods, or predictions that one of them does not know.
 
     Notes
     -----

@@ -72,7 +72,7 @@ def report(
     ValueError
         For bad data or settings, or predictions that are all identical before and after.
     TypeError
-        For something else than a method or a map.
+        For anything other than a method or a map.
 
     Notes
     -----

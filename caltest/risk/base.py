@@ -1,4 +1,4 @@
-"""Calibration estimation functions: how they are fitted, and what can be asked of a fitted one."""
+"""Error functions (calibration estimation functions): how they are fitted, and what can be asked of a fitted one."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -106,7 +106,7 @@ class ErrorFunction(OwnErrstate, ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedErrorFunction(OwnErrstate):
-    """A calibration estimation function h that was fitted to data.
+    """An error function h that was fitted to data.
 
     Made by ``fit`` of an ``ErrorFunction``; frozen.
 

@@ -1,4 +1,4 @@
-"""Estimation functions from bins of probabilities."""
+"""Error functions from bins of probabilities."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

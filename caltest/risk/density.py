@@ -1,4 +1,4 @@
-"""Estimation functions from ratios of Dirichlet kernel densities."""
+"""Error functions from ratios of Dirichlet kernel densities."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the choice among calibration estimation functions found: frozen, complete, computed once."""
+"""What the choice among error functions found: frozen, complete, computed once."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from caltest._results.stored import Stored
 
 @dataclass(frozen=True)
 class CandidateRisk:
-    """One estimation function with one setting.
+    """One error function with one setting.
 
     Attributes
     ----------

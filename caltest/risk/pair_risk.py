@@ -1,4 +1,4 @@
-"""Values of a calibration estimation function at pairs, and its risk, a mean over pairs, in time linear in n."""
+"""Values of an error function at pairs, and its risk, a mean over pairs, in time linear in n."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ SMALLEST = 3
 class BilinearForm:
     """``h(x_i, x_j) = E_i' M E_j`` for n points: vectors E (n, r), and M (r, r), its diagonal (r,), or the identity.
 
-    M is symmetric. Every estimation function here is of this form with r much less than n. Forms with the same vectors
+    M is symmetric. Every error function here is of this form with r much less than n. Forms with the same vectors
     can share ``products``, which are E'E.
     """
 
@@ -46,7 +46,7 @@ class BilinearForm:
 
 @dataclass(frozen=True)
 class RiskEstimate:
-    """Estimated risk of a calibration estimation function, and the standard error of the estimate.
+    """Estimated risk of an error function, and the standard error of the estimate.
 
     Attributes
     ----------

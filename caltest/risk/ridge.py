@@ -1,4 +1,4 @@
-"""Estimation functions from kernel ridge regression."""
+"""Error functions from kernel ridge regression."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

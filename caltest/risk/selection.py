@@ -1,4 +1,4 @@
-"""Choice among calibration estimation functions by cross-validation of their risk, and what to know of it."""
+"""Choice among error functions by cross-validation of their risk, and what to know of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

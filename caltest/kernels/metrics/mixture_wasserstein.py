@@ -15,9 +15,9 @@ class MixtureWasserstein(Metric):
 
     The cheapest way to turn the components of one mixture into those of the other (Delon and Desolneux 2020), with the
     2-Wasserstein distance d of components by default. Widmann et al. 2021, appendix D.3, say that functions of it are
-    kernels, because the best coupling were a Hilbertian distance; but it depends on the pair. Counterexample: the six
-    mixtures of two equally likely N(m, s**2) with m in {0, 1} and s in {1, 2} have a matrix exp(-d**2 / 2) with the
-    eigenvalue -0.07. ``MMD(kernel)`` is a distance of mixtures that makes kernels.
+    kernels, because each coupling gives a Hilbertian distance; but the best coupling depends on the pair. The six
+    mixtures of two equally likely N(m, s**2) with m in {0, 1} and s in {1, 2} are a counterexample: their matrix
+    exp(-d**2 / 2) has the eigenvalue -0.07. ``MMD(kernel)`` is a distance of mixtures that makes kernels.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class OneVsRest(ProbabilityCalibrator):
     Raises
     ------
     TypeError
-        For something else than a binary method.
+        For anything other than a binary method.
     ValueError
         When fitting, for bad data, logits in the place of probabilities and the reverse.
 
