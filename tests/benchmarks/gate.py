@@ -4,8 +4,8 @@ Times of the rows of the table that take less than a second are divided by that 
 the same process, on one core, and compared with the ratios of ``baseline.json``; extra memory is compared as it is.
 A row that is worse is measured again in fresh processes and fails if it is worse in all of them: other programs and
 code compiled on the way can make one slow or large.
-``--store`` measures rows and writes them into that file, when they are meant to change. Ratios to one loop differ by up
-to 1.6 between kinds of processors, so ``--widen``, on a machine of another kind, keeps what is there where it is larger.
+``--store`` measures rows and writes them into that file, when they are meant to change. Ratios to one loop differ by
+up to 1.6 between kinds of processors: ``--widen``, on a machine of another kind, keeps what is there if it is larger.
 """
 
 import argparse
