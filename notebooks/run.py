@@ -1,8 +1,10 @@
 """Run notebooks in place, without times and machine names in their metadata: ``python notebooks/run.py [NAME ...]``.
 
-With ``--check`` nothing is written; printed outputs that differ from the stored ones are an error.
+With ``--check`` nothing is written; printed outputs that differ from the stored ones are an error. Numbers may differ
+by 2 % or two units of their last digit: processors of several kinds sum in different orders, which fits follow.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -17,6 +19,22 @@ def texts(notebook: nbformat.NotebookNode) -> list[str]:
         for cell in notebook.cells
         if cell.cell_type == "code"
     ]
+
+
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def alike(found: str, stored: str) -> bool:
+    """Whether texts have the same words, and numbers that differ by no more than processors make them."""
+    same_words = NUMBER.sub("#", found).split() == NUMBER.sub("#", stored).split()
+    return same_words and all(map(close, NUMBER.findall(found), NUMBER.findall(stored)))
+
+
+def close(found: str, stored: str) -> bool:
+    """Within 2 %, or two units of the last digit."""
+    digits, _, exponent = stored.partition("e")
+    unit = 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
+    return abs(float(found) - float(stored)) <= max(0.02 * abs(float(stored)), 2.01 * unit)
 
 
 def main(arguments: list[str]) -> int:
@@ -37,7 +55,7 @@ def main(arguments: list[str]) -> int:
             resources={"metadata": {"path": str(path.parent)}},
         ).execute()
         notebook.metadata["language_info"] = {"name": "python"}
-        same = texts(notebook) == stored
+        same = all(map(alike, texts(notebook), stored))
         changed += not same
         print(f"{path.name}: {'outputs as stored' if same else 'outputs changed'}")
         if not check:

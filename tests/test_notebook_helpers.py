@@ -8,6 +8,7 @@ import kitti
 import kitti_published
 import numpy as np
 import pytest
+import run
 import synthetic
 import synthetic_classes
 from scipy.optimize import minimize_scalar
@@ -341,3 +342,18 @@ class TestActiveLearning:
         ece, error = active.smoothed([curve, curve], np.array([500.0, 750.0]), width=50.0)
         assert ece == pytest.approx([0.1, 0.2], abs=1e-10)
         assert error == pytest.approx([0.2, 0.3], abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("found", "stored", "same"),
+    [
+        ("log score 0.094 ± 0.013", "log score 0.093  ± 0.013", True),
+        ("p = 4.11e-109, 999 draws", "p = 4.1e-109, 999 draws", True),
+        ("about 10 % of the labels", "about 20 % of the labels", False),
+        ("p = 4.1e-108", "p = 4.1e-109", False),
+        ("rejected: 1", "not rejected: 1", False),
+        ("0.5 0.6", "0.5", False),
+    ],
+)
+def test_outputs_of_other_processors_are_alike(found, stored, same):
+    assert run.alike(found, stored) == same
