@@ -134,6 +134,6 @@ def few_uncertain(name: str) -> str:
     """What readers should know where the score is far from normal."""
     return (
         "only few uncertain outcomes make the score vary, for which the normal law is rough: in simulations it "
-        "rejected up to 8.8 % of calibrated predictions at the 5 % level and 3 % at the 1 % level, and 16 and 12 % "
+        "rejected up to 11 % of calibrated predictions at the 5 % level and 3 % at the 1 % level, and 16 and 12 % "
         f"where all predictions were nearly equal and rare; MonteCarloTest({name}()) is exact"
     )

@@ -39,7 +39,7 @@ class PearsonNull(Null):
     -----
     An approximation: the ratio of p-value to tail probability is between 0.5 and 1.1 for p-values of at least 1e-4, 100
     predictions and 10 classes, and can be far smaller for two classes and few predictions. At the 5 % level it rejects
-    up to 8 % of calibrated predictions in simulations with rare events, ties and few uncertain rows, where results have
+    up to 10 % of calibrated predictions in simulations with rare events, ties and few uncertain rows, where results have
     a note. Assumes that the targets are independent given the predictions. For classes and the Delta kernel time
     O(n**2 k), memory O(n**2).
 
@@ -105,7 +105,7 @@ def _notes(sample: Sample) -> tuple[str, ...]:
         return ()
     return (
         f"half the sum of 1 - sum_k p_k**2 is only {uncertain:.2g}, for which the Pearson type III law is rough: in "
-        "simulations it rejected up to 8 % of calibrated predictions at the 5 % level; MonteCarloTest is exact",
+        "simulations it rejected up to 10 % of calibrated predictions at the 5 % level; MonteCarloTest is exact",
     )
 
 
