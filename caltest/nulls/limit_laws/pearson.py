@@ -39,8 +39,8 @@ class PearsonNull(Null):
     -----
     An approximation: the ratio of p-value to tail probability is between 0.5 and 1.1 for p-values of at least 1e-4, 100
     predictions and 10 classes, and can be far smaller for two classes and few predictions. At the 5 % level it rejects
-    up to 10 % of calibrated predictions in simulations with rare events, ties and few uncertain rows, where results have
-    a note. Assumes that the targets are independent given the predictions. For classes and the Delta kernel time
+    up to 10 % of calibrated predictions in simulations with rare events, ties and few uncertain rows, where results
+    have a note. Assumes that the targets are independent given the predictions. For classes and the Delta kernel time
     O(n**2 k), memory O(n**2).
 
     Source: the moment formulas are derived in ``caltest.hstatistics.variances.moments``; fits of this type go back to
