@@ -10,7 +10,7 @@ from caltest._basics.numerics import OwnErrstate, check_finite, own_errstate, re
 from caltest._basics.progress import progress_bars
 from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
-from caltest._validation import switch
+from caltest._validation import same_length, switch
 from caltest._validation.groups import as_groups, rows_of
 from caltest.default_test import weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
@@ -254,6 +254,7 @@ def calibration_by_group(
         test = GroupCalibrationTest(kernel, n_resamples)
         return test(predictions, targets, groups, classes=classes, rng=rng, progress=progress)
     sample, members = as_sample(predictions, targets, classes), as_groups(groups, targets)
+    same_length(len(sample), len(members.members), "groups")
     weights = rows_of(weights, "weights", targets).array("weights")
     sample, weights, left_out = weighted(sample, weights, len(sample))
     members = members if sample.rows is None else members.of_rows(sample.rows)

@@ -160,6 +160,10 @@ class TestWeights:
         assert left_out.groups != test(kept).groups
         assert "7 of 60 rows have weight 0 and are left out" in left_out.notes
 
+    def test_too_few_groups_are_refused_where_weights_leave_rows_out(self):
+        with pytest.raises(ValueError, match="groups: got 2 values, wanted 3, one per prediction"):
+            ct.calibration_by_group([0.2, 0.5, 0.7], [0, 1, 1], [0, 0], weights=[0.0, 1.0, 1.0], rng=1)
+
     def test_findings_are_those_of_the_weights(self):
         """Ones occur too often where weights are large, too seldom where they are small."""
         p, heavy = np.full(400, 0.5), np.arange(400) % 4 < 2
