@@ -849,3 +849,16 @@ BAD_SETTINGS = {
 def test_bad_settings_of_things_that_are_made(make, message):
     with pytest.raises((ValueError, TypeError), match=pattern(message)):
         make()
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_structured_arrays_are_refused(place):
+    data = [[0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1]]
+    data[place] = np.zeros(4, dtype=[("a", float), ("b", int)])
+    with pytest.raises(ValueError, match=r": got values of type \[\('a', '<f8'\), .* wanted real numbers"):
+        ct.calibration_test(*data)
+
+
+def test_batches_of_unequal_rows_are_refused():
+    with pytest.raises(ValueError, match="targets: got rows of different lengths, wanted a rectangular array"):
+        ct.SequentialCalibrationTest().update([0.1, 0.2], [[1], [1, 2]])

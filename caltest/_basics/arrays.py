@@ -69,7 +69,8 @@ class Table:
             lacking = data != data
         else:
             lacking = np.zeros(data.shape, dtype=bool)
-        lacking = lacking | np.ma.getmaskarray(array)
+        if data.dtype.names is None:
+            lacking = lacking | np.ma.getmaskarray(array)
         return np.asarray(lacking.any(axis=tuple(range(1, lacking.ndim))))
 
     def in_order_of(self, other: "Table", name: str, other_name: str) -> tuple[Self, tuple[str, ...]]:

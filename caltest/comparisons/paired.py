@@ -40,7 +40,7 @@ class Difference:
         same = norm(sums - other_sums) <= 1e-12 * (norm(sums) + norm(other_sums))
         if not same and found.standard_error == 0.0:
             raise ValueError(
-                "predictions: the differences of h do not vary over the observations, so the normal limit has "
+                "predictions: got differences of h that do not vary over the observations, so the normal limit has "
                 "no scale; compare distribution_free_interval(predictions, targets, SKCE(kernel)) of both"
             )
         statistic = 0.0 if same else abs(found.estimate) / found.standard_error

@@ -335,7 +335,7 @@ class _State:
 
 def _as_batch(predictions: ArrayLike, targets: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
     """One prediction and one outcome as a batch of one."""
-    if isinstance(targets, Predictions) or np.ndim(targets) > 0:
+    if isinstance(targets, (Predictions, list, tuple)) or np.ndim(targets) > 0:
         return predictions, targets
     if not isinstance(predictions, Predictions):
         predictions = to_array(predictions, "predictions")[None]

@@ -71,7 +71,7 @@ def test_predictions_that_differ_by_rounding_do_not_differ():
 
 def test_differences_that_do_not_vary_have_no_scale():
     one, two = np.tile([0.5, 0.5], (20, 1)), np.tile([0.4, 0.6], (20, 1))
-    with pytest.raises(ValueError, match="the differences of h do not vary"):
+    with pytest.raises(ValueError, match="got differences of h that do not vary"):
         ct.PairedSKCETest(TV)(one, two, [1] * 20)
 
 

@@ -66,7 +66,7 @@ def test_bad_input():
         ct.compare_pairs(MODELS, S.y, confidence_level=1.0)
     with pytest.raises(TypeError, match="kernel"):
         ct.compare_pairs(MODELS, S.y, kernel=0.5)
-    with pytest.raises(ValueError, match=r"models 'a' and 'b': .*the differences of h do not vary"):
+    with pytest.raises(ValueError, match=r"models 'a' and 'b': .*got differences of h that do not vary"):
         ct.compare_pairs({"a": [[0.5, 0.5]] * 20, "b": [[0.4, 0.6]] * 20}, [1] * 20)
 
 
