@@ -127,7 +127,9 @@ def check_number(value, name):
 def check_interval(interval, name):
     if np.isnan([interval.low, interval.high]).any() or interval.low > interval.high:
         raise Broken(f"{name}: {interval}")
-    if interval.estimate is not None and not interval.low <= interval.estimate <= interval.high:
+    # A bound on one side of less than 50 % lies beyond the estimate.
+    central = interval.estimate is not None and interval.confidence_level >= 0.5
+    if central and not interval.low <= interval.estimate <= interval.high:
         raise Broken(f"{name}: estimate {interval.estimate} outside of {interval}")
 
 
