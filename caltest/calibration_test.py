@@ -168,9 +168,10 @@ class CalibrationTest(_Named):
             note = f"other rows: {len(rest)}, too few for the test, so that their p-value is 1"
             return replace(result, pvalue_otherwise=1.0, notes=(*result.notes, note))
         other = CalibrationTest(estimator, self.null).on(rest, rng=result.seed, progress=progress)
-        found = f"{result.finding}; the other rows: {other.finding}"
-        finding = found if other.finding is not None and other.pvalue <= LEVEL else result.finding
-        return replace(result, pvalue_otherwise=other.pvalue, finding=finding)
+        excluded, found = result.findings[0], other.why(LEVEL)
+        if found is not None:
+            excluded = replace(excluded, words=f"{excluded.words}; the other rows: {found}")
+        return replace(result, pvalue_otherwise=other.pvalue, findings=(excluded, *other.findings))
 
     def accumulator(self, *, rng: Any = None, part: int = 0) -> "CalibrationTestAccumulator":
         """The test for data that come in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``.
@@ -236,6 +237,6 @@ class CalibrationTest(_Named):
             seed=seed if self._draws_for(estimator, predictions) else None,
             notes=(*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes),
             components=outcome.components,
-            finding=outcome.finding,
+            findings=outcome.findings,
             assumes="; ".join(filter(None, (estimator.assumptions, predictions.assumption))),
         )

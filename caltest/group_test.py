@@ -9,12 +9,13 @@ import numpy as np
 from caltest._basics.numerics import OwnErrstate, check_finite, own_errstate, resampling_pvalue, seed_of
 from caltest._basics.progress import progress_bars
 from caltest._basics.types import ArrayLike, FloatArray
+from caltest._results.finding import Finding
 from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
 from caltest._validation import same_length, switch
 from caltest._validation.groups import as_groups, rows_of
 from caltest.default_test import weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
-from caltest.estimators.combined.findings import marginal_finding
+from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.kernel_errors.default_kernel import default_kernel
 from caltest.kernels import PairKernel
 from caltest.nulls import ConditionalMonteCarlo
@@ -167,7 +168,7 @@ def _rows(maximum: GroupMaximum, sample: Sample, values: FloatArray) -> tuple[Gr
                 z=float(scores[g, 0]),
                 pvalue=resampling_pvalue(float(sizes[g, 0]), sizes[g, 1:]),
                 adjusted=float(adjusted[g]),
-                finding=_finding(part, maximum.estimator.for_rows(maximum.groups.rows[g])),
+                finding=_finding(part, maximum.estimator.for_rows(maximum.groups.rows[g]), float(adjusted[g])),
             )
         )
     return tuple(rows)
@@ -187,16 +188,13 @@ def step_down(statistics: FloatArray) -> FloatArray:
     return adjusted
 
 
-def _finding(sample: Sample, estimator: Estimator) -> str:
+def _finding(sample: Sample, estimator: Estimator, pvalue: float) -> Finding | None:
     """How outcomes differ from what was predicted, with the weights of the estimator if it has some."""
     weights = getattr(estimator, "weights", None)
     if weights is not None:
         kept = np.flatnonzero(weights)
         sample, weights = sample.take(kept), weights[kept] * (weights.sum() / (weights @ weights))
-    alternatives = sample.predictions.law.alternatives(weights)
-    if alternatives is None:
-        return marginal_finding(sample, weights)
-    return alternatives.most_likely(np.asarray(sample.targets))
+    return next(iter(named(findings_of(sample, weights), pvalue)), None)
 
 
 @own_errstate

@@ -1,14 +1,15 @@
 """Results of tests: frozen, complete, computed once."""
 
-from dataclasses import dataclass, replace
-from math import sqrt
-from typing import Any, Literal, Self
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from caltest._basics.types import FloatArray
 from caltest._results.citations import entries
+from caltest._results.confidence_interval import JACKKNIFE, ConfidenceInterval
 from caltest._results.effect_size import EffectSize
+from caltest._results.finding import Finding
 from caltest._results.pvalues import pvalue_phrase, undecided
 from caltest._results.report import ASSUMPTIONS, report_of
 from caltest._results.sentences import QUESTIONS, sentence_of
@@ -16,57 +17,6 @@ from caltest._results.stored import Stored, restored
 from caltest._validation import fraction
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
-
-JACKKNIFE = "jackknife, normal limit"
-"""The method of intervals from the jackknife variance."""
-
-
-@dataclass(frozen=True)
-class ConfidenceInterval:
-    """An interval for the calibration error.
-
-    Attributes
-    ----------
-    low, high
-        Ends, ``inf`` where there is none.
-    confidence_level
-        Nominal coverage.
-    method
-        How it was computed.
-    estimate
-        What it is around, if there is one number; cut at 0 as the interval is.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> interval = ct.AsymptoticBlockSKCETest(p.default_kernel(), block_size=20)(p, y).confidence_interval()
-    >>> low, high = interval
-    >>> round(low, 6), high
-    (0.000464, inf)
-    """
-
-    low: float
-    high: float
-    confidence_level: float
-    method: str
-    estimate: float | None = None
-
-    def root(self) -> Self:
-        """The interval for the square root of the quantity: for the KCE, if it is for the SKCE.
-
-        It covers the root whenever the interval covers the quantity, which is at least 0.
-        """
-        estimate = None if self.estimate is None else sqrt(max(0.0, self.estimate))
-        low, high = sqrt(max(0.0, self.low)), sqrt(max(0.0, self.high))
-        return replace(self, low=low, high=high, estimate=estimate)
-
-    def __iter__(self) -> Any:
-        """The two ends, so that ``low, high = interval`` works."""
-        return iter((self.low, self.high))
-
-    def __str__(self) -> str:
-        return f"[{self.low:.4g}, {self.high:.4g}] ({100 * self.confidence_level:g} %, {self.method})"
 
 
 @dataclass(frozen=True)
@@ -81,8 +31,6 @@ class ComponentResult:
         Its value, in units of the standard deviation of its redrawn values.
     pvalue
         Its own p-value, as if it were the only statistic; that of the test accounts for the choice.
-    finding
-        What the value says of the predictions, in words.
 
     Examples
     --------
@@ -95,7 +43,6 @@ class ComponentResult:
     name: str
     statistic: float
     pvalue: float
-    finding: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,8 +85,9 @@ class CalibrationTestResult(Stored):
         What the reader should know: renormalised rows, known weaknesses of the method.
     components
         What each component of an omnibus test found, the one that speaks most against calibration first.
-    finding
-        What that one says of the predictions, in words, or None; ``why(alpha)`` is empty unless the test rejects.
+    findings
+        What is wrong with the predictions, the fault that explains the outcomes best first; empty where nothing is
+        found. ``finding`` is the first, or None, and ``why(alpha)`` its words if the test rejects.
     effect_size
         The size of the error in units that do not grow with n, or None where it is not known.
     citations
@@ -181,7 +129,7 @@ class CalibrationTestResult(Stored):
     seed: int | None = None
     notes: tuple[str, ...] = ()
     components: tuple[ComponentResult, ...] = ()
-    finding: str | None = None
+    findings: tuple[Finding, ...] = ()
     question: str = "calibration"
     effect_size: EffectSize | None = None
     citations: tuple[str, ...] = ()
@@ -267,8 +215,14 @@ class CalibrationTestResult(Stored):
         return undecided(self.pvalue, self.n_resamples, alpha) or answer.format(level=level)
 
     def why(self, alpha: float = 0.05) -> str | None:
-        """The finding if the test rejects at a level, else None."""
-        return self.finding if self.pvalue <= fraction("alpha", alpha) else None
+        """The words of the finding if the test rejects at a level, else None."""
+        rejects = self.pvalue <= fraction("alpha", alpha)
+        return self.finding.words if rejects and self.finding is not None else None
+
+    @property
+    def finding(self) -> Finding | None:
+        """The fault that explains the outcomes best, or None."""
+        return self.findings[0] if self.findings else None
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: hypothesis, test, n, the decision at a level, estimate, statistic and p-value.

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.citations import entries
+from caltest._results.finding import Finding
 from caltest._results.pvalues import format_pvalue, in_brackets, is_smallest, pvalue_phrase, undecided
 from caltest._results.report import ASSUMPTIONS, KINDS
 from caltest._results.sentences import listed
@@ -48,7 +49,7 @@ class GroupResult:
     z: float
     pvalue: float
     adjusted: float
-    finding: str
+    finding: Finding | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,6 +177,6 @@ class GroupCalibrationTestResult(Stored):
         lines = [f"{'Group':<{width}}{'n':>8}{'estimate':>12}{'z':>8}{'p-value':>10}{'adjusted':>10}"]
         for one in self.groups:
             numbers = f"{one.estimate:>12.4g}{one.z:>8.2f}{format_pvalue(one.pvalue):>10}"
-            why = f"  {one.finding}" if one.adjusted <= alpha else ""
+            why = f"  {one.finding}" if one.adjusted <= alpha and one.finding else ""
             lines.append(f"{one.name:<{width}}{one.n:>8}{numbers}{format_pvalue(one.adjusted):>10}{why}")
         return lines

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.confidence_interval import ConfidenceInterval
+from caltest._results.finding import Finding
 from caltest._results.citations import entries
 from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
 from caltest._results.sentences import listed
@@ -57,7 +58,7 @@ class ComparedModel:
     pvalue: float
     pvalue_holm: float
     pvalue_bh: float
-    finding: str | None
+    finding: Finding | None
     pvalue_otherwise: float | None = None
 
     @property

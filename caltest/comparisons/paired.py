@@ -10,7 +10,8 @@ from numpy.linalg import norm
 from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
 from caltest._basics.progress import progress_bars
 from caltest._basics.types import ArrayLike, FloatArray
-from caltest._results.calibration_test_result import JACKKNIFE, CalibrationTestResult, ConfidenceInterval
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.confidence_interval import JACKKNIFE, ConfidenceInterval
 from caltest._results.effect_size import EffectSize
 from caltest._validation import switch
 from caltest.estimators.kernel_errors.default_kernel import shared_kernel

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caltest._basics.numerics import seed_of
-from caltest._results.calibration_test_result import CalibrationTestResult, ConfidenceInterval
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._validation import fraction, whole_number
 from caltest.calibration_test import CalibrationTest
 from caltest.comparisons.model_comparison import ComparedModel, ModelComparison

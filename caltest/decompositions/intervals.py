@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._basics.numerics import generator_apart, ranges
 from caltest._basics.types import Array, FloatArray
-from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.confidence_interval import ConfidenceInterval
 from caltest.decompositions.inverted_tests import FINE, Ends, Polyline, inverted
 from caltest.decompositions.parts import PARTS, Parts
 from caltest.predictions import Bernoulli, Categorical

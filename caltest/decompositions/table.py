@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.confidence_interval import ConfidenceInterval
 
 
 def table(rows: Iterable[tuple[str, float | None, ConfidenceInterval, float | None]]) -> list[str]:

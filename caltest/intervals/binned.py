@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import own_errstate
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._validation import at_least, fraction
 from caltest.binning import Binning, QuantileBinning
 from caltest.estimators.binned_errors.ece import binned_predictions, bins_of, checked_binning

@@ -6,7 +6,7 @@ from typing import Any
 
 from caltest._basics.numerics import own_errstate
 from caltest._basics.types import ArrayLike
-from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._validation import fraction
 from caltest.estimators import SKCE, BlockSKCE
 from caltest.hstatistics.bound import h_bound

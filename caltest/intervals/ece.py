@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import generator_apart, own_errstate, ranges
 from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
-from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning
 from caltest.estimators import ECE, ClasswiseECE

@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import own_errstate, seed_of
 from caltest._basics.types import ArrayLike
-from caltest._results.calibration_test_result import JACKKNIFE, ConfidenceInterval
+from caltest._results.confidence_interval import JACKKNIFE, ConfidenceInterval
 from caltest._validation import fraction
 from caltest.estimators.kernel_errors.default_kernel import default_kernel
 from caltest.hstatistics.bound import h_bound

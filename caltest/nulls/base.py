@@ -9,6 +9,7 @@ import numpy as np
 from caltest._basics.numerics import OwnErrstate, resampling_pvalue
 from caltest._basics.types import FloatArray
 from caltest._results.calibration_test_result import ComponentResult, PValueKind
+from caltest._results.finding import Finding, impossible
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, UStatistic
 from caltest.predictions import Predictions, Sample
@@ -25,7 +26,7 @@ class Outcome:
     df: tuple[float, ...] | None = None
     null_distribution: FloatArray | None = None
     components: tuple[ComponentResult, ...] = ()
-    finding: str | None = None
+    findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     is_excluded: bool = False
     """Whether an outcome occurred that its prediction excludes, which makes the p-value 0."""
@@ -34,7 +35,7 @@ class Outcome:
         """With the p-value 0, and why, where an outcome occurred that its prediction excludes."""
         if exclusion is None:
             return self
-        return replace(self, pvalue=0.0, finding=exclusion, is_excluded=True)
+        return replace(self, pvalue=0.0, findings=(impossible(exclusion), *self.findings), is_excluded=True)
 
     @property
     def null_mean(self) -> float | None:

@@ -111,8 +111,8 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         if not isinstance(estimator, JointEstimator):
             return outcome
         outcome = replace(outcome, estimate=estimator.reported(sample, values))
-        components = estimator.found(sample, values)
-        outcome = replace(outcome, components=components, finding=components[0].finding if components else None)
+        findings = estimator.findings(sample, outcome.pvalue)
+        outcome = replace(outcome, components=estimator.found(sample, values), findings=findings)
         return outcome.excluding(sample.exclusion) if estimator.impossible_excluded else outcome
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:

@@ -18,6 +18,7 @@ from caltest.predictions.standard_scores import in_units, mean_square, normal_sc
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
     from caltest.predictions.classes.finite import FinitePredictions
+    from caltest.predictions.faults import Faults
 
 
 class Unbounded(TypeError):
@@ -428,6 +429,15 @@ class Predictions(OwnErrstate, ABC):
         from caltest.predictions.alternatives.normal import NormalAlternatives
 
         return NormalAlternatives(self, weights) if self.is_continuous else None
+
+    def faults(self, weights: FloatArray | None = None) -> "Faults | None":
+        """The ways in which the predictions can be wrong that tests look for and name, or None if there are none.
+
+        Weights (n,) are those of the observations.
+        """
+        from caltest.predictions.faults.numbers import NumberFaults
+
+        return NumberFaults(self, weights, has_normal_scores=self.law.is_continuous)
 
     def standardised(self, targets: Array) -> "tuple[Predictions, Array]":
         """The law of residuals ``(Z - m) / s`` of each prediction, and those of the targets."""

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.confidence_interval import ConfidenceInterval
+from caltest._results.finding import Finding
 from caltest._results.pvalues import format_pvalue, remarks
 from caltest._results.stored import Stored
 from caltest._validation import fraction
@@ -46,7 +47,7 @@ class RecalibrationRow:
     skce: float
     interval: ConfidenceInterval | None
     pvalue: float
-    finding: str | None
+    finding: Finding | None
     pvalue_otherwise: float | None = None
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._basics.types import FloatArray
-from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.stored import Stored
 from caltest._validation import fraction
 

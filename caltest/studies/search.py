@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._results.calibration_test_result import ConfidenceInterval
+from caltest._results.confidence_interval import ConfidenceInterval
 from caltest.studies.power import power_result
 from caltest.studies.power_result import PowerResult
 from caltest.studies.probit import Crossing, fitted_size

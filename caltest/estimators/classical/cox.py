@@ -9,7 +9,8 @@ import numpy as np
 
 from caltest._basics.numerics import own_errstate
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._results.calibration_test_result import ConfidenceInterval, PValueKind
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.effect_size import EffectSize
 from caltest._results.pvalues import pvalue_phrase
 from caltest._results.stored import Stored

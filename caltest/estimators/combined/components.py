@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest.estimators.combined.findings import bias_finding, marginal_finding
 from caltest.estimators.combined.joint import standardised
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
 from caltest.estimators.kernel_errors.max_skce import FACTORS
@@ -18,8 +17,9 @@ from caltest.hstatistics.redraws.of_all_families import redrawn_means
 from caltest.hstatistics.sums.binary_line import on_a_line
 from caltest.hstatistics.sums.residuals import residual_means
 from caltest.kernels import PredictionKernel, ProductKernel
-from caltest.predictions import Predictions, Sample
+from caltest.predictions import Predictions
 from caltest.predictions.alternatives import Alternatives
+from caltest.predictions.faults import Faults
 from caltest.predictions.standard_scores import mean_square
 
 MANY_CLASSES, MANY_NUMBERS = 10_000, 500
@@ -27,6 +27,15 @@ MANY_CLASSES, MANY_NUMBERS = 10_000, 500
 
 RESIDUAL_WIDTHS = (0.5, 1.0, 2.0)
 """Bandwidths of kernels of residuals, in units of their typical length."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """Values (B,) of a statistic for observed and redrawn targets, with its name and its weight among all columns."""
+
+    name: str
+    weight: float
+    values: FloatArray
 
 
 class Component(ABC):
@@ -46,14 +55,10 @@ class Component(ABC):
     def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """Numbers (J, B) for many targets; weights of the observations that have the sum of their squares."""
 
-    @abstractmethod
-    def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
-        """What large values of the statistic say of the sample, in words; the first column is that of the sample."""
-
-    def combined(self, values: FloatArray) -> FloatArray:
-        """Standardised statistic (B,) of numbers (J, B) for observed and redrawn targets."""
+    def columns(self, values: FloatArray) -> list[Column]:
+        """What counts of the numbers (J, B) for observed and redrawn targets."""
         ratios = standardised(values)
-        return np.asarray((np.abs(ratios) if self.two_sided else ratios).max(axis=0))
+        return [Column(self.name, 1.0, np.asarray((np.abs(ratios) if self.two_sided else ratios).max(axis=0)))]
 
 
 @dataclass(frozen=True)
@@ -76,9 +81,6 @@ class KernelComponent(Component):
             return np.stack([one.estimates(predictions, targets, weights) for one in self.low_rank])
         return redrawn_means(self.kernels, predictions, targets, True, weights)
 
-    def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
-        """The class or the direction that is most off overall, if one is."""
-        return marginal_finding(sample, weights)
 
 
 @dataclass(frozen=True)
@@ -98,9 +100,6 @@ class ResidualComponent(Component):
         scores = predictions.law.standard_scores(targets)
         return residual_means(self.prediction_kernel, RESIDUAL_WIDTHS, predictions, scores, weights)
 
-    def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
-        """The direction that is most off overall, if one is."""
-        return marginal_finding(sample, weights)
 
 
 @dataclass(frozen=True)
@@ -109,17 +108,12 @@ class ScoreComponent(Component):
 
     estimator: ExcessLogScore | ExcessBrierScore | ResidualSpread
     name: str
-    positive: str
-    negative: str
     two_sided = True
 
     def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """The estimate."""
         return self.estimator.estimates(predictions, targets, weights)[None]
 
-    def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
-        """By the sign of the observed value against its mean."""
-        return self.positive if values[0, 0] > values.mean() else self.negative
 
 
 @dataclass(frozen=True)
@@ -141,9 +135,6 @@ class BiasComponent(Component):
         """The estimate."""
         return ResidualMean().estimates(predictions, targets, weights)[None]
 
-    def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
-        """Above or below, and in which coordinate."""
-        return bias_finding(sample, weights)
 
 
 @dataclass(frozen=True)
@@ -159,9 +150,6 @@ class LikelihoodRatioComponent(Component):
         """``log E``."""
         return log_ratios_of(self._alternatives_for(predictions, weights), targets)[None]
 
-    def finding(self, sample: Sample, values: FloatArray, weights: FloatArray | None) -> str:
-        """The alternative with the largest share."""
-        return self._alternatives_for(sample.predictions, weights).most_likely(sample.targets)
 
     def _alternatives_for(self, predictions: Predictions, weights: FloatArray | None) -> Alternatives:
         """Those of all predictions, or of a group of them."""
@@ -172,40 +160,67 @@ class LikelihoodRatioComponent(Component):
         return alternatives
 
 
+@dataclass(frozen=True)
+class FaultsComponent(Component):
+    """The rows of all faults of the family: of each fault the largest row and the sum of squares of all."""
+
+    predictions: Predictions
+    weights: FloatArray | None
+    faults: Faults
+    name: str = "faults"
+
+    @property
+    def n_values(self) -> int:
+        """The rows."""
+        return sum(fault.n_rows for fault in self.faults.with_rows)
+
+    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        """The rows of some of the faults after those of others."""
+        faults = self.faults
+        if predictions is not self.predictions or weights is not self.weights:
+            some = predictions.faults(weights)
+            assert some is not None
+            faults = some
+        seen = faults.seen(targets)
+        return np.concatenate([fault.rows(seen) for fault in faults.with_rows])
+
+    def columns(self, values: FloatArray) -> list[Column]:
+        """Two for each fault with several rows, which share its weight."""
+        columns, first = [], 0
+        total = sum(fault.weight for fault in self.faults.with_rows)
+        for fault in self.faults.with_rows:
+            squares = np.square(standardised(values[first : first + fault.n_rows]))
+            first += fault.n_rows
+            numbers = [np.sqrt(squares.max(axis=0)), squares.sum(axis=0)][: fault.n_rows]
+            weight = fault.weight / total / len(numbers)
+            columns += [Column(fault.rows_name or fault.kind, weight, one) for one in numbers]
+        return columns
+
+
 def components_for(
     kernel: ProductKernel, predictions: Predictions, weights: FloatArray | None, rng: Any
 ) -> tuple[Component, ...]:
     """The components for a family, with a resolved kernel."""
     alternatives = predictions.law.alternatives(weights)
-    ratios = () if alternatives is None else (LikelihoodRatioComponent(predictions, weights, alternatives),)
+    others: list[Component] = []
+    if alternatives is not None:
+        others.append(LikelihoodRatioComponent(predictions, weights, alternatives))
+    faults = predictions.faults(weights)
+    if faults is not None:
+        others.append(FaultsComponent(predictions, weights, faults))
     if predictions.law.finite is not None:
-        return (_kernels(kernel, predictions, FACTORS, rng), *SCORES, *ratios)
+        return (_kernels(kernel, predictions, FACTORS, rng), *SCORES, *others)
     residuals = (ResidualComponent(kernel.prediction_kernel),) if predictions.law.has_normal_scores else ()
     spread = (SPREAD,) if predictions.law.has_spread else ()
-    return (_kernels(kernel, predictions, (1.0,), rng), *residuals, BiasComponent(), *spread, *ratios)
+    return (_kernels(kernel, predictions, (1.0,), rng), *residuals, BiasComponent(), *spread, *others)
 
 
 SCORES = (
-    ScoreComponent(
-        ExcessLogScore(),
-        "log score",
-        "predictions are overconfident: the log score is worse than they say",
-        "predictions are underconfident: the log score is better than they say",
-    ),
-    ScoreComponent(
-        ExcessBrierScore(),
-        "Brier score",
-        "predictions are overconfident: the Brier score is worse than they say",
-        "predictions are underconfident: the Brier score is better than they say",
-    ),
+    ScoreComponent(ExcessLogScore(), "log score"),
+    ScoreComponent(ExcessBrierScore(), "Brier score"),
 )
 
-SPREAD = SpreadComponent(
-    ResidualSpread(),
-    "spread of residuals",
-    "predictions are too narrow: errors are larger than predicted",
-    "predictions are too wide: errors are smaller than predicted",
-)
+SPREAD = SpreadComponent(ResidualSpread(), "spread of residuals")
 
 
 def _kernels(kernel: ProductKernel, predictions: Predictions, factors: tuple[float, ...], rng: Any) -> KernelComponent:

@@ -1,55 +1,149 @@
-"""What is off if all observations are taken together, in words."""
+"""The fault with the largest likelihood, after a penalty for the choice among many."""
 
-from math import sqrt
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import isfinite, log
+from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import effective_number
 from caltest._basics.types import FloatArray
+from caltest._results.finding import Finding
+from caltest._results.confidence_interval import ConfidenceInterval
 from caltest.predictions import Sample
-from caltest.predictions.standard_scores import mean_square
+from caltest.predictions.faults import Fault, Faults, Fit
 
-CLEAR = 3.0
-"""Standard errors from which on a difference is named."""
+LEVEL = 0.05
+"""P-values above which nothing is named that is not clear by itself."""
 
+GRID = 13
+"""Sizes at which the likelihood of a fault is looked at before its maximum is searched."""
 
-def marginal_finding(sample: Sample, weights: FloatArray | None = None) -> str:
-    """What is most off if all observations are taken together, with their weights, or that nothing is."""
-    law = sample.predictions.law.finite
-    if law is None:
-        return bias_finding(sample, weights)
-    p, w = law.probabilities, np.ones(len(sample)) if weights is None else weights
-    counts, expected = np.bincount(sample.targets, w, minlength=law.n_classes), w @ p
-    deviations = np.sqrt(np.maximum(np.square(w) @ (p * (1.0 - p)), 1e-300))
-    z = (counts - expected) / deviations
-    # The last of equal ones: of two classes class 1 is named.
-    c = int(np.flatnonzero(np.abs(z) >= np.abs(z).max() * (1.0 - 1e-9))[-1])
-    if abs(z[c]) < CLEAR:
-        return "errors depend on the predictions and cancel overall"
-    more = "more" if z[c] > 0.0 else "less"
-    much = f"{counts[c]:.0f} times instead of {expected[c]:.1f}"
-    if weights is not None:
-        much = f"{100 * counts[c] / w.sum():.3g} % of the weight instead of {100 * expected[c] / w.sum():.3g} %"
-    return f"{law.occurrence(c)} {more} often than predicted: {much}"
+DROP = 1.9207
+"""What the logarithm of the likelihood loses at the ends of a 95 % interval, half the quantile of chi-squared."""
+
+SIBLINGS = 10
+"""Siblings of a fault whose likelihood is maximised, those whose scores promise most."""
+
+REPORTED = 5
+"""Findings in a result."""
+
+NEAR = 2.0
+"""Gains closer than this do not tell faults apart."""
 
 
-def bias_finding(sample: Sample, weights: FloatArray | None = None) -> str:
-    """Whether outcomes are above or below what was predicted overall, in units of the predicted spread."""
-    z = sample.predictions.law.standard_scores(np.asarray(sample.targets)[None])[0]
-    vectors = z[:, None] if z.ndim == 1 else z
-    means = np.average(vectors, axis=0, weights=weights)
-    t = int(np.argmax(np.abs(means)))
-    if abs(means[t]) * sqrt(len(vectors) if weights is None else effective_number(weights)) < CLEAR:
-        return "errors depend on the predictions and cancel overall"
-    where = "" if z.ndim == 1 else f" in coordinate {t}"
-    side = "above" if means[t] > 0.0 else "below"
-    mean = abs(means[t]) * in_predicted_units(sample)
-    size = "1e+100 or more" if mean > 1e100 else f"{mean:.2g}"
-    return f"outcomes are {side} what was predicted{where}, by {size} predicted standard deviations on average"
+@dataclass(frozen=True)
+class Candidate:
+    """A fault of some place at its most likely size."""
+
+    fault: Fault[Any]
+    sibling: int
+    t: float
+    gain: float
+    bracket: tuple[float, float]
 
 
-def in_predicted_units(sample: Sample) -> float:
-    """A mean score of 1 in predicted standard deviations, which are those of the members for ensembles."""
-    law = sample.predictions.law
-    share = law.spread_shares(mean_square(law.standard_scores(np.asarray(sample.targets)[None])))
-    return sqrt(law.weight / float(share[0]))
+def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Finding, ...]:
+    """The faults that explain the outcomes best, with the largest gain first.
+
+    The gain is ``l(t) - log(n) / 2 - log(m) - log(K)`` with the log likelihood ratio l at its maximum, m siblings of
+    the fault and K kinds of faults of the family.
+    """
+    faults = sample.predictions.faults(weights)
+    if faults is None:
+        return ()
+    seen = faults.seen(np.asarray(sample.targets)[None])
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        best = sorted(_candidates(faults, seen), key=lambda one: -one.gain)[:REPORTED]
+        return tuple(_finding(one, seen) for one in best)
+
+
+def named(findings: tuple[Finding, ...], pvalue: float) -> tuple[Finding, ...]:
+    """Findings as a result with a p-value states them: none, perhaps the first, or the first and one next to it."""
+    if not findings:
+        return ()
+    first = findings[0]
+    if first.gain is None or first.gain <= 0.0:
+        return () if pvalue > LEVEL else (replace(first, words=f"perhaps: {first.words}"), *findings[1:])
+    near = [one for one in findings[1:] if one.kind != first.kind and one.gain > first.gain - NEAR]
+    return (replace(first, words=f"{first.words}; or {near[0].words}") if near else first, *findings[1:])
+
+
+def _candidates(faults: Faults, seen: Any) -> list[Candidate]:
+    kinds = faults.with_likelihood
+    common = 0.5 * log(float(faults.weights.sum())) + log(len(kinds))
+    return [
+        _most_likely(fault, seen, sibling, common + log(fault.n_siblings))
+        for fault in kinds
+        for sibling in _siblings(fault, seen)
+    ]
+
+
+def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
+    promising = fault.promising(seen)
+    if promising is None:
+        return list(range(fault.n_siblings))
+    return [int(sibling) for sibling in np.argsort(-promising, kind="stable")[:SIBLINGS]]
+
+
+def _most_likely(fault: Fault[Any], seen: Any, sibling: int, penalty: float) -> Candidate:
+    low, high = fault.bounds(seen, sibling)
+    grid = np.unique([*np.linspace(low, high, GRID), min(max(0.0, low), high)])
+    log_ratio = _finite(lambda t: fault.log_ratio(seen, sibling, t))
+    values = [log_ratio(float(t)) for t in grid]
+    i = int(np.argmax(values))
+    bracket = float(grid[max(0, i - 1)]), float(grid[min(i + 1, grid.size - 1)])
+    t, value = _maximum(log_ratio, *bracket)
+    if values[i] >= value:
+        t, value = float(grid[i]), values[i]
+    return Candidate(fault, sibling, t, value - penalty, (low, high))
+
+
+def _finite(function: Callable[[float], float]) -> Callable[[float], float]:
+    """A function that is far below 0 where it is not finite."""
+
+    def log_ratio(t: float) -> float:
+        value = function(t)
+        return value if isfinite(value) else -1e300
+
+    return log_ratio
+
+
+def _maximum(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    from scipy.optimize import minimize_scalar
+
+    found = minimize_scalar(lambda t: -function(t), bounds=(low, high), method="bounded", options={"xatol": 1e-6})
+    return float(found.x), -float(found.fun)
+
+
+def _finding(one: Candidate, seen: Any) -> Finding:
+    fit = _fit(one, seen)
+    fault, sibling = one.fault, one.sibling
+    ends = sorted((fault.size(sibling, fit.low), fault.size(sibling, fit.high)))
+    estimate = fault.size(sibling, fit.t)
+    interval = ConfidenceInterval(*ends, 0.95, "likelihood ratio", estimate)
+    words = fault.words(seen, sibling, fit)
+    return Finding(words, fault.kind, fault.place(sibling), estimate, interval, one.gain)
+
+
+def _fit(one: Candidate, seen: Any) -> Fit:
+    """The interval of sizes whose likelihood is not much smaller than the largest."""
+    from scipy.optimize import brentq
+
+    log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
+    least = log_ratio(one.t) - DROP
+    ends, is_open = [], []
+    for end in one.bracket:
+        outer = _outside(log_ratio, one.t, end, least)
+        is_open.append(outer is None)
+        ends.append(end if outer is None else float(brentq(lambda t: log_ratio(t) - least, one.t, outer, rtol=1e-6)))
+    return Fit(one.t, *ends, *is_open)
+
+
+def _outside(log_ratio: Callable[[float], float], t: float, end: float, least: float) -> float | None:
+    """A size between t and an end whose likelihood is smaller, the nearest of some; None if there is none."""
+    for part in 2.0 ** np.arange(-12.0, 1.0):
+        at = t + float(part) * (end - t)
+        if log_ratio(at) < least:
+            return at
+    return None

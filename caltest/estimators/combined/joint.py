@@ -8,6 +8,7 @@ import numpy as np
 from caltest._basics.types import Array, FloatArray
 from caltest._laws.pearson import pearson3_exponents
 from caltest._results.calibration_test_result import ComponentResult
+from caltest._results.finding import Finding
 from caltest.estimators.base import Estimator
 from caltest.predictions import Predictions, Sample
 
@@ -32,6 +33,10 @@ class JointEstimator(Estimator):
 
     def found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:
         """What each component found, from the numbers (J, B), of which the first column is that of the sample."""
+        return ()
+
+    def findings(self, sample: Sample, pvalue: float) -> tuple[Finding, ...]:
+        """What is wrong with the predictions, the clearest first."""
         return ()
 
     @property

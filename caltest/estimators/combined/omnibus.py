@@ -10,8 +10,10 @@ from caltest._basics.numerics import effective_number, ranges, resampling_pvalue
 from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
 from caltest._results.calibration_test_result import ComponentResult
 from caltest._results.effect_size import EffectSize
+from caltest._results.finding import Finding
 from caltest._validation import at_least, observation_weights, same_length
-from caltest.estimators.combined.components import Component, KernelComponent, components_for
+from caltest.estimators.combined.components import Column, Component, FaultsComponent, KernelComponent, components_for
+from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
 from caltest.estimators.kernel_errors.default_kernel import default_kernel
 from caltest.estimators.kernel_errors.kernel_estimator import kernel_notes, share_of_bound
@@ -23,6 +25,9 @@ from caltest.predictions import Predictions, Sample
 
 ALL_PAIRS = 20_000
 """Predictions up to which the estimate that is reported is that of all pairs."""
+
+SINGLE = 2.0 / 3.0
+"""Weight of the components of one statistic each, in equal parts; the rows of faults have the rest."""
 
 TARGETS = 2**24
 """Numbers in the redrawn targets that are turned into scores together."""
@@ -83,7 +88,7 @@ class Omnibus(JointEstimator):
     impossible_excluded = True
     _compared: bytes = field(default=b"", init=False, repr=False)
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
-    statistic_name = "minus the log of the smallest tail probability of a component"
+    statistic_name = "log of the mean reciprocal tail probability of all components"
 
     def __post_init__(self) -> None:
         if self.kernel is not None:
@@ -146,12 +151,19 @@ class Omnibus(JointEstimator):
         return np.concatenate(numbers)
 
     def combined(self, values: FloatArray) -> FloatArray:
-        """Minus the logarithm of the smallest tail probability of a component, (B,)."""
-        return np.asarray(np.max([tail_exponents(column) for column in self.columns(values)], axis=0))
+        """Logarithm of a weighted sum of reciprocal tail probabilities of all columns, (B,)."""
+        exponents, weights = zip(*((tail_exponents(one.values), one.weight) for one in self.columns(values)), strict=True)
+        return np.logaddexp.reduce(np.stack(exponents) + np.log(weights)[:, None], axis=0)
 
-    def columns(self, values: FloatArray) -> list[FloatArray]:
-        """The statistics (B,) of all components from their numbers."""
-        return [one.combined(part) for one, part in zip(self._components, self.parts(values), strict=True)]
+    def columns(self, values: FloatArray) -> list[Column]:
+        """Those of all components from their numbers, with weights of sum 1."""
+        parts = zip(self._components, self.parts(values), strict=True)
+        columns = [(isinstance(one, FaultsComponent), one.columns(part)) for one, part in parts]
+        n_single = sum(not of_faults for of_faults, _ in columns)
+        shares = {True: 1.0 - SINGLE, False: SINGLE / n_single} if n_single < len(columns) else {False: 1.0 / n_single}
+        return [
+            replace(one, weight=shares[of_faults] * one.weight) for of_faults, some in columns for one in some
+        ]
 
     def parts(self, values: FloatArray) -> list[FloatArray]:
         """The numbers of each component."""
@@ -159,15 +171,21 @@ class Omnibus(JointEstimator):
         return np.split(values, np.cumsum(sizes)[:-1])
 
     def found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:
-        """The standardised statistic, the p-value and the words of each component, the most extreme first."""
+        """The largest standardised statistic and the p-value of the columns of each name, the most extreme first."""
+        columns = self.columns(values)
         results = []
-        for component, part in zip(self._components, self.parts(values), strict=True):
-            column = component.combined(part)
-            z = standardised(column[None])[0, 0]
-            pvalue = resampling_pvalue(float(column[0]), column[1:])
-            found = ComponentResult(component.name, float(z), pvalue, component.finding(sample, part, self.weights))
-            results.append((float(tail_exponents(column)[0]), found))
+        for name in dict.fromkeys(one.name for one in columns):
+            some = [one.values for one in columns if one.name == name]
+            exponents = np.stack([tail_exponents(one) for one in some])
+            largest = exponents.max(axis=0)
+            z = standardised(some[int(exponents[:, 0].argmax())][None])[0, 0]
+            pvalue = resampling_pvalue(float(largest[0]), largest[1:])
+            results.append((float(largest[0]), ComponentResult(name, float(z), pvalue)))
         return tuple(found for _, found in sorted(results, key=lambda pair: -pair[0]))
+
+    def findings(self, sample: Sample, pvalue: float) -> tuple[Finding, ...]:
+        """The faults that explain the outcomes best."""
+        return named(findings_of(sample, self.weights), pvalue)
 
     def hypothesis(self, predictions: Predictions) -> str:
         """Calibration, given the weights too if there are some."""

@@ -10,8 +10,8 @@ from caltest._basics.types import Array, FloatArray
 from caltest._results.effect_size import EffectSize
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
-from caltest.estimators.combined.findings import in_predicted_units
 from caltest.predictions import Predictions, Sample
+from caltest.predictions.standard_scores import mean_square
 
 
 class ResidualMoment(RedrawnEstimator):
@@ -108,3 +108,10 @@ class ResidualSpread(ResidualMoment):
 
     def describe(self, predictions: Predictions) -> str:
         return "mean square of the standardised residuals - 1"
+
+
+def in_predicted_units(sample: Sample) -> float:
+    """A mean score of 1 in predicted standard deviations, which are those of the members for ensembles."""
+    law = sample.predictions.law
+    share = law.spread_shares(mean_square(law.standard_scores(np.asarray(sample.targets)[None])))
+    return sqrt(law.weight / float(share[0]))

@@ -110,7 +110,7 @@ class CrossChernoffBound(Null):
             return Outcome(estimate, 0.0, 1.0)
         z = float(terms.observed.sum()) / deviation
         pvalue = law.times(1.0 / deviation).tail_bound(z)
-        return Outcome(estimate, z, pvalue, finding=sample.exclusion if pvalue == 0.0 else None)
+        return Outcome(estimate, z, pvalue).excluding(sample.exclusion if pvalue == 0.0 else None)
 
     def describe(self) -> str:
         return "Chernoff's bound given the predictions and the targets of the other half"

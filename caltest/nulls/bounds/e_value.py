@@ -8,6 +8,7 @@ import numpy as np
 from caltest._basics.jobs import Stream, run, streams
 from caltest._basics.types import FloatArray
 from caltest._validation import whole_number
+from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators import Estimator, LogLikelihoodRatio
 from caltest.estimators.scores.likelihood_ratio import log_ratios_of
 from caltest.nulls.base import Null, Outcome
@@ -43,12 +44,9 @@ class EValueBound(LikelihoodRatioNull):
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         """The log likelihood ratio, and the bound."""
-        alternatives = sample.predictions.law.alternatives()
-        assert alternatives is not None
         estimate = estimator.estimate(sample)
-        return Outcome(
-            estimate, estimate, exp(-max(0.0, estimate)), finding=alternatives.most_likely(np.asarray(sample.targets))
-        )
+        pvalue = exp(-max(0.0, estimate))
+        return Outcome(estimate, estimate, pvalue, findings=named(findings_of(sample), pvalue))
 
     def describe(self) -> str:
         return "1 / likelihood ratio (Markov's inequality)"
@@ -105,7 +103,7 @@ class ImportanceSampling(LikelihoodRatioNull):
         weights = np.exp(np.minimum(observed - draws[draws >= observed - tolerance], 0.0))
         log_p = np.log((1.0 + weights.sum()) / (1 + self.n_resamples)) - observed
         pvalue = float(np.exp(min(0.0, log_p)))
-        return Outcome(observed, observed, pvalue, finding=alternatives.most_likely(np.asarray(sample.targets)))
+        return Outcome(observed, observed, pvalue, findings=named(findings_of(sample), pvalue))
 
     def describe(self) -> str:
         return f"importance sampling from the alternatives, {self.n_resamples} draws"

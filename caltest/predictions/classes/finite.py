@@ -21,6 +21,7 @@ from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
+    from caltest.predictions.faults import Faults
 
 UNIFORMS_AT_ONCE = 2**18
 """Random numbers drawn together by each thread; the draws do not depend on it."""
@@ -143,6 +144,12 @@ class FinitePredictions(Predictions):
         from caltest.predictions.alternatives.classes import ClassAlternatives
 
         return ClassAlternatives(self, weights)
+
+    def faults(self, weights: FloatArray | None = None) -> "Faults | None":
+        from caltest.predictions.faults.binary import BinaryFaults
+        from caltest.predictions.faults.classes import ClassFaults
+
+        return BinaryFaults(self, weights) if self.n_classes == 2 else ClassFaults(self, weights)
 
     def squared_diameter(self, kernel: TargetKernel) -> float:
         """That of the matrix, and no less than what is left of kernels that are equal for all outcomes to rounding."""

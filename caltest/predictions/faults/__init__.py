@@ -1,0 +1,9 @@
+"""The ways in which predictions of each family can be wrong, with a size: for tests, and to say what is wrong.
+
+A fault is a small class: rows of numbers that tests compare with redraws, a likelihood, and words. A family lists its
+faults in one file here.
+"""
+
+from caltest.predictions.faults.fault import Fault, Faults, Fit
+
+__all__ = ["Fault", "Faults", "Fit"]

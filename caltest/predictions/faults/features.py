@@ -1,0 +1,65 @@
+"""Functions of predictions that say where a fault is."""
+
+from dataclasses import dataclass
+from math import pi, sqrt
+
+import numpy as np
+
+from caltest._basics.types import BoolArray, FloatArray
+
+
+def varies(feature: FloatArray) -> bool:
+    """Whether a feature (n,) of the predictions is finite and differs by more than rounding."""
+    if not np.isfinite(feature).all():
+        return False
+    return bool(np.ptp(feature) > 1e-12 * np.abs(feature).max())
+
+
+def ranks(feature: FloatArray) -> FloatArray:
+    """Average ranks of a feature (n,), in (0, 1); equal ones share a value."""
+    from scipy.stats import rankdata
+
+    return np.asarray((rankdata(feature) - 0.5) / feature.size)
+
+
+def cosines(feature: FloatArray, number: int) -> FloatArray:
+    """``sqrt(2) cos(pi j r)`` of the ranks r for j = 1, ..., number, (number, n); 0 if the feature does not vary."""
+    if not varies(feature):
+        return np.zeros((number, feature.size))
+    frequencies = np.arange(1, number + 1)[:, None]
+    return np.asarray(sqrt(2.0) * np.cos(pi * frequencies * ranks(feature)))
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Signs (n,), 0 where nothing is changed, and what the predictions of each sign have in common, in words."""
+
+    signs: FloatArray
+    above: str = ""
+    below: str = ""
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether nothing is left out."""
+        return not self.above and not self.below
+
+
+EVERYWHERE = "everywhere"
+
+
+def halves(feature: FloatArray, name: str) -> list[Pattern]:
+    """The upper half against the lower one, each alone: three patterns, or none where the feature does not vary."""
+    if not varies(feature):
+        return []
+    upper = ranks(feature) > 0.5
+    if upper.all() or not upper.any():
+        return []
+    cut = split_value(feature, upper)
+    above, below = f"where {name} are above {cut:.3g}", f"where {name} are at most {cut:.3g}"
+    both = Pattern(np.where(upper, 1.0, -1.0), above, below)
+    return [both, Pattern(np.where(upper, 1.0, 0.0), above), Pattern(np.where(upper, 0.0, -1.0), "", below)]
+
+
+def split_value(feature: FloatArray, upper: BoolArray) -> float:
+    """The largest value of the lower half."""
+    return float(feature[~upper].max())
