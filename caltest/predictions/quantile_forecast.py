@@ -1,6 +1,6 @@
 """Forecasts given by quantiles at a few levels, tested for what they say and no more."""
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from caltest._validation import finite_array, real_array, same_length
 from caltest.kernels import ExponentialKernel, LaplacianKernel, Metric, ProductKernel, Wasserstein
 from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.classes.finite import FinitePredictions
+
+if TYPE_CHECKING:
+    from caltest.predictions.faults import Faults
 
 LARGEST = np.finfo(np.float64).max
 
@@ -134,6 +137,11 @@ class QuantileForecast(FinitePredictions):
         same_length(len(self), values.shape[0], name)
         intervals: Array = (values[:, None] > self._values).sum(axis=1, dtype=np.intp)
         return intervals
+
+    def faults(self, weights: FloatArray | None = None) -> "Faults | None":
+        from caltest.predictions.faults.quantiles import QuantileFaults
+
+        return QuantileFaults(self, weights)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         """Raise unless ``other`` has quantiles at the same levels."""

@@ -73,7 +73,7 @@ def _candidates(faults: Faults, seen: Any) -> list[Candidate]:
     kinds = faults.with_likelihood
     common = 0.5 * log(float(faults.weights.sum())) + log(len(kinds))
     return [
-        _most_likely(fault, seen, sibling, common + log(fault.n_siblings))
+        _most_likely(fault, seen, sibling, common + log(fault.n_choices or fault.n_siblings))
         for fault in kinds
         for sibling in _siblings(fault, seen)
     ]

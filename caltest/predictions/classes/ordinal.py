@@ -1,7 +1,7 @@
 """Predicted distributions on k ordered classes."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, S
 from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.classes.finite import at_labels
+
+if TYPE_CHECKING:
+    from caltest.predictions.faults import Faults
 
 
 class Ordinal(Categorical):
@@ -85,6 +88,11 @@ class Ordinal(Categorical):
     def cumulative_vectors(self) -> FloatArray:
         """Distribution functions times gaps."""
         return self._cumulative()[..., :-1] * np.diff(self._positions)
+
+    def faults(self, weights: FloatArray | None = None) -> "Faults | None":
+        from caltest.predictions.faults.ordered import OrderedFaults
+
+        return OrderedFaults(self, weights) if self.n_classes > 2 else super().faults(weights)
 
     def energy_distances(self, other: Self) -> FloatArray:
         """``2 sum_c gap_c (F_c - F'_c)**2`` for each prediction (..., r) and each other one (..., c)."""

@@ -35,6 +35,8 @@ class Fault(ABC, Generic[S]):
     range: ClassVar[tuple[float, float]]
     """Smallest and largest t."""
     n_siblings: int = 1
+    n_choices: int | None = None
+    """How many of the siblings are different ones, for the penalty; by default all."""
     n_rows: int = 0
     rows_name: ClassVar[str] = ""
     """What the rows see, if they see more than the fault."""

@@ -39,12 +39,23 @@ class Pattern:
     below: str = ""
 
     @property
-    def is_everywhere(self) -> bool:
-        """Whether nothing is left out."""
-        return not self.above and not self.below
+    def where(self) -> str:
+        """The place in words, after a space; empty for everywhere."""
+        place = self.above or self.below
+        return f" {place}" if place else ""
 
+    @property
+    def sign(self) -> float:
+        """Of the place that is named."""
+        return -1.0 if self.below and not self.above else 1.0
 
-EVERYWHERE = "everywhere"
+    def direction(self, t: float, up: str, down: str) -> str:
+        """One of two words, for t at the place that is named."""
+        return up if self.sign * t > 0.0 else down
+
+    def opposite(self, words: str) -> str:
+        """Words on the rest of the predictions, if these are changed too."""
+        return f", and {words}" if self.above and self.below else ""
 
 
 def halves(feature: FloatArray, name: str) -> list[Pattern]:

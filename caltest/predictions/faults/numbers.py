@@ -128,21 +128,13 @@ class _Moved(Fault[Scores]):
         return float(seen.weights @ (s * seen.first - 0.5 * s * s))
 
     def place(self, sibling: int) -> str:
-        one = self._patterns[sibling]
-        return one.above or one.below
+        return self._patterns[sibling].where.strip()
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         one = self._patterns[sibling]
-        if one.is_everywhere:
-            return f"outcomes are {_side(fit.t)} what was predicted, by {_deviations(fit)}"
-        if one.above and one.below:
-            return f"outcomes are {_side(fit.t)} what was predicted {one.above}, by {_deviations(fit)}, and as much {_side(-fit.t)} it elsewhere"
-        sign = 1.0 if one.above else -1.0
-        return f"outcomes are {_side(sign * fit.t)} what was predicted {one.above or one.below}, by {_deviations(fit)}"
-
-
-def _side(t: float) -> str:
-    return "above" if t > 0.0 else "below"
+        side = one.direction(fit.t, "above", "below")
+        rest = one.opposite(f"as much {'below' if side == 'above' else 'above'} it elsewhere")
+        return f"outcomes are {side} what was predicted{one.where}, by {_deviations(fit)}{rest}"
 
 
 def _deviations(fit: Fit) -> str:
@@ -214,26 +206,21 @@ class Scale(Fault[Scores]):
 
     def size(self, sibling: int, t: float) -> float:
         """The ratio of errors to those predicted."""
-        return exp(t * self._sign(sibling))
+        return exp(t * self._patterns[sibling].sign)
 
     def place(self, sibling: int) -> str:
-        one = self._patterns[sibling]
-        return one.above or one.below
-
-    def _sign(self, sibling: int) -> float:
-        one = self._patterns[sibling]
-        return -1.0 if one.below and not one.above else 1.0
+        return self._patterns[sibling].where.strip()
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        one = self._patterns[sibling]
-        size = self.size(sibling, fit.t)
-        much = f"{about(size)} times as large as predicted ({span(fit, lambda t: self.size(sibling, t))})"
-        wrong = f"predictions are too {'narrow' if size > 1.0 else 'wide'}"
-        if one.is_everywhere:
-            return f"{wrong}: errors are {much}"
-        if one.above and one.below:
-            return f"{wrong} {one.above}: errors are {much}, and {about(1.0 / size)} times elsewhere"
-        return f"{wrong} {one.above or one.below}: errors are {much}"
+        return scale_in_words(self._patterns[sibling], fit)
+
+
+def scale_in_words(pattern: Pattern, fit: Fit) -> str:
+    """That errors are larger than predicted, or smaller, and where."""
+    size = exp(pattern.sign * fit.t)
+    much = f"{about(size)} times as large as predicted ({span(fit, lambda t: exp(pattern.sign * t))})"
+    rest = pattern.opposite(f"{about(1.0 / size)} times elsewhere")
+    return f"predictions are too {'narrow' if size > 1.0 else 'wide'}{pattern.where}: errors are {much}{rest}"
 
 
 class LocalScale(Scale):

@@ -16,6 +16,11 @@ def about(number: float) -> str:
     return f"{number:.1e}"
 
 
+def number(count: float) -> str:
+    """A count, or an expected one, without digits that nobody needs."""
+    return f"{count:.0f}" if count >= 100.0 or count == round(count) else f"{count:.1f}"
+
+
 def percent(share: float) -> str:
     """A share in percent, to two digits, such as ``36 %``."""
     return f"{about(100.0 * share)} %"

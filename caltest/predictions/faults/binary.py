@@ -1,0 +1,202 @@
+"""Faults of predicted probabilities of two classes: claims that are off, everywhere or in places."""
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caltest._basics.types import BoolArray, FloatArray
+from caltest.predictions.faults.classes import ClassFault, ClassView, Frequency, Labels, Random, Temperature
+from caltest.predictions.faults.fault import Faults, Fit
+from caltest.predictions.faults.features import cosines, ranks
+from caltest.predictions.faults.wording import about, percent, span
+
+if TYPE_CHECKING:
+    from caltest._basics.types import Array
+    from caltest.predictions.classes.finite import FinitePredictions
+
+N_COSINES = 6
+"""Cosines of the ranks of the claims."""
+
+WIDTHS = (1 / 2, 1 / 3, 1 / 4, 1 / 6, 1 / 8, 1 / 12)
+"""Shares of the predictions in a window of ranks."""
+
+LEAST_IN_WINDOW = 10
+"""Predictions in a window."""
+
+WINDOW_CHOICES = 20
+"""About as many windows as there are without those that overlap."""
+
+
+class BinaryView(ClassView):
+    """Claims, the probabilities of class 1, their ranks, and windows of these."""
+
+    def __init__(self, law: "FinitePredictions", weights: FloatArray | None) -> None:
+        super().__init__(law, weights)
+        self.claims = self.p[:, 1]
+        self.ranks = ranks(self.claims)
+        self.cosines = cosines(self.claims, N_COSINES)
+        self.log_odds = self.logs[:, 1] - self.logs[:, 0]
+        self.windows = [(start, start + width) for width in WIDTHS for start in np.arange(0.0, 1.0 - 0.9 * width, width / 4)]
+
+    def inside(self, window: int) -> BoolArray:
+        """The predictions in a window, (n,); none if they are too few."""
+        low, high = self.windows[window]
+        inside: BoolArray = (self.ranks > low) & (self.ranks <= high)
+        return inside & (self.n * (high - low) >= LEAST_IN_WINDOW)
+
+    def log_ratio(self, seen: Labels, offsets: FloatArray) -> float:
+        """Of claims whose log odds are larger by some offsets (n,)."""
+        terms = offsets * seen.first - np.log1p(self.claims * np.expm1(offsets))
+        return float(self.weights @ terms)
+
+    def means(self, seen: Labels, some: BoolArray) -> tuple[float, float, float]:
+        """Mean claim and mean outcome of some predictions, and the standard error of the second."""
+        w, claims = self.weights[some], self.claims[some]
+        error = sqrt(float(np.square(w) @ (claims * (1.0 - claims)))) / w.sum()
+        return float(w @ claims / w.sum()), float(w @ seen.first[some] / w.sum()), float(error)
+
+    def outcome_rate(self, some: BoolArray, t: float) -> float:
+        """Mean outcome of some predictions, on average if their log odds are larger by t."""
+        from scipy.special import expit
+
+        return float(np.average(expit(self.log_odds[some] + t), weights=self.weights[some]))
+
+    def between(self, some: BoolArray) -> str:
+        """The range of some claims in words."""
+        low, high = self.claims[some].min(), self.claims[some].max()
+        return f"{claim_in_words(low)} to {claim_in_words(high)}"
+
+
+def claim_in_words(claim: float) -> str:
+    """A probability with two digits, or with those that tell it from 0 and 1."""
+    return f"{claim:.2f}" if 0.005 <= claim <= 0.995 or claim in (0.0, 1.0) else f"{claim:.2g}"
+
+
+class BinaryFaults(Faults):
+    """Confidence, random labels, claims that are too high or too low, everywhere, in a window, or in waves."""
+
+    def __init__(self, law: "FinitePredictions", weights: FloatArray | None = None) -> None:
+        self.view = view = BinaryView(law, weights)
+        self.weights = view.weights
+        self.members = (BinaryTemperature(view), Random(view), Claims(view), Window(view), Wave(view))
+
+    def seen(self, targets: "Array") -> Labels:
+        return Labels(self.view, np.ascontiguousarray(targets, dtype=self.view.law.label_type))
+
+
+class BinaryTemperature(Temperature):
+    """Temperature, without rows: those of the claims see it."""
+
+    weight = 0.0
+    n_rows = 0
+
+
+class OfClaims(ClassFault):
+    """A fault of claims."""
+
+    view: BinaryView
+
+
+class Claims(Frequency):
+    """Odds that are exp(t) times as large as claimed; rows for all that depends on the claim smoothly."""
+
+    view: BinaryView
+    rows_name = "claims"
+
+    def __init__(self, view: BinaryView) -> None:
+        super().__init__(view)
+        self.n_siblings, self.n_rows = 1, 1 + N_COSINES
+
+    def rows(self, seen: Labels) -> FloatArray:
+        """Outcomes times cosines of the ranks of the claims."""
+        view = self.view
+        features = np.concatenate([np.ones((1, view.n)), view.cosines]) * view.weights
+        return features @ seen.labels.T.astype(np.float64)
+
+    def promising(self, seen: Labels) -> None:
+        """One."""
+        return None
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        return super().log_ratio(seen, 1, t)
+
+    def place(self, sibling: int) -> str:
+        return ""
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        claimed, came, _ = self.view.means(seen, np.ones(self.view.n, dtype=np.bool_))
+        side = "low" if came > claimed else "high"
+        odds = f"odds times {about(self.size(0, fit.t))}, {span(fit, lambda t: self.size(0, t))}"
+        return f"{self.counted(seen, 1)}: claims are too {side} by {about(abs(came - claimed))} on average ({odds})"
+
+
+class Window(OfClaims):
+    """Log odds that are larger by t for claims in a window of ranks."""
+
+    kind = "window"
+    weight = 1.0
+    rows_name = "windows of claims"
+    range = (-8.0, 8.0)
+
+    def __init__(self, view: BinaryView) -> None:
+        super().__init__(view)
+        self.n_rows = len(view.windows)
+        self._inside = np.stack([view.inside(i) for i in range(self.n_rows)])
+        self.n_siblings, self.n_choices = self.n_rows, WINDOW_CHOICES
+
+    def rows(self, seen: Labels) -> FloatArray:
+        """Outcomes in each window."""
+        return (self._inside * self.view.weights) @ seen.labels.T.astype(np.float64)
+
+    def promising(self, seen: Labels) -> FloatArray:
+        view = self.view
+        sums = self._inside @ (view.weights * (seen.first - view.claims))
+        variances = self._inside @ (np.square(view.weights) * view.claims * (1.0 - view.claims))
+        return np.where(self._inside.any(axis=1), np.square(sums) / np.maximum(variances, 1e-300), -np.inf)
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        return self.view.log_ratio(seen, t * self._inside[sibling])
+
+    def place(self, sibling: int) -> str:
+        inside = self._inside[sibling]
+        return f"claims from {self.view.between(inside)}" if inside.any() else ""
+
+    def size(self, sibling: int, t: float) -> float:
+        """The difference of log odds."""
+        return t
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        inside = self._inside[sibling]
+        claimed, came, _ = self.view.means(seen, inside)
+        ends = [self.view.outcome_rate(inside, t) for t in (fit.low, fit.high)]
+        return (
+            f"claims from {self.view.between(inside)} are too {'low' if fit.t > 0.0 else 'high'}: they come true "
+            f"{percent(came)} of the time ({percent(ends[0])} to {percent(ends[1])}) instead of {percent(claimed)}"
+        )
+
+
+class Wave(OfClaims):
+    """Log odds that are larger by t times a cosine of the ranks of the claims, of two half periods or more."""
+
+    kind = "wave"
+    range = (-6.0, 6.0)
+
+    def __init__(self, view: BinaryView) -> None:
+        super().__init__(view)
+        self.n_siblings = N_COSINES - 1
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        return self.view.log_ratio(seen, t * self.view.cosines[sibling + 1])
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        view = self.view
+        # The cosine changes its sign at odd multiples of its quarter period.
+        parts = np.floor(view.ranks * (sibling + 2) + 0.5)
+        places = []
+        for part in np.unique(parts):
+            some = parts == part
+            claimed, came, error = view.means(seen, some)
+            if abs(came - claimed) > 2.0 * error:
+                places.append(f"those from {view.between(some)} come true {percent(came)} of the time instead of {percent(claimed)}")
+        return f"claims are off in places{': ' if places else ''}{', '.join(places)}"

@@ -1,0 +1,481 @@
+"""Faults of predicted probabilities of several classes."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._loops.pair_sums.redraws import changes_by_class, tables_by_label
+from caltest.predictions.faults.fault import Fault, Faults, Fit, Rows, weights_or_ones
+from caltest.predictions.faults.features import cosines
+from caltest.predictions.faults.wording import about, number, percent, span
+
+if TYPE_CHECKING:
+    from caltest.predictions.classes.finite import FinitePredictions
+
+MOST_CLASSES = 32
+"""Classes with rows of their own beside their totals, and that are compared in pairs: those predicted most often."""
+
+FLOOR = 1e-300
+"""Smallest probability in ratios and logarithms."""
+
+LEAST_ROWS = 20
+"""Predictions with the same most probable class from which on these are judged by themselves."""
+
+
+class ClassView:
+    """What the faults of classes see of n predictions and weights."""
+
+    def __init__(self, law: "FinitePredictions", weights: FloatArray | None) -> None:
+        self.law, self.weights = law, weights_or_ones(weights, len(law))
+        # Rows that sum to 1 only up to the rounding of single precision would add up over many observations.
+        self.p = np.ascontiguousarray(law.probabilities / law.probabilities.sum(axis=1, keepdims=True))
+        self.n, self.k = self.p.shape
+        self.expected = self.weights @ self.p
+        self.top = self.p.argmax(axis=1)
+        self.confidence = self.p[np.arange(self.n), self.top]
+        frequent = np.argsort(-self.expected, kind="stable")[:MOST_CLASSES]
+        self.chosen: IntArray = np.sort(frequent)
+
+    @cached_property
+    def logs(self) -> FloatArray:
+        """Logarithms of the probabilities, (n, k)."""
+        return np.asarray(np.log(np.maximum(self.p, FLOOR)))
+
+    @cached_property
+    def bases(self) -> IntArray:
+        """No outcome that redraws are compared with."""
+        return np.full(self.n, -1)
+
+    def named(self, c: int) -> str:
+        """A class in words."""
+        return self.law.outcome_in_words(c)
+
+
+@dataclass
+class Labels:
+    """Labels (B, n)."""
+
+    view: ClassView
+    labels: Array
+
+    @cached_property
+    def first(self) -> IntArray:
+        """Labels (n,) of the first targets."""
+        return self.labels[0].astype(np.intp)
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """Weight of each class, (k,)."""
+        return np.bincount(self.first, self.view.weights, minlength=self.view.k)
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """Those of the labels, (n,)."""
+        return np.maximum(self.view.p[np.arange(self.view.n), self.first], FLOOR)
+
+    @cached_property
+    def places(self) -> Array:
+        """Labels (B, n) as places among the chosen classes, the last of which is all others."""
+        view = self.view
+        table = np.full(view.k, view.chosen.size, dtype=np.uint8)
+        table[view.chosen] = np.arange(view.chosen.size)
+        return table[self.labels]
+
+    @cached_property
+    def sums(self) -> FloatArray:
+        """``M[b, c, a]``: sum of the probabilities of class a over observations of class c, for chosen classes."""
+        view, size = self.view, self.view.chosen.size
+        features = np.ascontiguousarray(view.p[:, view.chosen] * view.weights[:, None])
+        return changes_by_class(features, view.bases, self.places, size + 1)[:, :size]
+
+
+class ClassFaults(Faults):
+    """Confidence, frequencies of classes, and pairs of classes that are mistaken for each other."""
+
+    def __init__(self, law: "FinitePredictions", weights: FloatArray | None = None) -> None:
+        self.view = view = ClassView(law, weights)
+        self.weights = view.weights
+        self.members = (
+            Temperature(view),
+            TemperatureOfTop(view),
+            Random(view),
+            Frequency(view),
+            Share(view),
+            Slope(view),
+            Leak(view),
+            Swap(view),
+            LikelihoodOfPairs(view),
+        )
+
+    def seen(self, targets: Array) -> Labels:
+        return Labels(self.view, np.ascontiguousarray(targets, dtype=self.view.law.label_type))
+
+
+class ClassFault(Fault[Labels]):
+    """A fault of the classes of a view."""
+
+    def __init__(self, view: ClassView) -> None:
+        self.view = view
+
+
+class Temperature(ClassFault):
+    """``Q_c ~ p_c**(1/T)`` with T = exp(t): predictions that are over- or underconfident."""
+
+    kind = "temperature"
+    weight = 1.0
+    rows_name = "hits"
+    range = (-3.0, 3.0)
+    n_rows = 4
+
+    def rows(self, seen: Labels) -> FloatArray:
+        """Whether the most probable class occurs, times features of its probability."""
+        view = self.view
+        features = np.concatenate([np.ones((1, view.n)), cosines(view.confidence, 3)]) * view.weights
+        return features @ (seen.labels == view.top).T
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        return self._log_ratio_of(seen, slice(None), t)
+
+    def _log_ratio_of(self, seen: Labels, rows: slice | IntArray, t: float) -> float:
+        logs, w = self.view.logs[rows], self.view.weights[rows]
+        powers = logs * exp(-t)
+        largest = powers.max(axis=1)
+        norms = largest + np.log(np.exp(powers - largest[:, None]).sum(axis=1))
+        return float(w @ (np.log(seen.probabilities[rows]) * (exp(-t) - 1.0) - norms))
+
+    def size(self, sibling: int, t: float) -> float:
+        """The temperature."""
+        return exp(t)
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        return f"predictions are {self._words_of(seen, slice(None), fit)}"
+
+    def _words_of(self, seen: Labels, rows: slice | IntArray, fit: Fit) -> str:
+        view, w = self.view, self.view.weights[rows]
+        claimed = float(w @ view.confidence[rows] / w.sum())
+        right = float(w @ (seen.first == view.top)[rows] / w.sum())
+        return (
+            f"{'over' if fit.t > 0.0 else 'under'}confident: outcomes follow them at temperature {about(exp(fit.t))} "
+            f"({span(fit, exp)}); claims of {percent(claimed)} on average come true {percent(right)} of the time"
+        )
+
+
+class TemperatureOfTop(Temperature):
+    """The same of predictions with one most probable class."""
+
+    kind = "temperature of a class"
+    rows_name = "scores by predicted class"
+
+    def __init__(self, view: ClassView) -> None:
+        super().__init__(view)
+        self.n_siblings = view.k
+        self.n_rows = 2 * view.chosen.size
+        self._members = [np.flatnonzero(view.top == c) for c in range(view.k)] if view.k <= view.n else []
+
+    def rows(self, seen: Labels) -> FloatArray:
+        """Hits, and log scores, of the predictions of each class."""
+        view = self.view
+        which = (view.top == view.chosen[:, None]) * view.weights
+        scores = gather(view.logs, seen.labels)
+        return np.concatenate([which @ (seen.labels == view.top).T, which @ scores.T])
+
+    def promising(self, seen: Labels) -> FloatArray:
+        """Difference of hits and claims in standard errors; small groups are none."""
+        view, w = self.view, self.view.weights
+        hits = np.bincount(view.top, w * ((seen.first == view.top) - view.confidence), minlength=view.k)
+        variances = np.bincount(view.top, w * w * view.confidence * (1.0 - view.confidence), minlength=view.k)
+        sizes = np.bincount(view.top, minlength=view.k)
+        return np.where(sizes >= LEAST_ROWS, hits**2 / np.maximum(variances, FLOOR), -np.inf)
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        return self._log_ratio_of(seen, self._members[sibling], t)
+
+    def place(self, sibling: int) -> str:
+        return self.view.named(sibling)
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        wrong = self._words_of(seen, self._members[sibling], fit)
+        return f"predictions whose most probable class is {self.view.named(sibling).removeprefix('class ')} are {wrong}"
+
+
+class Random(ClassFault):
+    """``Q = (1 - t) p + t / k``."""
+
+    kind = "random labels"
+    range = (0.0, 1.0)
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        return float(self.view.weights @ np.log1p(t * (1.0 / (self.view.k * seen.probabilities) - 1.0)))
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        return f"about {percent(fit.t)} of the labels ({span(fit, lambda t: t, text=percent)}) are random"
+
+
+class OfEachClass(ClassFault):
+    """A fault with a sibling for each class."""
+
+    def __init__(self, view: ClassView) -> None:
+        super().__init__(view)
+        self.n_siblings = view.k
+
+    def place(self, sibling: int) -> str:
+        return self.view.named(sibling)
+
+    def _scores(self, seen: Labels) -> FloatArray:
+        """How much more often each class occurs than predicted, in standard errors."""
+        variances = np.square(self.view.weights) @ (self.view.p * (1.0 - self.view.p))
+        return (seen.counts - self.view.expected) / np.sqrt(np.maximum(variances, FLOOR))
+
+
+class Frequency(OfEachClass):
+    """``Q_c ~ p_c exp(t)``: a class that occurs more often, or less, than predicted."""
+
+    kind = "frequency"
+    weight = 2.0
+    range = (-12.0, 12.0)
+
+    def __init__(self, view: ClassView) -> None:
+        super().__init__(view)
+        self.n_rows = view.k
+
+    def rows(self, seen: Labels) -> FloatArray:
+        """Totals of the classes."""
+        view = self.view
+        return changes_by_class(view.weights[:, None], view.bases, seen.labels, view.k)[:, :, 0].T
+
+    def promising(self, seen: Labels) -> FloatArray:
+        return np.square(self._scores(seen))
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        norms = np.log1p(self.view.p[:, sibling] * np.expm1(t))
+        return float(t * seen.counts[sibling] - self.view.weights @ norms)
+
+    def size(self, sibling: int, t: float) -> float:
+        """The ratio of odds."""
+        return exp(t)
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        return f"{self.counted(seen, sibling)}: its odds are {about(exp(fit.t))} times those predicted ({span(fit, exp)})"
+
+    def counted(self, seen: Labels, c: int) -> str:
+        """That a class occurs more often than predicted, or less, with its counts."""
+        view, counts = self.view, seen.counts
+        more = "more" if counts[c] > view.expected[c] else "less"
+        if (view.weights == 1.0).all():
+            much = f"{number(counts[c])} times instead of {number(view.expected[c])}"
+        else:
+            total = view.weights.sum()
+            much = f"{percent(counts[c] / total)} of the weight instead of {percent(view.expected[c] / total)}"
+        return f"{view.law.occurrence(c)} {more} often than predicted, {much}"
+
+
+class Share(OfEachClass):
+    """``Q = (1 - t) p + t e_c``."""
+
+    kind = "share"
+    range = (0.0, 1.0)
+
+    def promising(self, seen: Labels) -> FloatArray:
+        return self._scores(seen)
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        own = seen.first == sibling
+        w, p = self.view.weights[own], seen.probabilities[own]
+        others = float(self.view.weights.sum() - w.sum())
+        return float(w @ np.log1p(t * (1.0 / p - 1.0))) + (float(others * np.log1p(-t)) if others > 0.0 else 0.0)
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        much = f"about {percent(fit.t)} of the outcomes ({span(fit, lambda t: t, text=percent)})"
+        return f"{much} are {self.view.named(sibling)} whatever is predicted"
+
+
+class Slope(OfEachClass):
+    """``Q_c ~ p_c exp(t x)`` with the log odds x of p_c around their mean: odds that are too extreme or too even."""
+
+    kind = "slope"
+    weight = 1.0
+    rows_name = "curves"
+    range = (-1.5, 5.0)
+
+    def __init__(self, view: ClassView) -> None:
+        super().__init__(view)
+        self.n_rows = 3 * view.chosen.size
+
+    def rows(self, seen: Labels) -> FloatArray:
+        """Outcomes of each class times cosines of the ranks of their probabilities."""
+        view = self.view
+        tables = np.zeros((view.n, view.chosen.size + 1, 3))
+        for place, c in enumerate(view.chosen):
+            tables[:, place] = (cosines(view.p[:, c], 3) * view.weights).T
+        return tables_by_label(tables, seen.places)[:, :-1].reshape(len(seen.labels), -1).T
+
+    def _log_odds(self, c: int) -> FloatArray:
+        p = np.clip(self.view.p[:, c], 1e-12, 1.0 - 1e-12)
+        x = np.log(p) - np.log1p(-p)
+        v = self.view.weights * p * (1.0 - p)
+        return np.asarray(x - (v @ x) / v.sum())
+
+    def promising(self, seen: Labels) -> FloatArray:
+        view = self.view
+        scores = np.full(view.k, -np.inf)
+        for c in view.chosen:
+            x, p = self._log_odds(int(c)) * view.weights, view.p[:, c]
+            variance = float(np.square(x) @ (p * (1.0 - p)))
+            scores[c] = float(x @ ((seen.first == c) - p)) ** 2 / max(variance, FLOOR)
+        return scores
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        x, w = self._log_odds(sibling), self.view.weights
+        own = seen.first == sibling
+        return float(t * (w[own] @ x[own]) - w @ np.log1p(self.view.p[:, sibling] * np.expm1(t * x)))
+
+    def size(self, sibling: int, t: float) -> float:
+        """The factor of log odds."""
+        return 1.0 + t
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        wrong = "too even" if fit.t > 0.0 else "too extreme"
+        factor = f"{about(1.0 + fit.t)} ({span(fit, lambda t: 1.0 + t)})"
+        return f"probabilities of {self.view.named(sibling)} are {wrong}: their log odds should be multiplied by {factor}"
+
+
+class OfPairs(ClassFault):
+    """A fault with a sibling for each pair of chosen classes."""
+
+    weight = 1.0
+    range = (0.0, 1.0)
+    ordered: bool
+
+    def __init__(self, view: ClassView) -> None:
+        super().__init__(view)
+        size = view.chosen.size
+        pairs = [(a, b) for a in range(size) for b in range(size) if (a != b if self.ordered else a < b)]
+        self._pairs = np.array(pairs).reshape(-1, 2)
+        self.n_siblings = self.n_rows = len(pairs)
+
+    def _classes(self, sibling: int) -> tuple[int, int]:
+        a, b = self.view.chosen[self._pairs[sibling]]
+        return int(a), int(b)
+
+    def place(self, sibling: int) -> str:
+        a, b = self._classes(sibling)
+        return f"{self.view.named(a)}, {self.view.named(b)}"
+
+    def _leaks(self, seen: Labels) -> tuple[FloatArray, FloatArray]:
+        """``M_ab - M_aa`` and ``M_ba - M_bb`` of the pairs, (J, B)."""
+        a, b = self._pairs.T
+        m = seen.sums
+        return (m[:, b, a] - m[:, a, a]).T, (m[:, a, b] - m[:, b, b]).T
+
+    def promising(self, seen: Labels) -> FloatArray:
+        view, y = self.view, seen.first
+        scores = np.empty(self.n_siblings)
+        for i in range(self.n_siblings):
+            a, b = self._classes(i)
+            pa, pb = view.p[:, a], view.p[:, b]
+            x = view.weights * (pa if self.ordered else pa - pb)
+            difference = 1.0 * (y == b) - (y == a)
+            variance = np.square(x) @ (pa + pb - np.square(pb - pa))
+            scores[i] = float(x @ (difference - (pb - pa))) / max(float(variance), FLOOR) ** 0.5
+        return scores
+
+
+class Leak(OfPairs):
+    """A share t of the probability of class a moves to class b."""
+
+    kind = "leak"
+    ordered = True
+
+    def rows(self, seen: Labels) -> FloatArray:
+        return self._leaks(seen)[0]
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        a, b = self._classes(sibling)
+        at_b = seen.first == b
+        ratios = self.view.p[at_b, a] / seen.probabilities[at_b]
+        left = float(seen.counts[a])
+        return float(self.view.weights[at_b] @ np.log1p(t * ratios)) + (float(left * np.log1p(-t)) if left > 0.0 else 0.0)
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        a, b = (self.view.named(c) for c in self._classes(sibling))
+        much = f"about {percent(fit.t)} ({span(fit, lambda t: t, text=percent)})"
+        return f"{much} of what is predicted as {a} turns out as {b}"
+
+
+class Swap(OfPairs):
+    """A share t of the probabilities of classes a and b is exchanged."""
+
+    kind = "swap"
+    ordered = False
+
+    def rows(self, seen: Labels) -> FloatArray:
+        one, other = self._leaks(seen)
+        return one + other
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        a, b = self._classes(sibling)
+        total = 0.0
+        for own, other in ((a, b), (b, a)):
+            rows = seen.first == own
+            ratios = self.view.p[rows, other] / seen.probabilities[rows]
+            total += float(self.view.weights[rows] @ np.log1p(t * (ratios - 1.0)))
+        return total
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        a, b = (self.view.named(c) for c in self._classes(sibling))
+        much = f"about {percent(fit.t)} ({span(fit, lambda t: t, text=percent)})"
+        return f"{a} and {b} are confused: {much} of their outcomes are exchanged"
+
+
+PAIR_SHARES = (0.1, 0.35)
+"""Shares of leaks and swaps in the likelihood of pairs."""
+
+PAIR_FLOOR = 1e-12
+"""Smallest probability there."""
+
+TABLE = 2**20
+"""Numbers in the tables of some of the predictions."""
+
+
+class LikelihoodOfPairs(Rows[Labels]):
+    """Logarithm of the sum of the likelihood ratios of all leaks and swaps: one row, which sees rare large errors."""
+
+    rows_name = "likelihood of pairs"
+    weight = 1.0
+    n_rows = 1
+
+    def __init__(self, view: ClassView) -> None:
+        self.view = view
+
+    def rows(self, seen: Labels) -> FloatArray:
+        view, size = self.view, self.view.chosen.size
+        p = np.maximum(view.p[:, view.chosen], PAIR_FLOOR)
+        step = max(1, TABLE // (4 * size * size))
+        sums = np.zeros((len(seen.labels), size, size, 4))
+        for start in range(0, view.n, step):
+            part = slice(start, start + step)
+            some = p[part]
+            # With the label c and another class a: what leaks from a, and swaps with it, gain.
+            ratios = some[:, None, :] / some[:, :, None]
+            tables = np.zeros((some.shape[0], size + 1, size, 4))
+            for j, share in enumerate(PAIR_SHARES):
+                tables[:, :-1, :, j] = np.log1p(share * ratios)
+                tables[:, :-1, :, 2 + j] = np.log1p(share * (ratios - 1.0))
+            tables *= view.weights[part, None, None, None]
+            labels = np.ascontiguousarray(seen.places[:, part])
+            sums += tables_by_label(tables.reshape(some.shape[0], size + 1, -1), labels)[:, :-1].reshape(sums.shape)
+        counts = changes_by_class(view.weights[:, None], view.bases, seen.places, size + 1)[:, :-1, 0]
+        a, b = np.nonzero(~np.eye(size, dtype=bool))
+        logs = [sums[:, b, a, j] + counts[:, a] * log(1.0 - share) for j, share in enumerate(PAIR_SHARES)]
+        first = a < b
+        logs += [(sums[:, b, a, 2 + j] + sums[:, a, b, 2 + j])[:, first] for j in range(len(PAIR_SHARES))]
+        return np.logaddexp.reduce(np.concatenate(logs, axis=1), axis=1)[None]
+
+
+def gather(values: FloatArray, labels: Array) -> FloatArray:
+    """``values[i, labels[b, i]]``, (B, n)."""
+    return values[np.arange(labels.shape[1]), labels]

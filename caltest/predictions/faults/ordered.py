@@ -1,0 +1,225 @@
+"""Faults of ordered classes, and of intervals between quantiles: on a normal scale behind the classes."""
+
+from functools import cached_property
+from math import exp
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caltest._basics.types import FloatArray
+from caltest.predictions.faults.classes import ClassFaults, ClassView, Labels, gather
+from caltest.predictions.faults.fault import Fault, Fit, Rows
+from caltest.predictions.faults.features import Pattern, cosines, halves
+from caltest.predictions.faults.numbers import scale_in_words
+from caltest.predictions.faults.wording import about, percent, span
+
+if TYPE_CHECKING:
+    from caltest.predictions.classes.finite import FinitePredictions
+
+LARGEST = 8.0
+"""Scores behind the first and the last class are at most this large in the middle of their probability."""
+
+
+class Latent:
+    """Normal scores of ordered outcomes, features of the predictions, and halves of these with their names."""
+
+    def __init__(self, view: ClassView, features: list[tuple[str, FloatArray]]) -> None:
+        self.view = view
+        one = np.ones((1, view.n))
+        self.features = np.concatenate([one, *(cosines(feature, 2) for _, feature in features)])
+        self.some = np.concatenate([one, cosines(features[0][1], 1)])
+        self.everywhere = [Pattern(one[0])]
+        self.places = [pattern for name, feature in features for pattern in halves(feature, name)]
+
+    @cached_property
+    def edges(self) -> FloatArray:
+        """Normal scores of the ends of the classes, (n, k + 1), of which the first and the last are infinite."""
+        from scipy.special import ndtri
+
+        cumulative = np.cumsum(self.view.p, axis=1)
+        from_above = np.cumsum(self.view.p[:, ::-1], axis=1)[:, ::-1]
+        inner = np.where(cumulative[:, :-1] <= 0.5, ndtri(cumulative[:, :-1]), -ndtri(from_above[:, 1:]))
+        end = np.full((self.view.n, 1), np.inf)
+        return np.concatenate([-end, inner, end], axis=1)
+
+    @cached_property
+    def scores(self) -> FloatArray:
+        """Scores of the classes (n, k), of mean 0 and variance 1 under the predictions."""
+        from scipy.special import ndtri
+
+        p = self.view.p
+        middles = np.clip(ndtri(np.clip(np.cumsum(p, axis=1) - p / 2.0, 0.0, 1.0)), -LARGEST, LARGEST)
+        middles -= np.sum(p * middles, axis=1, keepdims=True)
+        deviations = np.sqrt(np.sum(p * np.square(middles), axis=1, keepdims=True))
+        return np.divide(middles, deviations, out=np.zeros_like(middles), where=deviations > 1e-12)
+
+    def log_ratio(self, seen: Labels, shifts: FloatArray, log_scales: FloatArray) -> float:
+        """Of outcomes whose scores are shifted and scaled by some numbers (n,)."""
+        factors = np.exp(-log_scales)
+        return self._log_ratio(seen, *((ends - shifts) * factors for ends in self._ends(seen)))
+
+    def log_ratio_of_side(self, seen: Labels, side: float, t: float) -> float:
+        """Of outcomes whose scores are multiplied by exp(t) on one side of 0."""
+        return self._log_ratio(seen, *(np.where(side * x > 0.0, x * exp(-t), x) for x in self._ends(seen)))
+
+    def _ends(self, seen: Labels) -> tuple[FloatArray, FloatArray]:
+        """Scores of the ends of the observed classes, (n,) each."""
+        rows = np.arange(self.view.n)
+        return self.edges[rows, seen.first], self.edges[rows, seen.first + 1]
+
+    def _log_ratio(self, seen: Labels, low: FloatArray, high: FloatArray) -> float:
+        probabilities = np.maximum(normal_between(low, high), 1e-300)
+        return float(self.view.weights @ (np.log(probabilities) - np.log(seen.probabilities)))
+
+
+def normal_between(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Standard normal probability of intervals, with its digits in both tails."""
+    from scipy.special import ndtr
+
+    mirrored = low > 0.0
+    a, b = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
+    return np.asarray(ndtr(b) - ndtr(a))
+
+
+class OrderedFaults(ClassFaults):
+    """Those of classes, and shifts, scales and steps along their order."""
+
+    def __init__(self, law: "FinitePredictions", weights: FloatArray | None = None) -> None:
+        super().__init__(law, weights)
+        view, positions = self.view, law.positions
+        mean = view.p @ positions
+        deviation = np.sqrt(np.maximum(view.p @ np.square(positions) - mean**2, 0.0))
+        latent = Latent(view, [("expected classes", mean), ("predicted standard deviations", deviation)])
+        self.members = (*self.members, *faults_of_scores(latent), Step(view))
+
+
+def faults_of_scores(latent: Latent) -> tuple[Fault[Labels], ...]:
+    """Shift and scale, everywhere and in halves, and skew."""
+    everywhere = (LatentShift(latent, latent.everywhere), LatentScale(latent, latent.everywhere), LatentSkew(latent))
+    if not latent.places:
+        return everywhere
+    return *everywhere, LocalLatentShift(latent, latent.places), LocalLatentScale(latent, latent.places)
+
+
+class OfScores(Fault[Labels]):
+    """A fault of the scores behind ordered outcomes."""
+
+    def __init__(self, latent: Latent, patterns: list[Pattern]) -> None:
+        self._latent, self._patterns, self.n_siblings = latent, patterns, len(patterns)
+        self.n_rows = len(self.features)
+
+    @property
+    def features(self) -> FloatArray:
+        """Features (J, n) that the rows are times, none without rows."""
+        return self._latent.features * self._latent.view.weights if self.weight > 0.0 else np.empty((0, 0))
+
+    def place(self, sibling: int) -> str:
+        return self._patterns[sibling].where.strip()
+
+
+class LatentShift(OfScores):
+    """``F = Phi(Phi^-1(F_c) - t s)`` with the signs s of a pattern: outcomes higher or lower than predicted."""
+
+    kind = "shift"
+    weight = 2.0
+    range = (-6.0, 6.0)
+
+    def rows(self, seen: Labels) -> FloatArray:
+        """Scores of the outcomes times features."""
+        return self.features @ gather(self._latent.scores, seen.labels).T
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        signs = self._patterns[sibling].signs
+        return self._latent.log_ratio(seen, t * signs, np.zeros_like(signs))
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        much = f"about {about(abs(fit.t))} predicted standard deviations ({span(fit, lambda t: t, signed=True)})"
+        one = self._patterns[sibling]
+        side = one.direction(fit.t, "higher", "lower")
+        return f"outcomes are {side} than predicted{one.where}, by {much}" + one.opposite("as much the other way elsewhere")
+
+
+class LocalLatentShift(LatentShift):
+    """The same in halves of the predictions."""
+
+    kind = "local shift"
+    weight = 0.0
+
+
+class LatentScale(OfScores):
+    """``F = Phi(Phi^-1(F_c) exp(-t s))``: errors larger or smaller than predicted."""
+
+    kind = "scale"
+    weight = 2.0
+    range = (-3.0, 3.0)
+
+    def __init__(self, latent: Latent, patterns: list[Pattern]) -> None:
+        super().__init__(latent, patterns)
+        self.n_rows = len(self.features) + 2 if self.weight > 0.0 else 0
+
+    def rows(self, seen: Labels) -> FloatArray:
+        """Squares of the scores times features, and those on either side."""
+        z = gather(self._latent.scores, seen.labels)
+        squares, w = np.square(z), self._latent.view.weights
+        above = (squares * (z > 0.0)) @ w
+        return np.concatenate([self.features @ squares.T, above[None], (squares @ w - above)[None]])
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        signs = self._patterns[sibling].signs
+        return self._latent.log_ratio(seen, np.zeros_like(signs), t * signs)
+
+    def size(self, sibling: int, t: float) -> float:
+        """The ratio of errors to those predicted."""
+        return exp(self._patterns[sibling].sign * t)
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        return scale_in_words(self._patterns[sibling], fit)
+
+
+class LocalLatentScale(LatentScale):
+    """The same in halves of the predictions."""
+
+    kind = "local scale"
+    weight = 0.0
+
+
+class LatentSkew(Rows[Labels]):
+    """Cubes of the scores."""
+
+    rows_name = "skewness"
+    weight = 1.0
+
+    def __init__(self, latent: Latent) -> None:
+        self._latent = latent
+        self._features = latent.some * latent.view.weights
+        self.n_rows = len(self._features)
+
+    def rows(self, seen: Labels) -> FloatArray:
+        return self._features @ (gather(self._latent.scores, seen.labels) ** 3).T
+
+
+class Step(Fault[Labels]):
+    """A share t of each class moves to the next one above, or below; what is last stays."""
+
+    kind = "step"
+    range = (0.0, 1.0)
+    n_siblings = 2
+
+    def __init__(self, view: ClassView) -> None:
+        self._view = view
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        view, step = self._view, 1 if sibling == 0 else -1
+        y, rows = seen.first, np.arange(self._view.n)
+        last, before = (view.k - 1 if step == 1 else 0), y - step
+        stays = np.where(y == last, 1.0, 1.0 - t)
+        exists = (before >= 0) & (before < view.k)
+        arrives = np.where(exists, view.p[rows, np.clip(before, 0, view.k - 1)], 0.0) / seen.probabilities
+        return float(view.weights @ np.log(stays + t * arrives))
+
+    def place(self, sibling: int) -> str:
+        return ("higher", "lower")[sibling]
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        much = f"about {percent(fit.t)} of the outcomes ({span(fit, lambda t: t, text=percent)})"
+        return f"{much} are one class {self.place(sibling)} than predicted"
