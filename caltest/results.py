@@ -13,10 +13,11 @@ from caltest._basics import names as _names
 from caltest._results.calibration_test_result import (
     CalibrationTestResult as CalibrationTestResult,
     ComponentResult as ComponentResult,
-    ConfidenceInterval as ConfidenceInterval,
 )
 from caltest._results.citations import bibtex as bibtex
+from caltest._results.confidence_interval import ConfidenceInterval as ConfidenceInterval
 from caltest._results.effect_size import EffectSize as EffectSize
+from caltest._results.finding import Finding as Finding
 from caltest._results.group_result import (
     GroupCalibrationTestResult as GroupCalibrationTestResult,
     GroupResult as GroupResult,

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from caltest._results.citations import entries
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.finding import Finding
-from caltest._results.citations import entries
 from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
 from caltest._results.sentences import listed
 from caltest._results.stored import Stored

@@ -7,8 +7,8 @@ from typing import Any
 
 from caltest._basics.numerics import own_errstate
 from caltest._basics.types import ArrayLike
-from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.citations import entries
+from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.pvalues import format_pvalue, pvalue_phrase
 from caltest._results.sentences import listed
 from caltest._results.stored import Stored

@@ -417,6 +417,11 @@ class Predictions(OwnErrstate, ABC):
         """Predicted variances as a share of those that scores of mean squares (B,) are in units of."""
         return np.ones_like(squares)
 
+    @property
+    def pool_size(self) -> int | None:
+        """How many equally likely numbers the target is one of, each prediction; None for other predictions."""
+        return None
+
     def excess_spread(self, targets: Array, weights: FloatArray | None) -> FloatArray:
         """Mean square of the standard scores of targets (B, n) or (B, n, d), less 1: (B,)."""
         return mean_square(self.standard_scores(targets), weights) - 1.0
@@ -436,8 +441,13 @@ class Predictions(OwnErrstate, ABC):
         Weights (n,) are those of the observations.
         """
         from caltest.predictions.faults.numbers import NumberFaults
+        from caltest.predictions.faults.vectors import VectorFaults
 
-        return NumberFaults(self, weights, has_normal_scores=self.law.is_continuous)
+        try:
+            mean, _ = self.moments()
+        except TypeError:
+            return None
+        return VectorFaults(self, weights) if mean.ndim == 2 else NumberFaults(self, weights)
 
     def standardised(self, targets: Array) -> "tuple[Predictions, Array]":
         """The law of residuals ``(Z - m) / s`` of each prediction, and those of the targets."""

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.numerics import ranges
+from caltest._basics.threads import threaded
 from caltest._basics.types import Array, FloatArray
 from caltest.estimators.combined.joint import standardised
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
@@ -36,6 +38,10 @@ class Column:
     name: str
     weight: float
     values: FloatArray
+
+
+AT_ONCE = 2**18
+"""Redrawn targets whose rows are computed together by a thread."""
 
 
 class Component(ABC):
@@ -82,7 +88,6 @@ class KernelComponent(Component):
         return redrawn_means(self.kernels, predictions, targets, True, weights)
 
 
-
 @dataclass(frozen=True)
 class ResidualComponent(Component):
     """The SKCE of the scores of targets, which are standard normal given the predictions, for several bandwidths."""
@@ -101,7 +106,6 @@ class ResidualComponent(Component):
         return residual_means(self.prediction_kernel, RESIDUAL_WIDTHS, predictions, scores, weights)
 
 
-
 @dataclass(frozen=True)
 class ScoreComponent(Component):
     """A number of mean 0 if calibrated whose sign has a meaning."""
@@ -113,7 +117,6 @@ class ScoreComponent(Component):
     def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """The estimate."""
         return self.estimator.estimates(predictions, targets, weights)[None]
-
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,6 @@ class BiasComponent(Component):
         return ResidualMean().estimates(predictions, targets, weights)[None]
 
 
-
 @dataclass(frozen=True)
 class LikelihoodRatioComponent(Component):
     """The log likelihood ratio of a mixture of alternatives, in which each observation has the power of its weight."""
@@ -149,7 +151,6 @@ class LikelihoodRatioComponent(Component):
     def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """``log E``."""
         return log_ratios_of(self._alternatives_for(predictions, weights), targets)[None]
-
 
     def _alternatives_for(self, predictions: Predictions, weights: FloatArray | None) -> Alternatives:
         """Those of all predictions, or of a group of them."""
@@ -175,14 +176,19 @@ class FaultsComponent(Component):
         return sum(fault.n_rows for fault in self.faults.with_rows)
 
     def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
-        """The rows of some of the faults after those of others."""
+        """The rows of some of the faults after those of others, for a few of the redraws at a time."""
         faults = self.faults
         if predictions is not self.predictions or weights is not self.weights:
             some = predictions.faults(weights)
             assert some is not None
             faults = some
-        seen = faults.seen(targets)
-        return np.concatenate([fault.rows(seen) for fault in faults.with_rows])
+
+        def rows(part: slice) -> FloatArray:
+            seen = faults.seen(targets[part])
+            return np.concatenate([fault.rows(seen) for fault in faults.with_rows])
+
+        parts = list(ranges(len(targets), max(1, AT_ONCE // targets[0].size)))
+        return np.concatenate(list(threaded(rows, parts, len(parts), "faults", work=20.0 * targets.size)), axis=1)
 
     def columns(self, values: FloatArray) -> list[Column]:
         """Two for each fault with several rows, which share its weight."""
@@ -215,10 +221,7 @@ def components_for(
     return (_kernels(kernel, predictions, (1.0,), rng), *residuals, BiasComponent(), *spread, *others)
 
 
-SCORES = (
-    ScoreComponent(ExcessLogScore(), "log score"),
-    ScoreComponent(ExcessBrierScore(), "Brier score"),
-)
+SCORES = (ScoreComponent(ExcessLogScore(), "log score"), ScoreComponent(ExcessBrierScore(), "Brier score"))
 
 SPREAD = SpreadComponent(ResidualSpread(), "spread of residuals")
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import isfinite, log
+from math import inf, isfinite, log
 from typing import Any
 
 import numpy as np
 
 from caltest._basics.types import FloatArray
-from caltest._results.finding import Finding
 from caltest._results.confidence_interval import ConfidenceInterval
+from caltest._results.finding import Finding
 from caltest.predictions import Sample
 from caltest.predictions.faults import Fault, Faults, Fit
 
@@ -21,6 +21,9 @@ GRID = 13
 
 DROP = 1.9207
 """What the logarithm of the likelihood loses at the ends of a 95 % interval, half the quantile of chi-squared."""
+
+CONFIDENCE = 0.95
+"""Level of the intervals."""
 
 SIBLINGS = 10
 """Siblings of a fault whose likelihood is maximised, those whose scores promise most."""
@@ -62,11 +65,19 @@ def named(findings: tuple[Finding, ...], pvalue: float) -> tuple[Finding, ...]:
     """Findings as a result with a p-value states them: none, perhaps the first, or the first and one next to it."""
     if not findings:
         return ()
-    first = findings[0]
-    if first.gain is None or first.gain <= 0.0:
-        return () if pvalue > LEVEL else (replace(first, words=f"perhaps: {first.words}"), *findings[1:])
-    near = [one for one in findings[1:] if one.kind != first.kind and one.gain > first.gain - NEAR]
-    return (replace(first, words=f"{first.words}; or {near[0].words}") if near else first, *findings[1:])
+    first, *others = findings
+    if _gain(first) <= 0.0:
+        return () if pvalue > LEVEL else (replace(first, words=f"perhaps: {first.words}"), *others)
+    near = [one for one in others if _root(one.kind) != _root(first.kind) and _gain(one) > _gain(first) - NEAR]
+    return (replace(first, words=f"{first.words}; or {near[0].words}") if near else first, *others)
+
+
+def _gain(finding: Finding) -> float:
+    return -inf if finding.gain is None else finding.gain
+
+
+def _root(kind: str) -> str:
+    return kind.removeprefix("local ").removeprefix("common ")
 
 
 def _candidates(faults: Faults, seen: Any) -> list[Candidate]:
@@ -117,27 +128,28 @@ def _maximum(function: Callable[[float], float], low: float, high: float) -> tup
 
 
 def _finding(one: Candidate, seen: Any) -> Finding:
-    fit = _fit(one, seen)
-    fault, sibling = one.fault, one.sibling
-    ends = sorted((fault.size(sibling, fit.low), fault.size(sibling, fit.high)))
-    estimate = fault.size(sibling, fit.t)
-    interval = ConfidenceInterval(*ends, 0.95, "likelihood ratio", estimate)
-    words = fault.words(seen, sibling, fit)
-    return Finding(words, fault.kind, fault.place(sibling), estimate, interval, one.gain)
+    fit, fault, sibling = _fit(one, seen), one.fault, one.sibling
+    low, high = sorted((fault.size(seen, sibling, fit.low), fault.size(seen, sibling, fit.high)))
+    estimate = fault.size(seen, sibling, fit.t)
+    interval = ConfidenceInterval(low, high, CONFIDENCE, "likelihood ratio", estimate)
+    return Finding(fault.words(seen, sibling, fit), fault.kind, fault.place(sibling), estimate, interval, one.gain)
 
 
 def _fit(one: Candidate, seen: Any) -> Fit:
     """The interval of sizes whose likelihood is not much smaller than the largest."""
+    log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
+    low, high = (_end(log_ratio, one.t, end, log_ratio(one.t) - DROP) for end in one.bracket)
+    return Fit(one.t, low[0], high[0], low[1], high[1])
+
+
+def _end(log_ratio: Callable[[float], float], t: float, end: float, least: float) -> tuple[float, bool]:
+    """Where the likelihood falls below some least value between t and an end, or the end, and whether it is that."""
     from scipy.optimize import brentq
 
-    log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
-    least = log_ratio(one.t) - DROP
-    ends, is_open = [], []
-    for end in one.bracket:
-        outer = _outside(log_ratio, one.t, end, least)
-        is_open.append(outer is None)
-        ends.append(end if outer is None else float(brentq(lambda t: log_ratio(t) - least, one.t, outer, rtol=1e-6)))
-    return Fit(one.t, *ends, *is_open)
+    outer = _outside(log_ratio, t, end, least)
+    if outer is None:
+        return end, True
+    return float(brentq(lambda size: log_ratio(size) - least, t, outer, rtol=1e-6)), False
 
 
 def _outside(log_ratio: Callable[[float], float], t: float, end: float, least: float) -> float | None:

@@ -152,8 +152,10 @@ class Omnibus(JointEstimator):
 
     def combined(self, values: FloatArray) -> FloatArray:
         """Logarithm of a weighted sum of reciprocal tail probabilities of all columns, (B,)."""
-        exponents, weights = zip(*((tail_exponents(one.values), one.weight) for one in self.columns(values)), strict=True)
-        return np.logaddexp.reduce(np.stack(exponents) + np.log(weights)[:, None], axis=0)
+        exponents, weights = zip(
+            *((tail_exponents(one.values), one.weight) for one in self.columns(values)), strict=True
+        )
+        return np.asarray(np.logaddexp.reduce(np.stack(exponents) + np.log(weights)[:, None], axis=0))
 
     def columns(self, values: FloatArray) -> list[Column]:
         """Those of all components from their numbers, with weights of sum 1."""
@@ -161,9 +163,7 @@ class Omnibus(JointEstimator):
         columns = [(isinstance(one, FaultsComponent), one.columns(part)) for one, part in parts]
         n_single = sum(not of_faults for of_faults, _ in columns)
         shares = {True: 1.0 - SINGLE, False: SINGLE / n_single} if n_single < len(columns) else {False: 1.0 / n_single}
-        return [
-            replace(one, weight=shares[of_faults] * one.weight) for of_faults, some in columns for one in some
-        ]
+        return [replace(one, weight=shares[of_faults] * one.weight) for of_faults, some in columns for one in some]
 
     def parts(self, values: FloatArray) -> list[FloatArray]:
         """The numbers of each component."""

@@ -8,8 +8,8 @@ import numpy as np
 from caltest._basics.jobs import Stream, run, streams
 from caltest._basics.types import FloatArray
 from caltest._validation import whole_number
-from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators import Estimator, LogLikelihoodRatio
+from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.scores.likelihood_ratio import log_ratios_of
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, pi, prod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from caltest._loops.formulas.recursion import STEP, probabilities_between
 from caltest._validation import same_length, whole_counts
 from caltest.kernels import TargetKernel
 from caltest.predictions.base import Predictions, require_family
+
+if TYPE_CHECKING:
+    from caltest.predictions.faults import Faults
 
 TAIL = 42.0
 """Minus the logarithm of the probability that is left out on either side of a window: exp(-42) = 6e-19."""
@@ -89,7 +92,10 @@ class CountLaw(Predictions):
 
     @abstractmethod
     def _log_factor(self, counts: FloatArray) -> FloatArray:
-        """``log p(u)`` plus the exponent of the tail, which does not depend on the mean; for counts u >= 1, (m,)."""
+        """``log p(u)`` plus the exponent of the tail, which does not depend on the mean.
+
+        For counts u >= 1, (m,) or (n, 1).
+        """
 
     @abstractmethod
     def _recursion(self) -> tuple[FloatArray, FloatArray]:
@@ -207,12 +213,28 @@ class CountLaw(Predictions):
         return logs
 
     def log_density(self, targets: Array) -> FloatArray:
-        order = np.argsort(targets, kind="stable")
-        counts, starts = np.unique(targets[order], return_index=True)
-        logs = np.empty(len(self))
-        for count, rows in zip(counts, np.split(order, starts[1:]), strict=True):
-            logs[rows] = self.take(rows).log_probabilities(np.array([count], dtype=np.float64))[:, 0]
-        return logs
+        counts = np.asarray(targets, dtype=np.float64)[..., None]
+        logs = -self._tail_exponent(counts)
+        logs += np.where(counts > 0.0, self._log_factor(np.maximum(counts, 1.0)), 0.0)
+        return logs[..., 0]
+
+    @abstractmethod
+    def with_mean(self, mean: FloatArray) -> "CountLaw":
+        """Counts with other means (n,), and the same dispersions."""
+
+    @abstractmethod
+    def with_dispersion(self, dispersion: FloatArray) -> "CountLaw":
+        """Counts with the same means and the variances ``mean + dispersion mean**2``."""
+
+    @property
+    def dispersion(self) -> FloatArray | None:
+        """Dispersions (..., n); None for families that have none."""
+        return None
+
+    def faults(self, weights: FloatArray | None = None) -> "Faults":
+        from caltest.predictions.faults.counts import CountFaults
+
+        return CountFaults(self, weights)
 
     def _exact_pmf(self, counts: FloatArray) -> FloatArray:
         """Probabilities of counts (m,) by their logarithms, (n, m)."""

@@ -173,14 +173,24 @@ class NegativeBinomial(CountPredictions):
 
     def _log_factor(self, counts: FloatArray) -> FloatArray:
         """``log(Gamma(u + s) / (Gamma(s) u!)) + u log(u / s) - (u + s) log((u + s) / s)``, which has no mean in it."""
+        if counts.ndim > 1:
+            return _log_factor(counts, self.size[..., None])
         # One size for all predictions, as regression models have it, is computed once.
         sizes, places = np.unique(self.size, return_inverse=True)
-        size = sizes[:, None]
-        factor = stirling_error(counts + size) - stirling_error(size) - stirling_error(counts)
-        with np.errstate(divide="ignore"):
-            factor += 0.5 * np.log(size / (size + counts))
-        factor -= 0.5 * np.log(counts) + HALF_LOG_2_PI
-        return np.asarray(factor[places.reshape(self.size.shape)])
+        return _log_factor(counts, sizes[:, None])[places.reshape(self.size.shape)]
+
+    def with_mean(self, mean: FloatArray) -> "NegativeBinomial":
+        return self._with((mean, self.size))
+
+    def with_dispersion(self, dispersion: FloatArray) -> "NegativeBinomial":
+        return self._with((self.mean, 1.0 / dispersion))
+
+    @classmethod
+    def of(cls, mean: FloatArray, size: FloatArray) -> Self:
+        """With parameters that are known to be in their ranges."""
+        new = object.__new__(cls)
+        new._parameters = (mean, size)
+        return new
 
     def _recursion(self) -> tuple[FloatArray, FloatArray]:
         """Slope ``1 - q = mean / (mean + size)`` and constant ``size (1 - q)``."""
@@ -189,6 +199,13 @@ class NegativeBinomial(CountPredictions):
     def parameter_vectors(self) -> FloatArray:
         """Square roots of the means and of the standard deviations of the rates."""
         return np.sqrt(np.stack([self.mean, self.mean / np.sqrt(self.size)], axis=-1))
+
+
+def _log_factor(counts: FloatArray, size: FloatArray) -> FloatArray:
+    factor = stirling_error(counts + size) - stirling_error(size) - stirling_error(counts)
+    with np.errstate(divide="ignore"):
+        factor += 0.5 * np.log(size / (size + counts))
+    return np.asarray(factor - (0.5 * np.log(counts) + HALF_LOG_2_PI))
 
 
 def _vectors(one: ArrayLike, name: str, other: ArrayLike, other_name: str) -> tuple[FloatArray, FloatArray]:

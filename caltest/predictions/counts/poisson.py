@@ -1,6 +1,6 @@
 """Predicted Poisson distributions of counts."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +9,9 @@ from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array
 from caltest.predictions.counts.expectations import CountPredictions
 from caltest.predictions.counts.law import HALF_LOG_2_PI, stirling_error
+
+if TYPE_CHECKING:
+    from caltest.predictions.counts.negative_binomial import NegativeBinomial
 
 
 class Poisson(CountPredictions):
@@ -117,6 +120,14 @@ class Poisson(CountPredictions):
     def _log_factor(self, counts: FloatArray) -> FloatArray:
         """``-log(u! (e / u)**u)``."""
         return -stirling_error(counts) - 0.5 * np.log(counts) - HALF_LOG_2_PI
+
+    def with_mean(self, mean: FloatArray) -> "Poisson":
+        return self._with((mean,))
+
+    def with_dispersion(self, dispersion: FloatArray) -> "NegativeBinomial":
+        from caltest.predictions.counts.negative_binomial import NegativeBinomial
+
+        return NegativeBinomial.of(self.mean, 1.0 / dispersion)
 
     def _recursion(self) -> tuple[FloatArray, FloatArray]:
         return np.zeros(self.shape), self.rate

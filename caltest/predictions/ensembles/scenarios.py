@@ -62,6 +62,10 @@ class Scenarios(Members):
         return np.asarray(~(same.all(axis=-1) if self._is_vector else same).any(axis=axis))
 
     @property
+    def pool_size(self) -> int | None:
+        return None if self._is_vector or not self.has_spread else self.n_members
+
+    @property
     def has_spread(self) -> bool:
         """Both of two scenarios are equally far from their mean."""
         return self.n_members > 2

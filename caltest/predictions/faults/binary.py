@@ -9,7 +9,7 @@ from caltest._basics.types import BoolArray, FloatArray
 from caltest.predictions.faults.classes import ClassFault, ClassView, Frequency, Labels, Random, Temperature
 from caltest.predictions.faults.fault import Faults, Fit
 from caltest.predictions.faults.features import cosines, ranks
-from caltest.predictions.faults.wording import about, percent, span
+from caltest.predictions.faults.wording import about, percent, sized
 
 if TYPE_CHECKING:
     from caltest._basics.types import Array
@@ -37,13 +37,17 @@ class BinaryView(ClassView):
         self.ranks = ranks(self.claims)
         self.cosines = cosines(self.claims, N_COSINES)
         self.log_odds = self.logs[:, 1] - self.logs[:, 0]
-        self.windows = [(start, start + width) for width in WIDTHS for start in np.arange(0.0, 1.0 - 0.9 * width, width / 4)]
+        self.windows = [
+            (float(start), float(start) + width)
+            for width in WIDTHS
+            for start in np.arange(0.0, 1.0 - 0.9 * width, width / 4)
+        ]
 
     def inside(self, window: int) -> BoolArray:
         """The predictions in a window, (n,); none if they are too few."""
         low, high = self.windows[window]
-        inside: BoolArray = (self.ranks > low) & (self.ranks <= high)
-        return inside & (self.n * (high - low) >= LEAST_IN_WINDOW)
+        inside = (self.ranks > low) & (self.ranks <= high)
+        return np.asarray(inside & (self.n * (high - low) >= LEAST_IN_WINDOW))
 
     def log_ratio(self, seen: Labels, offsets: FloatArray) -> float:
         """Of claims whose log odds are larger by some offsets (n,)."""
@@ -114,9 +118,8 @@ class Claims(Frequency):
         features = np.concatenate([np.ones((1, view.n)), view.cosines]) * view.weights
         return features @ seen.labels.T.astype(np.float64)
 
-    def promising(self, seen: Labels) -> None:
-        """One."""
-        return None
+    def promising(self, seen: Labels) -> FloatArray:
+        return np.zeros(1)
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         return super().log_ratio(seen, 1, t)
@@ -127,7 +130,7 @@ class Claims(Frequency):
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         claimed, came, _ = self.view.means(seen, np.ones(self.view.n, dtype=np.bool_))
         side = "low" if came > claimed else "high"
-        odds = f"odds times {about(self.size(0, fit.t))}, {span(fit, lambda t: self.size(0, t))}"
+        odds = f"odds times {sized(fit, lambda t: self.size(seen, 0, t))}"
         return f"{self.counted(seen, 1)}: claims are too {side} by {about(abs(came - claimed))} on average ({odds})"
 
 
@@ -162,7 +165,7 @@ class Window(OfClaims):
         inside = self._inside[sibling]
         return f"claims from {self.view.between(inside)}" if inside.any() else ""
 
-    def size(self, sibling: int, t: float) -> float:
+    def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The difference of log odds."""
         return t
 
@@ -198,5 +201,6 @@ class Wave(OfClaims):
             some = parts == part
             claimed, came, error = view.means(seen, some)
             if abs(came - claimed) > 2.0 * error:
-                places.append(f"those from {view.between(some)} come true {percent(came)} of the time instead of {percent(claimed)}")
+                rates = f"{percent(came)} of the time instead of {percent(claimed)}"
+                places.append(f"those from {view.between(some)} come true {rates}")
         return f"claims are off in places{': ' if places else ''}{', '.join(places)}"

@@ -11,7 +11,7 @@ from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.pair_sums.redraws import changes_by_class, tables_by_label
 from caltest.predictions.faults.fault import Fault, Faults, Fit, Rows, weights_or_ones
 from caltest.predictions.faults.features import cosines
-from caltest.predictions.faults.wording import about, number, percent, span
+from caltest.predictions.faults.wording import count, percent, sized
 
 if TYPE_CHECKING:
     from caltest.predictions.classes.finite import FinitePredictions
@@ -65,17 +65,17 @@ class Labels:
     @cached_property
     def first(self) -> IntArray:
         """Labels (n,) of the first targets."""
-        return self.labels[0].astype(np.intp)
+        return np.asarray(self.labels[0].astype(np.intp))
 
     @cached_property
     def counts(self) -> FloatArray:
         """Weight of each class, (k,)."""
-        return np.bincount(self.first, self.view.weights, minlength=self.view.k)
+        return np.asarray(np.bincount(self.first, self.view.weights, minlength=self.view.k), dtype=np.float64)
 
     @cached_property
     def probabilities(self) -> FloatArray:
         """Those of the labels, (n,)."""
-        return np.maximum(self.view.p[np.arange(self.view.n), self.first], FLOOR)
+        return np.asarray(np.maximum(self.view.p[np.arange(self.view.n), self.first], FLOOR))
 
     @cached_property
     def places(self) -> Array:
@@ -135,7 +135,7 @@ class Temperature(ClassFault):
         """Whether the most probable class occurs, times features of its probability."""
         view = self.view
         features = np.concatenate([np.ones((1, view.n)), cosines(view.confidence, 3)]) * view.weights
-        return features @ (seen.labels == view.top).T
+        return np.asarray(features @ (seen.labels == view.top).T)
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         return self._log_ratio_of(seen, slice(None), t)
@@ -147,7 +147,7 @@ class Temperature(ClassFault):
         norms = largest + np.log(np.exp(powers - largest[:, None]).sum(axis=1))
         return float(w @ (np.log(seen.probabilities[rows]) * (exp(-t) - 1.0) - norms))
 
-    def size(self, sibling: int, t: float) -> float:
+    def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The temperature."""
         return exp(t)
 
@@ -159,8 +159,8 @@ class Temperature(ClassFault):
         claimed = float(w @ view.confidence[rows] / w.sum())
         right = float(w @ (seen.first == view.top)[rows] / w.sum())
         return (
-            f"{'over' if fit.t > 0.0 else 'under'}confident: outcomes follow them at temperature {about(exp(fit.t))} "
-            f"({span(fit, exp)}); claims of {percent(claimed)} on average come true {percent(right)} of the time"
+            f"{'over' if fit.t > 0.0 else 'under'}confident: outcomes follow them at temperature {sized(fit, exp)}; "
+            f"claims of {percent(claimed)} on average come true {percent(right)} of the time"
         )
 
 
@@ -212,7 +212,7 @@ class Random(ClassFault):
         return float(self.view.weights @ np.log1p(t * (1.0 / (self.view.k * seen.probabilities) - 1.0)))
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        return f"about {percent(fit.t)} of the labels ({span(fit, lambda t: t, text=percent)}) are random"
+        return f"about {sized(fit, lambda t: t, percent)} of the labels are random"
 
 
 class OfEachClass(ClassFault):
@@ -228,7 +228,7 @@ class OfEachClass(ClassFault):
     def _scores(self, seen: Labels) -> FloatArray:
         """How much more often each class occurs than predicted, in standard errors."""
         variances = np.square(self.view.weights) @ (self.view.p * (1.0 - self.view.p))
-        return (seen.counts - self.view.expected) / np.sqrt(np.maximum(variances, FLOOR))
+        return np.asarray((seen.counts - self.view.expected) / np.sqrt(np.maximum(variances, FLOOR)))
 
 
 class Frequency(OfEachClass):
@@ -254,19 +254,19 @@ class Frequency(OfEachClass):
         norms = np.log1p(self.view.p[:, sibling] * np.expm1(t))
         return float(t * seen.counts[sibling] - self.view.weights @ norms)
 
-    def size(self, sibling: int, t: float) -> float:
+    def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The ratio of odds."""
         return exp(t)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        return f"{self.counted(seen, sibling)}: its odds are {about(exp(fit.t))} times those predicted ({span(fit, exp)})"
+        return f"{self.counted(seen, sibling)}: its odds are {sized(fit, exp)} times those predicted"
 
     def counted(self, seen: Labels, c: int) -> str:
         """That a class occurs more often than predicted, or less, with its counts."""
         view, counts = self.view, seen.counts
         more = "more" if counts[c] > view.expected[c] else "less"
         if (view.weights == 1.0).all():
-            much = f"{number(counts[c])} times instead of {number(view.expected[c])}"
+            much = f"{count(counts[c])} times instead of {count(view.expected[c])}"
         else:
             total = view.weights.sum()
             much = f"{percent(counts[c] / total)} of the weight instead of {percent(view.expected[c] / total)}"
@@ -286,10 +286,10 @@ class Share(OfEachClass):
         own = seen.first == sibling
         w, p = self.view.weights[own], seen.probabilities[own]
         others = float(self.view.weights.sum() - w.sum())
-        return float(w @ np.log1p(t * (1.0 / p - 1.0))) + (float(others * np.log1p(-t)) if others > 0.0 else 0.0)
+        return float(w @ np.log1p(t * (1.0 / p - 1.0))) + remaining(others, t)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        much = f"about {percent(fit.t)} of the outcomes ({span(fit, lambda t: t, text=percent)})"
+        much = f"about {sized(fit, lambda t: t, percent)} of the outcomes"
         return f"{much} are {self.view.named(sibling)} whatever is predicted"
 
 
@@ -333,14 +333,16 @@ class Slope(OfEachClass):
         own = seen.first == sibling
         return float(t * (w[own] @ x[own]) - w @ np.log1p(self.view.p[:, sibling] * np.expm1(t * x)))
 
-    def size(self, sibling: int, t: float) -> float:
+    def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The factor of log odds."""
         return 1.0 + t
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         wrong = "too even" if fit.t > 0.0 else "too extreme"
-        factor = f"{about(1.0 + fit.t)} ({span(fit, lambda t: 1.0 + t)})"
-        return f"probabilities of {self.view.named(sibling)} are {wrong}: their log odds should be multiplied by {factor}"
+        factor = sized(fit, lambda t: 1.0 + t)
+        return (
+            f"probabilities of {self.view.named(sibling)} are {wrong}: their log odds should be multiplied by {factor}"
+        )
 
 
 class OfPairs(ClassFault):
@@ -398,11 +400,13 @@ class Leak(OfPairs):
         at_b = seen.first == b
         ratios = self.view.p[at_b, a] / seen.probabilities[at_b]
         left = float(seen.counts[a])
-        return float(self.view.weights[at_b] @ np.log1p(t * ratios)) + (float(left * np.log1p(-t)) if left > 0.0 else 0.0)
+        return float(self.view.weights[at_b] @ np.log1p(t * ratios)) + (
+            float(left * np.log1p(-t)) if left > 0.0 else 0.0
+        )
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         a, b = (self.view.named(c) for c in self._classes(sibling))
-        much = f"about {percent(fit.t)} ({span(fit, lambda t: t, text=percent)})"
+        much = f"about {sized(fit, lambda t: t, percent)}"
         return f"{much} of what is predicted as {a} turns out as {b}"
 
 
@@ -427,7 +431,7 @@ class Swap(OfPairs):
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         a, b = (self.view.named(c) for c in self._classes(sibling))
-        much = f"about {percent(fit.t)} ({span(fit, lambda t: t, text=percent)})"
+        much = f"about {sized(fit, lambda t: t, percent)}"
         return f"{a} and {b} are confused: {much} of their outcomes are exchanged"
 
 
@@ -473,9 +477,14 @@ class LikelihoodOfPairs(Rows[Labels]):
         logs = [sums[:, b, a, j] + counts[:, a] * log(1.0 - share) for j, share in enumerate(PAIR_SHARES)]
         first = a < b
         logs += [(sums[:, b, a, 2 + j] + sums[:, a, b, 2 + j])[:, first] for j in range(len(PAIR_SHARES))]
-        return np.logaddexp.reduce(np.concatenate(logs, axis=1), axis=1)[None]
+        return np.asarray(np.logaddexp.reduce(np.concatenate(logs, axis=1), axis=1)[None])
+
+
+def remaining(weight: float, t: float) -> float:
+    """``weight log(1 - t)``, 0 without weight."""
+    return float(weight * np.log1p(-t)) if weight > 0.0 else 0.0
 
 
 def gather(values: FloatArray, labels: Array) -> FloatArray:
     """``values[i, labels[b, i]]``, (B, n)."""
-    return values[np.arange(labels.shape[1]), labels]
+    return np.asarray(values[np.arange(labels.shape[1]), labels])

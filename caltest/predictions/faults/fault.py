@@ -58,7 +58,7 @@ class Fault(ABC, Generic[S]):
         """Where: a class, a coordinate, a half of the predictions; empty for everywhere."""
         return ""
 
-    def size(self, sibling: int, t: float) -> float:
+    def size(self, seen: S, sibling: int, t: float) -> float:
         """What is printed for t: a factor, a share, a number of standard deviations."""
         return t
 

@@ -1,5 +1,6 @@
 """Faults of predicted numbers, on the scale of their standard scores z."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, inf, log, sqrt
@@ -11,7 +12,7 @@ from caltest._basics.types import Array, BoolArray, FloatArray
 from caltest.predictions.faults.fault import Fault, Faults, Fit, weights_or_ones
 from caltest.predictions.faults.features import Pattern, cosines, halves, ranks, varies
 from caltest.predictions.faults.shapes import Factor, HeavyTails, LightTails, Outliers, Skew
-from caltest.predictions.faults.wording import about, span
+from caltest.predictions.faults.wording import about, sized, sized_shift
 
 if TYPE_CHECKING:
     from caltest.predictions.base import Predictions
@@ -60,9 +61,54 @@ class Scores:
         """``log p(y)`` of the first targets."""
         return self.law.log_density(self.targets[0])
 
+    @property
+    def unit(self) -> float:
+        """A residual of 1 in predicted standard deviations."""
+        return 1.0
+
+    def ratio(self, log_scale: float) -> float:
+        """The ratio of errors to those predicted, for a log scale of the residuals."""
+        return exp(log_scale)
+
+    def log_kernel(self, residuals: FloatArray) -> FloatArray:
+        """Logarithm of their density if calibrated, but for a constant."""
+        return -0.5 * np.square(residuals)
+
     def share_of(self, some: BoolArray) -> float:
         """Share of the weight of some observations (n,)."""
         return float(self.weights @ some / self.weights.sum())
+
+
+class PoolScores(Scores):
+    """Outcomes of ensembles of m members: residuals are differences to the mean of the members.
+
+    In units of the standard error of a forecast, ``s sqrt(1 + 1 / m)``, they have Student's t distribution of m - 1
+    degrees of freedom if outcome and members are normal draws; from the score z in the pool of all m + 1 values they
+    are ``z sqrt((m - 1) / (m - z**2))``.
+    """
+
+    @property
+    def m(self) -> int:
+        """Members."""
+        size = self.law.pool_size
+        assert size is not None
+        return size - 1
+
+    @cached_property
+    def first(self) -> FloatArray:
+        z = self.z[0]
+        return np.asarray(z * np.sqrt((self.m - 1.0) / np.maximum(self.m - z * z, 1e-12)))
+
+    @property
+    def unit(self) -> float:
+        return sqrt(1.0 + 1.0 / self.m)
+
+    def ratio(self, log_scale: float) -> float:
+        # The variance of the mean of the members is a part of that of the residuals.
+        return sqrt(max(0.0, (1.0 + 1.0 / self.m) * exp(2.0 * log_scale) - 1.0 / self.m))
+
+    def log_kernel(self, residuals: FloatArray) -> FloatArray:
+        return -0.5 * self.m * np.log1p(np.square(residuals) / (self.m - 1.0))
 
 
 class NumberFaults(Faults):
@@ -71,9 +117,7 @@ class NumberFaults(Faults):
     Features of the predictions are the mean (or the median where there is no mean) and the variance.
     """
 
-    def __init__(
-        self, predictions: "Predictions", weights: FloatArray | None = None, *, has_normal_scores: bool = True
-    ) -> None:
+    def __init__(self, predictions: "Predictions", weights: FloatArray | None = None) -> None:
         law = predictions.law
         self._law, self.weights = law, weights_or_ones(weights, len(law))
         mean, variance = _location_and_variance(predictions)
@@ -87,14 +131,15 @@ class NumberFaults(Faults):
             members += [LocalShift(places[1:]), LocalScale(places[1:])]
         if varies(mean):
             members.append(Slope([Pattern(sqrt(3.0) * (2.0 * ranks(mean) - 1.0))]))
-        if has_normal_scores:
+        if law.is_continuous:
             members += [Skew(some * self.weights), HeavyTails(some * self.weights), LightTails(), Outliers()]
             if getattr(law, "support", (-inf, inf))[0] == 0.0:
                 members.append(Factor())
         self.members = tuple(members)
 
     def seen(self, targets: Array) -> Scores:
-        return Scores(self._law, targets, self.weights)
+        kind = Scores if self._law.pool_size is None else PoolScores
+        return kind(self._law, targets, self.weights)
 
 
 def _location_and_variance(predictions: "Predictions") -> tuple[FloatArray, FloatArray]:
@@ -116,16 +161,20 @@ class _Moved(Fault[Scores]):
     range = (-inf, inf)
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
-        """Around the mean of the scores, the most likely t."""
+        """Around the mean of the residuals."""
         signs = self._patterns[sibling].signs
         w = seen.weights * signs
-        most = float(w @ seen.first / max(float(w @ signs), 1e-300))
-        reach = 10.0 / sqrt(max(float(w @ signs), 1e-300))
-        return most - reach, most + reach
+        total = max(float(w @ signs), 1e-300)
+        most, reach = float(w @ seen.first) / total, 10.0 / sqrt(total)
+        return min(most, 0.0) - reach, max(most, 0.0) + reach
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        s = t * self._patterns[sibling].signs
-        return float(seen.weights @ (s * seen.first - 0.5 * s * s))
+        moved = seen.first - t * self._patterns[sibling].signs
+        return float(seen.weights @ (seen.log_kernel(moved) - seen.log_kernel(seen.first)))
+
+    def size(self, seen: Scores, sibling: int, t: float) -> float:
+        """In predicted standard deviations, with its direction."""
+        return seen.unit * self._patterns[sibling].sign * t
 
     def place(self, sibling: int) -> str:
         return self._patterns[sibling].where.strip()
@@ -134,11 +183,12 @@ class _Moved(Fault[Scores]):
         one = self._patterns[sibling]
         side = one.direction(fit.t, "above", "below")
         rest = one.opposite(f"as much {'below' if side == 'above' else 'above'} it elsewhere")
-        return f"outcomes are {side} what was predicted{one.where}, by {_deviations(fit)}{rest}"
+        return f"outcomes are {side} what was predicted{one.where}, by {deviations_in_words(fit, seen.unit)}{rest}"
 
 
-def _deviations(fit: Fit) -> str:
-    return f"{about(abs(fit.t))} predicted standard deviations ({span(fit, lambda t: t, signed=True)})"
+def deviations_in_words(fit: Fit, unit: float = 1.0) -> str:
+    """A shift in predicted standard deviations, of which a score of 1 are some number, without its sign."""
+    return f"{sized_shift(fit, unit)} predicted standard deviations"
 
 
 class Shift(_Moved):
@@ -164,12 +214,10 @@ class Slope(_Moved):
     kind = "slope"
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        ends = about(sqrt(3.0) * abs(fit.t))
         high, low = ("high", "low") if fit.t > 0.0 else ("low", "high")
-        return (
-            f"outcomes are too {high} where predicted means are largest, by {ends} predicted standard deviations "
-            f"({span(fit, lambda t: sqrt(3.0) * t, signed=True)}), and as much too {low} where they are smallest"
-        )
+        much = f"{sized_shift(fit, sqrt(3.0) * seen.unit)} predicted standard deviations"
+        ends = f"by {much}, and as much too {low} where they are smallest"
+        return f"outcomes are too {high} where predicted means are largest, {ends}"
 
 
 class Scale(Fault[Scores]):
@@ -200,26 +248,25 @@ class Scale(Fault[Scores]):
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         signs = self._patterns[sibling].signs
-        with np.errstate(over="ignore"):
-            shrunk = 0.5 * seen.squares * -np.expm1(-2.0 * t * signs)
-        return float(seen.weights @ (shrunk - t * signs))
+        scaled = seen.first * np.exp(-t * signs)
+        return float(seen.weights @ (seen.log_kernel(scaled) - seen.log_kernel(seen.first) - t * signs))
 
-    def size(self, sibling: int, t: float) -> float:
+    def size(self, seen: Scores, sibling: int, t: float) -> float:
         """The ratio of errors to those predicted."""
-        return exp(t * self._patterns[sibling].sign)
+        return seen.ratio(t * self._patterns[sibling].sign)
 
     def place(self, sibling: int) -> str:
         return self._patterns[sibling].where.strip()
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        return scale_in_words(self._patterns[sibling], fit)
+        return scale_in_words(self._patterns[sibling], fit, seen.ratio)
 
 
-def scale_in_words(pattern: Pattern, fit: Fit) -> str:
-    """That errors are larger than predicted, or smaller, and where."""
-    size = exp(pattern.sign * fit.t)
-    much = f"{about(size)} times as large as predicted ({span(fit, lambda t: exp(pattern.sign * t))})"
-    rest = pattern.opposite(f"{about(1.0 / size)} times elsewhere")
+def scale_in_words(pattern: Pattern, fit: Fit, ratio: Callable[[float], float] = exp) -> str:
+    """That errors are larger than predicted, or smaller, and where; ``ratio`` is that of errors for a log scale."""
+    size = ratio(pattern.sign * fit.t)
+    much = f"{sized(fit, lambda t: ratio(pattern.sign * t))} times as large as predicted"
+    rest = pattern.opposite(f"{about(ratio(-pattern.sign * fit.t))} times elsewhere")
     return f"predictions are too {'narrow' if size > 1.0 else 'wide'}{pattern.where}: errors are {much}{rest}"
 
 

@@ -11,7 +11,7 @@ from caltest.predictions.faults.classes import ClassFaults, ClassView, Labels, g
 from caltest.predictions.faults.fault import Fault, Fit, Rows
 from caltest.predictions.faults.features import Pattern, cosines, halves
 from caltest.predictions.faults.numbers import scale_in_words
-from caltest.predictions.faults.wording import about, percent, span
+from caltest.predictions.faults.wording import percent, sized, sized_shift
 
 if TYPE_CHECKING:
     from caltest.predictions.classes.finite import FinitePredictions
@@ -51,7 +51,7 @@ class Latent:
         middles = np.clip(ndtri(np.clip(np.cumsum(p, axis=1) - p / 2.0, 0.0, 1.0)), -LARGEST, LARGEST)
         middles -= np.sum(p * middles, axis=1, keepdims=True)
         deviations = np.sqrt(np.sum(p * np.square(middles), axis=1, keepdims=True))
-        return np.divide(middles, deviations, out=np.zeros_like(middles), where=deviations > 1e-12)
+        return np.asarray(np.divide(middles, deviations, out=np.zeros_like(middles), where=deviations > 1e-12))
 
     def log_ratio(self, seen: Labels, shifts: FloatArray, log_scales: FloatArray) -> float:
         """Of outcomes whose scores are shifted and scaled by some numbers (n,)."""
@@ -133,10 +133,12 @@ class LatentShift(OfScores):
         return self._latent.log_ratio(seen, t * signs, np.zeros_like(signs))
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        much = f"about {about(abs(fit.t))} predicted standard deviations ({span(fit, lambda t: t, signed=True)})"
+        much = f"about {sized_shift(fit)} predicted standard deviations"
         one = self._patterns[sibling]
         side = one.direction(fit.t, "higher", "lower")
-        return f"outcomes are {side} than predicted{one.where}, by {much}" + one.opposite("as much the other way elsewhere")
+        return f"outcomes are {side} than predicted{one.where}, by {much}" + one.opposite(
+            "as much the other way elsewhere"
+        )
 
 
 class LocalLatentShift(LatentShift):
@@ -168,7 +170,7 @@ class LatentScale(OfScores):
         signs = self._patterns[sibling].signs
         return self._latent.log_ratio(seen, np.zeros_like(signs), t * signs)
 
-    def size(self, sibling: int, t: float) -> float:
+    def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The ratio of errors to those predicted."""
         return exp(self._patterns[sibling].sign * t)
 
@@ -221,5 +223,5 @@ class Step(Fault[Labels]):
         return ("higher", "lower")[sibling]
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        much = f"about {percent(fit.t)} of the outcomes ({span(fit, lambda t: t, text=percent)})"
+        much = f"about {sized(fit, lambda t: t, percent)} of the outcomes"
         return f"{much} are one class {self.place(sibling)} than predicted"

@@ -10,7 +10,7 @@ from caltest.predictions.faults.classes import ClassView, Frequency, Labels
 from caltest.predictions.faults.fault import Fault, Faults, Fit
 from caltest.predictions.faults.numbers import scale_in_words
 from caltest.predictions.faults.ordered import Latent, LatentScale, faults_of_scores
-from caltest.predictions.faults.wording import percent, span
+from caltest.predictions.faults.wording import percent, sized
 
 if TYPE_CHECKING:
     from caltest.predictions.quantile_forecast import QuantileForecast
@@ -54,7 +54,7 @@ class OneSide(LatentScale):
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         return self._latent.log_ratio_of_side(seen, 1.0 if sibling == 0 else -1.0, t)
 
-    def size(self, sibling: int, t: float) -> float:
+    def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The ratio of errors to those predicted."""
         return exp(t)
 
@@ -79,7 +79,7 @@ class Level(Fault[Labels]):
         w = self._view.weights
         return tilted(float(w @ (seen.first <= sibling)), float(w.sum()), float(self._levels[sibling]), t)
 
-    def size(self, sibling: int, t: float) -> float:
+    def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The share of the outcomes below the quantile."""
         return tilted_share(float(self._levels[sibling]), t)
 
@@ -87,10 +87,9 @@ class Level(Fault[Labels]):
         return f"the {percent(float(self._levels[sibling]))} quantile"
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        share = percent(self.size(sibling, fit.t))
-        ends = span(fit, lambda t: self.size(sibling, t), text=percent)
+        share = sized(fit, lambda t: self.size(seen, sibling, t), percent)
         wrong = "high" if fit.t > 0.0 else "low"
-        return f"{self.place(sibling)} is too {wrong}: {share} of the outcomes are below it ({ends})"
+        return f"{self.place(sibling)} is too {wrong}: {share} of the outcomes are below it"
 
 
 class Coverage(Fault[Labels]):
@@ -113,7 +112,7 @@ class Coverage(Fault[Labels]):
         inside = float(w @ ((seen.first > low) & (seen.first <= high)))
         return tilted(inside, float(w.sum()), self._nominal(sibling), t)
 
-    def size(self, sibling: int, t: float) -> float:
+    def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The coverage of the interval."""
         return tilted_share(self._nominal(sibling), t)
 
@@ -122,10 +121,9 @@ class Coverage(Fault[Labels]):
         return f"the interval from {low} to {high}"
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        covered, nominal = percent(self.size(sibling, fit.t)), percent(self._nominal(sibling))
-        ends = span(fit, lambda t: self.size(sibling, t), text=percent)
+        covered, nominal = sized(fit, lambda t: self.size(seen, sibling, t), percent), percent(self._nominal(sibling))
         wrong = "wide" if fit.t > 0.0 else "narrow"
-        return f"{self.place(sibling)} is too {wrong}: it covers {covered} ({ends}) instead of {nominal}"
+        return f"{self.place(sibling)} is too {wrong}: it covers {covered} instead of {nominal}"
 
 
 def central_pairs(levels: FloatArray) -> list[tuple[int, int]]:

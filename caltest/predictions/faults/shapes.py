@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.types import FloatArray
 from caltest.predictions.faults.fault import Fault, Fit
-from caltest.predictions.faults.wording import about, percent, span
+from caltest.predictions.faults.wording import percent, sized
 
 if TYPE_CHECKING:
     from caltest.predictions.faults.numbers import Scores
@@ -91,13 +91,13 @@ class HeavyTails(Fault["Scores"]):
         logs = constant - 0.5 * (df + 1.0) * np.log1p(seen.squares / (df - 2.0)) + 0.5 * seen.squares
         return float(seen.weights @ logs)
 
-    def size(self, sibling: int, t: float) -> float:
+    def size(self, seen: "Scores", sibling: int, t: float) -> float:
         """Degrees of freedom."""
         return 1.0 / max(t, LEAST_RECIPROCAL)
 
     def words(self, seen: "Scores", sibling: int, fit: Fit) -> str:
         far = percent(seen.share_of(np.abs(seen.first) > 3.0))
-        freedom = f"{about(self.size(sibling, fit.t))} degrees of freedom ({span(fit, lambda t: self.size(0, t))})"
+        freedom = f"{sized(fit, lambda t: self.size(seen, 0, t))} degrees of freedom"
         return (
             "errors have heavier tails than predicted at the same spread, like Student's t with "
             f"{freedom}: {far} of them are beyond 3 standard deviations instead of 0.27 %"
@@ -132,7 +132,7 @@ class Outliers(Fault["Scores"]):
         return float(seen.weights @ np.logaddexp(log(1.0 - t), far + log(t))) if t > 0.0 else 0.0
 
     def words(self, seen: "Scores", sibling: int, fit: Fit) -> str:
-        much = f"about {percent(fit.t)} of the outcomes ({span(fit, lambda t: t, text=percent)}) are outliers"
+        much = f"about {sized(fit, lambda t: t, percent)} of the outcomes are outliers"
         return f"{much}, with errors {OUTLIER_SCALE:g} times as large as predicted"
 
 
@@ -147,9 +147,9 @@ class Factor(Fault["Scores"]):
             logs = seen.law.log_density(seen.targets[0] * exp(-t)) - t - seen.log_densities
         return float(seen.weights @ np.where(np.isnan(logs), -np.inf, logs))
 
-    def size(self, sibling: int, t: float) -> float:
+    def size(self, seen: "Scores", sibling: int, t: float) -> float:
         """The factor."""
         return exp(t)
 
     def words(self, seen: "Scores", sibling: int, fit: Fit) -> str:
-        return f"outcomes are {about(exp(fit.t))} times as large as predicted ({span(fit, exp)})"
+        return f"outcomes are {sized(fit, exp)} times as large as predicted"

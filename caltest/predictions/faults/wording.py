@@ -1,4 +1,4 @@
-"""Sizes of faults in words: two digits, with their intervals."""
+"""Sizes of faults in words, with their intervals."""
 
 from collections.abc import Callable
 from math import isfinite
@@ -6,36 +6,40 @@ from math import isfinite
 from caltest.predictions.faults.fault import Fit
 
 
-def about(number: float) -> str:
-    """A number to two digits, without an exponent where it has few digits."""
+def about(number: float, digits: int = 2) -> str:
+    """A number to so many digits, without an exponent unless it is very large or small."""
     if not isfinite(number) or number == 0.0:
         return f"{number:g}"
     if 1e-4 <= abs(number) < 1e6:
-        text = f"{float(f'{number:.1e}'):f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    return f"{number:.1e}"
+        text = f"{float(f'{number:.{digits - 1}e}'):f}"
+        return text.rstrip("0").rstrip(".")
+    return f"{number:.{digits - 1}e}"
 
 
-def number(count: float) -> str:
+def count(number: float) -> str:
     """A count, or an expected one, without digits that nobody needs."""
-    return f"{count:.0f}" if count >= 100.0 or count == round(count) else f"{count:.1f}"
+    return f"{number:.0f}" if number >= 100.0 or number == round(number) else f"{number:.1f}"
 
 
-def percent(share: float) -> str:
-    """A share in percent, to two digits, such as ``36 %``."""
-    return f"{about(100.0 * share)} %"
+def percent(share: float, digits: int = 2) -> str:
+    """A share in percent, such as ``36 %``."""
+    return f"{about(100.0 * share, digits)} %"
 
 
-def span(
-    fit: Fit, size: Callable[[float], float], *, signed: bool = False, text: Callable[[float], str] = about
-) -> str:
-    """The interval of a size in words, such as ``0.2 to 0.31``.
-
-    Sizes that have a direction are printed without their signs, unless the interval contains 0.
-    """
+def sized(fit: Fit, size: Callable[[float], float], text: Callable[[float, int], str] = about) -> str:
+    """A size with its interval, such as ``0.25 (0.2 to 0.31)``, with two digits, or the more that tell these apart."""
     low, high = sorted((size(fit.low), size(fit.high)))
-    if signed and high <= 0.0:
-        low, high = -high, -low
+    for digits in (2, 3, 4):
+        at, ends = text(size(fit.t), digits), [text(low, digits), text(high, digits)]
+        if len({at, *ends}) == 3 or fit.is_open_below or fit.is_open_above:
+            break
     if fit.is_open_above:
-        return f"at least {text(low)}"
-    return f"at most {text(high)}" if fit.is_open_below else f"{text(low)} to {text(high)}"
+        return f"{at} (at least {ends[0]})"
+    return f"{at} (at most {ends[1]})" if fit.is_open_below else f"{at} ({ends[0]} to {ends[1]})"
+
+
+def sized_shift(fit: Fit, factor: float = 1.0) -> str:
+    """The size of a shift without its direction, with its interval, which has signs if it contains 0."""
+    if fit.low <= 0.0 <= fit.high:
+        return sized(fit, lambda t: factor * t)
+    return sized(fit, lambda t: factor * abs(t))
