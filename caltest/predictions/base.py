@@ -419,8 +419,12 @@ class Predictions(OwnErrstate, ABC):
 
     @property
     def pool_size(self) -> int | None:
-        """How many equally likely numbers the target is one of, each prediction; None for other predictions."""
+        """How many equally likely values the target of each prediction is one of; None for other predictions."""
         return None
+
+    def pool_residuals(self, targets: Array) -> FloatArray:
+        """Of targets (n,) or (n, d): differences to the mean of the other values, in their standard errors."""
+        raise NotImplementedError
 
     def excess_spread(self, targets: Array, weights: FloatArray | None) -> FloatArray:
         """Mean square of the standard scores of targets (B, n) or (B, n, d), less 1: (B,)."""

@@ -7,7 +7,7 @@ import numpy as np
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
 from caltest.predictions.ensembles.members import Members, checked_members
-from caltest.predictions.standard_scores import FARTHEST
+from caltest.predictions.standard_scores import FARTHEST, in_units
 
 
 class Scenarios(Members):
@@ -63,7 +63,13 @@ class Scenarios(Members):
 
     @property
     def pool_size(self) -> int | None:
-        return None if self._is_vector or not self.has_spread else self.n_members
+        return self.n_members if self.has_spread else None
+
+    def pool_residuals(self, targets: Array) -> FloatArray:
+        # With the score z in the pool of m members and the target it is z sqrt((m - 1) / (m - z**2)).
+        m, means = self.n_members - 1.0, self._members.mean(axis=1)
+        z = in_units(targets - means, self._members.std(axis=1))
+        return np.asarray(z * np.sqrt((m - 1.0) / np.maximum(m - z * z, FARTHEST)))
 
     @property
     def has_spread(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.types import Array, FloatArray
 from caltest.predictions.faults.fault import Fault, Faults, Fit, Rows, weights_or_ones
 from caltest.predictions.faults.features import Pattern, cosines, halves, varies
-from caltest.predictions.faults.numbers import CLIPPED
+from caltest.predictions.faults.scores import CLIPPED
 from caltest.predictions.faults.wording import about, count, percent, sized
 
 if TYPE_CHECKING:

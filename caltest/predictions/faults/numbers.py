@@ -1,114 +1,20 @@
 """Faults of predicted numbers, on the scale of their standard scores z."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 from math import exp, inf, log, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caltest._basics.types import Array, BoolArray, FloatArray
+from caltest._basics.types import Array, FloatArray
 from caltest.predictions.faults.fault import Fault, Faults, Fit, weights_or_ones
 from caltest.predictions.faults.features import Pattern, cosines, halves, ranks, varies
+from caltest.predictions.faults.scores import Scores
 from caltest.predictions.faults.shapes import Factor, HeavyTails, LightTails, Outliers, Skew
 from caltest.predictions.faults.wording import about, sized, sized_shift
 
 if TYPE_CHECKING:
     from caltest.predictions.base import Predictions
-
-CLIPPED = 6.0
-"""Scores of targets are at most this large in rows, so that a few redraws know their spread."""
-
-
-@dataclass
-class Scores:
-    """Targets (B, n) on the scale of their standard scores."""
-
-    law: "Predictions"
-    targets: Array
-    weights: FloatArray
-
-    @cached_property
-    def z(self) -> FloatArray:
-        """The scores, (B, n)."""
-        return self.law.standard_scores(self.targets)
-
-    @cached_property
-    def clipped(self) -> FloatArray:
-        """Scores for the rows."""
-        return np.clip(self.z, -CLIPPED, CLIPPED)
-
-    @cached_property
-    def first(self) -> FloatArray:
-        """Scores (n,) of the first targets."""
-        return np.asarray(self.z[0])
-
-    @cached_property
-    def squares(self) -> FloatArray:
-        """Their squares."""
-        return np.square(self.first)
-
-    @cached_property
-    def centred_levels(self) -> FloatArray:
-        """``2 F(y) - 1``, (B, n)."""
-        from scipy.special import erf
-
-        return np.asarray(erf(self.clipped * sqrt(0.5)))
-
-    @cached_property
-    def log_densities(self) -> FloatArray:
-        """``log p(y)`` of the first targets."""
-        return self.law.log_density(self.targets[0])
-
-    @property
-    def unit(self) -> float:
-        """A residual of 1 in predicted standard deviations."""
-        return 1.0
-
-    def ratio(self, log_scale: float) -> float:
-        """The ratio of errors to those predicted, for a log scale of the residuals."""
-        return exp(log_scale)
-
-    def log_kernel(self, residuals: FloatArray) -> FloatArray:
-        """Logarithm of their density if calibrated, but for a constant."""
-        return -0.5 * np.square(residuals)
-
-    def share_of(self, some: BoolArray) -> float:
-        """Share of the weight of some observations (n,)."""
-        return float(self.weights @ some / self.weights.sum())
-
-
-class PoolScores(Scores):
-    """Outcomes of ensembles of m members: residuals are differences to the mean of the members.
-
-    In units of the standard error of a forecast, ``s sqrt(1 + 1 / m)``, they have Student's t distribution of m - 1
-    degrees of freedom if outcome and members are normal draws; from the score z in the pool of all m + 1 values they
-    are ``z sqrt((m - 1) / (m - z**2))``.
-    """
-
-    @property
-    def m(self) -> int:
-        """Members."""
-        size = self.law.pool_size
-        assert size is not None
-        return size - 1
-
-    @cached_property
-    def first(self) -> FloatArray:
-        z = self.z[0]
-        return np.asarray(z * np.sqrt((self.m - 1.0) / np.maximum(self.m - z * z, 1e-12)))
-
-    @property
-    def unit(self) -> float:
-        return sqrt(1.0 + 1.0 / self.m)
-
-    def ratio(self, log_scale: float) -> float:
-        # The variance of the mean of the members is a part of that of the residuals.
-        return sqrt(max(0.0, (1.0 + 1.0 / self.m) * exp(2.0 * log_scale) - 1.0 / self.m))
-
-    def log_kernel(self, residuals: FloatArray) -> FloatArray:
-        return -0.5 * self.m * np.log1p(np.square(residuals) / (self.m - 1.0))
 
 
 class NumberFaults(Faults):
@@ -127,10 +33,9 @@ class NumberFaults(Faults):
         places = [Pattern(one[0]), *halves(mean, "predicted means"), *halves(variance, "predicted variances")]
         moved, scaled = Shift(places[:1], everywhere * self.weights), Scale(places[:1], everywhere * self.weights)
         members: list[Fault[Scores]] = [moved, scaled]
-        if places[1:]:
-            members += [LocalShift(places[1:]), LocalScale(places[1:])]
-        if varies(mean):
-            members.append(Slope([Pattern(sqrt(3.0) * (2.0 * ranks(mean) - 1.0))]))
+        # What a pool has in common with its outcome would look like a place.
+        if law.pool_size is None:
+            members += _local(places[1:], mean)
         if law.is_continuous:
             members += [Skew(some * self.weights), HeavyTails(some * self.weights), LightTails(), Outliers()]
             if getattr(law, "support", (-inf, inf))[0] == 0.0:
@@ -138,8 +43,15 @@ class NumberFaults(Faults):
         self.members = tuple(members)
 
     def seen(self, targets: Array) -> Scores:
-        kind = Scores if self._law.pool_size is None else PoolScores
-        return kind(self._law, targets, self.weights)
+        return Scores(self._law, targets, self.weights)
+
+
+def _local(places: list[Pattern], mean: FloatArray) -> list[Fault[Scores]]:
+    """Faults of some of the predictions, and one that rises with their means."""
+    members: list[Fault[Scores]] = [LocalShift(places), LocalScale(places)] if places else []
+    if varies(mean):
+        members.append(Slope([Pattern(sqrt(3.0) * (2.0 * ranks(mean) - 1.0))]))
+    return members
 
 
 def _location_and_variance(predictions: "Predictions") -> tuple[FloatArray, FloatArray]:
@@ -165,12 +77,12 @@ class _Moved(Fault[Scores]):
         signs = self._patterns[sibling].signs
         w = seen.weights * signs
         total = max(float(w @ signs), 1e-300)
-        most, reach = float(w @ seen.first) / total, 10.0 / sqrt(total)
+        most, reach = float(w @ seen.residuals) / total, 10.0 / sqrt(total)
         return min(most, 0.0) - reach, max(most, 0.0) + reach
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        moved = seen.first - t * self._patterns[sibling].signs
-        return float(seen.weights @ (seen.log_kernel(moved) - seen.log_kernel(seen.first)))
+        moved = seen.residuals - t * self._patterns[sibling].signs
+        return float(seen.weights @ (seen.log_kernel(moved) - seen.log_kernel(seen.residuals)))
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
         """In predicted standard deviations, with its direction."""
@@ -248,8 +160,8 @@ class Scale(Fault[Scores]):
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         signs = self._patterns[sibling].signs
-        scaled = seen.first * np.exp(-t * signs)
-        return float(seen.weights @ (seen.log_kernel(scaled) - seen.log_kernel(seen.first) - t * signs))
+        scaled = seen.residuals * np.exp(-t * signs)
+        return float(seen.weights @ (seen.log_kernel(scaled) - seen.log_kernel(seen.residuals) - t * signs))
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
         """The ratio of errors to those predicted."""

@@ -11,7 +11,7 @@ from caltest.predictions.faults.fault import Fault, Fit
 from caltest.predictions.faults.wording import percent, sized
 
 if TYPE_CHECKING:
-    from caltest.predictions.faults.numbers import Scores
+    from caltest.predictions.faults.scores import Scores
 
 LEAST_RECIPROCAL = 1e-4
 """Of the degrees of freedom of Student's t, below which it is the normal distribution."""
@@ -56,10 +56,10 @@ class Skew(Fault["Scores"]):
         return np.concatenate([self._features @ (z * (z * z - 3.0)).T, self._features @ (u * (5.0 * u * u - 3.0)).T])
 
     def log_ratio(self, seen: "Scores", sibling: int, t: float) -> float:
-        return float(seen.weights @ sinh_arcsinh(seen.first, t, 1.0))
+        return float(seen.weights @ sinh_arcsinh(seen.residuals, t, 1.0))
 
     def words(self, seen: "Scores", sibling: int, fit: Fit) -> str:
-        above, below = seen.share_of(seen.first > 2.0), seen.share_of(seen.first < -2.0)
+        above, below = seen.share_of(seen.residuals > 2.0), seen.share_of(seen.residuals < -2.0)
         longer = "above" if fit.t > 0.0 else "below"
         return (
             f"errors are skewed, with the longer tail {longer}: {percent(above)} of the outcomes are more than 2 "
@@ -96,7 +96,7 @@ class HeavyTails(Fault["Scores"]):
         return 1.0 / max(t, LEAST_RECIPROCAL)
 
     def words(self, seen: "Scores", sibling: int, fit: Fit) -> str:
-        far = percent(seen.share_of(np.abs(seen.first) > 3.0))
+        far = percent(seen.share_of(np.abs(seen.residuals) > 3.0))
         freedom = f"{sized(fit, lambda t: self.size(seen, 0, t))} degrees of freedom"
         return (
             "errors have heavier tails than predicted at the same spread, like Student's t with "
@@ -111,10 +111,10 @@ class LightTails(Fault["Scores"]):
     range = (0.0, 2.0)
 
     def log_ratio(self, seen: "Scores", sibling: int, t: float) -> float:
-        return float(seen.weights @ sinh_arcsinh(seen.first, 0.0, exp(t)))
+        return float(seen.weights @ sinh_arcsinh(seen.residuals, 0.0, exp(t)))
 
     def words(self, seen: "Scores", sibling: int, fit: Fit) -> str:
-        far = percent(seen.share_of(np.abs(seen.first) > 2.0))
+        far = percent(seen.share_of(np.abs(seen.residuals) > 2.0))
         return (
             "errors have lighter tails than predicted at the same spread: "
             f"{far} of them are beyond 2 standard deviations instead of 4.6 %"

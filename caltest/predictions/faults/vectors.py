@@ -1,7 +1,5 @@
 """Faults of predicted vectors, on the scale of their standard scores."""
 
-from dataclasses import dataclass
-from functools import cached_property
 from math import exp, inf, log, sqrt
 from typing import TYPE_CHECKING
 
@@ -10,7 +8,8 @@ import numpy as np
 from caltest._basics.types import Array, FloatArray
 from caltest.predictions.faults.fault import Fault, Faults, Fit, Rows, weights_or_ones
 from caltest.predictions.faults.features import Pattern, cosines, halves
-from caltest.predictions.faults.numbers import CLIPPED, deviations_in_words, scale_in_words
+from caltest.predictions.faults.numbers import deviations_in_words, scale_in_words
+from caltest.predictions.faults.scores import Scores
 from caltest.predictions.faults.wording import about, sized
 
 if TYPE_CHECKING:
@@ -28,33 +27,8 @@ MOST_HALVED = 5
 LARGEST_CORRELATION = 0.97
 
 
-@dataclass
-class VectorScores:
-    """Standard scores of targets, (B, n, d)."""
-
-    law: "Predictions"
-    targets: Array
-    weights: FloatArray
-
-    @cached_property
-    def z(self) -> FloatArray:
-        """The scores, of independent coordinates if calibrated and the family knows correlations."""
-        return self.law.standard_scores(self.targets)
-
-    @cached_property
-    def clipped(self) -> FloatArray:
-        """Scores for the rows."""
-        return np.clip(self.z, -CLIPPED, CLIPPED)
-
-    @cached_property
-    def first(self) -> FloatArray:
-        """Scores (n, d) of the first targets."""
-        return np.asarray(self.z[0])
-
-    @cached_property
-    def squares(self) -> FloatArray:
-        """Their squares."""
-        return np.square(self.first)
+class VectorScores(Scores):
+    """Targets (B, n, d), with scores of independent coordinates if the family knows correlations."""
 
     def products(self, features: FloatArray) -> FloatArray:
         """``sum_i f_i z_ia z_ib`` for features (J, n) and a < b: (J pairs, B)."""
@@ -120,18 +94,25 @@ class Shift(Fault[VectorScores]):
 
     def bounds(self, seen: VectorScores, sibling: int) -> tuple[float, float]:
         total = float(seen.weights.sum())
-        most = float(seen.weights @ seen.first[:, sibling]) / total
+        most = float(seen.weights @ seen.residuals[:, sibling]) / total
         return most - 10.0 / sqrt(total), most + 10.0 / sqrt(total)
 
     def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
-        return float(t * (seen.weights @ seen.first[:, sibling]) - 0.5 * t * t * seen.weights.sum())
+        own = seen.residuals[:, sibling]
+        return float(seen.weights @ (seen.log_kernel(own - t) - seen.log_kernel(own)))
+
+    def size(self, seen: VectorScores, sibling: int, t: float) -> float:
+        """In predicted standard deviations, with its direction."""
+        return seen.unit * t
 
     def place(self, sibling: int) -> str:
         return f"coordinate {sibling}"
 
     def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
         side = "above" if fit.t > 0.0 else "below"
-        return f"outcomes are {side} what was predicted in {self.place(sibling)}, by {deviations_in_words(fit)}"
+        return (
+            f"outcomes are {side} what was predicted in {self.place(sibling)}, by {deviations_in_words(fit, seen.unit)}"
+        )
 
 
 class Scale(Fault[VectorScores]):
@@ -151,28 +132,29 @@ class Scale(Fault[VectorScores]):
             np.einsum("ji,bia->jab", self._features, np.square(seen.clipped)).reshape(-1, len(seen.targets))
         )
 
-    def _squares(self, seen: VectorScores, sibling: int) -> tuple[FloatArray, int]:
-        """Sums of squares (n,) and how many of them."""
-        return seen.squares[:, sibling], 1
+    def _own(self, seen: VectorScores, sibling: int) -> FloatArray:
+        """The residuals that are scaled, (n, c)."""
+        return seen.residuals[:, [sibling]]
 
     def bounds(self, seen: VectorScores, sibling: int) -> tuple[float, float]:
-        squares, number = self._squares(seen, sibling)
-        most = 0.5 * log(max(float(seen.weights @ squares) / (number * seen.weights.sum()), 1e-300))
+        squares = np.square(self._own(seen, sibling)).mean(axis=1)
+        most = 0.5 * log(max(float(seen.weights @ squares / seen.weights.sum()), 1e-300))
         return min(most, 0.0) - 1.0, max(most, 0.0) + 1.0
 
     def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
-        squares, number = self._squares(seen, sibling)
-        return float(0.5 * (seen.weights @ squares) * -np.expm1(-2.0 * t) - t * number * seen.weights.sum())
+        own = self._own(seen, sibling)
+        terms = seen.log_kernel(own * exp(-t)) - seen.log_kernel(own) - t
+        return float(seen.weights @ terms.sum(axis=1))
 
     def size(self, seen: VectorScores, sibling: int, t: float) -> float:
         """The ratio of errors to those predicted."""
-        return exp(t)
+        return seen.ratio(t)
 
     def place(self, sibling: int) -> str:
         return f"coordinate {sibling}"
 
     def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
-        return scale_in_words(Pattern(seen.weights, above=f"in {self.place(sibling)}"), fit)
+        return scale_in_words(Pattern(seen.weights, above=f"in {self.place(sibling)}"), fit, seen.ratio)
 
 
 class TotalScale(Scale):
@@ -189,14 +171,14 @@ class TotalScale(Scale):
     def rows(self, seen: VectorScores) -> FloatArray:
         return np.asarray(self._features @ np.square(seen.clipped).sum(axis=2).T)
 
-    def _squares(self, seen: VectorScores, sibling: int) -> tuple[FloatArray, int]:
-        return seen.squares.sum(axis=1), self._dimension
+    def _own(self, seen: VectorScores, sibling: int) -> FloatArray:
+        return seen.residuals
 
     def place(self, sibling: int) -> str:
         return ""
 
     def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
-        return scale_in_words(Pattern(seen.weights), fit)
+        return scale_in_words(Pattern(seen.weights), fit, seen.ratio)
 
 
 class ShiftBy(Rows[VectorScores]):
@@ -286,14 +268,14 @@ class Correlation(Fault[VectorScores]):
         scores = np.empty(self.n_siblings)
         for sibling in range(self.n_siblings):
             (a, b), pattern = self._of(sibling)
-            products = seen.weights * pattern.signs * seen.first[:, a] * seen.first[:, b]
+            products = seen.weights * pattern.signs * seen.residuals[:, a] * seen.residuals[:, b]
             scores[sibling] = products.sum() ** 2 / max(float(np.square(seen.weights * pattern.signs).sum()), 1e-300)
         return scores
 
     def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
         (a, b), pattern = self._of(sibling)
         r = t * pattern.signs
-        za, zb = seen.first[:, a], seen.first[:, b]
+        za, zb = seen.residuals[:, a], seen.residuals[:, b]
         rest = 1.0 - r * r
         quadratic = r * r * (za * za + zb * zb) - 2.0 * r * za * zb
         return float(seen.weights @ (-0.5 * np.log(rest) - 0.5 * quadratic / rest))

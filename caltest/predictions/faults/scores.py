@@ -1,0 +1,91 @@
+"""What faults of numbers and vectors see of targets: their standard scores."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caltest._basics.types import Array, BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from caltest.predictions.base import Predictions
+
+CLIPPED = 6.0
+"""Scores of targets are at most this large in rows, so that a few redraws know their spread."""
+
+
+@dataclass
+class Scores:
+    """Targets (B, n) or (B, n, d) on the scale of their standard scores, and residuals of the first of them.
+
+    Residuals are the scores, which are standard normal if the predictions are calibrated. Those of ensembles of m
+    members are differences to the mean of the members in units of the standard error of a forecast,
+    ``s sqrt(1 + 1 / m)``, which have Student's t distribution of m - 1 degrees of freedom if outcome and members are
+    normal draws.
+    """
+
+    law: "Predictions"
+    targets: Array
+    weights: FloatArray
+
+    @cached_property
+    def z(self) -> FloatArray:
+        """The scores."""
+        return self.law.standard_scores(self.targets)
+
+    @cached_property
+    def clipped(self) -> FloatArray:
+        """Scores for the rows."""
+        return np.clip(self.z, -CLIPPED, CLIPPED)
+
+    @cached_property
+    def centred_levels(self) -> FloatArray:
+        """``2 F(y) - 1``."""
+        from scipy.special import erf
+
+        return np.asarray(erf(self.clipped * sqrt(0.5)))
+
+    @cached_property
+    def residuals(self) -> FloatArray:
+        """Those of the first targets, (n,) or (n, d)."""
+        return np.asarray(self.z[0]) if self._m is None else self.law.pool_residuals(self.targets[0])
+
+    @cached_property
+    def squares(self) -> FloatArray:
+        """Their squares."""
+        return np.square(self.residuals)
+
+    @cached_property
+    def log_densities(self) -> FloatArray:
+        """``log p(y)`` of the first targets."""
+        return self.law.log_density(self.targets[0])
+
+    @property
+    def _m(self) -> int | None:
+        """Members of an ensemble."""
+        return None if self.law.pool_size is None else self.law.pool_size - 1
+
+    @property
+    def unit(self) -> float:
+        """A residual of 1 in predicted standard deviations."""
+        return 1.0 if self._m is None else sqrt(1.0 + 1.0 / self._m)
+
+    def ratio(self, log_scale: float) -> float:
+        """The ratio of errors to those predicted, for a log scale of the residuals."""
+        if self._m is None:
+            return exp(log_scale)
+        # The variance of the mean of the members is a part of that of the residuals.
+        return sqrt(max(0.0, (1.0 + 1.0 / self._m) * exp(2.0 * log_scale) - 1.0 / self._m))
+
+    def log_kernel(self, residuals: FloatArray) -> FloatArray:
+        """Logarithm of their density if calibrated, but for a constant."""
+        squares = np.square(residuals)
+        if self._m is None:
+            return np.asarray(-0.5 * squares)
+        return np.asarray(-0.5 * self._m * np.log1p(squares / (self._m - 1.0)))
+
+    def share_of(self, some: BoolArray) -> float:
+        """Share of the weight of some observations (n,)."""
+        return float(self.weights @ some / self.weights.sum())
