@@ -134,6 +134,8 @@ class CalibrationTestResult(Stored):
     effect_size: EffectSize | None = None
     citations: tuple[str, ...] = ()
 
+    derived = ("finding",)
+
     assumes: str = ASSUMPTIONS
     pvalue_otherwise: float | None = None
 

@@ -19,6 +19,9 @@ KINDS: dict[str, str] = {
     "resampling": "estimated by resampling, for large n",
 }
 
+SHOWN = 6
+"""Components in a report."""
+
 
 def report_of(result: Any, alpha: float) -> str:
     """The report of a test in fixed blocks, with its verdict at a level."""
@@ -70,8 +73,10 @@ def _mean_and_sd(draws: FloatArray) -> str:
 
 def _table_of(components: Sequence[Any], of_all: bool) -> list[str]:
     """A line for each component, which says whether rows of impossible outcomes are among those it is of."""
-    lines = [f"{'Component (all rows)' if of_all else 'Component':<26}{'statistic':>10}{'p-value':>10}"]
-    return lines + [f"  {one.name:<24}{one.statistic:>10.3g}{format_pvalue(one.pvalue):>10}" for one in components]
+    lines = [f"{'Component (all rows)' if of_all else 'Component':<30}{'statistic':>10}{'p-value':>10}"]
+    lines += [f"  {one.name:<28}{one.statistic:>10.3g}{format_pvalue(one.pvalue):>10}" for one in components[:SHOWN]]
+    rest = components[SHOWN:]
+    return [*lines, f"  and {len(rest)} others with larger p-values"] if rest else lines
 
 
 def _block(entries: dict[str, str]) -> list[str]:

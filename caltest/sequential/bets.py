@@ -19,9 +19,6 @@ class Bets(ABC):
     weights: FloatArray
     """Of the gamblers, (K,), of sum 1."""
 
-    findings: tuple[str, ...]
-    """What it means if a gambler wins, in words."""
-
     @abstractmethod
     def log_factors(self, sample: Sample) -> tuple[FloatArray, Self]:
         """Logarithms of the factors (K, b) for the next b observations, and the bets with these in the past.
@@ -51,8 +48,7 @@ class LikelihoodBets(Bets):
     def __init__(self, predictions: Predictions) -> None:
         alternatives = predictions.law.alternatives()
         assert alternatives is not None
-        self.weights = np.exp(alternatives.log_weights)
-        self.findings = tuple(member.finding for member in alternatives.members)
+        self.weights = alternatives.weights
 
     def describe(self) -> str:
         return f"likelihood ratios of {len(self.weights)} alternatives"

@@ -34,7 +34,6 @@ class KernelBets(Bets):
     """
 
     weights = np.full(len(FRACTIONS), 1.0 / len(FRACTIONS))
-    findings = ("errors are alike where predictions are alike",) * len(FRACTIONS)
 
     def __init__(self, kernel: ProductKernel | None, first: Predictions) -> None:
         if first.law.source is not None:

@@ -8,6 +8,7 @@ import numpy as np
 from caltest._basics.types import Array, FloatArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.citations import entries
+from caltest._results.finding import Finding
 from caltest._results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
 from caltest._results.report import KINDS
 from caltest._results.stored import Stored
@@ -36,7 +37,7 @@ class SequentialTestResult(Stored):
     times
         When, (n,), if the times were given.
     finding
-        What the bets that won most say of the predictions, in words.
+        The fault that explains all outcomes best, or None where nothing is found.
     notes
         What the reader should know.
     pvalue_otherwise
@@ -61,7 +62,7 @@ class SequentialTestResult(Stored):
     n: int
     history: FloatArray
     times: Array | None
-    finding: str
+    finding: Finding | None
     notes: tuple[str, ...] = ()
 
     derived = ("evalue", "log_evalue", "pvalue")
@@ -129,8 +130,9 @@ class SequentialTestResult(Stored):
         return entries(self.citations)
 
     def why(self, alpha: float = 0.05) -> str | None:
-        """The finding if the test rejects at a level, else None."""
-        return None if self.first_rejection(alpha) is None else self.finding
+        """The words of the finding if the test rejects at a level, else None."""
+        rejects = self.first_rejection(alpha) is not None
+        return self.finding.words if rejects and self.finding is not None else None
 
     def summary(self, alpha: float = 0.05) -> str:
         """The report that ``print`` shows, with verdict and reason at a level."""

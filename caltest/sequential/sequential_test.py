@@ -10,7 +10,9 @@ import numpy as np
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import OwnErrstate, ranges, seed_of
 from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
+from caltest._results.finding import Finding, impossible
 from caltest._validation import one_of, switch
+from caltest.estimators.combined.findings import findings_of, named
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
@@ -183,7 +185,7 @@ class SequentialCalibrationTest(OwnErrstate):
         # Those of an update that was not finished are none.
         del self._batches[self._state.n_batches :]
         excluded = sample.excluded_outcomes(self.n)
-        self._batches.append(_Batch(np.concatenate(evidence), sample.impossible + self.n, excluded, checked))
+        self._batches.append(_Batch(sample, np.concatenate(evidence), sample.impossible + self.n, excluded, checked))
         self._state = state
         return self
 
@@ -278,12 +280,17 @@ class SequentialCalibrationTest(OwnErrstate):
         weights = np.concatenate([one.weights / len(bets) for one in bets])
         return _State(bets=tuple(bets), weights=weights, capitals=np.zeros(weights.size))
 
-    def _finding(self) -> str:
-        state = self._state
-        if state.n_impossible:
-            return excluded_in_words(state.n_impossible, [words for batch in self._taken for words in batch.excluded])
-        findings = [finding for one in state.bets for finding in one.findings]
-        return findings[int(np.argmax(state.capitals + np.log(state.weights)))]
+    def _finding(self) -> Finding | None:
+        """The fault that explains all outcomes best, or that some were excluded."""
+        if self._state.n_impossible:
+            excluded = [words for batch in self._taken for words in batch.excluded]
+            return impossible(excluded_in_words(self._state.n_impossible, excluded))
+        samples = [batch.sample for batch in self._taken]
+        while len(samples) > 1:
+            # In pairs, so that few rows are copied often.
+            pairs = zip(samples[::2], samples[1::2], strict=False)
+            samples = [one.followed_by(other) for one, other in pairs] + samples[len(samples) // 2 * 2 :]
+        return next(iter(named(findings_of(samples[0]), exp(-self._state.largest))), None)
 
     def _pvalue_before(self) -> float | None:
         """The p-value before the first outcome of predicted probability 0, if there is one."""
@@ -303,6 +310,7 @@ class SequentialCalibrationTest(OwnErrstate):
 class _Batch:
     """What one update adds: ``log E`` (b,) after each observation, which are impossible and how, and times (b,)."""
 
+    sample: Sample
     evidence: FloatArray
     impossible: IntArray
     excluded: tuple[str, ...]

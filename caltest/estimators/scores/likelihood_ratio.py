@@ -62,7 +62,7 @@ class LogLikelihoodRatio(RedrawnEstimator):
 
 def log_ratios_of(alternatives: Alternatives, targets: Array) -> FloatArray:
     """``log sum_k w_k prod_i Q_k / P_i`` for many targets, (B,)."""
-    logs = alternatives.log_ratios(targets) + alternatives.log_weights[:, None]
+    logs = alternatives.log_ratios(targets) + np.log(alternatives.weights)[:, None]
     largest = logs.max(axis=0)
     return np.asarray(largest + np.log(np.exp(logs - largest).sum(axis=0)))
 
@@ -123,7 +123,7 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
         for y in targets:
             terms = alternatives.log_ratio_terms(y)[:, order]
             means = np.logaddexp.reduceat(terms, starts, axis=1) - np.log(sizes)
-            logs.append(np.logaddexp.reduce(means.sum(axis=1) + alternatives.log_weights))
+            logs.append(np.logaddexp.reduce(means.sum(axis=1) + np.log(alternatives.weights)))
         return np.array(logs)
 
     def describe(self, predictions: Predictions) -> str:

@@ -112,6 +112,6 @@ class ImportanceSampling(LikelihoodRatioNull):
 def _draws(alternatives: Alternatives, stream: Stream) -> FloatArray:
     """``log E`` for targets drawn from the mixture of alternatives."""
     generator, size = stream
-    members = generator.choice(len(alternatives.members), size=size, p=np.exp(alternatives.log_weights))
+    members = generator.choice(alternatives.weights.size, size=size, p=alternatives.weights)
     targets = [alternatives.sample(int(member), generator, 1) for member in members]
     return log_ratios_of(alternatives, np.concatenate(targets))

@@ -5,6 +5,6 @@ target is seen. The ratio ``E = sum_k w_k prod_i Q_k(Y_i | P_i) / P_i(Y_i)`` has
 whatever they are, so it is an e-value.
 """
 
-from caltest.predictions.alternatives.base import Alternative, Alternatives
+from caltest.predictions.alternatives.base import Alternatives
 
-__all__ = ["Alternative", "Alternatives"]
+__all__ = ["Alternatives"]

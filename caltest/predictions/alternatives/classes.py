@@ -6,7 +6,7 @@ from caltest._basics.numerics import ranges
 from caltest._basics.threads import threaded
 from caltest._basics.types import Array, FloatArray
 from caltest._loops.pair_sums.redraws import gathered_tables, tables_by_label
-from caltest.predictions.alternatives.base import Alternative, Alternatives
+from caltest.predictions.alternatives.base import Alternatives
 from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.classes.finite import FinitePredictions
 
@@ -31,20 +31,13 @@ class ClassAlternatives(Alternatives):
         self._p = np.ascontiguousarray(law.probabilities / law.probabilities.sum(axis=1, keepdims=True))
         self._label_type = law.label_type
         k = law.n_classes
-        self.members = (
-            *(_temperature(T, len(TEMPERATURES)) for T in TEMPERATURES),
-            *(_one_of(SHARES, f"about {100 * s:.0f} % of the labels are random") for s in SHARES),
-            *(
-                _one_of(SHARES, f"{law.occurrence(c)} more often than predicted, by {100 * s:.0f} % of the rest", k)
-                for s in SHARES
-                for c in range(k)
-            ),
-        )
+        parts = (np.ones(len(TEMPERATURES)), np.ones(len(SHARES)), np.ones(len(SHARES) * k))
+        self.weights = np.concatenate([part / (3.0 * part.size) for part in parts])
         self._tables = np.stack([self._table(member) for member in range(len(TEMPERATURES) + len(SHARES))], axis=-1)
         with np.errstate(over="ignore"):
             odds = (np.array(SHARES) / (1.0 - np.array(SHARES))) / np.maximum(self._p, SMALLEST)[..., None]
         self._gains = np.minimum(np.log1p(odds), FARTHEST_LOG)
-        self._weights = np.ones(len(law)) if weights is None else weights
+        self._row_weights = np.ones(len(law)) if weights is None else weights
         if weights is not None:
             self._tables *= weights[:, None, None]
             self._gains *= weights[:, None, None]
@@ -84,26 +77,16 @@ class ClassAlternatives(Alternatives):
         """Entries of the tables; of classes that are too frequent, gains of the observed class."""
         n, k = self._p.shape
         rows, labels = np.arange(n), np.asarray(targets)
-        shifted = np.zeros((len(SHARES), k, n)) + np.log1p(-np.array(SHARES))[:, None, None] * self._weights
+        shifted = np.zeros((len(SHARES), k, n)) + np.log1p(-np.array(SHARES))[:, None, None] * self._row_weights
         shifted[:, labels, rows] += self._gains[rows, labels].T
         return np.concatenate([self._tables[rows, labels].T, shifted.reshape(-1, n)])
 
     def _sums(self, labels: Array) -> FloatArray:
         shifted = tables_by_label(self._gains, labels)
-        shifted += self._weights.sum() * np.log1p(-np.array(SHARES))
+        shifted += self._row_weights.sum() * np.log1p(-np.array(SHARES))
         by_member = shifted.transpose(2, 1, 0).reshape(-1, labels.shape[0])
         return np.concatenate([gathered_tables(self._tables, labels).T, by_member])
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
         """Labels (size, n)."""
         return Categorical.borrowed(self._law(member), None).sample(rng, size)
-
-
-def _one_of(shares: tuple[float, ...], finding: str, times: int = 1) -> Alternative:
-    return Alternative(1.0 / (3.0 * len(shares) * times), finding)
-
-
-def _temperature(temperature: float, number: int) -> Alternative:
-    direction = "overconfident" if temperature > 1.0 else "underconfident"
-    finding = f"predictions are {direction}: outcomes follow them at temperature {temperature:.2g}"
-    return Alternative(1.0 / (3.0 * number), finding)

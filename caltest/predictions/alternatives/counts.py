@@ -5,8 +5,8 @@ import numpy as np
 from caltest._basics.numerics import ranges
 from caltest._basics.types import Array, FloatArray
 from caltest._loops.pair_sums.redraws import gathered_tables
-from caltest.predictions.alternatives.base import Alternative, Alternatives
-from caltest.predictions.counts import CountPredictions, NegativeBinomial, Poisson
+from caltest.predictions.alternatives.base import Alternatives
+from caltest.predictions.counts.law import CountLaw
 
 FACTORS = (0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0)
 """Ratios of means of counts."""
@@ -24,26 +24,16 @@ TABLE = 2**22
 class CountAlternatives(Alternatives):
     """Other means, half of the weight, and other dispersions."""
 
-    def __init__(self, law: CountPredictions, weights: FloatArray | None = None) -> None:
-        self._law, self._weights = law, weights
-        mean, size = law.mean, law.size if isinstance(law, NegativeBinomial) else None
-        laws: list[CountPredictions] = []
-        members = []
-        for factor in FACTORS:
-            laws.append(
-                Poisson(factor * mean) if size is None else NegativeBinomial.from_mean(factor * mean, 1.0 / size)
-            )
-            side = "more" if factor > 1.0 else "less"
-            finding = f"counts are {side} than predicted: {factor:.2g} times as many"
-            members.append(Alternative(0.5 / len(FACTORS), finding))
-        spreads = DISPERSIONS if size is None else SIZES
-        for spread in spreads:
-            dispersion = np.full(len(law), spread) if size is None else spread / size
-            laws.append(NegativeBinomial.from_mean(mean, dispersion))
-            wrong = "too narrow" if size is None or spread > 1.0 else "too wide"
-            how = f"the dispersion is {spread:.2g}" + ("" if size is None else " times that predicted")
-            members.append(Alternative(0.5 / len(spreads), f"predictions are {wrong}: {how}"))
-        self._laws, self.members = tuple(laws), tuple(members)
+    def __init__(self, law: CountLaw, weights: FloatArray | None = None) -> None:
+        self._law, self._row_weights = law, weights
+        own = law.dispersion
+        dispersions = [np.full(len(law), a) for a in DISPERSIONS] if own is None else [a * own for a in SIZES]
+        self._laws = (
+            *(law.with_mean(factor * law.mean) for factor in FACTORS),
+            *(law.with_dispersion(dispersion) for dispersion in dispersions),
+        )
+        halves = (len(FACTORS), len(dispersions))
+        self.weights = np.concatenate([np.full(size, 0.5 / size) for size in halves])
 
     def log_ratios(self, targets: Array) -> FloatArray:
         """Sums of table entries, for some of the predictions at a time."""
@@ -70,8 +60,8 @@ class CountAlternatives(Alternatives):
         possible = logs > -np.inf
         for member, law in enumerate(self._laws):
             np.subtract(law.take(part).log_probabilities(counts), logs, out=tables[..., member], where=possible)
-        if self._weights is not None:
-            tables *= self._weights[part, None, None]
+        if self._row_weights is not None:
+            tables *= self._row_weights[part, None, None]
         return tables
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:

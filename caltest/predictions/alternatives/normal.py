@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest.predictions.alternatives.base import Alternative, Alternatives
+from caltest.predictions.alternatives.base import Alternatives
 from caltest.predictions.base import Predictions
 
 SHIFTS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
@@ -24,31 +24,21 @@ class NormalAlternatives(Alternatives):
     def __init__(self, law: Predictions, weights: FloatArray | None = None, target_shape: tuple[int, ...] = ()) -> None:
         self._law, self._target_shape = law, target_shape
         dimension = self._d = prod(target_shape)
-        self._weights = np.ones(len(law)) if weights is None else weights
-        coordinates = [""] if dimension == 1 else [f" in coordinate {t}" for t in range(dimension)]
+        self._row_weights = np.ones(len(law)) if weights is None else weights
         shifts = [(sign * s, t) for s in SHIFTS for sign in (1.0, -1.0) for t in range(dimension)]
         self._shifts = np.array([shift for shift, _ in shifts])
         self._coordinates = np.array([t for _, t in shifts])
-        self.members = (
-            *(
-                Alternative(
-                    0.5 / len(shifts),
-                    f"outcomes are {'above' if shift > 0 else 'below'} what was predicted{coordinates[t]}, by about "
-                    f"{abs(shift):g} predicted standard deviations",
-                )
-                for shift, t in shifts
-            ),
-            *(Alternative(0.5 / len(SCALES), _scale_finding(scale)) for scale in SCALES),
-        )
+        halves = (len(shifts), len(SCALES))
+        self.weights = np.concatenate([np.full(size, 0.5 / size) for size in halves])
 
     def log_ratios(self, targets: Array) -> FloatArray:
         """From the sums of the scores and of their squares."""
         z = self._law.standard_scores(targets)
         vectors = z[..., None] if z.ndim == 2 else z
-        n, sums = self._weights.sum(), np.einsum("bid,i->bd", vectors, self._weights)
+        n, sums = self._row_weights.sum(), np.einsum("bid,i->bd", vectors, self._row_weights)
         shifted = self._shifts[:, None] * sums[:, self._coordinates].T - n * np.square(self._shifts)[:, None] / 2.0
         scales = np.array(SCALES)[:, None]
-        squares = np.square(vectors).sum(axis=2) @ self._weights
+        squares = np.square(vectors).sum(axis=2) @ self._row_weights
         scaled = 0.5 * (1.0 - 1.0 / scales**2) * squares - n * self._d * np.log(scales)
         return np.concatenate([shifted, scaled])
 
@@ -59,7 +49,7 @@ class NormalAlternatives(Alternatives):
         shifted = self._shifts[:, None] * vectors[:, self._coordinates].T - np.square(self._shifts)[:, None] / 2.0
         scales = np.array(SCALES)[:, None]
         scaled = 0.5 * (1.0 - 1.0 / scales**2) * np.square(vectors).sum(axis=1) - self._d * np.log(scales)
-        return np.concatenate([shifted, scaled]) * self._weights
+        return np.concatenate([shifted, scaled]) * self._row_weights
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
         """Targets whose scores are normal with another mean or scale."""
@@ -69,8 +59,3 @@ class NormalAlternatives(Alternatives):
         else:
             z *= SCALES[member - self._shifts.size]
         return self._law.of_standard_scores(z)
-
-
-def _scale_finding(scale: float) -> str:
-    wrong = "too narrow" if scale > 1.0 else "too wide"
-    return f"predictions are {wrong}: errors are {scale:.2g} times as large as predicted"
