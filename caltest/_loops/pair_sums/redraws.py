@@ -257,6 +257,10 @@ def label_features(root: FloatArray, means: FloatArray, labels: Array, out: Floa
                 line[b] = values[labels[j, b]] - mean
 
 
+CACHED = 2**15
+"""Numbers that stay in the cache while all redraws use them."""
+
+
 def gathered_tables(values: FloatArray, labels: Array) -> FloatArray:
     """``sum_i values[i, labels[b, i], t]`` for each redraw and table, (B, T), for tables (n, k, T)."""
     sums = np.zeros((labels.shape[0], 1, values.shape[2]))
@@ -273,13 +277,29 @@ def tables_by_label(values: FloatArray, labels: Array) -> FloatArray:
 
 @jit
 def _add_tables(values: FloatArray, labels: Array, groups: IntArray, sums: FloatArray) -> None:
-    """Add to ``sums[b, g, t]``, where g is the group of a label."""
+    """Add to ``sums[b, g, t]``, where g is the group of a label, for as many rows at a time as the cache holds."""
+    rows = max(1, CACHED // (values.shape[1] * values.shape[2]))
+    for begin in range(0, labels.shape[1], rows):
+        for b in range(labels.shape[0]):
+            for i in range(begin, min(begin + rows, labels.shape[1])):
+                label = labels[b, i]
+                group = groups[label]
+                for t in range(values.shape[2]):
+                    sums[b, group, t] += values[i, label, t]
+
+
+def sums_by_group(values: FloatArray, labels: Array, groups: IntArray, n_groups: int) -> FloatArray:
+    """``sum_i values[i, labels[b, i]]`` over the observations of each group, (n_groups, B)."""
+    sums = np.zeros((n_groups, labels.shape[0]))
+    _add_by_group(values, labels, groups, sums)
+    return sums
+
+
+@jit
+def _add_by_group(values: FloatArray, labels: Array, groups: IntArray, sums: FloatArray) -> None:
     for b in range(labels.shape[0]):
         for i in range(labels.shape[1]):
-            label = labels[b, i]
-            group = groups[label]
-            for t in range(values.shape[2]):
-                sums[b, group, t] += values[i, label, t]
+            sums[groups[i], b] += values[i, labels[b, i]]
 
 
 ROWS = 512

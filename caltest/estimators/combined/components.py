@@ -40,10 +40,6 @@ class Column:
     values: FloatArray
 
 
-AT_ONCE = 2**18
-"""Redrawn targets whose rows are computed together by a thread."""
-
-
 class Component(ABC):
     """One of the statistics: some numbers for each redraw, of which the largest counts after they are standardised."""
 
@@ -187,7 +183,7 @@ class FaultsComponent(Component):
             seen = faults.seen(targets[part])
             return np.concatenate([fault.rows(seen) for fault in faults.with_rows])
 
-        parts = list(ranges(len(targets), max(1, AT_ONCE // targets[0].size)))
+        parts = list(ranges(len(targets), max(1, faults.at_once // targets[0].size)))
         return np.concatenate(list(threaded(rows, parts, len(parts), "faults", work=20.0 * targets.size)), axis=1)
 
     def columns(self, values: FloatArray) -> list[Column]:

@@ -28,6 +28,12 @@ CONFIDENCE = 0.95
 SIBLINGS = 10
 """Siblings of a fault whose likelihood is maximised, those whose scores promise most."""
 
+REACH = 20.0
+"""Gains at the best of the grid this far below the largest are refined for the first of a kind only."""
+
+PRECISION = 1e-4
+"""Of sizes, as a share of the distance of two sizes of the grid."""
+
 REPORTED = 5
 """Findings in a result."""
 
@@ -37,13 +43,14 @@ NEAR = 2.0
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fault of some place at its most likely size."""
+    """A fault of some place at the most likely of some sizes, with its neighbours and the ends of all sizes."""
 
     fault: Fault[Any]
     sibling: int
     t: float
     gain: float
-    bracket: tuple[float, float]
+    neighbours: tuple[float, float]
+    ends: tuple[float, float]
 
 
 def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Finding, ...]:
@@ -57,7 +64,12 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
         return ()
     seen = faults.seen(np.asarray(sample.targets)[None])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        best = sorted(_candidates(faults, seen), key=lambda one: -one.gain)[:REPORTED]
+        likely = sorted(_candidates(faults, seen), key=lambda one: -one.gain)
+        first = {one.fault.kind: one for one in reversed(likely)}
+        near = [
+            _refined(one, seen) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH
+        ]
+        best = sorted(near, key=lambda one: -one.gain)[:REPORTED]
         return tuple(_finding(one, seen) for one in best)
 
 
@@ -98,16 +110,27 @@ def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
 
 
 def _most_likely(fault: Fault[Any], seen: Any, sibling: int, penalty: float) -> Candidate:
-    low, high = fault.bounds(seen, sibling)
+    """The most likely size of a grid, which has calibration in it."""
+    ends = low, high = fault.bounds(seen, sibling)
     grid = np.unique([*np.linspace(low, high, GRID), min(max(0.0, low), high)])
     log_ratio = _finite(lambda t: fault.log_ratio(seen, sibling, t))
     values = [log_ratio(float(t)) for t in grid]
     i = int(np.argmax(values))
-    bracket = float(grid[max(0, i - 1)]), float(grid[min(i + 1, grid.size - 1)])
-    t, value = _maximum(log_ratio, *bracket)
-    if values[i] >= value:
-        t, value = float(grid[i]), values[i]
-    return Candidate(fault, sibling, t, value - penalty, (low, high))
+    neighbours = float(grid[max(0, i - 1)]), float(grid[min(i + 1, grid.size - 1)])
+    return Candidate(fault, sibling, float(grid[i]), values[i] - penalty, neighbours, ends)
+
+
+def _refined(one: Candidate, seen: Any) -> Candidate:
+    """At the most likely size between the neighbours."""
+    from scipy.optimize import minimize_scalar
+
+    log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
+    low, high = one.neighbours
+    found = minimize_scalar(
+        lambda t: -log_ratio(t), bounds=one.neighbours, method="bounded", options={"xatol": PRECISION * (high - low)}
+    )
+    more = -float(found.fun) - log_ratio(one.t)
+    return replace(one, t=float(found.x), gain=one.gain + more) if more > 0.0 else one
 
 
 def _finite(function: Callable[[float], float]) -> Callable[[float], float]:
@@ -118,13 +141,6 @@ def _finite(function: Callable[[float], float]) -> Callable[[float], float]:
         return value if isfinite(value) else -1e300
 
     return log_ratio
-
-
-def _maximum(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
-    from scipy.optimize import minimize_scalar
-
-    found = minimize_scalar(lambda t: -function(t), bounds=(low, high), method="bounded", options={"xatol": 1e-6})
-    return float(found.x), -float(found.fun)
 
 
 def _finding(one: Candidate, seen: Any) -> Finding:
@@ -138,7 +154,7 @@ def _finding(one: Candidate, seen: Any) -> Finding:
 def _fit(one: Candidate, seen: Any) -> Fit:
     """The interval of sizes whose likelihood is not much smaller than the largest."""
     log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
-    low, high = (_end(log_ratio, one.t, end, log_ratio(one.t) - DROP) for end in one.bracket)
+    low, high = (_end(log_ratio, one.t, end, log_ratio(one.t) - DROP) for end in one.ends)
     return Fit(one.t, low[0], high[0], low[1], high[1])
 
 

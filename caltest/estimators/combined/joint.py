@@ -59,23 +59,38 @@ def standardised(values: FloatArray) -> FloatArray:
     Each column is compared with all others, so that none is treated unlike another and one that is far out does not
     hide itself. Rows that do not vary are 0.
     """
-    return leave_one_out(values)[0]
+    n, x = values.shape[1] - 1, _scaled(values)
+    squares = x * x
+    first, second = ((sums.sum(axis=1, keepdims=True) - sums) / n for sums in (x, squares))
+    return _in_deviations(x - first, second - first**2)[0]
 
 
 def leave_one_out(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Values (J, B) standardised by the mean and the standard deviation of the others, and skewness of the others."""
-    n = values.shape[1] - 1
-    middle = np.median(values, axis=1, keepdims=True)
-    size = np.abs(values - middle).max(axis=1, keepdims=True)
-    x = np.divide(values - middle, size, out=np.zeros_like(values), where=size > 1e-13 * np.abs(middle))
+    n, x = values.shape[1] - 1, _scaled(values)
     first, second, third = ((np.sum(x**power, axis=1, keepdims=True) - x**power) / n for power in (1, 2, 3))
-    variance = np.maximum(second - first**2, 0.0)
-    deviation = np.sqrt(np.where(variance > 1e-24, variance, 0.0))
-    # Where all others are equal any difference is as large as it can be.
-    z = np.divide(x - first, deviation, out=1e6 * np.sign(np.round(x - first, 12)), where=deviation > 0.0)
+    z, deviation = _in_deviations(x - first, second - first**2)
     cubes = third - 3.0 * first * second + 2.0 * first**3
     skewness = np.divide(cubes, deviation**3, out=np.zeros_like(x), where=deviation > 0.0)
     return z, skewness
+
+
+def _scaled(values: FloatArray) -> FloatArray:
+    """Rows (J, B) around their means, with 1 as the largest distance; 0 where there is no more than rounding."""
+    middle = values.mean(axis=1, keepdims=True)
+    size = np.abs(values - middle).max(axis=1, keepdims=True)
+    scaled: FloatArray = np.divide(
+        values - middle, size, out=np.zeros_like(values), where=size > 1e-13 * np.abs(middle)
+    )
+    return scaled
+
+
+def _in_deviations(differences: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Differences to the mean of the others in their standard deviations, and these."""
+    deviation = np.sqrt(np.where(variances > 1e-24, variances, 0.0))
+    # Where all others are equal any difference is as large as it can be.
+    largest = 1e6 * np.sign(np.round(differences, 12))
+    return np.divide(differences, deviation, out=largest, where=deviation > 0.0), deviation
 
 
 def tail_exponents(column: FloatArray) -> FloatArray:

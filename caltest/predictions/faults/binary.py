@@ -1,18 +1,26 @@
 """Faults of predicted probabilities of two classes: claims that are off, everywhere or in places."""
 
+from functools import cached_property
 from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caltest._basics.types import BoolArray, FloatArray
-from caltest.predictions.faults.classes import ClassFault, ClassView, Frequency, Labels, Random, Temperature
-from caltest.predictions.faults.fault import Faults, Fit
+from caltest.predictions.faults.classes import (
+    ClassFault,
+    ClassView,
+    Frequency,
+    LabelFaults,
+    Labels,
+    Random,
+    Temperature,
+)
+from caltest.predictions.faults.fault import Fit
 from caltest.predictions.faults.features import cosines, ranks
 from caltest.predictions.faults.wording import about, percent, sized
 
 if TYPE_CHECKING:
-    from caltest._basics.types import Array
     from caltest.predictions.classes.finite import FinitePredictions
 
 N_COSINES = 6
@@ -77,16 +85,13 @@ def claim_in_words(claim: float) -> str:
     return f"{claim:.2f}" if 0.005 <= claim <= 0.995 or claim in (0.0, 1.0) else f"{claim:.2g}"
 
 
-class BinaryFaults(Faults):
+class BinaryFaults(LabelFaults):
     """Confidence, random labels, claims that are too high or too low, everywhere, in a window, or in waves."""
 
     def __init__(self, law: "FinitePredictions", weights: FloatArray | None = None) -> None:
         self.view = view = BinaryView(law, weights)
         self.weights = view.weights
         self.members = (BinaryTemperature(view), Random(view), Claims(view), Window(view), Wave(view))
-
-    def seen(self, targets: "Array") -> Labels:
-        return Labels(self.view, np.ascontiguousarray(targets, dtype=self.view.law.label_type))
 
 
 class BinaryTemperature(Temperature):
@@ -114,9 +119,11 @@ class Claims(Frequency):
 
     def rows(self, seen: Labels) -> FloatArray:
         """Outcomes times cosines of the ranks of the claims."""
-        view = self.view
-        features = np.concatenate([np.ones((1, view.n)), view.cosines]) * view.weights
-        return features @ seen.labels.T.astype(np.float64)
+        return np.asarray(self._features @ seen.labels.astype(np.float64).T)
+
+    @cached_property
+    def _features(self) -> FloatArray:
+        return np.concatenate([np.ones((1, self.view.n)), self.view.cosines]) * self.view.weights
 
     def promising(self, seen: Labels) -> FloatArray:
         return np.zeros(1)
@@ -150,7 +157,12 @@ class Window(OfClaims):
 
     def rows(self, seen: Labels) -> FloatArray:
         """Outcomes in each window."""
-        return (self._inside * self.view.weights) @ seen.labels.T.astype(np.float64)
+        view = self.view
+        order = np.argsort(view.ranks, kind="stable")
+        sums = np.zeros((view.n + 1, len(seen.labels)))
+        np.cumsum(seen.labels.T[order] * view.weights[order, None], axis=0, out=sums[1:])
+        ends = np.searchsorted(view.ranks[order], np.array(view.windows), side="right")
+        return (sums[ends[:, 1]] - sums[ends[:, 0]]) * np.asarray(self._inside.any(axis=1))[:, None]
 
     def promising(self, seen: Labels) -> FloatArray:
         view = self.view

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray, IntArray
-from caltest._loops.pair_sums.redraws import changes_by_class, tables_by_label
+from caltest._loops.pair_sums.redraws import changes_by_class, sums_by_group, tables_by_label
 from caltest.predictions.faults.fault import Fault, Faults, Fit, Rows, weights_or_ones
 from caltest.predictions.faults.features import cosines
 from caltest.predictions.faults.wording import count, percent, sized
@@ -57,7 +57,7 @@ class ClassView:
 
 @dataclass
 class Labels:
-    """Labels (B, n)."""
+    """Labels (B, n), of one or two bytes each."""
 
     view: ClassView
     labels: Array
@@ -78,12 +78,23 @@ class Labels:
         return np.asarray(np.maximum(self.view.p[np.arange(self.view.n), self.first], FLOOR))
 
     @cached_property
+    def hits(self) -> FloatArray:
+        """1 where the most probable class occurs, (B, n)."""
+        return np.asarray(self.labels == self.view.top.astype(self.labels.dtype), dtype=np.float64)
+
+    @cached_property
     def places(self) -> Array:
         """Labels (B, n) as places among the chosen classes, the last of which is all others."""
         view = self.view
         table = np.full(view.k, view.chosen.size, dtype=np.uint8)
         table[view.chosen] = np.arange(view.chosen.size)
         return table[self.labels]
+
+    @cached_property
+    def totals(self) -> FloatArray:
+        """Weight of each class, (k, B)."""
+        view = self.view
+        return changes_by_class(view.weights[:, None], view.bases, self.labels, view.k)[:, :, 0].T
 
     @cached_property
     def sums(self) -> FloatArray:
@@ -93,7 +104,17 @@ class Labels:
         return changes_by_class(features, view.bases, self.places, size + 1)[:, :size]
 
 
-class ClassFaults(Faults):
+class LabelFaults(Faults):
+    """Faults that see labels."""
+
+    at_once = 2**21
+    view: "ClassView"
+
+    def seen(self, targets: Array) -> Labels:
+        return Labels(self.view, np.ascontiguousarray(targets, dtype=self.view.law.label_type))
+
+
+class ClassFaults(LabelFaults):
     """Confidence, frequencies of classes, and pairs of classes that are mistaken for each other."""
 
     def __init__(self, law: "FinitePredictions", weights: FloatArray | None = None) -> None:
@@ -110,9 +131,6 @@ class ClassFaults(Faults):
             Swap(view),
             LikelihoodOfPairs(view),
         )
-
-    def seen(self, targets: Array) -> Labels:
-        return Labels(self.view, np.ascontiguousarray(targets, dtype=self.view.law.label_type))
 
 
 class ClassFault(Fault[Labels]):
@@ -131,11 +149,13 @@ class Temperature(ClassFault):
     range = (-3.0, 3.0)
     n_rows = 4
 
+    @cached_property
+    def _features(self) -> FloatArray:
+        return np.concatenate([np.ones((1, self.view.n)), cosines(self.view.confidence, 3)]) * self.view.weights
+
     def rows(self, seen: Labels) -> FloatArray:
         """Whether the most probable class occurs, times features of its probability."""
-        view = self.view
-        features = np.concatenate([np.ones((1, view.n)), cosines(view.confidence, 3)]) * view.weights
-        return np.asarray(features @ (seen.labels == view.top).T)
+        return np.asarray(self._features @ seen.hits.T)
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         return self._log_ratio_of(seen, slice(None), t)
@@ -178,10 +198,13 @@ class TemperatureOfTop(Temperature):
 
     def rows(self, seen: Labels) -> FloatArray:
         """Hits, and log scores, of the predictions of each class."""
-        view = self.view
-        which = (view.top == view.chosen[:, None]) * view.weights
-        scores = gather(view.logs, seen.labels)
-        return np.concatenate([which @ (seen.labels == view.top).T, which @ scores.T])
+        view, size = self.view, self.view.chosen.size
+        place = np.searchsorted(view.chosen, view.top)
+        # Predictions of classes that are not chosen are counted together, and left out.
+        groups = np.where(view.chosen[np.minimum(place, size - 1)] == view.top, place, size)
+        hits = (np.arange(view.k) == view.top[:, None]) * view.weights[:, None]
+        scores = view.logs * view.weights[:, None]
+        return np.concatenate([sums_by_group(table, seen.labels, groups, size + 1)[:size] for table in (hits, scores)])
 
     def promising(self, seen: Labels) -> FloatArray:
         """Difference of hits and claims in standard errors; small groups are none."""
@@ -244,8 +267,7 @@ class Frequency(OfEachClass):
 
     def rows(self, seen: Labels) -> FloatArray:
         """Totals of the classes."""
-        view = self.view
-        return changes_by_class(view.weights[:, None], view.bases, seen.labels, view.k)[:, :, 0].T
+        return seen.totals
 
     def promising(self, seen: Labels) -> FloatArray:
         return np.square(self._scores(seen))
@@ -307,11 +329,15 @@ class Slope(OfEachClass):
 
     def rows(self, seen: Labels) -> FloatArray:
         """Outcomes of each class times cosines of the ranks of their probabilities."""
+        return tables_by_label(self._tables, seen.places)[:, :-1].reshape(len(seen.labels), -1).T
+
+    @cached_property
+    def _tables(self) -> FloatArray:
         view = self.view
         tables = np.zeros((view.n, view.chosen.size + 1, 3))
         for place, c in enumerate(view.chosen):
             tables[:, place] = (cosines(view.p[:, c], 3) * view.weights).T
-        return tables_by_label(tables, seen.places)[:, :-1].reshape(len(seen.labels), -1).T
+        return tables
 
     def _log_odds(self, c: int) -> FloatArray:
         p = np.clip(self.view.p[:, c], 1e-12, 1.0 - 1e-12)
@@ -435,8 +461,8 @@ class Swap(OfPairs):
         return f"{a} and {b} are confused: {much} of their outcomes are exchanged"
 
 
-PAIR_SHARES = (0.1, 0.35)
-"""Shares of leaks and swaps in the likelihood of pairs."""
+PAIR_SHARE = 0.2
+"""Share of leaks and swaps in the likelihood of pairs."""
 
 PAIR_FLOOR = 1e-12
 """Smallest probability there."""
@@ -458,26 +484,23 @@ class LikelihoodOfPairs(Rows[Labels]):
     def rows(self, seen: Labels) -> FloatArray:
         view, size = self.view, self.view.chosen.size
         p = np.maximum(view.p[:, view.chosen], PAIR_FLOOR)
-        step = max(1, TABLE // (4 * size * size))
-        sums = np.zeros((len(seen.labels), size, size, 4))
+        step = max(1, TABLE // (2 * size * size))
+        sums = np.zeros((len(seen.labels), size, size, 2))
         for start in range(0, view.n, step):
             part = slice(start, start + step)
             some = p[part]
             # With the label c and another class a: what leaks from a, and swaps with it, gain.
             ratios = some[:, None, :] / some[:, :, None]
-            tables = np.zeros((some.shape[0], size + 1, size, 4))
-            for j, share in enumerate(PAIR_SHARES):
-                tables[:, :-1, :, j] = np.log1p(share * ratios)
-                tables[:, :-1, :, 2 + j] = np.log1p(share * (ratios - 1.0))
+            tables = np.zeros((some.shape[0], size + 1, size, 2))
+            tables[:, :-1, :, 0] = np.log1p(PAIR_SHARE * ratios)
+            tables[:, :-1, :, 1] = np.log1p(PAIR_SHARE * (ratios - 1.0))
             tables *= view.weights[part, None, None, None]
             labels = np.ascontiguousarray(seen.places[:, part])
             sums += tables_by_label(tables.reshape(some.shape[0], size + 1, -1), labels)[:, :-1].reshape(sums.shape)
-        counts = changes_by_class(view.weights[:, None], view.bases, seen.places, size + 1)[:, :-1, 0]
         a, b = np.nonzero(~np.eye(size, dtype=bool))
-        logs = [sums[:, b, a, j] + counts[:, a] * log(1.0 - share) for j, share in enumerate(PAIR_SHARES)]
-        first = a < b
-        logs += [(sums[:, b, a, 2 + j] + sums[:, a, b, 2 + j])[:, first] for j in range(len(PAIR_SHARES))]
-        return np.asarray(np.logaddexp.reduce(np.concatenate(logs, axis=1), axis=1)[None])
+        leaks = sums[:, b, a, 0] + seen.totals.T[:, view.chosen[a]] * log(1.0 - PAIR_SHARE)
+        swaps = (sums[:, b, a, 1] + sums[:, a, b, 1])[:, a < b]
+        return np.asarray(np.logaddexp.reduce(np.concatenate([leaks, swaps], axis=1), axis=1)[None])
 
 
 def remaining(weight: float, t: float) -> float:

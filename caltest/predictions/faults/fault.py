@@ -92,6 +92,8 @@ class Faults(ABC):
 
     members: tuple[Fault[Any], ...]
     weights: FloatArray
+    at_once: ClassVar[int] = 2**18
+    """Redrawn targets whose rows are computed together by a thread."""
 
     @abstractmethod
     def seen(self, targets: Array) -> Any:

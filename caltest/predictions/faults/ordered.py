@@ -26,8 +26,8 @@ class Latent:
     def __init__(self, view: ClassView, features: list[tuple[str, FloatArray]]) -> None:
         self.view = view
         one = np.ones((1, view.n))
-        self.features = np.concatenate([one, *(cosines(feature, 2) for _, feature in features)])
-        self.some = np.concatenate([one, cosines(features[0][1], 1)])
+        self.features = np.concatenate([one, *(cosines(feature, 2) for _, feature in features)]) * view.weights
+        self.some = np.concatenate([one, cosines(features[0][1], 1)]) * view.weights
         self.everywhere = [Pattern(one[0])]
         self.places = [pattern for name, feature in features for pattern in halves(feature, name)]
 
@@ -106,12 +106,7 @@ class OfScores(Fault[Labels]):
 
     def __init__(self, latent: Latent, patterns: list[Pattern]) -> None:
         self._latent, self._patterns, self.n_siblings = latent, patterns, len(patterns)
-        self.n_rows = len(self.features)
-
-    @property
-    def features(self) -> FloatArray:
-        """Features (J, n) that the rows are times, none without rows."""
-        return self._latent.features * self._latent.view.weights if self.weight > 0.0 else np.empty((0, 0))
+        self.n_rows = len(latent.features) if self.weight > 0.0 else 0
 
     def place(self, sibling: int) -> str:
         return self._patterns[sibling].where.strip()
@@ -126,7 +121,7 @@ class LatentShift(OfScores):
 
     def rows(self, seen: Labels) -> FloatArray:
         """Scores of the outcomes times features."""
-        return self.features @ gather(self._latent.scores, seen.labels).T
+        return self._latent.features @ gather(self._latent.scores, seen.labels).T
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         signs = self._patterns[sibling].signs
@@ -157,14 +152,14 @@ class LatentScale(OfScores):
 
     def __init__(self, latent: Latent, patterns: list[Pattern]) -> None:
         super().__init__(latent, patterns)
-        self.n_rows = len(self.features) + 2 if self.weight > 0.0 else 0
+        self.n_rows = len(latent.features) + 2 if self.weight > 0.0 else 0
 
     def rows(self, seen: Labels) -> FloatArray:
         """Squares of the scores times features, and those on either side."""
         z = gather(self._latent.scores, seen.labels)
         squares, w = np.square(z), self._latent.view.weights
         above = (squares * (z > 0.0)) @ w
-        return np.concatenate([self.features @ squares.T, above[None], (squares @ w - above)[None]])
+        return np.concatenate([self._latent.features @ squares.T, above[None], (squares @ w - above)[None]])
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         signs = self._patterns[sibling].signs
@@ -193,7 +188,7 @@ class LatentSkew(Rows[Labels]):
 
     def __init__(self, latent: Latent) -> None:
         self._latent = latent
-        self._features = latent.some * latent.view.weights
+        self._features = latent.some
         self.n_rows = len(self._features)
 
     def rows(self, seen: Labels) -> FloatArray:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
-from caltest.predictions.faults.classes import ClassView, Frequency, Labels
-from caltest.predictions.faults.fault import Fault, Faults, Fit
+from caltest._basics.types import FloatArray
+from caltest.predictions.faults.classes import ClassView, Frequency, LabelFaults, Labels
+from caltest.predictions.faults.fault import Fault, Fit
 from caltest.predictions.faults.numbers import scale_in_words
 from caltest.predictions.faults.ordered import Latent, LatentScale, faults_of_scores
 from caltest.predictions.faults.wording import percent, sized
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from caltest.predictions.quantile_forecast import QuantileForecast
 
 
-class QuantileFaults(Faults):
+class QuantileFaults(LabelFaults):
     """Shift and scale behind the intervals, everywhere, in halves and on one side, single levels, and coverage."""
 
     def __init__(self, law: "QuantileForecast", weights: FloatArray | None = None) -> None:
@@ -30,9 +30,6 @@ class QuantileFaults(Faults):
         coverage = [Coverage(view, levels)] if central_pairs(levels) else []
         sides = OneSide(latent)
         self.members = (Totals(view), *faults_of_scores(latent), sides, Level(view, levels), *coverage)
-
-    def seen(self, targets: Array) -> Labels:
-        return Labels(self.view, np.ascontiguousarray(targets, dtype=self.view.law.label_type))
 
 
 class Totals(Frequency):
