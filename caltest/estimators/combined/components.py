@@ -193,7 +193,7 @@ class FaultsComponent(Component):
         for fault in self.faults.with_rows:
             squares = np.square(standardised(values[first : first + fault.n_rows]))
             first += fault.n_rows
-            numbers = [np.sqrt(squares.max(axis=0)), squares.sum(axis=0)][: fault.n_rows]
+            numbers = [squares.max(axis=0), squares.sum(axis=0)][: fault.n_rows]
             weight = fault.weight / total / len(numbers)
             columns += [Column(fault.rows_name or fault.kind, weight, one) for one in numbers]
         return columns
