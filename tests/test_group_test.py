@@ -40,7 +40,7 @@ def test_the_wrong_group_is_found(biased):
     assert result.rejected() == ("y",)
     assert result["y"].adjusted == result.pvalue == 0.005
     assert result["y"].n == 200
-    assert "occurs more often than predicted" in result["y"].finding
+    assert "occurs more often than predicted" in result["y"].finding.words
     assert all(one.adjusted >= one.pvalue for one in result.groups)
     assert [one.adjusted for one in result.groups] == sorted(one.adjusted for one in result.groups)
     text = str(result)
@@ -111,10 +111,10 @@ def test_numbers_have_findings_too():
     assert result.rejected() == ("True",)
     residuals = ct.GroupCalibrationTest(W2, 19)(*ct.standardised_residuals(data.normal, y), np.arange(80) < 40, rng=1)
     assert residuals.hypothesis == "(Y - m) / s has its standard law given P_X, also given G"
-    assert "above what was predicted" in result["True"].finding
+    assert "above what was predicted" in result["True"].finding.words
     ensemble = ct.Ensemble(np.stack([data.normal.sample(i) for i in range(9)], axis=1))
     found = ct.calibration_by_group(ensemble, y, np.arange(80) < 40, n_resamples=49, rng=1)
-    assert "above what was predicted" in found["True"].finding
+    assert "above what was predicted" in found["True"].finding.words
 
 
 def test_illegal_arguments():
@@ -171,7 +171,10 @@ class TestWeights:
         for one, label in ((True, 1), (False, 0)):
             weights = np.where(heavy == one, 1.0, 0.01)
             result = ct.calibration_by_group(p, y, np.arange(400) // 200, weights=weights, n_resamples=19, rng=1)
-            assert all(f"class {label} occurs more often" in group.finding for group in result.groups), result.groups
+            assert all(
+                f"of the outcomes are class {label} whatever is predicted" in group.finding.words
+                for group in result.groups
+            ), result.groups
 
     def test_rows_are_matched_by_the_index(self):
         index = np.random.default_rng(1).permutation(60)

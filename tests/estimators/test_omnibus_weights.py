@@ -6,7 +6,7 @@ from contracts import FAMILIES, NOT_CENTRED, vector_ensemble
 from scipy import stats
 
 import caltest as ct
-from caltest.estimators.combined.findings import marginal_finding
+from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.scores.residual_moments import ResidualMean
 from caltest.hstatistics.sums.residuals import residual_means
 from caltest.predictions.standard_scores import mean_square
@@ -71,13 +71,15 @@ def expected_values(component, p, y, w):
         return [[ct.estimators.WeightedSKCE(one, w)(p, t) for t in y] for one in component.kernels]
     if component.name == "likelihood ratio":
         alternatives = p.law.alternatives()
-        terms = [(alternatives.log_ratio_terms(t) * w).sum(axis=1) + alternatives.log_weights for t in y]
+        terms = [(alternatives.log_ratio_terms(t) * w).sum(axis=1) + np.log(alternatives.weights) for t in y]
         return [[np.logaddexp.reduce(one) for one in terms]]
     if component.name in ("log score", "Brier score"):
         scores = [[component.estimator(p.take([i]), t[[i]]) for i in range(len(p))] for t in y]
         return [np.average(scores, axis=1, weights=w)]
     if component.name == "kernel error of residuals":
         return None
+    if component.name == "faults":
+        return p.faults(w).rows(y)
     z = p.law.standard_scores(y).reshape(len(y), len(p), -1)
     if component.name == "mean residual":
         mean = np.stack([np.average(one, axis=0, weights=w) for one in z])
@@ -214,15 +216,15 @@ def test_words_use_weights():
     p = np.tile([0.3, 0.7], (60, 1))
     y = np.repeat([0, 1], 30)
     sample = ct.predictions.Sample(ct.Categorical(p), y)
-    w = np.repeat([4.0, 1.0], 30)
-    assert marginal_finding(sample, w) == (
-        "class 1 occurs less often than predicted: 20 % of the weight instead of 70 %"
-    )
-    assert marginal_finding(sample, w[::-1]) == "errors depend on the predictions and cancel overall"
+    w = normalised(np.repeat([4.0, 1.0], 30))
+    words = findings_of(sample, w)[0].words
+    assert words.startswith("class 1 occurs less often than predicted, 20 % of the weight instead of 70 %: claims ")
+    assert findings_of(sample, w[::-1])[0].gain < 0.0
     shifted = ct.predictions.Sample(ct.Normal(np.zeros(40), 1.0), np.repeat([1.0, -1.0], 20))
-    assert marginal_finding(shifted) == "errors depend on the predictions and cancel overall"
-    above = "outcomes are above what was predicted, by 0.8 predicted standard deviations on average"
-    assert marginal_finding(shifted, np.repeat([9.0, 1.0], 20)) == above
+    assert findings_of(shifted)[0].gain < 0.0
+    (shift,) = [one for one in findings_of(shifted, normalised(np.repeat([9.0, 1.0], 20))) if one.kind == "shift"]
+    assert shift.words.startswith("outcomes are above what was predicted, by 0.8 (")
+    assert shift.estimate == pytest.approx(0.8, rel=1e-4)
 
 
 def test_rows_are_those_of_the_user():
@@ -233,7 +235,7 @@ def test_rows_are_those_of_the_user():
     w = np.ones(30)
     w[:5] = 0.0
     result = ct.calibration_test(p, y, n_resamples=9, rng=1, weights=w)
-    assert "(row 20: class 0)" in result.finding
+    assert "(row 20: class 0)" in result.finding.words
     assert any("1 of 25 outcomes had predicted probability 0 (row 20)" in note for note in result.notes)
     w[20] = 0.0
     assert ct.calibration_test(p, y, n_resamples=9, rng=1, weights=w).pvalue > 0.0
@@ -265,7 +267,8 @@ def test_likelihood_ratios_of_groups_are_those_of_their_members(maker):
     assert parts[1] == pytest.approx(omnibus.values(p.take(rows), y[:, rows]), rel=1e-9, abs=1e-12)
     if p.law.alternatives() is not None:
         expected = ct.estimators.LogLikelihoodRatio().estimates(p.take(rows), y[:, rows])
-        assert parts[1][-1] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        place = [component.name for component in omnibus.components].index("likelihood ratio")
+        assert omnibus.parts(parts[1])[place][0] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("weights", [[1.0, 2.0], [1.0, -1.0, 2.0], [0.0, 0.0, 0.0], [1.0, np.nan, 1.0], [1, np.inf, 1]])

@@ -91,7 +91,9 @@ def test_default_test_says_when_the_median_distance_is_zero():
 
 def test_dictionary_is_ready_for_json(result):
     entries = json.loads(json.dumps(result.to_dict()))
-    assert set(entries) == {"result", "schema", "caltest"} | {field.name for field in dataclasses.fields(result)}
+    assert set(entries) == {"result", "schema", "caltest", "finding"} | {
+        field.name for field in dataclasses.fields(result)
+    }
     assert entries["pvalue"] == result.pvalue
     assert entries["seed"] == 3
     assert entries["null_distribution"]["mean"] == pytest.approx(result.null_distribution.mean())

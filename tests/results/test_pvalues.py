@@ -92,7 +92,7 @@ def test_no_smallest_pvalue_without_redraws(wrong):
 def test_an_excluded_outcome_is_named_and_the_pvalue_without_the_rule_is_given(excluded):
     result = ct.calibration_test(*excluded, n_resamples=99, rng=1)
     assert result.pvalue == 0.0
-    assert result.finding == EXCLUDED
+    assert result.finding.words == EXCLUDED
     rest = np.delete(np.arange(60), 17)
     others = ct.calibration_test(excluded[0].take(rest), excluded[1][rest], n_resamples=99, rng=1)
     assert result.pvalue_otherwise == others.pvalue > 0.05
@@ -119,7 +119,7 @@ def test_several_excluded_outcomes():
     p[:, 1] += np.arange(9) / 100
     p[:, 2] -= np.arange(9) / 100
     result = ct.calibration_test(p, [0, 1, 0, 0, 2, 0, 0, 1, 0], n_resamples=9, rng=1)
-    assert result.finding.startswith(
+    assert result.finding.words.startswith(
         "6 outcomes occurred to which probability 0 was given "
         "(row 0: class 0; row 2: class 0; row 3: class 0; row 5: class 0; row 6: class 0; ...)"
     )
@@ -127,18 +127,18 @@ def test_several_excluded_outcomes():
 
 def test_excluded_outcomes_of_other_families():
     points = ct.calibration_test(ct.Normal([0.0, 1.0, 2.0], [1.0, 0.0, 1.0]), [0.1, 1.5, 2.2], n_resamples=9, rng=1)
-    assert "(row 1: 1.5)" in points.finding
+    assert "(row 1: 1.5)" in points.finding.words
     vectors = ct.calibration_test(
         ct.MvNormal(np.eye(3, 6), np.tile([1.0, 1, 1, 1, 1, 0], (3, 1))), np.ones((3, 6)), n_resamples=9, rng=1
     )
-    assert "(row 0: (1, 1, 1, 1, 1, ...); row 1:" in vectors.finding
+    assert "(row 0: (1, 1, 1, 1, 1, ...); row 1:" in vectors.finding.words
     top = ct.calibration_test(*ct.top_label([[1.0, 0.0], [0.7, 0.3], [0.6, 0.4]], [1, 0, 0]), n_resamples=9, rng=1)
-    assert "(row 0: the top label is wrong)" in top.finding
+    assert "(row 0: the top label is wrong)" in top.finding.words
 
 
 def test_laws_of_textbooks_have_the_rule_too():
     result = ct.SpiegelhalterTest()([0.0, 0.3, 0.6, 0.2], [1, 0, 1, 0])
-    assert (result.pvalue, result.finding) == (0.0, EXCLUDED.replace("17: class ant", "0: class 1"))
+    assert (result.pvalue, result.finding.words) == (0.0, EXCLUDED.replace("17: class ant", "0: class 1"))
     assert 0.0 < result.pvalue_otherwise < 1.0
     assert result.pvalue_otherwise == ct.SpiegelhalterTest()([0.3, 0.6, 0.2], [0, 1, 0]).pvalue
     assert "Other rows" in str(result)
@@ -152,7 +152,10 @@ def test_the_other_rows_say_whether_they_are_wrong_too(wrong):
     result = ct.calibration_test(p, y, n_resamples=99, rng=1)
     others = ct.calibration_test(p[rest], y[rest], n_resamples=99, rng=1)
     assert result.pvalue_otherwise == others.pvalue == 0.01
-    assert result.finding == f"{EXCLUDED.replace('17: class ant', '3: class 0')}; the other rows: {others.finding}"
+    assert (
+        result.finding.words
+        == f"{EXCLUDED.replace('17: class ant', '3: class 0')}; the other rows: {others.finding.words}"
+    )
     assert "Component (all rows)" in str(result)
 
 
@@ -175,7 +178,7 @@ def test_an_outcome_that_is_no_scenario_is_excluded():
     y[3] = 0.5
     result = ct.calibration_test(scenarios, y, n_resamples=99, rng=1)
     assert (result.pvalue, result.pvalue_otherwise) == (0.0, others)
-    assert result.finding == EXCLUDED.replace("17: class ant", "3: 0.5")
+    assert result.finding.words == EXCLUDED.replace("17: class ant", "3: 0.5")
     kernel = ct.MonteCarloTest(ct.SKCE(scenarios.default_kernel()), 9)(scenarios, y, rng=1)
     assert kernel.pvalue > 0.0
     assert "1 of 30 outcomes had predicted probability 0 (row 3)" in kernel.notes[0]
@@ -212,20 +215,20 @@ def test_tables_explain_0_and_the_smallest(excluded, wrong):
 def test_findings_only_where_the_level_is_reached(wrong):
     p, y = wrong
     result = ct.calibration_test(p, y, n_resamples=99, rng=1)
-    assert (result.pvalue, result.why(0.01), result.why(0.005)) == (0.01, result.finding, None)
+    assert (result.pvalue, result.why(0.01), result.why(0.005)) == (0.01, result.finding.words, None)
     assert "Why" in result.summary(0.01)
     assert "Why" not in result.summary(0.005)
     assert "at the 0.5 % level" in result.summary(0.005)
     groups = ct.calibration_by_group(p, y, np.arange(80) % 2, n_resamples=99, rng=1)
-    assert groups.groups[0].finding in groups.summary(0.02)
-    assert groups.groups[0].finding not in groups.summary(0.005)
+    assert groups.groups[0].finding.words in groups.summary(0.02)
+    assert groups.groups[0].finding.words not in groups.summary(0.005)
     assert "undecided at the 0.5 % level" in groups.summary(0.005)
     table = ct.compare_models({"one": p, "two": p}, y, n_resamples=99, rng=1)
     assert "  one: " in table.summary(0.02)
     assert "  one: " not in table.summary(0.015)
     stream = ct.SequentialCalibrationTest("likelihood").update([0.8] * 7, [0] * 7).result()
     assert 1e-4 < stream.pvalue < 0.05
-    assert f"Why            {stream.finding}" in stream.summary(0.05)
+    assert f"Why            {stream.finding.words}" in stream.summary(0.05)
     assert "Why" not in stream.summary(1e-4)
     assert stream.verdict(1e-4) in stream.summary(1e-4)
     report = ct.recalibration.report(
@@ -251,7 +254,7 @@ def test_a_stream_keeps_the_pvalue_before_the_excluded_outcome():
     result = test.result()
     before = ct.SequentialCalibrationTest().update([0.5, 0.2], [1, 1]).result().pvalue
     assert (result.pvalue, result.pvalue_otherwise) == (0.0, pytest.approx(before))
-    assert result.finding == EXCLUDED.replace("17: class ant", "2: class 1")
+    assert result.finding.words == EXCLUDED.replace("17: class ant", "2: class 1")
     assert f"p-value        0 (an outcome occurred to which probability 0 was given), and {before:.3g} before" in str(
         result
     )
@@ -292,7 +295,7 @@ def test_command_line_gives_reasons_at_its_level(files, capsys):
             out = capsys.readouterr().out
             if form == "json":
                 entries = json.loads(out)
-                assert (entries["why"] == entries["finding"]) == said
+                assert (entries["why"] == entries["finding"]["words"]) == said
             else:
                 assert ("hy " in out) == said
 

@@ -88,7 +88,7 @@ def test_excluded_outcomes_are_infinite_evidence():
     result = test.result()
     assert np.isfinite(result.history).tolist() == [True, False, False, False]
     assert (test.evalue, test.pvalue, result.pvalue) == (np.inf, 0.0, 0.0)
-    assert result.finding == "an outcome occurred to which probability 0 was given (row 1: class 1)"
+    assert result.finding.words == "an outcome occurred to which probability 0 was given (row 1: class 1)"
     assert "1 of 4 outcomes had predicted probability 0 (row 1)" in result.notes[-1]
     assert "E = infinite" in str(result)
     assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["evalue"] == "inf"

@@ -37,4 +37,4 @@ def test_wrong_spreads_are_found(spread, words, replications):
     ]
     found = [result for result in results if result.pvalue <= 0.05]
     assert len(found) >= stats.binom.ppf(0.005, sets, 0.95)
-    assert words in found[0].finding
+    assert words in found[0].finding.words

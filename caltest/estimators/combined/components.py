@@ -179,12 +179,9 @@ class FaultsComponent(Component):
             assert some is not None
             faults = some
 
-        def rows(part: slice) -> FloatArray:
-            seen = faults.seen(targets[part])
-            return np.concatenate([fault.rows(seen) for fault in faults.with_rows])
-
         parts = list(ranges(len(targets), max(1, faults.at_once // targets[0].size)))
-        return np.concatenate(list(threaded(rows, parts, len(parts), "faults", work=20.0 * targets.size)), axis=1)
+        rows = threaded(lambda part: faults.rows(targets[part]), parts, len(parts), "faults", work=20.0 * targets.size)
+        return np.concatenate(list(rows), axis=1)
 
     def columns(self, values: FloatArray) -> list[Column]:
         """Two for each fault with several rows, which share its weight."""

@@ -65,11 +65,15 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
     seen = faults.seen(np.asarray(sample.targets)[None])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         likely = sorted(_candidates(faults, seen), key=lambda one: -one.gain)
+        if not likely:
+            return ()
         first = {one.fault.kind: one for one in reversed(likely)}
         near = [
             _refined(one, seen) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH
         ]
-        best = sorted(near, key=lambda one: -one.gain)[:REPORTED]
+        # Faults that are the same for these predictions, as those of constant ones are, stay in the order of the list.
+        order = {fault.kind: i for i, fault in enumerate(faults.members)}
+        best = sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))[:REPORTED]
         return tuple(_finding(one, seen) for one in best)
 
 
@@ -106,7 +110,8 @@ def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
     promising = fault.promising(seen)
     if promising is None:
         return list(range(fault.n_siblings))
-    return [int(sibling) for sibling in np.argsort(-promising, kind="stable")[:SIBLINGS]]
+    best = np.argsort(-promising, kind="stable")[:SIBLINGS]
+    return [int(sibling) for sibling in best if promising[sibling] > -inf]
 
 
 def _most_likely(fault: Fault[Any], seen: Any, sibling: int, penalty: float) -> Candidate:

@@ -91,7 +91,7 @@ class BinaryFaults(LabelFaults):
     def __init__(self, law: "FinitePredictions", weights: FloatArray | None = None) -> None:
         self.view = view = BinaryView(law, weights)
         self.weights = view.weights
-        self.members = (BinaryTemperature(view), Random(view), Claims(view), Window(view), Wave(view))
+        self.members = (Claims(view), BinaryTemperature(view), Random(view), Window(view), Wave(view))
 
 
 class BinaryTemperature(Temperature):

@@ -104,6 +104,11 @@ class Faults(ABC):
         """The faults that tests use."""
         return tuple(fault for fault in self.members if fault.weight > 0.0)
 
+    def rows(self, targets: Array) -> FloatArray:
+        """The rows of all faults (J, B), one below the other, for targets (B, n) or (B, n, d)."""
+        seen = self.seen(targets)
+        return np.concatenate([fault.rows(seen) for fault in self.with_rows])
+
     @property
     def with_likelihood(self) -> tuple[Fault[Any], ...]:
         """The faults that are named."""

@@ -79,7 +79,7 @@ def test_groups_that_cannot_vary_are_left_out():
     assert (certain.statistic, certain.pvalue, certain.df) == (0.0, 1.0, (0.0,))
     impossible = ct.HosmerLemeshowTest()([0.0, 1.0, 1.0], [1, 1, 1])
     assert (impossible.statistic, impossible.pvalue) == (0.0, 0.0)
-    assert impossible.finding == "an outcome occurred to which probability 0 was given (row 0: class 1)"
+    assert impossible.finding.words == "an outcome occurred to which probability 0 was given (row 0: class 1)"
 
 
 def test_note_where_few_events_are_expected():

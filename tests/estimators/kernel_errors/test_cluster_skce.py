@@ -66,7 +66,7 @@ def test_likelihood_ratio_is_the_mean_over_choices():
     data = samples(7, 3)
     p, clusters = ct.Categorical(data.p), np.array([0, 1, 0, 2, 1, 1, 2])
     alternatives = p.law.alternatives()
-    terms, weights = alternatives.log_ratio_terms(data.y), np.exp(alternatives.log_weights)
+    terms, weights = alternatives.log_ratio_terms(data.y), alternatives.weights
     ratios = [weights @ np.exp(terms[:, [a, b, c]].sum(axis=1)) for a in (0, 2) for b in (1, 4, 5) for c in (3, 6)]
     estimate = ct.estimators.ClusterLikelihoodRatio(clusters)(data.p, data.y)
     assert estimate == pytest.approx(np.log(np.mean(ratios)), rel=1e-12)

@@ -1,0 +1,111 @@
+"""Every fault is a family of distributions with calibration at 0: its likelihood ratios have mean 1 if calibrated."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+
+RNG = np.random.default_rng(5)
+LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
+
+
+def quantiles():
+    middle, width = RNG.normal(size=40), RNG.uniform(0.5, 2.0, 40)
+    return ct.QuantileForecast(LEVELS, middle[:, None] + width[:, None] * stats.norm.ppf(LEVELS))
+
+
+FINITE = {
+    "classes": ct.Categorical(RNG.dirichlet(np.ones(4), 40)),
+    "claims": ct.Bernoulli(RNG.random(40)),
+    "ordered": ct.Ordinal(RNG.dirichlet(np.ones(4), 40)),
+    "quantiles": quantiles(),
+}
+COUNTS = {
+    "Poisson": ct.Poisson(RNG.uniform(0.5, 6.0, 40)),
+    "NegativeBinomial": ct.NegativeBinomial.from_mean(RNG.uniform(0.5, 6.0, 40), 0.6),
+}
+NUMBERS = {
+    "normal": ct.Normal(RNG.normal(size=40), RNG.uniform(0.5, 2.0, 40)),
+    "gamma": ct.Gamma(RNG.uniform(1.0, 4.0, 40), RNG.uniform(0.5, 2.0, 40)),
+}
+
+
+def sizes(fault, seen, sibling):
+    """A few sizes of a fault inside of its range."""
+    low, high = fault.bounds(seen, sibling)
+    low, high = max(low, -1.5), min(high, 1.5)
+    return [low + part * (high - low) for part in (0.15, 0.4, 0.7, 0.9)]
+
+
+def siblings(fault, n):
+    return range(fault.n_siblings) if fault.n_siblings < 8 else range(0, n, 7)
+
+
+def with_one(targets, i, y):
+    """Targets of which one is another."""
+    new = np.array(targets)
+    new[i] = y
+    return new
+
+
+def weighted_only(predictions, i):
+    weights = np.zeros(len(predictions))
+    weights[i] = 1.0
+    return predictions.faults(weights)
+
+
+@pytest.mark.parametrize("name", [*FINITE, *COUNTS])
+def test_ratios_have_mean_one(name):
+    predictions = (FINITE | COUNTS)[name]
+    if name in FINITE:
+        outcomes, p = np.arange(predictions.n_classes), predictions.probabilities
+    else:
+        outcomes = np.arange(300)
+        p = np.exp(predictions.log_probabilities(outcomes.astype(float)))
+    everyone = predictions.faults()
+    y = np.asarray(predictions.redraw(3))
+    for i in (0, 17, 39):
+        faults = weighted_only(predictions, i)
+        for fault, whole in zip(faults.with_likelihood, everyone.with_likelihood, strict=True):
+            seen = everyone.seen(y[None])
+            for sibling in siblings(fault, fault.n_siblings):
+                for t in sizes(whole, seen, sibling):
+                    logs = [fault.log_ratio(faults.seen(with_one(y, i, u)[None]), sibling, t) for u in outcomes]
+                    assert p[i] @ np.exp(logs) == pytest.approx(1.0, abs=1e-6), (fault.kind, sibling, t)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_ratios_of_numbers_have_mean_one(name):
+    predictions = NUMBERS[name]
+    y = np.asarray(predictions.redraw(3))
+    nodes, weights = np.polynomial.legendre.leggauss(600)
+    z = 14.0 * nodes
+    for i in (3, 30):
+        faults = weighted_only(predictions, i)
+        for fault, whole in zip(faults.with_likelihood, predictions.faults().with_likelihood, strict=True):
+            if fault.kind == "factor":
+                continue
+            for sibling in siblings(fault, fault.n_siblings):
+                for t in sizes(whole, predictions.faults().seen(y[None]), sibling):
+                    seen = faults.seen(y[None])
+                    logs = []
+                    for score in z:
+                        seen.__dict__["residuals"] = np.full(40, score)
+                        seen.__dict__.pop("squares", None)
+                        logs.append(fault.log_ratio(seen, sibling, t))
+                    density = stats.norm.pdf(z) * np.exp(np.minimum(logs, 700.0))
+                    assert 14.0 * (weights @ density) == pytest.approx(1.0, abs=3e-3), (fault.kind, sibling, t)
+
+
+@pytest.mark.parametrize("name", [*FINITE, *COUNTS, *NUMBERS])
+def test_nothing_changes_at_size_0(name):
+    predictions = (FINITE | COUNTS | NUMBERS)[name]
+    faults = predictions.faults()
+    seen = faults.seen(np.asarray(predictions.redraw(1))[None])
+    for fault in faults.with_likelihood:
+        for sibling in range(fault.n_siblings):
+            low, high = fault.range
+            if low <= 0.0 <= high and not (fault.kind == "dispersion" and name == "Poisson"):
+                with np.errstate(divide="ignore"):
+                    assert fault.log_ratio(seen, sibling, 0.0) == pytest.approx(0.0, abs=1e-8), fault.kind
