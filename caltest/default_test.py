@@ -103,8 +103,8 @@ def calibration_test(
     >>> import caltest as ct
     >>> predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.calibration_test(predictions, labels, rng=1)
-    >>> result.pvalue, result.finding
-    (0.001, 'predictions are underconfident: outcomes follow them at temperature 0.33')
+    >>> result.pvalue, result.finding.kind, round(result.finding.estimate, 2)
+    (0.001, 'temperature', 0.24)
     """
     sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")

@@ -36,8 +36,8 @@ class ComponentResult:
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> [component.name for component in ct.calibration_test(p, y, rng=1).components]
-    ['likelihood ratio', 'kernel error', 'Brier score', 'log score']
+    >>> [component.name for component in ct.calibration_test(p, y, rng=1).components[:3]]
+    ['likelihood ratio', 'swap', 'hits']
     """
 
     name: str

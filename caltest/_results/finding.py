@@ -32,7 +32,7 @@ class Finding:
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> finding = ct.calibration_test(p, y, rng=1).finding
     >>> finding.kind, round(finding.estimate, 2)
-    ('temperature', 0.39)
+    ('temperature', 0.24)
     """
 
     words: str

@@ -60,8 +60,8 @@ class OmnibusTest(CalibrationTest):
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.OmnibusTest(n_resamples=99)(p, y, rng=1)
-    >>> result.pvalue, result.finding
-    (0.01, 'predictions are underconfident: outcomes follow them at temperature 0.33')
+    >>> result.pvalue, result.finding.kind, round(result.finding.estimate, 2)
+    (0.01, 'temperature', 0.24)
     """
 
     def __init__(self, kernel: ProductKernel | None = None, n_resamples: int = 999, weights: ArrayLike = None) -> None:

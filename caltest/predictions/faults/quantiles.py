@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._basics.types import FloatArray
-from caltest.predictions.faults.classes import ClassView, Frequency, LabelFaults, Labels
+from caltest.predictions.faults.classes import ClassView, Frequency, LabelFaults, Labels, remaining
 from caltest.predictions.faults.fault import Fault, Fit
 from caltest.predictions.faults.numbers import scale_in_words
 from caltest.predictions.faults.ordered import Latent, LatentScale, faults_of_scores
@@ -64,21 +64,26 @@ class OneSide(LatentScale):
 
 
 class Level(Fault[Labels]):
-    """``Q ~ P exp(t)`` below one of the quantiles."""
+    """The level of one of the quantiles is larger by t: outcomes next to it are below it instead of above it."""
 
     kind = "level"
-    range = (-8.0, 8.0)
+    range = (-1.0, 1.0)
 
     def __init__(self, view: ClassView, levels: FloatArray) -> None:
         self._view, self._levels, self.n_siblings = view, levels, levels.size
+        self._p = np.diff(np.concatenate([[0.0], levels, [1.0]]))
+
+    def bounds(self, seen: Labels, sibling: int) -> tuple[float, float]:
+        return -float(self._p[sibling]), float(self._p[sibling + 1])
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        w = self._view.weights
-        return tilted(float(w @ (seen.first <= sibling)), float(w.sum()), float(self._levels[sibling]), t)
+        p, counts = self._p, seen.counts
+        below = remaining(float(counts[sibling]), -t / p[sibling])
+        return below + remaining(float(counts[sibling + 1]), t / p[sibling + 1])
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The share of the outcomes below the quantile."""
-        return tilted_share(float(self._levels[sibling]), t)
+        return float(self._levels[sibling] + t)
 
     def place(self, sibling: int) -> str:
         return f"the {percent(float(self._levels[sibling]))} quantile"

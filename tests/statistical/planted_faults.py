@@ -1,0 +1,270 @@
+"""Data with one known fault each, and what is found in them: ``python -m tests.statistical.planted_faults``.
+
+The table that it prints is that of ``docs/findings.md``.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+import caltest as ct
+from caltest.estimators.combined.findings import findings_of
+from caltest.predictions.convert import as_sample
+
+LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
+
+
+class Planted(NamedTuple):
+    """Predictions and outcomes with a fault, the kind and the place that are right, and the size if it has one."""
+
+    family: str
+    fault: str
+    make: Callable[[np.random.Generator, int], Any]
+    kind: str
+    place: str = ""
+    size: float | None = None
+    words: str = ""
+
+
+def drawn(rng, p):
+    return np.minimum((np.cumsum(p, axis=1) < rng.random((len(p), 1))).sum(axis=1), p.shape[1] - 1)
+
+
+def of_classes(change, k=5, concentration=1.0):
+    def make(rng, n):
+        p = rng.dirichlet(np.full(k, concentration), n)
+        return p, drawn(rng, change(p))
+
+    return make
+
+
+def tempered(p, temperature):
+    q = p ** (1.0 / temperature)
+    return q / q.sum(axis=1, keepdims=True)
+
+
+def times_odds(p, c, factor):
+    q = p.copy()
+    q[:, c] *= factor
+    return q / q.sum(axis=1, keepdims=True)
+
+
+def with_slope(p, c, factor):
+    q = p.copy()
+    x = np.log(p[:, c] / (1.0 - p[:, c]))
+    v = p[:, c] * (1.0 - p[:, c])
+    q[:, c] *= np.exp((factor - 1.0) * (x - v @ x / v.sum()))
+    return q / q.sum(axis=1, keepdims=True)
+
+
+def leaking(p, a, b, share):
+    q = p.copy()
+    q[:, a], q[:, b] = (1.0 - share) * p[:, a], p[:, b] + share * p[:, a]
+    return q
+
+
+def swapped(p, a, b, share):
+    q = p.copy()
+    q[:, a], q[:, b] = (1.0 - share) * p[:, a] + share * p[:, b], (1.0 - share) * p[:, b] + share * p[:, a]
+    return q
+
+
+def of_claims(change):
+    def make(rng, n):
+        p = rng.random(n)
+        return p, (rng.random(n) < change(p)).astype(int)
+
+    return make
+
+
+def with_odds(p, t):
+    return p * np.exp(t) / (1.0 - p + p * np.exp(t))
+
+
+def stepped(rng, n):
+    p = rng.dirichlet(np.ones(5), n)
+    y = drawn(rng, p)
+    return ct.Ordinal(p), np.where(rng.random(n) < 0.3, np.minimum(y + 1, 4), y)
+
+
+def latent(shift=0.0, scale=1.0):
+    """Five ordered classes that a normal variable falls into."""
+
+    def make(rng, n):
+        mean = rng.normal(size=n)
+        cuts = np.array([-1.2, -0.4, 0.4, 1.2])
+        p = np.diff(stats.norm.cdf(np.append(np.insert(cuts, 0, -np.inf), np.inf) - mean[:, None]), axis=1)
+        return ct.Ordinal(p), np.searchsorted(cuts, mean + shift + scale * rng.normal(size=n))
+
+    return make
+
+
+def of_quantiles(change):
+    def make(rng, n):
+        middle = rng.normal(size=n)
+        return ct.QuantileForecast(LEVELS, middle[:, None] + stats.norm.ppf(LEVELS)), middle + change(rng, n)
+
+    return make
+
+
+def level_too_low(rng, n):
+    """The quantile that is said to be that of 95 % is that of 88 %."""
+    middle, scores = rng.normal(size=n), stats.norm.ppf([0.05, 0.25, 0.5, 0.75, 0.88])
+    return ct.QuantileForecast(LEVELS, middle[:, None] + scores), middle + rng.normal(size=n)
+
+
+def of_numbers(change):
+    """``change(e, m, s, rng)`` of standard errors e, for predicted means m and standard deviations s."""
+
+    def make(rng, n):
+        m, s = rng.normal(size=n), np.exp(0.3 * rng.normal(size=n))
+        return ct.Normal(m, s), m + s * change(rng.normal(size=n), m, s, rng)
+
+    return make
+
+
+def of_gamma(rng, n):
+    p = ct.Gamma(np.full(n, 3.0), rng.uniform(1.0, 3.0, n))
+    return p, 1.3 * p.sample(rng)
+
+
+def of_vectors(change):
+    def make(rng, n):
+        m = rng.normal(size=(n, 3))
+        return ct.MvNormal(m, np.ones((n, 3))), m + change(rng.normal(size=(n, 3)), m)
+
+    return make
+
+
+def in_coordinate(t, function):
+    def change(e, m):
+        e = e.copy()
+        e[:, t] = function(e[:, t])
+        return e
+
+    return change
+
+
+def correlated(r):
+    """Coordinate 2 has the correlation r, a number or a function of the means, with coordinate 0."""
+
+    def change(e, m):
+        rho = r(m) if callable(r) else r
+        e = e.copy()
+        e[:, 2] = rho * e[:, 0] + np.sqrt(1.0 - np.square(rho)) * e[:, 2]
+        return e
+
+    return change
+
+
+def of_counts(draw):
+    def make(rng, n):
+        m = np.exp(0.7 * rng.normal(size=n) + 1.0)
+        return ct.Poisson(m), draw(rng, m)
+
+    return make
+
+
+def of_ensembles(shift=0.0, spread=1.0):
+    def make(rng, n):
+        centre = rng.normal(size=n)
+        return ct.Ensemble(centre[:, None] + spread * rng.normal(size=(n, 12))), centre + shift + rng.normal(size=n)
+
+    return make
+
+
+UP = "where predicted means are above"
+PLANTED = [
+    Planted("classes", "temperature 2", of_classes(lambda p: tempered(p, 2.0)), "temperature", "", 2.0, "overconfident"),
+    Planted("classes", "temperature 0.2", of_classes(lambda p: tempered(p, 0.2)), "temperature", "", 0.2, "underconfident"),
+    Planted("classes", "temperature 8", of_classes(lambda p: tempered(p, 8.0)), "temperature", "", 8.0, "overconfident"),
+    Planted("classes", "20 % random labels", of_classes(lambda p: 0.8 * p + 0.04), "random labels", "", 0.2),
+    Planted("classes", "class 2 has odds 2.5", of_classes(lambda p: times_odds(p, 2, 2.5)), "frequency", "class 2", 2.5, "more often"),
+    Planted("classes", "class 2 has odds 0.4", of_classes(lambda p: times_odds(p, 2, 0.4)), "frequency", "class 2", 0.4, "less often"),
+    Planted("classes", "15 % are class 4", of_classes(lambda p: 0.85 * p + 0.15 * np.eye(5)[4]), "share", "class 4", 0.15),
+    Planted("classes", "log odds of class 1 times 0.4", of_classes(lambda p: with_slope(p, 1, 0.4)), "slope", "class 1", 0.4, "too extreme"),
+    Planted("classes", "35 % of class 1 turn out as class 3", of_classes(lambda p: leaking(p, 1, 3, 0.35)), "leak", "class 1, class 3", 0.35),
+    Planted("classes", "35 % of classes 0 and 3 exchanged", of_classes(lambda p: swapped(p, 0, 3, 0.35)), "swap", "class 0, class 3", 0.35),
+    Planted(
+        "classes",
+        "temperature 2.5 where class 2 is most probable",
+        of_classes(lambda p: np.where((p.argmax(axis=1) == 2)[:, None], tempered(p, 2.5), p)),
+        "temperature of a class",
+        "class 2",
+        2.5,
+        "overconfident",
+    ),
+    Planted("claims", "odds 0.6", of_claims(lambda p: with_odds(p, np.log(0.6))), "frequency", "", 0.6, "too high"),
+    Planted("claims", "temperature 1.8", of_claims(lambda p: stats.logistic.cdf(stats.logistic.ppf(p) / 1.8)), "temperature", "", 1.8, "overconfident"),
+    Planted("claims", "too low from 0.4 to 0.6", of_claims(lambda p: np.where((p > 0.4) & (p < 0.6), with_odds(p, 1.0), p)), "window", "claims from 0.4", None, "too low"),
+    Planted("claims", "a wave", of_claims(lambda p: with_odds(p, 0.8 * np.cos(4.0 * np.pi * p))), "wave"),
+    Planted("claims", "25 % random", of_claims(lambda p: 0.75 * p + 0.125), "random labels", "", 0.25),
+    Planted("ordered", "30 % one class up", stepped, "step", "higher", 0.3, "one class higher"),
+    Planted("ordered", "0.3 sd too low", latent(shift=0.3), "shift", "", 0.3, "higher than predicted"),
+    Planted("ordered", "too narrow by 1.4", latent(scale=1.4), "scale", "", 1.4, "too narrow"),
+    Planted("quantiles", "too narrow by 1.4", of_quantiles(lambda rng, n: 1.4 * rng.normal(size=n)), "scale", "", 1.4, "too narrow"),
+    Planted("quantiles", "0.25 sd too low", of_quantiles(lambda rng, n: 0.25 + rng.normal(size=n)), "shift", "", 0.25, "higher"),
+    Planted(
+        "quantiles",
+        "too narrow above the median by 1.5",
+        of_quantiles(lambda rng, n: (e := rng.normal(size=n)) * np.where(e > 0.0, 1.5, 1.0)),
+        "scale of one side",
+        "above",
+        1.5,
+        "too narrow above the median",
+    ),
+    Planted("quantiles", "the 95 % quantile is too low", level_too_low, "level", "the 95 % quantile", 0.88, "too low"),
+    Planted("numbers", "0.2 sd too low", of_numbers(lambda e, m, s, rng: e + 0.2), "shift", "", 0.2, "above"),
+    Planted("numbers", "too narrow by 5", of_numbers(lambda e, m, s, rng: 5.0 * e), "scale", "", 5.0, "too narrow"),
+    Planted("numbers", "too wide by 0.8", of_numbers(lambda e, m, s, rng: 0.8 * e), "scale", "", 0.8, "too wide"),
+    Planted("numbers", "scale 1.3 above, 0.77 below the median mean", of_numbers(lambda e, m, s, rng: e * np.where(m > 0.0, 1.3, 1 / 1.3)), "local scale", UP, 1.3, "too narrow"),
+    Planted("numbers", "0.35 sd too low where the scale is large", of_numbers(lambda e, m, s, rng: e + 0.35 * np.sign(np.log(s))), "local shift", "where predicted variances are above", 0.35, "above"),
+    Planted("numbers", "rise too little with the mean", of_numbers(lambda e, m, s, rng: e + 0.3 * m), "slope", "", None, "too high where predicted means are largest"),
+    Planted("numbers", "skew", of_numbers(lambda e, m, s, rng: (rng.gamma(4.0, size=m.size) - 4.0) / 2.0), "skew", "", None, "tail above"),
+    Planted("numbers", "Student's t, 3 degrees", of_numbers(lambda e, m, s, rng: rng.standard_t(3.0, size=m.size) / np.sqrt(3.0)), "heavy tails", "", 3.0),
+    Planted("numbers", "uniform errors", of_numbers(lambda e, m, s, rng: rng.uniform(-np.sqrt(3.0), np.sqrt(3.0), m.size)), "light tails"),
+    Planted("numbers", "3 % outliers", of_numbers(lambda e, m, s, rng: np.where(rng.random(m.size) < 0.03, 5.0 * e, e)), "outliers", "", 0.03),
+    Planted("numbers", "gamma, 1.3 times as large", of_gamma, "factor", "", 1.3),
+    Planted("vectors", "coordinate 2 too low by 0.2 sd", of_vectors(in_coordinate(2, lambda e: e + 0.2)), "shift", "coordinate 2", 0.2, "above"),
+    Planted("vectors", "coordinate 1 too narrow by 1.3", of_vectors(in_coordinate(1, lambda e: 1.3 * e)), "scale", "coordinate 1", 1.3, "too narrow"),
+    Planted("vectors", "too wide by 0.85", of_vectors(lambda e, m: 0.85 * e), "common scale", "", 0.85, "too wide"),
+    Planted("vectors", "correlation 0.4", of_vectors(correlated(0.4)), "correlation", "coordinates 0 and 2", 0.4),
+    Planted(
+        "vectors",
+        "correlation 0.4 or -0.4 by the mean of coordinate 1",
+        of_vectors(correlated(lambda m: np.where(m[:, 1] > 0.0, 0.4, -0.4))),
+        "local correlation",
+        "coordinates 0 and 2 where predicted means of coordinate 1 are above",
+        0.4,
+    ),
+    Planted("counts", "1.2 times as many", of_counts(lambda rng, m: rng.poisson(1.2 * m)), "factor", "", 1.2),
+    Planted("counts", "dispersion 0.3", of_counts(lambda rng, m: rng.poisson(m * rng.gamma(1 / 0.3, 0.3, m.size))), "dispersion", "", 0.3, "too narrow"),
+    Planted("counts", "binomial", of_counts(lambda rng, m: rng.binomial(np.maximum(1, np.round(2.0 * m)).astype(int), np.minimum(1.0, m / np.maximum(1, np.round(2.0 * m))))), "too wide", "", None, "too wide"),
+    Planted("counts", "15 % zeros", of_counts(lambda rng, m: np.where(rng.random(m.size) < 0.15, 0, rng.poisson(m))), "zeros", "", 0.15),
+    Planted("counts", "15 % zeros, mean as predicted", of_counts(lambda rng, m: np.where(rng.random(m.size) < 0.15, 0, rng.poisson(m / 0.85))), "zeros, mean kept", "", 0.15),
+    Planted("counts", "power 1.3 of the mean", of_counts(lambda rng, m: rng.poisson(m**1.3 * m.mean() / (m**1.3).mean())), "elasticity", "", 1.3),
+    Planted("ensembles", "0.3 sd too low", of_ensembles(shift=0.3), "shift", "", 0.3, "above"),
+    Planted("ensembles", "too narrow by 0.7", of_ensembles(spread=0.7), "scale", "", 1 / 0.7, "too narrow"),
+]  # fmt: skip
+
+
+def found(planted, n, seed):
+    """The first finding in data with a fault, and whether its kind, its place and its direction are right."""
+    predictions, targets = planted.make(np.random.default_rng([seed, n]), n)
+    first = findings_of(as_sample(predictions, targets))[0]
+    right = first.kind == planted.kind and first.place.startswith(planted.place) and planted.words in first.words
+    return first, right and first.gain > 0.0
+
+
+def main():
+    """Print the table."""
+    print("| family | fault | what is said of 2,000 observations |\n|---|---|---|")
+    for planted in PLANTED:
+        first, right = found(planted, 2000, 1)
+        print(f"| {planted.family} | {planted.fault} | {first.words}{'' if right else ' (**wrong**)'} |")
+
+
+if __name__ == "__main__":
+    main()
