@@ -179,7 +179,8 @@ class NormalTiles(AnyTiles):
         assert normal is not None
         assert gaussian is not None
         rows, columns = place
-        tile = self.kernel.prediction_kernel.tile(predictions.take(rows), predictions.take(columns))
+        tile = np.empty((rows.stop - rows.start, columns.stop - columns.start))
+        self.kernel.prediction_kernel.fill(tile, predictions.take(rows), predictions.take(columns), {})
         precision = 1.0 / gaussian.width
         vectors = normal[0], normal[1] * precision, self.sample.targets
         gaussian_tile(*vectors, precision, _ends(rows), _ends(columns), tile)

@@ -77,10 +77,12 @@ class RadialKernel(PredictionKernel, TargetKernel):
         return min(1.0 / self.width, 1e300)
 
     def of_distance(self, distance: FloatArray) -> FloatArray:
-        """Kernel values, written over the contiguous distances."""
+        """Kernel values at distances, a contiguous array that can be written over."""
         function = self.function
         if function is None:
-            raise NotImplementedError(f"{type(self).__name__} has neither a function nor an of_distance of its own")
+            raise NotImplementedError(
+                f"{type(self).__name__}: got neither a function nor an of_distance, wanted one of them in the class"
+            )
         factor, square = function.stretch * self.inverse_width, function.exponent == 2.0
         if not function.is_compiled:
             with np.errstate(over="ignore"):
@@ -147,7 +149,10 @@ class RadialKernel(PredictionKernel, TargetKernel):
         if self.metric not in distances:
             distances[self.metric] = rows.distance(self.metric, columns)
         out[...] = distances[self.metric]
-        self.weighted(self.of_distance(out), rows, columns)
+        values = self.of_distance(out)
+        if values is not out:
+            out[...] = values
+        self.weighted(out, rows, columns)
 
     def weighted(self, tile: FloatArray, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
         """A tile times the weights of both sides, in its place."""
