@@ -18,7 +18,9 @@ from contracts import (
     CASES,
     CENTRED,
     FAMILIES,
+    FAULTS,
     KERNELS,
+    KNOWN_NULLS,
     N,
     categorical,
     estimators,
@@ -32,7 +34,7 @@ from contracts import (
     pvalues,
 )
 from grids import full
-from public import CLASSES, FUNCTIONS, classes_of
+from public import CLASSES, FUNCTIONS, classes_of, not_set
 from slow import mean_upper, pair_sums_one_by_one
 
 import caltest as ct
@@ -42,6 +44,7 @@ from caltest.hstatistics import pair_tiles as hplaces, tiles as htiles
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.redraws import of_all_families as hredraws, of_labels as hlabels
 from caltest.hstatistics.sums import pairs as hpairs
+from caltest.kernels import Metric, PredictionKernel, TargetKernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.numbers.univariate import Univariate
 
@@ -92,16 +95,35 @@ def target_kernels(kernel):
     return [product.target_kernel for product in kernel.products]
 
 
+TESTS = made_tests()
+COVERED = Predictions, ct.estimators.Estimator, ct.CalibrationTest, ct.nulls.Null
+EXTENDED = *COVERED, Metric, PredictionKernel, TargetKernel
+"""Bases that contracts here hold for, and those with declared attributes."""
+
+
 def public(base):
     """Public classes that can be made and derive from one."""
     return classes_of(base) - {base}
 
 
-def test_every_family_and_estimator_is_covered():
-    # Without expectations of kernels; in tests/predictions/test_unnormalised.py.
-    assert set(FAMILIES) == public(Predictions) - {ct.Unnormalised}
-    covered = {type(e) for maker, kernel in CASES for e in estimators(maker(), kernel)}
-    assert covered == public(ct.estimators.Estimator)
+@pytest.mark.parametrize("name", sorted(one.__name__ for one in classes_of(*EXTENDED)))
+def test_every_class_says_what_it_has_to_and_is_covered(name):
+    """Tables here and in ``contracts.py`` have it, or the example of its docstring makes one."""
+    kind = CLASSES[name]
+    missing = [*not_set(kind), *([FAULTS[name]] if name in FAULTS else [])]
+    assert not missing, "\n".join(missing)
+    assert kind in covered() or not issubclass(kind, COVERED), (
+        f"{name}: no sample of {N} rows that tests here use can be made of it, or is for it"
+    )
+
+
+@functools.cache
+def covered():
+    """All families, estimators, named tests and nulls that contracts look at."""
+    tests = [make() for make, _ in TESTS.values()]
+    found = {*FAMILIES, ct.Unnormalised, ct.CalibrationTest, *(type(one) for one in tests), *KNOWN_NULLS}
+    found |= {type(one.null) for one in tests}
+    return found | {type(one) for maker, kernel in CASES for one in estimators(maker(), kernel)}
 
 
 def test_h_is_symmetric_and_positive_semi_definite(case):
@@ -377,7 +399,6 @@ def test_results_are_reproduced_by_their_seed(some_case):
         assert from_generator.seed != first.seed
 
 
-TESTS = made_tests()
 each_test = pytest.mark.parametrize("name", TESTS)
 
 
@@ -385,10 +406,6 @@ def run(name, **options):
     make, sample = TESTS[name]
     data = sample()
     return make()(data.predictions, data.targets, **options)
-
-
-def test_every_named_test_is_covered():
-    assert {type(make()) for make, _ in TESTS.values()} - {ct.CalibrationTest} == public(ct.CalibrationTest)
 
 
 @each_test
