@@ -211,6 +211,7 @@ def test_nothing_is_compiled_while_tests_are_collected(request):
 
 WITHOUT_EXAMPLE = {
     *("Predictions", "Estimator", "Null", "Binning", "ErrorFunction", "Sample", "Outcome", "TextbookTail"),
+    *("Univariate", "CountPredictions", "BinaryStatistic", "ResamplingNull"),
     *("Metric", "VectorMetric", "PairKernel", "PredictionKernel", "RadialKernel", "TargetKernel"),
     *(
         "BoundedEstimator",

@@ -325,7 +325,9 @@ def test_draws_do_not_depend_on_how_many_are_taken_at_once(case):
     sample, _ = case
     generator = np.random.default_rng(7)
     parts = np.concatenate([sample.predictions.redraw(generator, 3), sample.predictions.redraw(generator, 4)])
-    assert np.array_equal(parts, sample.predictions.redraw(7, 7))
+    family = type(sample.predictions).__name__
+    at_once = sample.predictions.redraw(7, 7)
+    assert np.array_equal(parts, at_once), f"{family}.sample: wanted the numbers of one redraw after those of another"
 
 
 NAMED = {

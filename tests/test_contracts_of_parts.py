@@ -1,7 +1,8 @@
 """What holds for every kernel, metric, null, named test, binning, recalibration map, generator and command.
 
 Each public class of a kind is found by itself; a table says how one is made, and what it is by definition or how often
-it rejects. Families and estimators are in ``test_contracts.py``.
+it rejects. Kernels of a distance, metrics, tests and nulls without a line come from the examples of their docstrings.
+Families and estimators are in ``test_contracts.py``.
 """
 
 import pickle
@@ -179,7 +180,8 @@ def test_kernels_of_targets(name):
     expected = [[formula(a, b) for b in points] for a in points]
     for one in (kernel, again(kernel), eval(repr(kernel).replace("array", "np.array"), PUBLIC_CLASSES | {"np": np})):
         assert one == kernel
-        assert one.target_tile(points, points) == pytest.approx(np.array(expected), rel=1e-13)
+        found = one.target_tile(points, points)
+        assert found == pytest.approx(np.array(expected), rel=1e-13), f"{name}: its values are not those of its formula"
     assert kernel.bound == pytest.approx(np.max(expected), rel=1e-12)
     assert kernel.target_tile(points[:0], points).shape == (0, 5)
 
@@ -468,7 +470,8 @@ def test_certain_predictions_that_come_true(name):
         assert re.search(NOTHING_VARIES, words), words
         return
     equivalence = name in ("EquivalenceTest", "BinnedEquivalenceTest")
-    assert (result.pvalue < 0.5) if equivalence and result.estimate == 0.0 else (result.pvalue >= 0.05)
+    is_right = result.pvalue < 0.5 if equivalence and result.estimate == 0.0 else result.pvalue >= 0.05
+    assert is_right, f"{name}: got the p-value {result.pvalue:.3g} for certain predictions that came true"
     assert result.estimate < 1e-12
 
 
