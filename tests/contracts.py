@@ -219,7 +219,7 @@ def estimators(sample, kernel):
     """One of every estimator that the family knows."""
     made = known_estimators(sample, kernel)
     for kind in newcomers(ct.estimators.Estimator, estimators_with_lines()):
-        one = made_or_fault(kind, functools.partial(example, kind))
+        one = made_or_fault(kind.__name__, functools.partial(example, kind))
         if one is not None and takes(one, sample):
             made.append(one.resolve(sample.predictions))
     return made
@@ -482,18 +482,18 @@ def newcomers(base, known):
     return sorted(classes_of(base) - set(known), key=lambda kind: kind.__name__)
 
 
-def made_or_fault(kind, make):
+def made_or_fault(name, make):
     """What a function makes for a class; what its error says is for the test of all classes to tell."""
     try:
         return make()
     except Exception as error:
-        FAULTS[kind.__name__] = f"{kind.__name__}: {type(error).__name__}: {error}"
+        FAULTS[name] = f"{name}: {type(error).__name__}: {error}"
         return None
 
 
 # Without expectations of kernels; in tests/predictions/test_unnormalised.py.
 for family in newcomers(ct.predictions.Predictions, [*FAMILIES, ct.Unnormalised]):
-    sample = made_or_fault(family, functools.partial(sample_of_example, family, N))
+    sample = made_or_fault(family.__name__, functools.partial(sample_of_example, family, N))
     if sample is not None:
         maker = FAMILIES[family] = functools.partial(sample_of_example, family, N)
         maker.__name__ = family.__name__
@@ -606,9 +606,9 @@ def made_tests():
     made |= {name: (make, normal_with_spread) for name, make in numbers.items()}
     made |= several
     for kind in newcomers(ct.CalibrationTest, {ct.CalibrationTest, *(type(make()) for make, _ in made.values())}):
-        made |= test_of_example(kind, functools.partial(example, kind))
+        made |= line_of_example(kind, functools.partial(example, kind))
     for kind in newcomers(ct.nulls.Null, {type(make().null) for make, _ in made.values()} | KNOWN_NULLS):
-        made |= test_of_example(kind, functools.partial(pair_of_example, kind))
+        made |= line_of_example(kind, functools.partial(pair_of_example, kind))
     return made
 
 
@@ -616,13 +616,14 @@ KNOWN_NULLS = {ct.nulls.HotellingNull}
 """In tests of their own only."""
 
 
-def test_of_example(kind, make):
-    """A line of ``made_tests``: the first sample that the test of an example is for."""
-    test = made_or_fault(kind, make)
-    for sample in (categorical, bernoulli, normal_with_spread, poisson) if test is not None else ():
-        if takes(test.estimator, sample()):
-            return {kind.__name__: (make, sample)}
-    return {}
+def line_of_example(kind, make):
+    """A line of ``made_tests``: a test that an example makes, and the first sample that it is for."""
+
+    def sample():
+        made = (maker() for maker in (categorical, bernoulli, normal_with_spread, poisson))
+        return next(one for one in made if takes(make().estimator, one))
+
+    return {kind.__name__: (make, sample)}
 
 
 def normal_with_spread():

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from contracts import made_or_fault, newcomers, takes
+from contracts import newcomers, takes
 from examples import example, pair_of_example
 from public import CLASSES as PUBLIC_CLASSES, OWN, classes_of
 from scipy import stats
@@ -395,34 +395,35 @@ def kind_of(test):
     raise AssertionError(f"{type(test).__name__}: for none of {list(CLASSES_OF)}")
 
 
-def add_examples(base, known, of_example):
-    """Lines for the tests, or nulls, that have none, from the examples of their docstrings."""
-    for kind in newcomers(base, known):
-        test = made_or_fault(kind, partial(of_example, kind))
-        if test is not None:
-            limit = 0.1 if test.null.pvalue_kind_of(test.estimator) in ("exact", "bound") else 0.16
-            TESTS[kind.__name__] = partial(of_example, kind), kind_of(test), limit
+KNOWN_NULLS = {type(make().null) for make, *_ in TESTS.values()} | {type(make()) for make, _ in NULLS.values()}
+NEW_NULLS = {kind.__name__: kind for kind in newcomers(ct.nulls.Null, KNOWN_NULLS)}
+NEW_TESTS = {kind.__name__: kind for kind in newcomers(ct.CalibrationTest, [ct.CalibrationTest])}
+NEW_TESTS = {name: kind for name, kind in NEW_TESTS.items() if name not in TESTS}
 
 
-add_examples(ct.CalibrationTest, {ct.CalibrationTest, *(type(make()) for make, *_ in TESTS.values())}, example)
-known_nulls = {type(make()) for make, _ in NULLS.values()}
-add_examples(ct.nulls.Null, {*known_nulls, *(type(make().null) for make, *_ in TESTS.values())}, pair_of_example)
+def line_of(name):
+    """The line of a test in the table; without one that of the example of its docstring, or of that of a null."""
+    if name in TESTS:
+        return TESTS[name]
+    make = partial(example, NEW_TESTS[name]) if name in NEW_TESTS else partial(pair_of_example, NEW_NULLS[name])
+    test = make()
+    return make, kind_of(test), 0.1 if test.null.pvalue_kind_of(test.estimator) in ("exact", "bound") else 0.16
 
 
 def made(name):
     """A test of the table, or of a null."""
-    if name in TESTS:
-        make, kind, _ = TESTS[name]
-        return make(), CLASSES_OF[kind]
-    null, estimator = NULLS[name]
-    return ct.CalibrationTest(estimator, null()), CLASSES_OF["classes"]
+    if name in NULLS:
+        null, estimator = NULLS[name]
+        return ct.CalibrationTest(estimator, null()), CLASSES_OF["classes"]
+    make, kind, _ = line_of(name)
+    return make(), CLASSES_OF[kind]
 
 
 def numbers_of(result):
     return {key: value for key, value in result.to_dict().items() if key != "version"}
 
 
-@each([*TESTS, *NULLS])
+@each([*TESTS, *NULLS, *NEW_TESTS, *NEW_NULLS])
 def test_the_same_seed_gives_the_same_numbers(name):
     test, sample = made(name)
     first = test(*sample, rng=3)
@@ -437,11 +438,11 @@ def test_the_same_seed_gives_the_same_numbers(name):
 
 
 @pytest.mark.statistical
-@each(TESTS)
+@each([*TESTS, *NEW_TESTS, *NEW_NULLS])
 def test_sizes(name, replications):
     """At the 10 % level, at most the 99.9 % quantile of a binomial count, of the share that is in the table."""
     test, (predictions, _) = made(name)
-    largest, m = TESTS[name][2], replications(120, 2000)
+    largest, m = line_of(name)[2], replications(120, 2000)
     if largest == 1.0:
         return
     draws = predictions.sample(np.random.default_rng(7), m)
@@ -460,11 +461,11 @@ CERTAIN = {
 NOTHING_VARIES = r"vary|varies|certain|chance|variance|singular|positive|identical|no scale"
 
 
-@each([*TESTS, *NULLS])
+@each([*TESTS, *NULLS, *NEW_TESTS, *NEW_NULLS])
 def test_certain_predictions_that_come_true(name):
     """Nothing speaks against calibration, or nothing can: p is large, or the error says that nothing varies."""
     test, _ = made(name)
-    kind = TESTS[name][1] if name in TESTS else "classes"
+    kind = "classes" if name in NULLS else line_of(name)[1]
     result, words = answer_or_words(lambda: test(*CERTAIN[kind], rng=1))
     if words:
         assert re.search(NOTHING_VARIES, words), words
