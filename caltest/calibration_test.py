@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.chunks import accumulate, are_chunks
+from caltest._basics.arrays import are_chunks
+from caltest._basics.chunks import accumulate
 from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
 from caltest._basics.progress import progress_bars
 from caltest._basics.types import ArrayLike

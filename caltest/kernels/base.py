@@ -1,12 +1,10 @@
 """What a kernel is: a function of two predicted distributions, or of two targets, with a known supremum."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 from caltest._basics.numerics import OwnErrstate
 from caltest._basics.types import Array, FloatArray
-from caltest._loops.formulas.kernels import FUNCTIONS
 from caltest.kernels.metrics.vector_metrics import Metric, VectorMetric
 
 if TYPE_CHECKING:
@@ -165,21 +163,13 @@ class TargetKernel(Kernel):
     __rmul__ = __mul__
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(NamedTuple):
     """``f(u)`` with ``u = (stretch d / bandwidth)**exponent``: f by its kind in ``caltest._loops.formulas.kernels``."""
 
     kind: int
     stretch: float = 1.0
     exponent: float = 1.0
     shape: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.kind not in range(len(FUNCTIONS)):
-            raise ValueError(
-                f"function: got the kind {self.kind!r}, wanted EXPONENTIAL, MATERN_3, MATERN_5 or RATIONAL of "
-                "caltest._loops.formulas.kernels; for another function write of_distance in its place"
-            )
 
     @property
     def is_compiled(self) -> bool:

@@ -47,6 +47,11 @@ class RadialKernel(PredictionKernel, TargetKernel):
             )
         object.__setattr__(self, "bandwidth", _checked(self.bandwidth))
         self._check_settings()
+        if self.function is not None and self.function.kind not in range(len(FUNCTIONS)):
+            raise ValueError(
+                f"function: got the kind {self.function.kind!r}, wanted EXPONENTIAL, MATERN_3, MATERN_5 or RATIONAL of "
+                "caltest._loops.formulas.kernels; for another function write of_distance in its place"
+            )
         if not self._is_positive_definite():
             warn(
                 f"{type(self).__name__} of the {self.metric.label} distance is not positive definite in general: "

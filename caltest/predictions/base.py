@@ -319,13 +319,7 @@ class Predictions(OwnErrstate, ABC):
     def distance(self, metric: Metric, other: Any) -> FloatArray:
         """Distances (..., r, c) of these predictions (..., r) to others (..., c) of the same family."""
         self.check_compatible(other, "other")
-        distances = metric.between(self, other)
-        if distances.shape[-2:] != (len(self), len(other)):
-            raise ValueError(
-                f"{type(metric).__name__}.between: got an array of shape {distances.shape}, wanted "
-                f"(..., {len(self)}, {len(other)})"
-            )
-        return distances
+        return metric.between(self, other)
 
     def to_ensemble(self, n_members: int, rng: Any = None) -> "Predictions":
         """An ``Ensemble`` of draws from each prediction, for kernels without closed forms.

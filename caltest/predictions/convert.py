@@ -15,7 +15,8 @@ from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.bernoulli import Bernoulli
 from caltest.predictions.classes.categorical import Categorical
-from caltest.predictions.foreign.families import from_foreign, is_foreign
+from caltest.predictions.foreign.described import is_foreign
+from caltest.predictions.foreign.families import from_foreign
 from caltest.predictions.sample import Sample
 
 Missing: TypeAlias = Literal["refuse", "drop"]

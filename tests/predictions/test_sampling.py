@@ -25,7 +25,7 @@ def test_outcomes_of_probability_zero_never_occur():
 
 def test_rows_are_used_in_proportion_to_their_sum():
     """Uniform numbers next to 1 give the last class of positive probability, whatever the rounding of the row."""
-    from caltest._loops.sampling import classes_from_uniforms
+    from caltest._loops.rows import classes_from_uniforms
 
     cumulative = np.cumsum([[0.3, 0.7 - 1e-7, 0.0], [0.3, 0.7 + 1e-7, 0.0]], axis=1)
     out = np.empty((1, 2), dtype=np.intp)
@@ -34,7 +34,7 @@ def test_rows_are_used_in_proportion_to_their_sum():
 
 
 def test_probabilities_are_divided_by_their_sum():
-    from caltest._loops.sampling import classes_from_uniforms
+    from caltest._loops.rows import classes_from_uniforms
 
     out = np.empty((1, 1), dtype=np.intp)
     for uniform, label in ((0.4999, 0), (0.5001, 1)):
