@@ -171,6 +171,7 @@ def test_import_is_light():
 WHOLE = {"benchmarks", "fuzz", "golden", "statistical"}
 """Folders with tests of the whole package, beside those in ``tests`` itself."""
 TOGETHER = {
+    "basics": ["progress"],
     "estimators": ["binned_errors", "omnibus_weights", "scores"],
     "generators": ["distortions"],
     "kernels": ["questions"],

@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.arrays import Table, column, to_array
 from caltest._basics.numerics import own_errstate
-from caltest._basics.progress import progress_bars
+from caltest._basics.threads import progress_bars
 from caltest._basics.types import Array, ArrayLike, IntArray
 from caltest._validation import not_numbers, not_swapped, switch
 from caltest.kernels import Metric
