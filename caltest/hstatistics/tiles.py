@@ -15,7 +15,7 @@ from caltest._basics.types import Array, FloatArray
 from caltest._loops.pair_sums.gaussian import gaussian_tile
 from caltest._loops.pair_sums.pairs import Settings, block_sums, finite_sums, finite_tile
 from caltest.kernels import PairKernel, ProductKernel, TargetKernel
-from caltest.kernels.base import DistanceForm
+from caltest.kernels.radial import DistanceForm
 from caltest.predictions import Sample
 from caltest.predictions.classes.finite import FinitePredictions
 

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -12,14 +12,7 @@ from caltest._basics.warnings import warn
 from caltest._loops.formulas.kernels import FUNCTIONS
 from caltest._loops.pair_sums.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._validation import positive_number
-from caltest.kernels.base import (
-    DistanceForm,
-    Function,
-    KernelWarning,
-    PredictedDistributions,
-    PredictionKernel,
-    TargetKernel,
-)
+from caltest.kernels.base import KernelWarning, PredictedDistributions, PredictionKernel, TargetKernel
 from caltest.kernels.metrics.vector_metrics import Metric, VectorMetric
 
 Bandwidth = float | Literal["median"] | tuple[float, ...]
@@ -27,6 +20,28 @@ Bandwidth = float | Literal["median"] | tuple[float, ...]
 
 def _is_median(bandwidth: object) -> bool:
     return isinstance(bandwidth, str) and bandwidth == "median"
+
+
+class Function(NamedTuple):
+    """``f(u)`` with ``u = (stretch d / bandwidth)**exponent``: f by its kind in ``caltest._loops.formulas.kernels``."""
+
+    kind: int
+    stretch: float = 1.0
+    exponent: float = 1.0
+    shape: float = 0.0
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether loops know it: distances and their squares."""
+        return self.exponent in (1.0, 2.0)
+
+
+class DistanceForm(NamedTuple):
+    """A kernel of predictions as compiled loops know it: a function of distances of vectors, and 1 / bandwidth."""
+
+    metric: VectorMetric
+    function: Function
+    inverse_width: float
 
 
 @dataclass(frozen=True)

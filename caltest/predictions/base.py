@@ -493,7 +493,7 @@ def require_family(predictions: Predictions, family: type, name: str) -> None:
 
 def require_same_classes(classes: Sequence[Any] | None, wanted: Sequence[Any] | None, name: str) -> None:
     """Raise ``ValueError`` if two families name their classes differently, or order them differently."""
-    if class_order(classes, wanted, name) is not None:
+    if classes is not wanted and class_order(classes, wanted, name) is not None:
         given, asked = ("0, 1, ... without names" if names is None else f"{names!r}" for names in (classes, wanted))
         raise ValueError(
             f"{name}: got classes {given}, wanted {asked} as in the predictions, in that order; bring the columns into "
