@@ -154,6 +154,10 @@ class Predictions(OwnErrstate, ABC):
     def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:
         """Observed targets (n,), if given, and those drawn by each of the streams: (B + 1, n) or (B, n)."""
         redraws = [self.redraw(generator, size) for generator, size in streams]
+        for draws, (_, size) in zip(redraws, streams, strict=True):
+            if draws.shape[:2] != (size, len(self)):
+                wanted = f"({size}, {len(self)}) for {size} redraws of {len(self)} predictions"
+                raise ValueError(f"{type(self).__name__}.sample: got the shape {draws.shape}, wanted {wanted}")
         return np.concatenate(redraws if targets is None else [targets[None], *redraws])
 
     @abstractmethod

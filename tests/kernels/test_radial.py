@@ -8,7 +8,7 @@ import pytest
 from samples import samples
 
 import caltest as ct
-from caltest.kernels import PredictionKernel, RadialKernel
+from caltest.kernels import PredictionKernel, RadialKernel, TargetKernel
 from caltest.kernels.radial import Function
 
 DATA = samples(40, 3)
@@ -342,6 +342,21 @@ class TooSmall(PredictionKernel):
         return "1"
 
 
+class OfTwo(TargetKernel):
+    """A kernel of targets with tiles of a wrong shape."""
+
+    bound = 1.0
+
+    def target_tile(self, rows, columns):
+        return np.eye(2)
+
+    def resolve_for_targets(self, predictions):
+        return self
+
+    def describe_for_targets(self):
+        return "1"
+
+
 def test_kernels_of_ones_own_may_return_a_new_array():
     """Tiles that are written into an array have it too, and so have tests that redraw."""
     (p, y), kernel, out = (DATA[3], DATA[4]), InNumpy(ct.Euclidean(), 0.7), np.empty((40, 40))
@@ -361,6 +376,10 @@ def test_kernels_of_ones_own_that_cannot_be_computed():
     small = ct.ProductKernel(TooSmall(), ct.GaussianKernel(bandwidth=1.0))
     with pytest.raises(ValueError, match=r"^TooSmall.tile: got an array of shape \(3, 3\), wanted \(40, 40\)"):
         ct.SKCE(small)(p, y)
+    for predictions in (DATA[1], ct.Poisson(np.full(40, 2.0))):
+        kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Euclidean(), 1.0), OfTwo())
+        with pytest.raises(ValueError, match=r"^target_kernel: got a tile of shape \(2, 2\) for \d+ outcomes"):
+            ct.MonteCarloTest(ct.SKCE(kernel), 9)(predictions, DATA[2])
 
 
 @pytest.mark.parametrize(("make", "error", "message"), BAD.values(), ids=BAD)

@@ -66,3 +66,16 @@ def test_normal_draws():
 def test_one_draw_has_one_dimension():
     assert ct.Bernoulli([0.5, 0.2]).sample(1).shape == (2,)
     assert ct.Normal([0.5, 0.2], 1.0).sample(1, 3).shape == (3, 2)
+
+
+class OneDraw(ct.Gamma):
+    """A family of one's own that forgets how many redraws are asked for."""
+
+    def _draw(self, rng, shape):
+        return rng.standard_gamma(self.shape_parameter)
+
+
+def test_draws_of_a_wrong_shape_are_refused():
+    predictions = OneDraw([1.0, 2.0, 3.0], 1.0)
+    with pytest.raises(ValueError, match=r"^OneDraw.sample: got the shape \(3,\), wanted \(9, 3\) for 9 redraws of 3"):
+        ct.MonteCarloTest(ct.SKCE(predictions.default_kernel()), 9)(predictions, [1.0, 2.0, 3.0])
