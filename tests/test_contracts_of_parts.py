@@ -197,6 +197,20 @@ def test_kernels_of_predictions_are_functions_of_a_distance(name):
     distances = np.abs(P[:, None] - P).sum(axis=2) / 2
     assert again(kernel).tile(CLASSES, CLASSES) == pytest.approx(formula(distances, 0.0), rel=1e-12)
     assert np.diag(kernel.tile(CLASSES, CLASSES)) == pytest.approx(np.full(N, kernel.bound), rel=1e-12)
+    residuals = np.eye(3)[Y] - P
+    h = formula(distances, 0.0) * (residuals @ residuals.T)
+    summed = ct.SKCE(ct.ProductKernel(kernel, ct.DeltaKernel()))(P, Y)
+    assert summed == pytest.approx(h[np.triu_indices(N, 1)].mean(), rel=1e-11), (
+        f"{name}: in compiled loops it is another"
+    )
+
+
+@each(sorted(one.__name__ for one in classes_of(RadialKernel)))
+def test_expectations_over_members_are_means(name):
+    make, _, formula = TARGET_KERNELS[name]
+    means = [[np.mean([formula(z, y) for z in row]) for y in NUMBERS] for row in MEMBERS]
+    found = ct.Scenarios(MEMBERS).expected_kernel(make(), NUMBERS)
+    assert found == pytest.approx(np.array(means), rel=1e-9), f"{name}: in compiled loops it is another kernel"
 
 
 @each(PAIR_KERNELS)
