@@ -27,8 +27,10 @@ class MeansApart(ct.kernels.VectorMetric):
 
     symbol, label, kind = "|m - m'|", "mean", CITYBLOCK
 
-    def known_vectors(self, predictions):
+    def vectors_of(self, predictions):
         return predictions.moments()[0][..., None]
+
+    known_vectors = vectors_of
 
 
 @pytest.mark.parametrize("family", [ct.Normal, ct.Gamma, ct.Beta])
