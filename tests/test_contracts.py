@@ -109,7 +109,7 @@ def public(base):
 
 @pytest.mark.parametrize("name", sorted(name for name, kind in CLASSES.items() if issubclass(kind, EXTENDED)))
 def test_every_class_says_what_it_has_to_and_is_covered(name):
-    """Tables here and in ``contracts.py`` have it, or the example of its docstring makes one; but for bases of others."""
+    """Tables here and in ``contracts.py`` have it, or the example of its docstring makes one; bases need neither."""
     kind = CLASSES[name]
     is_base = any(issubclass(other, kind) for other in set(CLASSES.values()) - {kind})
     if is_base and (inspect.isabstract(kind) or any(not_set(kind))):
