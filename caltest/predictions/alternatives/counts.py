@@ -22,16 +22,15 @@ TABLE = 2**22
 
 
 class CountAlternatives(Alternatives):
-    """Other means, half of the weight, and other dispersions."""
+    """Other means, half of the weight, and other dispersions, of a family that knows these."""
 
     def __init__(self, law: CountLaw, weights: FloatArray | None = None) -> None:
         self._law, self._row_weights = law, weights
         own = law.dispersion
         dispersions = [np.full(len(law), a) for a in DISPERSIONS] if own is None else [a * own for a in SIZES]
-        self._laws = (
-            *(law.with_mean(factor * law.mean) for factor in FACTORS),
-            *(law.with_dispersion(dispersion) for dispersion in dispersions),
-        )
+        laws = [law.with_mean(factor * law.mean) for factor in FACTORS]
+        laws += [law.with_dispersion(dispersion) for dispersion in dispersions]
+        self._laws = tuple(one for one in laws if one is not None)
         halves = (len(FACTORS), len(dispersions))
         self.weights = np.concatenate([np.full(size, 0.5 / size) for size in halves])
 

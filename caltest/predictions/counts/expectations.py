@@ -105,11 +105,11 @@ class CountPredictions(CountLaw):
         gram = without_tiny(kernel.target_tile(counts, counts))
         return Outcomes(probabilities, gram, labels, np.full(len(self), -1))
 
-    def alternatives(self, weights: FloatArray | None = None) -> "Alternatives":
-        """Other means and dispersions."""
+    def alternatives(self, weights: FloatArray | None = None) -> "Alternatives | None":
+        """Other means and dispersions, where the family knows them."""
         from caltest.predictions.alternatives.counts import CountAlternatives
 
-        return CountAlternatives(self, weights)
+        return None if self.with_mean(self.mean) is None else CountAlternatives(self, weights)
 
     def traces(self, kernel: TargetKernel) -> Traces | None:
         """From sums over the counts of the window."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -69,8 +69,9 @@ class Counts:
         """Those of the first targets."""
         return self.view.law.log_density(self.first)
 
-    def log_ratio(self, law: "CountLaw") -> FloatArray:
+    def log_ratio(self, law: "CountLaw | None") -> FloatArray:
         """``log Q(y) / P(y)`` of the first targets, (n,)."""
+        assert law is not None
         return law.log_density(self.first) - self.log_probabilities
 
 
@@ -99,10 +100,13 @@ class CountFaults(Faults):
 
 
 class CountFault(Fault[Counts]):
-    """A fault of the counts of a view."""
+    """A fault of the counts of a view, with a likelihood unless the family does not know its other members."""
+
+    of_family: ClassVar[bool] = True
 
     def __init__(self, view: CountView) -> None:
         self.view = view
+        self.has_likelihood = not self.of_family or view.law.with_mean(view.mean) is not None
 
 
 class Factor(CountFault):
@@ -223,6 +227,7 @@ class Narrow(CountFault):
     """``Q ~ P exp(-t (y - m)**2 / v)``: counts that vary less than predicted."""
 
     kind = "too wide"
+    of_family = False
     range = (0.0, 20.0)
 
     def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
@@ -262,6 +267,7 @@ class Zeros(CountFault):
     """``Q = (1 - t) P + t 1{0}``: zeros that come from elsewhere."""
 
     kind = "zeros"
+    of_family = False
     weight = 1.0
     range = (0.0, 1.0)
     n_rows = 5
@@ -298,6 +304,7 @@ class MeanKept(Zeros):
     """The same with a mean m / (1 - t) of the others, so that the mean is as predicted."""
 
     kind = "zeros, mean kept"
+    of_family = True
     weight = 0.0
     range = (0.0, 0.99)
     n_rows = 0

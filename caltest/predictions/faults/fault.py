@@ -40,7 +40,7 @@ class Fault(ABC, Generic[S]):
     n_rows: int = 0
     rows_name: ClassVar[str] = ""
     """What the rows see, if they see more than the fault."""
-    has_likelihood: ClassVar[bool] = True
+    has_likelihood: bool = True
 
     def rows(self, seen: S) -> FloatArray:
         """Sums over the observations, (J, B), which the predictions fix but for constants and scales if calibrated."""

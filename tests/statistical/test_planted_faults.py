@@ -1,0 +1,57 @@
+"""What is found in data with one known fault: kind, place, direction, and an interval that covers the size."""
+
+import numpy as np
+import pytest
+from statistical.planted_faults import PLANTED, found
+
+import caltest as ct
+from caltest.estimators.combined.findings import findings_of
+from caltest.predictions.convert import as_sample
+
+pytestmark = pytest.mark.statistical
+
+IDS = [f"{one.family}: {one.fault}" for one in PLANTED]
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=IDS)
+def test_words_are_right(planted, replications):
+    n_seeds = replications(1, 4)
+    results = [found(planted, 2000, seed) for seed in range(1, n_seeds + 1)]
+    assert sum(not right for _, right in results) <= n_seeds // 4, [first for first, _ in results]
+
+
+def test_intervals_cover_the_sizes(replications):
+    covered = []
+    for planted in PLANTED:
+        for seed in range(replications(1, 20)):
+            first, right = found(planted, 1000, 100 + seed)
+            if right and planted.size is not None and planted.kind != "shift":
+                low, high = first.interval
+                covered.append(low <= planted.size <= high)
+    assert np.mean(covered) >= 0.9
+
+
+def test_words_of_small_samples_are_mostly_right(replications):
+    right = [found(planted, 500, seed)[1] for planted in PLANTED for seed in range(replications(1, 4))]
+    assert np.mean(right) >= 0.6
+
+
+def test_calibrated_data_have_no_findings(replications):
+    gains = []
+    for i in range(replications(20, 200)):
+        rng = np.random.default_rng([i, 9])
+        p = rng.dirichlet(np.ones(4), 200)
+        m = rng.normal(size=200)
+        for predictions in (ct.Categorical(p), ct.Bernoulli(p[:, 0]), ct.Ordinal(p), ct.Normal(m, 1.0)):
+            gains.append(findings_of(as_sample(predictions, predictions.sample(rng)))[0].gain)
+        predictions = ct.Poisson(np.exp(m))
+        gains.append(findings_of(as_sample(predictions, predictions.sample(rng)))[0].gain)
+    assert np.mean(np.array(gains) > 0.0) <= 0.03
+
+
+@pytest.mark.parametrize("planted", PLANTED[::7], ids=IDS[::7])
+def test_words_depend_on_nothing_but_the_data(planted):
+    predictions, targets = planted.make(np.random.default_rng([1, 500]), 500)
+    results = [ct.calibration_test(predictions, targets, n_resamples=n, rng=n) for n in (19, 39)]
+    words = {result.finding.words.removeprefix("perhaps: ") for result in results}
+    assert len(words) == 1
