@@ -36,9 +36,9 @@ def calibration_test(
 ) -> CalibrationTestResult:
     """Test whether predictions are calibrated, with a p-value that is valid for every sample size.
 
-    The test combines kernel errors of several bandwidths, scores and the likelihood ratio of common errors, each
-    compared with its values for targets redrawn from the predictions (``OmnibusTest``). The result says which of them
-    speaks most against calibration, and in which direction.
+    The test combines kernel errors of several bandwidths, scores, the likelihood ratio of common errors and a list of
+    faults, each compared with its values for targets redrawn from the predictions (``OmnibusTest``). The result says
+    which fault explains the outcomes best, where, and how large it is (``result.finding``).
 
     Parameters
     ----------
