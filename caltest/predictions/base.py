@@ -458,8 +458,8 @@ class Predictions(OwnErrstate, ABC):
         try:
             mean, _ = self.moments()
         except TypeError:
-            return None
-        return VectorFaults(self, weights) if mean.ndim == 2 else NumberFaults(self, weights)
+            return NumberFaults(self, weights) if self.law.is_continuous else None
+        return VectorFaults(self, weights) if mean.ndim == 2 and mean.shape[1] > 1 else NumberFaults(self, weights)
 
     def standardised(self, targets: Array) -> "tuple[Predictions, Array]":
         """The law of residuals ``(Z - m) / s`` of each prediction, and those of the targets."""

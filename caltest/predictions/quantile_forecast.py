@@ -139,7 +139,7 @@ class QuantileForecast(FinitePredictions):
         return intervals
 
     def faults(self, weights: FloatArray | None = None) -> "Faults | None":
-        from caltest.predictions.faults.quantiles import QuantileFaults
+        from caltest.predictions.faults.classes.quantiles import QuantileFaults
 
         return QuantileFaults(self, weights)
 

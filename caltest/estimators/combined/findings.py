@@ -98,7 +98,7 @@ def _root(kind: str) -> str:
 
 def _candidates(faults: Faults, seen: Any) -> list[Candidate]:
     kinds = faults.with_likelihood
-    common = 0.5 * log(float(faults.weights.sum())) + log(len(kinds))
+    common = 0.5 * log(max(float(faults.weights.sum()), 1.0)) + log(max(len(kinds), 1))
     return [
         _most_likely(fault, seen, sibling, common + log(fault.n_choices or fault.n_siblings))
         for fault in kinds

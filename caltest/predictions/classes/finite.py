@@ -146,8 +146,8 @@ class FinitePredictions(Predictions):
         return ClassAlternatives(self, weights)
 
     def faults(self, weights: FloatArray | None = None) -> "Faults | None":
-        from caltest.predictions.faults.binary import BinaryFaults
-        from caltest.predictions.faults.classes import ClassFaults
+        from caltest.predictions.faults.classes.claims import BinaryFaults
+        from caltest.predictions.faults.classes.several import ClassFaults
 
         return BinaryFaults(self, weights) if self.n_classes == 2 else ClassFaults(self, weights)
 

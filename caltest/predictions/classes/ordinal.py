@@ -90,7 +90,7 @@ class Ordinal(Categorical):
         return self._cumulative()[..., :-1] * np.diff(self._positions)
 
     def faults(self, weights: FloatArray | None = None) -> "Faults | None":
-        from caltest.predictions.faults.ordered import OrderedFaults
+        from caltest.predictions.faults.classes.ordered import OrderedFaults
 
         return OrderedFaults(self, weights) if self.n_classes > 2 else super().faults(weights)
 

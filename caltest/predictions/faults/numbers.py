@@ -25,8 +25,8 @@ class NumberFaults(Faults):
 
     def __init__(self, predictions: "Predictions", weights: FloatArray | None = None) -> None:
         law = predictions.law
-        self._law, self.weights = law, weights_or_ones(weights, len(law))
         mean, variance = _location_and_variance(predictions)
+        self._law, self.weights, self._spread = law, weights_or_ones(weights, len(law)), variance > 0.0
         one = np.ones((1, len(law)))
         everywhere = np.concatenate([one, cosines(mean, 3), cosines(variance, 2)])
         some = np.concatenate([one, cosines(mean, 1)])
@@ -36,14 +36,14 @@ class NumberFaults(Faults):
         # What a pool has in common with its outcome would look like a place.
         if law.pool_size is None:
             members += _local(places[1:], mean)
-        if law.is_continuous:
+        if law.has_normal_scores:
             members += [Skew(some * self.weights), HeavyTails(some * self.weights), LightTails(), Outliers()]
             if getattr(law, "support", (-inf, inf))[0] == 0.0:
                 members.append(Factor())
         self.members = tuple(members)
 
     def seen(self, targets: Array) -> Scores:
-        return Scores(self._law, targets, self.weights)
+        return Scores(self._law, targets, self.weights, self._spread)
 
 
 def _local(places: list[Pattern], mean: FloatArray) -> list[Fault[Scores]]:
@@ -55,11 +55,12 @@ def _local(places: list[Pattern], mean: FloatArray) -> list[Fault[Scores]]:
 
 
 def _location_and_variance(predictions: "Predictions") -> tuple[FloatArray, FloatArray]:
-    """Means and variances (n,), where the first are not finite medians, and the second do not vary."""
-    mean, variance = predictions.moments()
-    if not np.isfinite(mean).all():
-        mean = predictions.quantile(0.5)
-    return mean, variance
+    """Means and variances (n,); medians and ones where there are no moments."""
+    try:
+        mean, variance = predictions.moments()
+    except TypeError:
+        return predictions.quantile(0.5), np.ones(len(predictions))
+    return mean.reshape(len(predictions)), variance
 
 
 class _Moved(Fault[Scores]):
@@ -71,6 +72,9 @@ class _Moved(Fault[Scores]):
 
     kind = "shift"
     range = (-inf, inf)
+
+    def promising(self, seen: Scores) -> FloatArray:
+        return present(self._patterns, seen)
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         """Around the mean of the residuals."""
@@ -96,6 +100,11 @@ class _Moved(Fault[Scores]):
         side = one.direction(fit.t, "above", "below")
         rest = one.opposite(f"as much {'below' if side == 'above' else 'above'} it elsewhere")
         return f"outcomes are {side} what was predicted{one.where}, by {deviations_in_words(fit, seen.unit)}{rest}"
+
+
+def present(patterns: list[Pattern], seen: Scores) -> FloatArray:
+    """Minus infinity for patterns of none of the observations, else 0."""
+    return np.array([0.0 if seen.weights @ np.abs(pattern.signs) > 0.0 else -inf for pattern in patterns])
 
 
 def deviations_in_words(fit: Fit, unit: float = 1.0) -> str:
@@ -142,6 +151,9 @@ class Scale(Fault[Scores]):
     def __init__(self, patterns: list[Pattern], features: FloatArray | None = None) -> None:
         self._patterns, self._features, self.n_siblings = patterns, features, len(patterns)
         self.n_rows = 0 if features is None else len(features)
+
+    def promising(self, seen: Scores) -> FloatArray:
+        return present(self._patterns, seen)
 
     def rows(self, seen: Scores) -> FloatArray:
         """The second Hermite polynomial, but for its constant, times features."""

@@ -28,12 +28,22 @@ class Scores:
 
     law: "Predictions"
     targets: Array
-    weights: FloatArray
+    given_weights: FloatArray
+    spread: BoolArray | None = None
+    """Which predictions have a spread that is known not to be 0; None if all are."""
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """Those of the observations, 0 for those that are certain and right, which have no residuals."""
+        if self.spread is None:
+            return self.given_weights
+        return np.asarray(self.given_weights * (self.spread | (self.residuals != 0.0)))
 
     @cached_property
     def z(self) -> FloatArray:
-        """The scores."""
-        return self.law.standard_scores(self.targets)
+        """The scores; those of vectors of one number are numbers."""
+        scores = self.law.standard_scores(self.targets)
+        return scores[..., 0] if scores.ndim == 3 and scores.shape[2] == 1 else scores
 
     @cached_property
     def clipped(self) -> FloatArray:
@@ -50,7 +60,8 @@ class Scores:
     @cached_property
     def residuals(self) -> FloatArray:
         """Those of the first targets, (n,) or (n, d)."""
-        return np.asarray(self.z[0]) if self._m is None else self.law.pool_residuals(self.targets[0])
+        residuals = self.z[0] if self._m is None else self.law.pool_residuals(self.targets[0])
+        return residuals.reshape(self.z[0].shape)
 
     @cached_property
     def squares(self) -> FloatArray:

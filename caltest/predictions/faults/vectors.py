@@ -92,6 +92,9 @@ class Shift(Fault[VectorScores]):
         """Sums of the scores."""
         return by_features(self._features, seen.clipped)
 
+    def promising(self, seen: VectorScores) -> FloatArray:
+        return varying(seen)
+
     def bounds(self, seen: VectorScores, sibling: int) -> tuple[float, float]:
         total = float(seen.weights.sum())
         most = float(seen.weights @ seen.residuals[:, sibling]) / total
@@ -132,6 +135,9 @@ class Scale(Fault[VectorScores]):
             np.einsum("ji,bia->jab", self._features, np.square(seen.clipped)).reshape(-1, len(seen.targets))
         )
 
+    def promising(self, seen: VectorScores) -> FloatArray:
+        return varying(seen)
+
     def _own(self, seen: VectorScores, sibling: int) -> FloatArray:
         """The residuals that are scaled, (n, c)."""
         return seen.residuals[:, [sibling]]
@@ -170,6 +176,9 @@ class TotalScale(Scale):
 
     def rows(self, seen: VectorScores) -> FloatArray:
         return np.asarray(self._features @ np.square(seen.clipped).sum(axis=2).T)
+
+    def promising(self, seen: VectorScores) -> FloatArray:
+        return np.zeros(1)
 
     def _own(self, seen: VectorScores, sibling: int) -> FloatArray:
         return seen.residuals
@@ -301,6 +310,12 @@ class LocalCorrelation(Correlation):
 
     kind = "local correlation"
     weight = 0.0
+
+
+def varying(seen: VectorScores) -> FloatArray:
+    """Mean squares of the residuals of each coordinate, minus infinity where it is predicted without spread."""
+    squares = seen.weights @ seen.squares / seen.weights.sum()
+    return np.where(squares > 0.0, np.abs(np.log(np.maximum(squares, 1e-300))), -np.inf)
 
 
 def by_features(features: FloatArray, scores: FloatArray) -> FloatArray:

@@ -8,8 +8,10 @@ from caltest.predictions.faults.fault import Fit
 
 def about(number: float, digits: int = 2) -> str:
     """A number to so many digits, without an exponent unless it is very large or small."""
-    if not isfinite(number) or number == 0.0:
+    if not isfinite(number):
         return f"{number:g}"
+    if abs(number) < 1e-100:
+        return "0"
     if 1e-4 <= abs(number) < 1e6:
         text = f"{float(f'{number:.{digits - 1}e}'):f}"
         return text.rstrip("0").rstrip(".")
@@ -18,7 +20,7 @@ def about(number: float, digits: int = 2) -> str:
 
 def count(number: float) -> str:
     """A count, or an expected one, without digits that nobody needs."""
-    return f"{number:.0f}" if number >= 100.0 or number == round(number) else f"{number:.1f}"
+    return f"{number:.0f}" if number >= 100.0 else f"{number:.1f}".removesuffix(".0")
 
 
 def percent(share: float, digits: int = 2) -> str:

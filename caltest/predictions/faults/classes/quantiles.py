@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._basics.types import FloatArray
-from caltest.predictions.faults.classes import ClassView, Frequency, LabelFaults, Labels, remaining
+from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, remaining
+from caltest.predictions.faults.classes.ordered import Latent, LatentScale, faults_of_scores
+from caltest.predictions.faults.classes.several import Frequency
 from caltest.predictions.faults.fault import Fault, Fit
 from caltest.predictions.faults.numbers import scale_in_words
-from caltest.predictions.faults.ordered import Latent, LatentScale, faults_of_scores
 from caltest.predictions.faults.wording import percent, sized
 
 if TYPE_CHECKING:

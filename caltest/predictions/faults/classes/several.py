@@ -1,117 +1,24 @@
 """Faults of predicted probabilities of several classes."""
 
-from dataclasses import dataclass
 from functools import cached_property
-from math import exp, log
+from math import exp
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray, IntArray
-from caltest._loops.pair_sums.redraws import changes_by_class, sums_by_group, tables_by_label
-from caltest.predictions.faults.fault import Fault, Faults, Fit, Rows, weights_or_ones
+from caltest._basics.types import FloatArray, IntArray
+from caltest._loops.pair_sums.redraws import sums_by_group, tables_by_label
+from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, LabelFaults, Labels, remaining
+from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap
+from caltest.predictions.faults.fault import Fit
 from caltest.predictions.faults.features import cosines
 from caltest.predictions.faults.wording import count, percent, sized
 
 if TYPE_CHECKING:
     from caltest.predictions.classes.finite import FinitePredictions
 
-MOST_CLASSES = 32
-"""Classes with rows of their own beside their totals, and that are compared in pairs: those predicted most often."""
-
-FLOOR = 1e-300
-"""Smallest probability in ratios and logarithms."""
-
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""
-
-
-class ClassView:
-    """What the faults of classes see of n predictions and weights."""
-
-    def __init__(self, law: "FinitePredictions", weights: FloatArray | None) -> None:
-        self.law, self.weights = law, weights_or_ones(weights, len(law))
-        # Rows that sum to 1 only up to the rounding of single precision would add up over many observations.
-        self.p = np.ascontiguousarray(law.probabilities / law.probabilities.sum(axis=1, keepdims=True))
-        self.n, self.k = self.p.shape
-        self.expected = self.weights @ self.p
-        self.top = self.p.argmax(axis=1)
-        self.confidence = self.p[np.arange(self.n), self.top]
-        frequent = np.argsort(-self.expected, kind="stable")[:MOST_CLASSES]
-        self.chosen: IntArray = np.sort(frequent)
-
-    @cached_property
-    def logs(self) -> FloatArray:
-        """Logarithms of the probabilities, (n, k)."""
-        return np.asarray(np.log(np.maximum(self.p, FLOOR)))
-
-    @cached_property
-    def bases(self) -> IntArray:
-        """No outcome that redraws are compared with."""
-        return np.full(self.n, -1)
-
-    def named(self, c: int) -> str:
-        """A class in words."""
-        return self.law.outcome_in_words(c)
-
-
-@dataclass
-class Labels:
-    """Labels (B, n), of one or two bytes each."""
-
-    view: ClassView
-    labels: Array
-
-    @cached_property
-    def first(self) -> IntArray:
-        """Labels (n,) of the first targets."""
-        return np.asarray(self.labels[0].astype(np.intp))
-
-    @cached_property
-    def counts(self) -> FloatArray:
-        """Weight of each class, (k,)."""
-        return np.asarray(np.bincount(self.first, self.view.weights, minlength=self.view.k), dtype=np.float64)
-
-    @cached_property
-    def probabilities(self) -> FloatArray:
-        """Those of the labels, (n,)."""
-        return np.asarray(np.maximum(self.view.p[np.arange(self.view.n), self.first], FLOOR))
-
-    @cached_property
-    def hits(self) -> FloatArray:
-        """1 where the most probable class occurs, (B, n)."""
-        return np.asarray(self.labels == self.view.top.astype(self.labels.dtype), dtype=np.float64)
-
-    @cached_property
-    def places(self) -> Array:
-        """Labels (B, n) as places among the chosen classes, the last of which is all others."""
-        view = self.view
-        table = np.full(view.k, view.chosen.size, dtype=np.uint8)
-        table[view.chosen] = np.arange(view.chosen.size)
-        return table[self.labels]
-
-    @cached_property
-    def totals(self) -> FloatArray:
-        """Weight of each class, (k, B)."""
-        view = self.view
-        return changes_by_class(view.weights[:, None], view.bases, self.labels, view.k)[:, :, 0].T
-
-    @cached_property
-    def sums(self) -> FloatArray:
-        """``M[b, c, a]``: sum of the probabilities of class a over observations of class c, for chosen classes."""
-        view, size = self.view, self.view.chosen.size
-        features = np.ascontiguousarray(view.p[:, view.chosen] * view.weights[:, None])
-        return changes_by_class(features, view.bases, self.places, size + 1)[:, :size]
-
-
-class LabelFaults(Faults):
-    """Faults that see labels."""
-
-    at_once = 2**21
-    view: "ClassView"
-
-    def seen(self, targets: Array) -> Labels:
-        return Labels(self.view, np.ascontiguousarray(targets, dtype=self.view.law.label_type))
 
 
 class ClassFaults(LabelFaults):
@@ -131,13 +38,6 @@ class ClassFaults(LabelFaults):
             Swap(view),
             LikelihoodOfPairs(view),
         )
-
-
-class ClassFault(Fault[Labels]):
-    """A fault of the classes of a view."""
-
-    def __init__(self, view: ClassView) -> None:
-        self.view = view
 
 
 class Temperature(ClassFault):
@@ -369,145 +269,3 @@ class Slope(OfEachClass):
         return (
             f"probabilities of {self.view.named(sibling)} are {wrong}: their log odds should be multiplied by {factor}"
         )
-
-
-class OfPairs(ClassFault):
-    """A fault with a sibling for each pair of chosen classes."""
-
-    weight = 1.0
-    range = (0.0, 1.0)
-    ordered: bool
-
-    def __init__(self, view: ClassView) -> None:
-        super().__init__(view)
-        size = view.chosen.size
-        pairs = [(a, b) for a in range(size) for b in range(size) if (a != b if self.ordered else a < b)]
-        self._pairs = np.array(pairs).reshape(-1, 2)
-        self.n_siblings = self.n_rows = len(pairs)
-
-    def _classes(self, sibling: int) -> tuple[int, int]:
-        a, b = self.view.chosen[self._pairs[sibling]]
-        return int(a), int(b)
-
-    def place(self, sibling: int) -> str:
-        a, b = self._classes(sibling)
-        return f"{self.view.named(a)}, {self.view.named(b)}"
-
-    def _leaks(self, seen: Labels) -> tuple[FloatArray, FloatArray]:
-        """``M_ab - M_aa`` and ``M_ba - M_bb`` of the pairs, (J, B)."""
-        a, b = self._pairs.T
-        m = seen.sums
-        return (m[:, b, a] - m[:, a, a]).T, (m[:, a, b] - m[:, b, b]).T
-
-    def promising(self, seen: Labels) -> FloatArray:
-        view, y = self.view, seen.first
-        scores = np.empty(self.n_siblings)
-        for i in range(self.n_siblings):
-            a, b = self._classes(i)
-            pa, pb = view.p[:, a], view.p[:, b]
-            x = view.weights * (pa if self.ordered else pa - pb)
-            difference = 1.0 * (y == b) - (y == a)
-            variance = np.square(x) @ (pa + pb - np.square(pb - pa))
-            scores[i] = float(x @ (difference - (pb - pa))) / max(float(variance), FLOOR) ** 0.5
-        return scores
-
-
-class Leak(OfPairs):
-    """A share t of the probability of class a moves to class b."""
-
-    kind = "leak"
-    ordered = True
-
-    def rows(self, seen: Labels) -> FloatArray:
-        return self._leaks(seen)[0]
-
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        a, b = self._classes(sibling)
-        at_b = seen.first == b
-        ratios = self.view.p[at_b, a] / seen.probabilities[at_b]
-        left = float(seen.counts[a])
-        return float(self.view.weights[at_b] @ np.log1p(t * ratios)) + (
-            float(left * np.log1p(-t)) if left > 0.0 else 0.0
-        )
-
-    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        a, b = (self.view.named(c) for c in self._classes(sibling))
-        much = f"about {sized(fit, lambda t: t, percent)}"
-        return f"{much} of what is predicted as {a} turns out as {b}"
-
-
-class Swap(OfPairs):
-    """A share t of the probabilities of classes a and b is exchanged."""
-
-    kind = "swap"
-    ordered = False
-
-    def rows(self, seen: Labels) -> FloatArray:
-        one, other = self._leaks(seen)
-        return one + other
-
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        a, b = self._classes(sibling)
-        total = 0.0
-        for own, other in ((a, b), (b, a)):
-            rows = seen.first == own
-            ratios = self.view.p[rows, other] / seen.probabilities[rows]
-            total += float(self.view.weights[rows] @ np.log1p(t * (ratios - 1.0)))
-        return total
-
-    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        a, b = (self.view.named(c) for c in self._classes(sibling))
-        much = f"about {sized(fit, lambda t: t, percent)}"
-        return f"{a} and {b} are confused: {much} of their outcomes are exchanged"
-
-
-PAIR_SHARE = 0.2
-"""Share of leaks and swaps in the likelihood of pairs."""
-
-PAIR_FLOOR = 1e-12
-"""Smallest probability there."""
-
-TABLE = 2**20
-"""Numbers in the tables of some of the predictions."""
-
-
-class LikelihoodOfPairs(Rows[Labels]):
-    """Logarithm of the sum of the likelihood ratios of all leaks and swaps: one row, which sees rare large errors."""
-
-    rows_name = "likelihood of pairs"
-    weight = 1.0
-    n_rows = 1
-
-    def __init__(self, view: ClassView) -> None:
-        self.view = view
-
-    def rows(self, seen: Labels) -> FloatArray:
-        view, size = self.view, self.view.chosen.size
-        p = np.maximum(view.p[:, view.chosen], PAIR_FLOOR)
-        step = max(1, TABLE // (2 * size * size))
-        sums = np.zeros((len(seen.labels), size, size, 2))
-        for start in range(0, view.n, step):
-            part = slice(start, start + step)
-            some = p[part]
-            # With the label c and another class a: what leaks from a, and swaps with it, gain.
-            ratios = some[:, None, :] / some[:, :, None]
-            tables = np.zeros((some.shape[0], size + 1, size, 2))
-            tables[:, :-1, :, 0] = np.log1p(PAIR_SHARE * ratios)
-            tables[:, :-1, :, 1] = np.log1p(PAIR_SHARE * (ratios - 1.0))
-            tables *= view.weights[part, None, None, None]
-            labels = np.ascontiguousarray(seen.places[:, part])
-            sums += tables_by_label(tables.reshape(some.shape[0], size + 1, -1), labels)[:, :-1].reshape(sums.shape)
-        a, b = np.nonzero(~np.eye(size, dtype=bool))
-        leaks = sums[:, b, a, 0] + seen.totals.T[:, view.chosen[a]] * log(1.0 - PAIR_SHARE)
-        swaps = (sums[:, b, a, 1] + sums[:, a, b, 1])[:, a < b]
-        return np.asarray(np.logaddexp.reduce(np.concatenate([leaks, swaps], axis=1), axis=1)[None])
-
-
-def remaining(weight: float, t: float) -> float:
-    """``weight log(1 - t)``, 0 without weight."""
-    return float(weight * np.log1p(-t)) if weight > 0.0 else 0.0
-
-
-def gather(values: FloatArray, labels: Array) -> FloatArray:
-    """``values[i, labels[b, i]]``, (B, n)."""
-    return np.asarray(values[np.arange(labels.shape[1]), labels])

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._basics.types import FloatArray
-from caltest.predictions.faults.classes import ClassFaults, ClassView, Labels, gather
+from caltest.predictions.faults.classes.labels import ClassView, Labels, gather
+from caltest.predictions.faults.classes.several import ClassFaults
 from caltest.predictions.faults.fault import Fault, Fit, Rows
 from caltest.predictions.faults.features import Pattern, cosines, halves
 from caltest.predictions.faults.numbers import scale_in_words

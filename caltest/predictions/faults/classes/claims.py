@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._basics.types import BoolArray, FloatArray
-from caltest.predictions.faults.classes import (
-    ClassFault,
-    ClassView,
-    Frequency,
-    LabelFaults,
-    Labels,
-    Random,
-    Temperature,
-)
+from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels
+from caltest.predictions.faults.classes.several import Frequency, Random, Temperature
 from caltest.predictions.faults.fault import Fit
 from caltest.predictions.faults.features import cosines, ranks
 from caltest.predictions.faults.wording import about, percent, sized
@@ -77,7 +70,8 @@ class BinaryView(ClassView):
     def between(self, some: BoolArray) -> str:
         """The range of some claims in words."""
         low, high = self.claims[some].min(), self.claims[some].max()
-        return f"{claim_in_words(low)} to {claim_in_words(high)}"
+        ends = claim_in_words(low), claim_in_words(high)
+        return " to ".join(ends if ends[0] != ends[1] else (about(low, 4), about(high, 4)))
 
 
 def claim_in_words(claim: float) -> str:
