@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from statistical.planted_faults import PLANTED, found
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.convert import as_sample
+from statistical.planted_faults import PLANTED, found
 
 pytestmark = pytest.mark.statistical
 
@@ -42,10 +42,8 @@ def test_calibrated_data_have_no_findings(replications):
         rng = np.random.default_rng([i, 9])
         p = rng.dirichlet(np.ones(4), 200)
         m = rng.normal(size=200)
-        for predictions in (ct.Categorical(p), ct.Bernoulli(p[:, 0]), ct.Ordinal(p), ct.Normal(m, 1.0)):
-            gains.append(findings_of(as_sample(predictions, predictions.sample(rng)))[0].gain)
-        predictions = ct.Poisson(np.exp(m))
-        gains.append(findings_of(as_sample(predictions, predictions.sample(rng)))[0].gain)
+        laws = ct.Categorical(p), ct.Bernoulli(p[:, 0]), ct.Ordinal(p), ct.Normal(m, 1.0), ct.Poisson(np.exp(m))
+        gains += [findings_of(as_sample(one, one.sample(rng)))[0].gain for one in laws]
     assert np.mean(np.array(gains) > 0.0) <= 0.03
 
 

@@ -163,7 +163,7 @@ class Scale(Fault[Scores]):
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         """Around the logarithms of the root mean squares of each sign."""
         signs = self._patterns[sibling].signs
-        ends = []
+        ends = [0.0]
         for sign in (1.0, -1.0):
             w = seen.weights * (signs == sign)
             if w.any():

@@ -1,0 +1,98 @@
+"""Rows of classes, claims and pairs, against loops over observations; features of predictions."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest.predictions.faults.classes import claims, labels, pairs
+
+RNG = np.random.default_rng(4)
+N, K, B = 30, 4, 5
+P = RNG.dirichlet(np.ones(K), N)
+Y = RNG.integers(0, K, (B, N))
+W = RNG.uniform(0.5, 2.0, N)
+
+
+def rows_of(faults, name, targets):
+    (fault,) = [one for one in faults.with_rows if (one.rows_name or one.kind) == name]
+    rows = fault.rows(faults.seen(targets))
+    assert rows.shape == (fault.n_rows, len(targets))
+    return rows
+
+
+def cosine(values, j):
+    ranks = np.array([((values < v).sum() + (values <= v).sum()) / 2.0 for v in values]) / values.size
+    return np.sqrt(2.0) * np.cos(np.pi * j * ranks)
+
+
+FAULTS = ct.Categorical(P).faults(W)
+
+
+def test_totals_and_curves():
+    totals = [[W[y == c].sum() for y in Y] for c in range(K)]
+    assert rows_of(FAULTS, "frequency", Y) == pytest.approx(np.array(totals), rel=1e-12)
+    curves = [[(W * cosine(P[:, c], j))[y == c].sum() for y in Y] for c in range(K) for j in (1, 2, 3)]
+    assert rows_of(FAULTS, "curves", Y) == pytest.approx(np.array(curves), abs=1e-10)
+
+
+def test_hits():
+    top, confidence = P.argmax(axis=1), P.max(axis=1)
+    features = [np.ones(N), *(cosine(confidence, j) for j in (1, 2, 3))]
+    hits = [[(W * f)[y == top].sum() for y in Y] for f in features]
+    assert rows_of(FAULTS, "hits", Y) == pytest.approx(np.array(hits), abs=1e-10)
+    by_class = [[W[(top == a) & (y == a)].sum() for y in Y] for a in range(K)]
+    logs = [[(W * np.log(P[np.arange(N), y]))[top == a].sum() for y in Y] for a in range(K)]
+    assert rows_of(FAULTS, "scores by predicted class", Y) == pytest.approx(np.array(by_class + logs), abs=1e-10)
+
+
+def test_leaks_and_swaps():
+    m = np.array([[[(W * P[:, a])[y == b].sum() for b in range(K)] for a in range(K)] for y in Y])
+    ordered = [(a, b) for a in range(K) for b in range(K) if a != b]
+    leaks = {(a, b): m[:, a, b] - m[:, a, a] for a, b in ordered}
+    assert rows_of(FAULTS, "leak", Y) == pytest.approx(np.array([leaks[pair] for pair in ordered]), abs=1e-10)
+    swaps = [leaks[a, b] + leaks[b, a] for a, b in ordered if a < b]
+    assert rows_of(FAULTS, "swap", Y) == pytest.approx(np.array(swaps), abs=1e-10)
+
+
+@pytest.mark.parametrize("table", [pairs.TABLE, 40])
+def test_likelihood_of_pairs(table, monkeypatch):
+    monkeypatch.setattr(pairs, "TABLE", table)
+    logs = []
+    for fault in FAULTS.with_likelihood:
+        if fault.kind in ("leak", "swap"):
+            logs += [
+                [fault.log_ratio(FAULTS.seen(y[None]), sibling, pairs.PAIR_SHARE) for y in Y]
+                for sibling in range(fault.n_siblings)
+            ]
+    assert rows_of(FAULTS, "likelihood of pairs", Y)[0] == pytest.approx(np.logaddexp.reduce(logs, axis=0), rel=1e-9)
+
+
+def test_windows_of_claims():
+    p, y = np.round(RNG.random(60), 1), RNG.integers(0, 2, (B, 60))
+    faults = ct.Bernoulli(p).faults()
+    rows = rows_of(faults, "windows of claims", y)
+    ranks = np.array([((p < v).sum() + (p <= v).sum()) / 2.0 for v in p]) / 60
+    for (low, high), row in zip(faults.view.windows, rows, strict=True):
+        inside = (ranks > low) & (ranks <= high)
+        enough = 60 * (high - low) >= claims.LEAST_IN_WINDOW
+        assert row == pytest.approx(y[:, inside].sum(axis=1) if enough and inside.any() else np.zeros(B))
+    features = [np.ones(60), *(cosine(p, j) for j in range(1, 7))]
+    assert rows_of(faults, "claims", y) == pytest.approx(np.array(features) @ y.T, abs=1e-10)
+
+
+def test_many_classes_have_pairs_of_the_most_frequent_ones():
+    p = RNG.dirichlet(np.full(50, 0.3), 80)
+    faults = ct.Categorical(p).faults()
+    chosen = faults.view.chosen
+    assert chosen.tolist() == sorted(np.argsort(-p.sum(axis=0))[: labels.MOST_CLASSES].tolist())
+    y = RNG.integers(0, 50, (B, 80))
+    assert rows_of(faults, "leak", y).shape[0] == 32 * 31
+    a, b = int(chosen[0]), int(chosen[1])
+    expected = [p[one == b, a].sum() - p[one == a, a].sum() for one in y]
+    assert rows_of(faults, "leak", y)[0] == pytest.approx(expected, abs=1e-10)
+    assert rows_of(faults, "frequency", y).sum(axis=0) == pytest.approx(np.full(B, 80.0))
+
+
+def test_constant_predictions_have_no_curves():
+    rows = rows_of(ct.Categorical(np.tile([0.2, 0.3, 0.5], (20, 1))).faults(), "curves", RNG.integers(0, 3, (B, 20)))
+    assert not rows.any()

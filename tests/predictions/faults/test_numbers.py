@@ -1,0 +1,107 @@
+"""Rows and findings of numbers, vectors and counts, against formulas; ensembles by Student's t."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest.estimators.combined.findings import findings_of
+from caltest.predictions.convert import as_sample
+
+RNG = np.random.default_rng(8)
+N, B = 40, 4
+MEAN, SD = RNG.normal(size=N), RNG.uniform(0.5, 2.0, N)
+TARGETS = MEAN + SD * RNG.normal(size=(B, N))
+
+
+def rows_of(faults, name, targets):
+    (fault,) = [one for one in faults.with_rows if (one.rows_name or one.kind) == name]
+    rows = fault.rows(faults.seen(targets))
+    assert rows.shape == (fault.n_rows, len(targets))
+    return rows
+
+
+def cosine(values, j):
+    return np.sqrt(2.0) * np.cos(np.pi * j * (stats.rankdata(values) - 0.5) / values.size)
+
+
+def test_rows_of_numbers():
+    faults = ct.Normal(MEAN, SD).faults()
+    z = (TARGETS - MEAN) / SD
+    features = [np.ones(N), *(cosine(MEAN, j) for j in (1, 2, 3)), *(cosine(SD, j) for j in (1, 2))]
+    assert rows_of(faults, "shift", TARGETS) == pytest.approx(np.array(features) @ z.T, abs=1e-9)
+    assert rows_of(faults, "scale", TARGETS) == pytest.approx(np.array(features) @ (z**2).T, abs=1e-9)
+    some, u = np.array([features[0], features[1]]), 2.0 * stats.norm.cdf(z) - 1.0
+    cubes = some @ np.polynomial.hermite_e.HermiteE.basis(3)(z).T
+    legendre = some @ (2.0 * np.polynomial.legendre.Legendre.basis(3)(u)).T
+    assert rows_of(faults, "skew", TARGETS) == pytest.approx(np.concatenate([cubes, legendre]), abs=1e-8)
+
+
+def test_far_outcomes_count_as_6_standard_deviations():
+    faults = ct.Normal(MEAN, SD).faults()
+    y = TARGETS.copy()
+    y[:, 0] = MEAN[0] + 100.0 * SD[0]
+    near = y.copy()
+    near[:, 0] = MEAN[0] + 6.0 * SD[0]
+    assert faults.rows(y) == pytest.approx(faults.rows(near), rel=1e-12)
+
+
+def test_rows_of_vectors():
+    mean, targets = RNG.normal(size=(N, 3)), RNG.normal(size=(B, N, 3))
+    faults = ct.MvNormal(mean, np.ones((N, 3))).faults()
+    z = targets - mean
+    cross = [(z[:, :, a] * z[:, :, b]).sum(axis=1) for a, b in ((0, 1), (0, 2), (1, 2))]
+    assert rows_of(faults, "correlation", targets) == pytest.approx(np.array(cross), abs=1e-9)
+    assert rows_of(faults, "shift", targets) == pytest.approx(z.sum(axis=1).T, abs=1e-9)
+    by = rows_of(faults, "scales by prediction", targets)
+    assert by[:3] == pytest.approx(np.einsum("i,bia->ab", cosine(mean[:, 0], 1), z**2), abs=1e-9)
+    crossed = rows_of(faults, "correlations by prediction", targets)
+    expected = [(cosine(mean[:, 1], 1) * z[:, :, 0] * z[:, :, 2]).sum(axis=1)]
+    assert crossed[3 + 1] == pytest.approx(expected[0], abs=1e-9)
+
+
+def test_rows_of_counts():
+    mean = RNG.uniform(0.5, 5.0, N)
+    y = RNG.poisson(mean, (B, N))
+    faults = ct.Poisson(mean).faults()
+    r = (y - mean) / np.sqrt(mean)
+    rows = rows_of(faults, "means", y)
+    assert rows[0] == pytest.approx(r.sum(axis=1), abs=1e-9)
+    assert rows[4] == pytest.approx((y - mean).sum(axis=1), abs=1e-9)
+    centred = np.log(mean) - mean @ np.log(mean) / mean.sum()
+    assert rows[5] == pytest.approx((y - mean) @ centred, abs=1e-9)
+    zeros = rows_of(faults, "zeros", y)
+    p0 = np.exp(-mean)
+    assert zeros[0] == pytest.approx((((y == 0) - p0) / np.sqrt(p0 * (1.0 - p0))).sum(axis=1), abs=1e-9)
+
+
+@pytest.mark.parametrize(("m", "spread"), [(3, 0.8), (10, 0.7), (30, 1.4)])
+@pytest.mark.parametrize("d", [1, 2])
+def test_errors_of_ensembles_are_in_units_of_the_spread_of_the_members(m, spread, d):
+    n = 4000
+    centre = RNG.normal(size=(n, 1, d))
+    members, y = centre + spread * RNG.normal(size=(n, m, d)), centre[:, 0] + RNG.normal(size=(n, d))
+    ensemble = ct.Ensemble(members[..., 0] if d == 1 else members)
+    first = findings_of(as_sample(ensemble, y[:, 0] if d == 1 else y))[0]
+    assert first.kind == ("scale" if d == 1 else "common scale")
+    assert first.estimate == pytest.approx(1.0 / spread, rel=0.05)
+    width = first.interval.high - first.interval.low
+    assert first.interval.low - width / 2.0 < 1.0 / spread < first.interval.high + width / 2.0
+
+
+def test_sizes_and_intervals_of_a_normal_shift():
+    z = RNG.normal(size=500) + 0.3
+    first = findings_of(as_sample(ct.Normal(np.zeros(500), 1.0), z))[0]
+    assert (first.kind, first.place) == ("shift", "")
+    assert first.estimate == pytest.approx(z.mean(), abs=1e-4)
+    assert tuple(first.interval) == pytest.approx(z.mean() + 1.96 / np.sqrt(500) * np.array([-1.0, 1.0]), abs=1e-4)
+    gain = 500 * z.mean() ** 2 / 2.0 - np.log(500) / 2.0
+    assert first.gain == pytest.approx(gain - np.log(6.0), abs=1e-3)
+
+
+def test_predictions_without_spread_that_are_right_say_nothing():
+    sd = np.where(np.arange(60) < 30, 0.0, 1.0)
+    z = RNG.normal(size=60)
+    first = findings_of(as_sample(ct.Normal(np.zeros(60), sd), np.where(sd == 0.0, 0.0, 3.0 * z)))[0]
+    assert first.kind == "scale"
+    assert first.estimate == pytest.approx(3.0 * np.sqrt(np.mean(z[30:] ** 2)), rel=1e-3)
