@@ -25,6 +25,9 @@ DROP = 1.9207
 CONFIDENCE = 0.95
 """Level of the intervals."""
 
+FEWEST = 100.0
+"""Observations whose logarithm is the penalty of smaller samples too, so that few calibrated ones have findings."""
+
 SIBLINGS = 10
 """Siblings of a fault whose likelihood is maximised, those whose scores promise most."""
 
@@ -56,7 +59,7 @@ class Candidate:
 def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Finding, ...]:
     """The faults that explain the outcomes best, with the largest gain first.
 
-    The gain is ``l(t) - log(n) / 2 - log(m) - log(K)`` with the log likelihood ratio l at its maximum, m siblings of
+    The gain is ``l(t) - log(max(n, 100)) / 2 - log(m) - log(K)`` with the log likelihood ratio l at its maximum, m siblings of
     the fault and K kinds of faults of the family.
     """
     faults = sample.predictions.faults(weights)
@@ -98,7 +101,7 @@ def _root(kind: str) -> str:
 
 def _candidates(faults: Faults, seen: Any) -> list[Candidate]:
     kinds = faults.with_likelihood
-    common = 0.5 * log(max(float(faults.weights.sum()), 1.0)) + log(max(len(kinds), 1))
+    common = 0.5 * log(max(float(faults.weights.sum()), FEWEST)) + log(max(len(kinds), 1))
     return [
         _most_likely(fault, seen, sibling, common + log(fault.n_choices or fault.n_siblings))
         for fault in kinds
