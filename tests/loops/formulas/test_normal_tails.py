@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -12,7 +14,7 @@ def by_quadrature(x, s, a, b):
 
     ends = [max(x - 40.0 * s, -800.0), *sorted({0.0, x - 5.0 * s, x, x + 5.0 * s}), min(x + 40.0 * s, 800.0)]
     ends = [end for end in ends if ends[0] <= end <= ends[-1]]
-    return sum(quad(term, low, high, epsabs=0.0, epsrel=1e-12)[0] for low, high in zip(ends, ends[1:], strict=False))
+    return sum(quad(term, low, high, epsabs=0.0, epsrel=1e-12)[0] for low, high in pairwise(ends))
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0 / 3.0)])
