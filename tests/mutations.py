@@ -1,9 +1,10 @@
 """Small changes of meaning that the tests must notice: ``python tests/mutations.py``.
 
 So many changes are drawn by a seed, evenly over the folders of the package. Each is made alone in a copy of the
-repository, where the doctests and tests of the changed file run, then those of its folder, then general ones, until
-one fails. What was found is kept in ``build/mutations.jsonl``; the next run goes on where this one stopped, and tries
-what survived again. Survivors are listed at the end: each asks for a test, or changes nothing that a user can see.
+repository, where the doctests and tests of the changed file run, then all tests that run the changed statement, until
+one fails or takes many times as long. What was found is kept in ``build/mutations.jsonl``; the next run goes on where
+this one stopped, and tries what survived again. Survivors are listed at the end: each asks for a test, or changes
+nothing that a user can see.
 """
 
 import argparse
@@ -15,13 +16,20 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import cache_from_source
 from pathlib import Path
 from queue import Queue
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-GENERAL = ["test_bad_input.py", "test_calibration_test.py", "golden", "test_contracts_of_parts.py", "test_contracts.py"]
+PYTEST = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "-m", "not statistical", "-q"]
+LOOPS = "caltest/_loops"
+FEW = 3
+"""Files of tests that are tried before all others."""
+LONGEST = 400
+"""Seconds of processor time for one run of tests, beyond which a change has been noticed."""
 SKIPPED = re.compile(r"_types|_warnings|_jit|_jobs|_threads|_progress|__main__|__init__|make_digits")
 """Files of the machinery, without arithmetic."""
 SPEED = re.compile(r"chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|PREPARED")
@@ -134,47 +142,150 @@ def drawn(number, seed, wanted):
     return chosen
 
 
-def stages(root, path, nearest_only):
-    """Tests from the nearest to the most general."""
-    parts = [part.lstrip("_") for part in Path(path).with_suffix("").parts[1:]]
-    folders = [Path("tests", *parts[:-1])] if len(parts) > 1 else []
-    file = Path("tests", *parts[:-1], f"test_{parts[-1]}.py")
-    while folders and not (root / folders[0]).is_dir():
-        folders = [folders[0].parent] if len(folders[0].parts) > 2 else []
-    # Tests come first: pytest imports a file whose doctests are asked for before them beside its package.
-    nearest = [*([str(file)] if (root / file).exists() else []), path]
-    general = [] if nearest_only else [[f"tests/{one}"] for one in GENERAL]
-    return [nearest, *([str(one)] for one in folders), *general]
+class Tests:
+    """The tests that run a line of the package, from a record that the first run makes of all."""
+
+    def __init__(self, path, seconds):
+        self.path, self.seconds = path, seconds
+        if not path.exists():
+            print("Recording which tests run which lines, in the time of all tests.", flush=True)
+            environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests")))}
+            command = [*PYTEST, "-p", "reached", f"--reached={path}"]
+            subprocess.run(command, cwd=ROOT, env=environment, check=False, stdout=subprocess.DEVNULL)
+        self.reached = json.loads(path.read_text())
+
+    def near(self, path):
+        """The file of tests that has the name of a file of the package, or those that reach it in the same folder."""
+        *folders, name = [part.lstrip("_") for part in Path(path).with_suffix("").parts[1:]]
+        file = Path("tests", *folders, f"test_{name}.py")
+        if (ROOT / file).exists():
+            return [str(file)]
+        if not folders:
+            return []
+        if LOOPS in path:  # Its tests call it without any line of its callers.
+            home = next(one for one in (ROOT / "tests" / "/".join(folders), ROOT / "tests" / "loops") if one.is_dir())
+            return sorted(one.relative_to(ROOT).as_posix() for one in home.glob("test_*.py"))
+        homes = (f"{Path('tests', *folders)}/", str(Path("tests", *folders[:-1], f"test_{folders[-1]}.py")))
+        return sorted({file_of(test) for test in self.of_files(callers(path)) if test.startswith(homes)})
+
+    def of(self, change):
+        """Tests that run the changed statement, the quick ones, file by file and the quickest file first."""
+        line = statement_at(change)
+        changed = (ROOT / change.path).stat().st_mtime > self.path.stat().st_mtime
+        found = [name for name, (_, lines) in self.reached.items() if line in lines.get(change.path, ())]
+        if line is None:  # What a module does when it is imported can show in any test of the whole package.
+            found = [name for name in self.reached if re.match(r"tests/test_", name)]
+        if not found or changed or line is None or LOOPS in change.path:
+            found = {*found, *self.of_files(callers(change.path))}
+        total, chosen, files = 0.0, [], Counter()
+        for name in sorted(found, key=self.cost):
+            total += self.cost(name)
+            if total < self.seconds:
+                chosen.append(name)
+                files[file_of(name)] += self.cost(name)
+        return sorted(chosen, key=lambda name: (files[file_of(name)], file_of(name)))
+
+    def of_files(self, paths):
+        return [name for name, (_, lines) in self.reached.items() if not paths.isdisjoint(lines)]
+
+    def stages(self, change, copy):
+        """Arguments of pytest: what is near, the files with the tests that run least else, and all others."""
+        near = [*self.near(change.path), change.path]
+        yield near
+        reaching = [name for name in self.of(change) if file_of(name) not in near]
+        first = {file_of(name): None for name in sorted(reaching, key=self.n_lines)}
+        first = list(first)[:FEW]
+        near_and_far = split(reaching, lambda name: file_of(name) in first)
+        # Few of the tests that run a caller of a loop run the loop, and all compile it anew.
+        for names in near_and_far[:1] if LOOPS in change.path else near_and_far:
+            if names:
+                wanted = copy / "wanted.json"
+                wanted.write_text(json.dumps(names))
+                # Tests come first: pytest imports a file whose doctests are asked for before them beside its package.
+                files = sorted({file_of(name) for name in names}, reverse=True)
+                yield [*files, "-p", "reached", f"--wanted={wanted}"]
+
+    def cost(self, name):
+        return self.reached[name][0]
+
+    def n_lines(self, name):
+        return sum(map(len, self.reached[name][1].values()))
 
 
-def run(change, copy, given):
-    """The stage and test that notice a change, or None."""
+def split(names, holds):
+    return [name for name in names if holds(name)], [name for name in names if not holds(name)]
+
+
+def file_of(test):
+    return test.split("::")[0]
+
+
+def statement_at(change):
+    """Where the innermost statement of a function around a change begins; None outside of functions."""
+    tree = ast.parse((ROOT / change.path).read_text())
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    inside = {node for function in functions for one in function.body for node in ast.walk(one)}
+    lines = [node.lineno for node in inside if isinstance(node, ast.stmt) and holds(node, change.line)]
+    return max(lines, default=None)
+
+
+def holds(node, line):
+    return node.lineno <= line <= node.end_lineno
+
+
+def callers(path):
+    """A file itself, or those that import a compiled loop, which notes no lines, directly or by other loops."""
+    found, waiting = set(), [path]
+    while waiting:
+        one = waiting.pop()
+        found.add(one)
+        if LOOPS in one:
+            folder, _, name = one.removesuffix(".py").replace("/", ".").rpartition(".")
+            imported = re.compile(rf"from ({folder}.{name} import|{folder} import .*\b{name}\b)")
+            paths = (ROOT / "caltest").rglob("*.py")
+            names = [path.relative_to(ROOT).as_posix() for path in paths if imported.search(path.read_text())]
+            waiting += [name for name in names if name not in found]
+    return found
+
+
+def run(change, copy, tests):
+    """The test that notices a change, or None."""
     path = copy / change.path
     source = path.read_text()
-    path.write_text(source[: change.start] + change.new + source[change.end :])
-    environment = os.environ | {"PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-    environment |= {"NUMBA_CACHE_DIR": str(copy.parent / f"loops-{copy.name}"), "PYTHONDONTWRITEBYTECODE": "1"}
-    options = ["-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not statistical", "--tb=no", "-q"]
-
-    def limited():
-        import resource  # Not on every system.
-
-        resource.setrlimit(resource.RLIMIT_CPU, (given.seconds, given.seconds))
-
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join((str(copy), str(copy / "tests")))
+    fresh = copy.with_name(f"loops-{copy.name}")
+    if LOOPS in change.path:  # All loops are compiled anew, and the machine code of the others is kept.
+        environment["NUMBA_CACHE_DIR"] = str(fresh)
     try:
-        for tests in stages(copy, change.path, given.nearest):
-            command = [sys.executable, "-m", "pytest", *options, *tests]
+        path.write_text(source[: change.start] + change.new + source[change.end :])
+        forget(path)
+        for arguments in tests.stages(change, copy):
+            command = [*PYTEST, "-x", "--tb=no", *arguments]
             done = subprocess.run(
                 command, cwd=copy, env=environment, capture_output=True, text=True, preexec_fn=limited, check=False
             )
             if done.returncode == 4:
                 raise RuntimeError(done.stderr)
             if done.returncode not in (0, 5):
-                failed = re.search(r"^(FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-                return failed[2] if failed else f"{tests[-1]} ended with {done.returncode}"
+                failed = re.search(r"^(FAILED|ERROR) (.+?)( - |$)", done.stdout, re.MULTILINE)
+                return failed[2] if failed else f"tests ended with {done.returncode}"
         return None
     finally:
         path.write_text(source)
+        forget(path)
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def limited():
+    import resource  # Not on every system.
+
+    resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
+
+
+def forget(path):
+    """Remove the bytecode of a file: two versions of it can have the same second and size."""
+    Path(cache_from_source(path)).unlink(missing_ok=True)
 
 
 def main():
@@ -183,9 +294,9 @@ def main():
     parser.add_argument("--folder", nargs="*", help="folders of the package, such as nulls estimators/classical")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1, help="tests at a time")
-    parser.add_argument("--seconds", type=int, default=400, help="processor time of a stage of tests")
-    parser.add_argument("--nearest", action="store_true", help="leave out the general tests")
+    parser.add_argument("--seconds", type=int, default=100, help="usual time of the tests of a change")
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "mutations.jsonl")
+    parser.add_argument("--reached", type=Path, default=ROOT / "build" / "reached.json")
     parser.add_argument("--list", action="store_true", help="show the changes and run nothing")
     given = parser.parse_args()
     chosen = drawn(given.number, given.seed, given.folder)
@@ -193,6 +304,7 @@ def main():
         print(*chosen, sep="\n")
         return
     given.results.parent.mkdir(parents=True, exist_ok=True)
+    tests = Tests(given.reached, given.seconds)
     known = {}
     if given.results.exists():
         known = dict(json.loads(line) for line in given.results.read_text().splitlines())
@@ -205,7 +317,7 @@ def main():
         def verdict(change):
             copy = copies.get()
             try:
-                found = run(change, copy, given)
+                found = run(change, copy, tests)
             finally:
                 copies.put(copy)
             with given.results.open("a") as file:
@@ -219,9 +331,9 @@ def main():
 
 
 def copied(folder):
-    """The repository without what is made from it. Its compiled loops lie beside it and are kept for the next run."""
+    """The repository without what is made from it but compiled loops."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", "build", "__pycache__", ".*cache"))
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", "build", "*.pyc", ".*cache"))
     return folder
 
 
