@@ -120,7 +120,7 @@ def test_maps_as_dictionaries_and_files(tmp_path):
     (tmp_path / "text.npz").write_text("text")
     with pytest.raises(ValueError, match="wanted a file that save"):
         CalibrationMap.load(tmp_path / "text.npz")
-    with pytest.raises(ValueError, match="got the map 'None', wanted one of AffineMap, BetaMap, .*, TemperatureMap$"):
+    with pytest.raises(ValueError, match=r"got the map 'None', wanted one of AffineMap, BetaMap, .*, TemperatureMap$"):
         CalibrationMap.from_dict({})
     with pytest.raises(ValueError, match="without temperature"):
         CalibrationMap.from_dict({"map": "TemperatureMap", "input": "probabilities", "n_classes": 3, "clip": 0.1})

@@ -54,6 +54,7 @@ def test_separated_labels_and_the_reverse():
     assert sure.temperature == 1e-3
     wrong = TemperatureScaling(input="logits").fit(z, z.argmin(axis=1))
     assert wrong.temperature == 1e3
+    assert TemperatureScaling(input="logits").fit(0.01 * z, z.argmin(axis=1)).temperature == 1e3
     assert np.isfinite(sure(z)).all()
     assert np.isfinite(wrong(z)).all()
 
