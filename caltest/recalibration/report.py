@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import own_errstate, seed_of
-from caltest._basics.progress import progress_bars
+from caltest._basics.threads import progress_bars
 from caltest._basics.types import ArrayLike
 from caltest._validation import at_least, fraction, switch, whole_number
 from caltest.default_test import calibration_test
