@@ -232,6 +232,13 @@ def stand_in(name, **attributes):
     return type(name, (), {"__module__": "torch.distributions", "batch_shape": (N,), **attributes})()
 
 
+def test_rates_of_torch_are_inverse_scales():
+    gamma = from_torch.described(stand_in("Gamma", concentration=SHAPE, rate=OTHER))
+    np.testing.assert_allclose(gamma.arguments, (SHAPE, 1.0 / OTHER), rtol=1e-12)
+    exponential = from_torch.described(stand_in("Exponential", rate=OTHER))
+    np.testing.assert_allclose(exponential.arguments, (np.ones(N), 1.0 / OTHER), rtol=1e-12)
+
+
 def test_covariances_of_torch():
     mean, scale, root = RNG.normal(size=(N, 3)), RNG.uniform(0.5, 2.0, (N, 3)), np.tril(RNG.normal(size=(N, 3, 3)))
     full = from_torch.described(stand_in("MultivariateNormal", loc=mean, scale_tril=root))
