@@ -59,8 +59,8 @@ class Candidate:
 def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Finding, ...]:
     """The faults that explain the outcomes best, with the largest gain first.
 
-    The gain is ``l(t) - log(max(n, 100)) / 2 - log(m) - log(K)`` with the log likelihood ratio l at its maximum, m siblings of
-    the fault and K kinds of faults of the family.
+    The gain is ``l(t) - log(max(n, 100)) / 2 - log(m) - log(K)`` with the log likelihood ratio l at its maximum, m
+    siblings of the fault and K kinds of faults of the family.
     """
     faults = sample.predictions.faults(weights)
     if faults is None:

@@ -72,11 +72,8 @@ def test_ratios_have_mean_one(name):
             for sibling in siblings(fault, fault.n_siblings):
                 for t in sizes(whole, seen, sibling):
                     logs = [fault.log_ratio(faults.seen(with_one(y, i, u)[None]), sibling, t) for u in outcomes]
-                    assert p[i] @ np.exp(np.minimum(logs, 700.0)) == pytest.approx(1.0, abs=1e-4), (
-                        fault.kind,
-                        sibling,
-                        t,
-                    )
+                    mean = p[i] @ np.exp(np.minimum(logs, 700.0))
+                    assert mean == pytest.approx(1.0, abs=1e-4), (fault.kind, sibling, t)
 
 
 @pytest.mark.parametrize("name", NUMBERS)
