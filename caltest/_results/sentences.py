@@ -26,6 +26,9 @@ def sentence_of(result: Any, alpha: float) -> str:
     found = pvalue_phrase(p, result.pvalue_kind == "bound") + in_brackets(p, result.n_resamples, kind)
     if result.pvalue_otherwise is not None:
         found = f"p = 0, because {EXCLUDED}; the other rows: {found}"
+    finding = result.finding
+    if result.pvalue <= alpha and finding is not None and finding.estimate is not None:
+        found += f"; the fault that explains the outcomes best: {finding.words}"
     return (
         f"The hypothesis that {QUESTIONS[result.question].null} ({result.hypothesis}) was tested with {result.test} on "
         f"n = {result.n} observations{used} ({result.estimator}) and {_decision(result, alpha)}: estimate = "
