@@ -77,7 +77,7 @@ def test_a_level_that_no_pvalue_can_reach(alpha, enough):
 def test_the_smallest_pvalue_says_so_in_the_report_and_the_sentence(wrong):
     result = ct.calibration_test(*wrong, n_resamples=99, rng=1)
     assert "p-value        0.01 (the smallest possible with 99 redraws; exact: size at" in str(result)
-    assert "p = 0.01 (the smallest possible with 99 redraws; exact Monte Carlo p-value)." in result.sentence()
+    assert "p = 0.01 (the smallest possible with 99 redraws; exact Monte Carlo p-value)" in result.sentence()
     assert result.verdict(0.001).startswith("undecided at the 0.1 % level: p-values of 99 redraws are 0.01 or more")
     larger = ct.calibration_test(wrong[0], wrong[0].sample(1), n_resamples=99, rng=1)
     assert larger.pvalue > 0.01
