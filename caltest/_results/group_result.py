@@ -148,7 +148,6 @@ class GroupCalibrationTestResult(Stored):
         return entries(self.citations)
 
     def summary(self, alpha: float = 0.05) -> str:
-        """The report that ``print`` shows, with verdict and findings at a level."""
         pvalue = format_pvalue(self.pvalue) + in_brackets(self.pvalue, self.n_resamples, KINDS[self.pvalue_kind])
         parts = {
             "Hypothesis": f"the predictions are calibrated in every group: {self.hypothesis}",

@@ -97,7 +97,6 @@ class DirichletModel(Generator):
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether pi = 0."""
         return self.strength == 0.0
 
     @property

@@ -33,7 +33,6 @@ class _WithDistortion(Generator):
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether the strength is 0."""
         return self.distortion.strength == 0.0
 
     def _targets_in_words(self) -> str:

@@ -54,7 +54,6 @@ class GaussianModel(Generator):
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether the targets are drawn from the predictions."""
         return self.calibrated
 
     @property

@@ -90,11 +90,9 @@ class HeteroscedasticSine(RegressionProblem):
         return generator_of(rng).uniform(-1.0, 1.0, whole_number("n", n, 1, inf))
 
     def mean(self, inputs: ArrayLike) -> FloatArray:
-        """``sin(pi x)``."""
         return np.asarray(np.sin(np.pi * real_array(inputs, "inputs", ndim=1)))
 
     def scale(self, inputs: ArrayLike) -> FloatArray:
-        """``noise |1 + x|``."""
         return np.asarray(self.noise * np.abs(1.0 + real_array(inputs, "inputs", ndim=1)))
 
 

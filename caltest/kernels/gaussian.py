@@ -59,7 +59,6 @@ class GaussianKernel(RadialKernel):
 
     @property
     def gaussian(self) -> Self:
-        """The kernel itself."""
         return self
 
     def derivatives(self, squares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -77,7 +77,6 @@ class MatrixKernel(TargetKernel):
         return tile
 
     def check_classes(self, n_classes: int) -> None:
-        """Raise ``ValueError`` unless there is a row for each class."""
         if n_classes != self.n_classes:
             raise ValueError(f"matrix: got {self.n_classes} rows and columns, wanted {n_classes}, one for each class")
 
@@ -110,7 +109,6 @@ class MatrixKernel(TargetKernel):
         return {(p, q): 2.0 ** (1.0 + 1.0 / p - 1.0 / q) * norm for (p, q), norm in operator_norms(self.matrix).items()}
 
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
-        """The kernel itself: it has no settings."""
         return self
 
     def describe_for_targets(self) -> str:
@@ -176,12 +174,10 @@ class DeltaKernel(TargetKernel):
     bound = 1.0
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
-        """``[y == y']`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
         equal: FloatArray = (rows[..., :, None] == columns[..., None, :]).astype(np.float64)
         return equal
 
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
-        """The kernel itself: it has no settings."""
         return self
 
     def describe_for_targets(self) -> str:

@@ -130,7 +130,6 @@ class ProductKernel(PairKernel):
 
     @property
     def products(self) -> "tuple[ProductKernel, ...]":
-        """The kernel itself."""
         return (self,)
 
     def resolve(self, predictions: PredictedDistributions) -> Self:
@@ -184,11 +183,9 @@ class SumOfProducts(PairKernel):
 
     @property
     def products(self) -> tuple[ProductKernel, ...]:
-        """The terms."""
         return self.terms
 
     def resolve(self, predictions: PredictedDistributions) -> Self:
-        """Resolve every term."""
         return type(self)(tuple(term.resolve(predictions) for term in self.terms))
 
 

@@ -99,12 +99,10 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     @property
     def bound(self) -> float:
-        """Supremum of the kernel, its value at distance 0."""
         return 1.0
 
     @property
     def uses_median(self) -> bool:
-        """Whether the bandwidth is the median distance."""
         return _is_median(self.bandwidth)
 
     @property
@@ -143,7 +141,6 @@ class RadialKernel(PredictionKernel, TargetKernel):
         columns: PredictedDistributions,
         distances: dict[Metric, FloatArray],
     ) -> None:
-        """Write ``tile`` into a contiguous array (r, c); each metric is computed once."""
         if self.metric not in distances:
             distances[self.metric] = rows.distance(self.metric, columns)
         out[...] = distances[self.metric]
@@ -158,7 +155,6 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     @property
     def radial(self) -> Self:
-        """The kernel itself."""
         return self
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
@@ -195,7 +191,6 @@ class RadialKernel(PredictionKernel, TargetKernel):
         return self._changed("bandwidth", positive_number("bandwidth", bandwidth))
 
     def scaled(self, factor: float) -> Self:
-        """The same kernel with a multiple of its bandwidth, which is a number."""
         return self.with_bandwidth(factor * self.width)
 
     def _changed(self, name: str, value: object) -> Self:
@@ -204,11 +199,9 @@ class RadialKernel(PredictionKernel, TargetKernel):
         return changed
 
     def describe(self) -> str:
-        """Formula in one line, for kernels of predictions."""
         return self._describe(self.metric.symbol)
 
     def describe_for_targets(self) -> str:
-        """Formula in one line, for kernels of targets."""
         return self._describe("|y - y'|")
 
     def _describe(self, distance: str) -> str:

@@ -61,7 +61,6 @@ class SumKernel(TargetKernel):
 
     @property
     def weighted_terms(self) -> tuple[tuple[float, TargetKernel], ...]:
-        """The pairs (weight, kernel)."""
         return self.weighted
 
     @property
@@ -71,7 +70,6 @@ class SumKernel(TargetKernel):
 
     @property
     def squared_diameter(self) -> float:
-        """Sum of those of the terms."""
         return sum(weight * kernel.squared_diameter for weight, kernel in self.weighted)
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
@@ -85,13 +83,11 @@ class SumKernel(TargetKernel):
         )
 
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
-        """Resolve every term."""
         terms = ((weight, kernel.resolve_for_targets(predictions)) for weight, kernel in self.weighted)
         return type(self)(tuple(terms))
 
     @property
     def uses_median(self) -> bool:
-        """Whether a term does."""
         return any(kernel.uses_median for _, kernel in self.weighted)
 
     def describe_for_targets(self) -> str:

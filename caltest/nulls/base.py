@@ -163,7 +163,6 @@ class ResamplingNull(Null):
         """The estimate, the statistic, and its resampled values."""
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, statistic, and its rank among the resampled values."""
         return ranked(*self.resample(estimator, sample, rng))
 
 

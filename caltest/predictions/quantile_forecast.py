@@ -80,7 +80,6 @@ class QuantileForecast(FinitePredictions):
 
     @property
     def levels(self) -> FloatArray:
-        """Levels (K,)."""
         return self._levels
 
     @property
@@ -108,7 +107,6 @@ class QuantileForecast(FinitePredictions):
 
     @property
     def n_classes(self) -> int:
-        """Number K + 1 of intervals."""
         return int(self._levels.shape[0]) + 1
 
     def take(self, index: Any) -> Self:
@@ -136,7 +134,6 @@ class QuantileForecast(FinitePredictions):
         return intervals
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` has quantiles at the same levels."""
         require_family(other, QuantileForecast, name)
         if isinstance(other, QuantileForecast) and not np.array_equal(other._levels, self._levels):
             raise ValueError(
@@ -163,7 +160,6 @@ class QuantileForecast(FinitePredictions):
         return f"QuantileForecast, n = {len(self) if n is None else n}, {levels} level{'s' if levels > 1 else ''}"
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others with the same levels, in this order."""
         self.check_compatible(other, "predictions")
         return self._like(np.concatenate([self._values, other._values]))
 

@@ -257,7 +257,6 @@ class ProbabilityMap(CalibrationMap):
         return self._mapped(predictions, classes, self._apply)
 
     def share_seen(self, predictions: ArrayLike, *, classes: Sequence[Any] | None = None) -> float:
-        """Share of the predictions that are among those of the fit, whatever their order and that of the classes."""
         return share_seen(self.fitted_rows, self._read(predictions, classes)[1].rows)
 
     def _read(self, predictions: ArrayLike, classes: Sequence[Any] | None) -> tuple[Scores, Scores, IntArray | None]:

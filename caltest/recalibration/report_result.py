@@ -117,7 +117,6 @@ class RecalibrationReport(TabularResult, Stored):
         return f"<report on recalibration by {self.method}, n = {self.n}>"
 
     def remarks(self) -> list[str]:
-        """Why p-values are 0, and which is the smallest possible."""
         return remarks(self.rows, self.n_resamples)
 
     def __str__(self) -> str:

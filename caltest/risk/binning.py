@@ -60,7 +60,6 @@ class BinnedErrorFunction(ErrorFunction):
         return tuple(self.n_bins)
 
     def fits(self, data: CalibrationData) -> Fits:
-        """Mean deviations of all bins."""
         return BinnedFits(tuple(self._bins(data, b) for b in self.n_bins))
 
     def _bins(self, data: CalibrationData, n_bins: int) -> "Bins":

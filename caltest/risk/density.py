@@ -72,7 +72,6 @@ class DirichletErrorFunction(ErrorFunction):
         object.__setattr__(self, "leave_one_out", switch("leave_one_out", self.leave_one_out))
 
     def grid(self, dimension: int) -> tuple[float, ...]:
-        """The bandwidths."""
         return tuple(self.bandwidth)
 
     def fits(self, data: CalibrationData) -> Fits:

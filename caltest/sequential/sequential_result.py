@@ -133,7 +133,6 @@ class SequentialTestResult(Stored):
         return None if self.first_rejection(alpha) is None else self.finding
 
     def summary(self, alpha: float = 0.05) -> str:
-        """The report that ``print`` shows, with verdict and reason at a level."""
         largest, kind = int(self.history.argmax()), KINDS[self.pvalue_kind]
         parts = {
             "Hypothesis": f"the predictions are calibrated: {self.hypothesis}",

@@ -69,7 +69,6 @@ class CORPMiscalibration(BinaryStatistic):
         return of
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
-        """The gain above its mean if the predictions are calibrated, where that is known."""
         return None if mean is None else EffectSize(estimate - mean, "score gained by recalibration, above its mean")
 
     def describe(self, predictions: Predictions) -> str:

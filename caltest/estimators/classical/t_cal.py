@@ -78,7 +78,6 @@ class TCal(RedrawnEstimator):
             object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise for no predictions, and unless they are of classes."""
         at_least(len(predictions), 1, "TCal")
         of_classes(predictions)
 

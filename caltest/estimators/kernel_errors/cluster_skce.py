@@ -75,7 +75,6 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
         object.__setattr__(self, "clusters", as_clusters(self.clusters))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there is a cluster for each prediction."""
         same_length(len(predictions), len(self.clusters), "clusters")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:

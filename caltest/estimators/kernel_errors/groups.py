@@ -79,21 +79,17 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
         object.__setattr__(self, "_factors", factors)
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there is a group for each prediction."""
         same_length(len(predictions), len(self._factors), "groups")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n); the kernel of the predictions is computed once for all."""
         n = len(predictions)
         sums = factored_pair_sums(self.kernel, self._factors, predictions, targets)
         return np.asarray(2.0 * sums / (n * (n - 1)))
 
     def hypothesis(self, predictions: Predictions) -> str:
-        """Calibration given the group."""
         return given(predictions.hypothesis, "G")
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The KCE as a share of its largest value."""
         largest = float(np.square(self._factors).sum(axis=1).max())
         return super().effect_size(estimate / largest, predictions, mean)
 
@@ -151,7 +147,6 @@ class GroupMaximum(JointEstimator):
         object.__setattr__(self, "groups", as_groups(self.groups))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there is a group for each prediction, and enough of them for the estimator."""
         same_length(len(predictions), len(self.groups.members), "groups")
         self.estimator.check(predictions)
         for name, rows in zip(self.groups.names, self.groups.rows, strict=True):
@@ -161,11 +156,9 @@ class GroupMaximum(JointEstimator):
                 raise ValueError(f"groups: group {name!r}: {error}") from error
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace the settings of the estimator by numbers computed from all predictions."""
         return replace(self, estimator=self.estimator.resolve(predictions, rng))
 
     def reported(self, sample: Sample, values: FloatArray) -> float:
-        """The error of all observations together."""
         return self.estimator.estimate(sample)
 
     def parts(self, predictions: Predictions, targets: Array) -> list[FloatArray]:
@@ -181,7 +174,6 @@ class GroupMaximum(JointEstimator):
         return parts
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Numbers of all groups, one below the other."""
         return np.concatenate(self.parts(predictions, targets))
 
     def estimates_of_groups(self, values: FloatArray) -> FloatArray:
@@ -199,19 +191,15 @@ class GroupMaximum(JointEstimator):
         return np.abs(scores) if self.estimator.two_sided else scores
 
     def combined(self, values: FloatArray) -> FloatArray:
-        """The largest of the standardised values (B,)."""
         return np.asarray(self.sizes_of(self.scores(values)).max(axis=0))
 
     def hypothesis(self, predictions: Predictions) -> str:
-        """Calibration given the group."""
         return given(self.estimator.hypothesis(predictions), "G")
 
     def notes(self, n: int) -> tuple[str, ...]:
-        """Those of the estimator."""
         return self.estimator.notes(n)
 
     def resolved_notes(self) -> tuple[str, ...]:
-        """Those of the estimator."""
         return self.estimator.resolved_notes()
 
     def describe(self, predictions: Predictions) -> str:

@@ -24,13 +24,11 @@ class KernelEstimator(Estimator):
         check_pair_kernel(self.kernel)
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace ``"median"`` bandwidths by numbers computed from the predictions."""
         resolved = copy(self)
         object.__setattr__(resolved, "kernel", self.kernel.resolve(predictions))
         return resolved
 
     def notes(self, n: int) -> tuple[str, ...]:
-        """Notes on the bandwidth and the matrices of the kernel."""
         return kernel_notes(self.kernel, n)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:

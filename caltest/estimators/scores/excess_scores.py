@@ -29,7 +29,6 @@ class ExcessScore(RedrawnEstimator):
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def check(self, predictions: Predictions) -> None:
-        """Raise for no predictions, and for families other than classes."""
         at_least(len(predictions), 1, type(self).__name__)
         if predictions.law.finite is None:
             raise TypeError(
@@ -46,7 +45,6 @@ class ExcessScore(RedrawnEstimator):
         return p, outcome_scores(p, self.score)
 
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
-        """Estimates for many targets (B, n); means with weights of the observations."""
         p, scores = self.outcome_scores(predictions)
         excess = scores - np.einsum("ik,ik->i", p, scores)[:, None]
         if weights is not None:

@@ -51,7 +51,6 @@ class MMD(Metric):
             raise TypeError(f"kernel: got {self.kernel!r}, wanted a kernel of targets such as GaussianKernel()")
 
     def resolve(self, predictions: Any) -> Self:
-        """Replace a ``"median"`` bandwidth of the kernel by its value."""
         resolved = self.kernel.resolve_for_targets(predictions)
         return self if resolved == self.kernel else type(self)(resolved)
 

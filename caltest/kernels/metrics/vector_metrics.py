@@ -75,7 +75,6 @@ class VectorMetric(Metric):
         return vectors
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
-        """Distances (..., r, c) of the vectors that represent the predictions."""
         return self.tile(rows.embedding(self), columns.embedding(self))
 
     def rounding(self, predictions: Any) -> float:
@@ -142,12 +141,10 @@ class TotalVariation(VectorMetric):
     scale = 0.5
 
     def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """Probabilities of outcomes."""
         vectors: FloatArray | None = predictions.probability_vectors()
         return vectors
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
-        """Distances (..., r, c) of vectors of the same outcomes."""
         return super().between(*rows.with_common_outcomes(columns))
 
 

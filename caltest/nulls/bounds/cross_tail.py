@@ -106,7 +106,6 @@ class CrossChernoffBound(Null):
     wanted = "CrossSKCE(kernel)"
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, the sum of the terms over its known standard deviation, and its tail."""
         assert isinstance(estimator, CrossSKCE)
         if sample.predictions.law.finite is None:
             raise TypeError(

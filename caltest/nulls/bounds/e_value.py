@@ -42,7 +42,6 @@ class EValueBound(LikelihoodRatioNull):
     allows_clusters = True
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """The log likelihood ratio, and the bound."""
         alternatives = sample.predictions.law.alternatives()
         assert alternatives is not None
         estimate = estimator.estimate(sample)
@@ -94,7 +93,6 @@ class ImportanceSampling(LikelihoodRatioNull):
         object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """The log likelihood ratio, and the p-value."""
         alternatives = sample.predictions.law.alternatives()
         assert alternatives is not None
         calls = [(alternatives, stream) for stream in streams(rng, self.n_resamples)]

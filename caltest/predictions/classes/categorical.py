@@ -54,7 +54,6 @@ class Categorical(ClassProbabilities):
         return int(self._array.shape[-1])
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` is of the same family with as many classes."""
         require_family(other, type(self), name)
         if not isinstance(self, type(other)):
             raise TypeError(f"{name}: got {other.family} predictions, wanted {self.family} predictions")
@@ -64,11 +63,9 @@ class Categorical(ClassProbabilities):
             require_same_classes(other.classes, self.classes, name)
 
     def probability_vectors(self) -> FloatArray:
-        """Probability vectors."""
         return self._array
 
     def parameter_vectors(self) -> FloatArray:
-        """Probability vectors."""
         return self._array
 
     def describe(self, n: int | None = None) -> str:

@@ -66,7 +66,6 @@ class ClassProbabilities(FinitePredictions):
         return ProductKernel(ExponentialKernel(TotalVariation(), "median"), DeltaKernel())
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others with the same classes, in this order."""
         self.check_compatible(other, "predictions")
         joined = self._like(np.concatenate([self._array, other._array]))
         joined.classes = other.classes if self.classes is None else self.classes

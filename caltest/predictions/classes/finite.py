@@ -41,7 +41,6 @@ class FinitePredictions(Predictions):
 
     @property
     def finite(self) -> "FinitePredictions":
-        """Themselves."""
         return self
 
     @property
@@ -55,7 +54,6 @@ class FinitePredictions(Predictions):
         """Number k of outcomes."""
 
     def with_classes(self, classes: Sequence[Any]) -> Self:
-        """The same predictions with names of their classes; ``ValueError`` if they have other ones."""
         names = class_names(classes, self.n_classes)
         require_same_classes(names, self.classes, "classes")
         named = copy(self)
@@ -63,7 +61,6 @@ class FinitePredictions(Predictions):
         return named
 
     def width(self, kernel: TargetKernel) -> int:
-        """The probabilities of the outcomes."""
         return self.n_classes
 
     @property
@@ -81,7 +78,6 @@ class FinitePredictions(Predictions):
         return f"class {c if self.classes is None else self.classes[c]} occurs"
 
     def outcome_in_words(self, outcome: Any) -> str:
-        """The class by its name, or number."""
         return self.occurrence(int(outcome)).removesuffix(" occurs")
 
     @property
@@ -103,7 +99,6 @@ class FinitePredictions(Predictions):
         return residuals
 
     def impossible(self, targets: Array) -> BoolArray:
-        """Which of the labels have predicted probability 0."""
         return np.asarray(at_labels(self.probabilities, targets) == 0.0)
 
     def log_density(self, targets: Array) -> FloatArray:
@@ -112,7 +107,6 @@ class FinitePredictions(Predictions):
             return np.log(at_labels(self.probabilities, targets))
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for the positions of all outcomes in rows and in columns, (..., r, c)."""
         return weighted_sum(kernel, lambda term: self._target_tile(term, rows, columns))
 
     def _target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
@@ -128,14 +122,12 @@ class FinitePredictions(Predictions):
         return self.target_tile(kernel, outcomes, outcomes)
 
     def outcomes(self, kernel: TargetKernel, targets: Array) -> Outcomes:
-        """All of them."""
         if targets.dtype.kind == "f":
             raise TypeError("targets: got real numbers, wanted numbers of classes as check_targets returns them")
         labels = np.ascontiguousarray(targets, dtype=self.label_type)
         return Outcomes(self.probabilities, self.gram(kernel), labels, self.bases)
 
     def traces(self, kernel: TargetKernel) -> Traces:
-        """From sums over the outcomes."""
         return OutcomeTraces(self.probabilities, self.gram(kernel))
 
     def alternatives(self, weights: FloatArray | None = None) -> "Alternatives":

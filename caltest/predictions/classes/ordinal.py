@@ -69,11 +69,9 @@ class Ordinal(Categorical):
 
     @property
     def positions(self) -> FloatArray:
-        """Positions of the classes, (k,)."""
         return self._positions
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` has the same ordered classes at the same positions."""
         require_family(other, Ordinal, name)
         super().check_compatible(other, name)
         if isinstance(other, Ordinal) and not np.array_equal(other.positions, self.positions):
@@ -83,7 +81,6 @@ class Ordinal(Categorical):
             )
 
     def cumulative_vectors(self) -> FloatArray:
-        """Distribution functions times gaps."""
         return self._cumulative()[..., :-1] * np.diff(self._positions)
 
     def energy_distances(self, other: Self) -> FloatArray:

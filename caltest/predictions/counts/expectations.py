@@ -57,7 +57,6 @@ class CountPredictions(CountLaw):
         return squares
 
     def width(self, kernel: TargetKernel) -> int:
-        """Probabilities and expectations of the counts of the window."""
         first, stop = self._window()
         return 2 * (stop - first)
 
@@ -112,7 +111,6 @@ class CountPredictions(CountLaw):
         return CountAlternatives(self, weights)
 
     def traces(self, kernel: TargetKernel) -> Traces | None:
-        """From sums over the counts of the window."""
         outcomes = self.outcomes(kernel, np.full((1, len(self)), self._window()[0]))
         return None if outcomes is None else OutcomeTraces(outcomes.probabilities, outcomes.gram)
 

@@ -72,16 +72,13 @@ class Poisson(CountPredictions):
 
     @property
     def mean(self) -> FloatArray:
-        """Means (..., n): the rates."""
         return self.rate
 
     @property
     def variance(self) -> FloatArray:
-        """Variances (..., n): the rates."""
         return self.rate
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """Counts (n,), or (size, n), drawn from the predictions."""
         shape = self.shape if size is None else (size, *self.shape)
         return np.asarray(generator_of(rng).poisson(self.rate, shape))
 
@@ -122,5 +119,4 @@ class Poisson(CountPredictions):
         return np.zeros(self.shape), self.rate
 
     def parameter_vectors(self) -> FloatArray:
-        """Square roots of the rates."""
         return np.sqrt(self.rate)[..., None]

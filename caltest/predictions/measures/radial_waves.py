@@ -39,7 +39,6 @@ class RadialWaves(Waves):
     coefficients: FloatArray
 
     def heights(self) -> FloatArray:
-        """The Fourier coefficients."""
         return self.coefficients
 
 

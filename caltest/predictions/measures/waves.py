@@ -119,7 +119,6 @@ class GaussianWaves(Waves):
         return cls(low / 2.0 + high / 2.0, step * factor, int(LAST_FREQUENCY / step) + 1, factor)
 
     def heights(self) -> FloatArray:
-        """Values of the Gaussian function, times the step."""
         step = self.step / self.factor
         heights = step * sqrt(2.0 / pi) * np.exp(-0.5 * (step * np.arange(self.size)) ** 2)
         heights[0] *= 0.5

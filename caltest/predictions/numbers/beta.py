@@ -64,22 +64,18 @@ class Beta(Univariate):
         return rng.beta(self.a, self.b, shape)
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.betainc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
 
     def survival(self, targets: Array) -> FloatArray:
-        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.betaincc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.stats.beta.logpdf(targets, self.a, self.b))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
         return of_distinct(_quantiles, level, self.a, self.b)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (..., n)."""
         total = self.a + self.b
         return self.a / total, self.a / total * (self.b / total) / (total + 1.0)
 

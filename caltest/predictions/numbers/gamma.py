@@ -68,22 +68,18 @@ class Gamma(Univariate):
         return self.scale * rng.standard_gamma(self.shape_parameter, shape)
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.gammainc(self.shape_parameter, np.maximum(targets, 0.0) / self.scale))
 
     def survival(self, targets: Array) -> FloatArray:
-        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.gammaincc(self.shape_parameter, np.maximum(targets, 0.0) / self.scale))
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.stats.gamma.logpdf(targets, self.shape_parameter, scale=self.scale))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(self.scale * of_distinct(scipy.special.gammaincinv, level, self.shape_parameter))
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (..., n)."""
         mean = self.shape_parameter * self.scale
         return mean, mean * self.scale
 

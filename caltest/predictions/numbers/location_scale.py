@@ -60,7 +60,6 @@ class LocationScale(Univariate):
         return self.mean + self.scale * self._noise(rng, shape)
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         certain = self.scale == 0.0
         z = (targets - self.mean) / np.where(certain, 1.0, self.scale)
         return np.where(certain, z >= 0.0, self._noise_cdf(z))
@@ -75,12 +74,10 @@ class LocationScale(Univariate):
         return np.asarray(self.mean + self.scale * self._noise_quantile(level))
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the target y of each prediction, (..., n)."""
         self.check_continuous()
         return self._noise_log_density((targets - self.mean) / self.scale) - np.log(self.scale)
 
     def check_continuous(self) -> None:
-        """Raise unless all scales are positive."""
         if (self.scale == 0.0).any():
             raise ValueError(
                 f"scale: got 0 at row {int(np.argmax(self.scale == 0.0))}, wanted positive scales: outcomes cannot be "
@@ -106,7 +103,6 @@ class LocationScale(Univariate):
         return np.stack([self.mean, self.deviation * self.scale], axis=-1)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (..., n)."""
         return self.mean, np.square(self.deviation * self.scale)
 
     def target_scale(self) -> float:

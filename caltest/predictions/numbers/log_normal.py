@@ -70,15 +70,12 @@ class LogNormal(Univariate):
         return np.exp(self.log_mean + self.log_scale * rng.standard_normal(shape))
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.ndtr((np.log(np.maximum(targets, 0.0)) - self.log_mean) / self.log_scale))
 
     def survival(self, targets: Array) -> FloatArray:
-        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.ndtr((self.log_mean - np.log(np.maximum(targets, 0.0))) / self.log_scale))
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.stats.lognorm.logpdf(targets, self.log_scale, scale=np.exp(self.log_mean)))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
@@ -88,7 +85,6 @@ class LogNormal(Univariate):
         return np.stack([self.log_mean, self.log_scale], axis=-1)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (..., n)."""
         square = np.square(self.log_scale)
         log_mean = self.log_mean + 0.5 * square
         # The logarithm of expm1(square), which can be 0.

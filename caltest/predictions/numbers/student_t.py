@@ -76,15 +76,12 @@ class StudentT(Univariate):
         return self.location + self.scale * rng.standard_t(self.df, shape)
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.stdtr(self.df, (targets - self.location) / self.scale))
 
     def survival(self, targets: Array) -> FloatArray:
-        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.stdtr(self.df, (self.location - targets) / self.scale))
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.stats.t.logpdf(targets, self.df, self.location, self.scale))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
@@ -109,7 +106,6 @@ class StudentT(Univariate):
         return np.stack([self.location, self.scale, 1.0 / self.df], axis=-1)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (..., n)."""
         if (self.df <= 2.0).any():
             raise TypeError("predictions: got StudentT predictions with df <= 2, the variance of which is infinite")
         return self.location, np.square(self.scale * _deviation(self.df))

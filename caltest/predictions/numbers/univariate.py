@@ -130,11 +130,9 @@ class Univariate(Predictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._parameters[0].shape
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         parameters = tuple(values[index] for values in self._parameters)
         new = copy(self)
         new._parameters, new._shared, new._rows = parameters, self._shared, self._rows[index]
@@ -169,7 +167,6 @@ class Univariate(Predictions):
         return np.clip(draws, np.nextafter(low, high) if self.is_open else low, high, out=draws)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Real targets in the support as an (n,) float array."""
         values = real_array(targets, name, ndim=1)
         same_length(len(self), values.shape[0], name)
         self._check_support(values, name)
@@ -192,14 +189,12 @@ class Univariate(Predictions):
             )
 
     def impossible(self, targets: Array) -> BoolArray:
-        """None of the targets in the support."""
         return np.zeros(targets.shape, dtype=np.bool_)
 
     def check_continuous(self) -> None:
         """All of them are."""
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` is of the same family."""
         require_family(other, type(self), name)
 
     def embedding(self, metric: Metric) -> FloatArray:
@@ -215,7 +210,6 @@ class Univariate(Predictions):
         return super().width(kernel) + WAVES * len(kernel.weighted_terms)
 
     def target_scale(self) -> float:
-        """Median of the standard deviations."""
         return median_standard_deviation(np.sqrt(self.moments()[1]))
 
     def prepared(self, kernel: TargetKernel) -> Self:
@@ -237,7 +231,6 @@ class Univariate(Predictions):
         return self._by_rule(kernel, lambda place: expected_of_pairs(kernel, place, other._place))
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c): (L, B), for many b at once."""
         return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
 
     def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
@@ -267,11 +260,9 @@ class Univariate(Predictions):
         return ProductKernel(ExponentialKernel(Wasserstein(), "median"), GaussianKernel(bandwidth="median"))
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         return f"{self.family}, n = {len(self) if n is None else n}"
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others, in this order."""
         self.check_compatible(other, "predictions")
         return self._like(*(np.concatenate(pair) for pair in zip(self._parameters, other._parameters, strict=True)))
 
