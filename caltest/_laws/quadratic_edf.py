@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._basics.types import FloatArray
 
-INTERVALS = np.arange(1, 61)
+INTERVALS: FloatArray = np.arange(1.0, 61.0)
 """Numbers k of the intervals of the sum, enough for all digits down to the smallest statistics that are not certain."""
 
 NODES = np.cos(pi * (np.arange(256) + 0.5) / 256)

@@ -199,7 +199,6 @@ ARGUMENTS = {
     "clusters": Case.groups,
     "concentration": choice(1.0, 0.1, 1e-3, 1e3, (1.0, 2.0, 3.0)),
     "confidence_level": choice(0.95, 0.5, 0.999999, 1e-6),
-    "covariance": choice("diagonal", "full"),
     "dimension": choice(1, 2, 10),
     "distortion": Case.distortion,
     "distribution": choice("F", "chi2"),
@@ -302,7 +301,6 @@ SPECIAL = {
     (generators.Contamination, "fixed"): choice((0.2, 0.3, 0.5), (1.0, 0.0, 0.0)),
     (generators.Outliers, "fixed"): lambda case: ct.Normal([0.0], 5.0),
     (recalibration.HistogramBinning, "bins"): choice("quantile", "uniform"),
-    (recalibration.GPCalibrator, "covariance"): choice("diagonal", "full"),
 }
 
 BANDWIDTHS = {"bandwidth": Case.bandwidth}

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
 
 from caltest._basics.types import FloatArray
-from caltest._loops.statistics import latent
 from caltest.recalibration.gaussian_process.parameters import LatentProcess, slope_of_softplus
-from caltest.recalibration.gaussian_process.rows import AllInputs, Rows
+from caltest.recalibration.gaussian_process.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ def pull_back(
 
 
 def evidence_bound(vector: FloatArray, rows: Rows) -> tuple[float, FloatArray]:
-    """``sum_i E[ln softmax(g(x_i))_{y_i}] - KL`` for variances of g alone, and its gradient (3 M + 3,).
+    """``sum_i E[ln softmax(g(x_i))_{y_i}] - KL`` and its gradient (3 M + 3,).
 
     With means phi, variances C and ``s = softmax(phi)`` the expectation is, to second order,
     ``ln s_y + (sum C s^2 - sum C s) / 2``. Time O(g M^2 + n k) for g nodes.
@@ -72,38 +70,6 @@ def evidence_bound(vector: FloatArray, rows: Rows) -> tuple[float, FloatArray]:
         by_kernel(process, nodes, d_values * kernel, float(d_variance.sum())),
     )
     return value - process.divergence, gradient * slope_of_softplus(vector)
-
-
-def full_evidence_bound(vector: FloatArray, rows: AllInputs) -> tuple[float, FloatArray]:
-    """The same with the covariances of g at the k inputs of a row: ``ln s_y + (s' C s - diag(C)' s) / 2``.
-
-    Time O(n k (k + M^2)).
-    """
-    process = LatentProcess.from_vector(vector)
-    shape = rows.prior.shape
-    value, gradient = evidence_bound(vector, rows)
-    kernel = process.kernel(rows.nodes).reshape(*shape, -1)
-    shares = np.asarray(softmax(rows.prior + kernel @ process.weights, axis=1))
-    sums = np.empty(shape)
-    pairs, slope = latent.pair_sums(rows.inputs, shares, process.lengthscale, process.variance, sums)
-    reduced = kernel @ process.reduction
-    own = np.einsum("ikm,ikm->ik", reduced, kernel)
-    averages = np.einsum("ik,ikm->im", shares, kernel)
-    reduced_averages = averages @ process.reduction
-    # Half the sum of shares_a shares_b C_ab over a != b, and sum_{b != a} C_ab shares_b.
-    off_diagonal = (pairs - np.vdot(reduced_averages, averages) + float((shares**2 * own).sum())) / 2.0
-    by_share = sums - np.einsum("ikm,im->ik", kernel, reduced_averages) + shares * own
-    by_mean = shares * (by_share - (shares * by_share).sum(axis=1, keepdims=True))
-    d_values = by_mean[..., None] * process.weights + (shares**2)[..., None] * reduced
-    d_values -= shares[..., None] * reduced_averages[:, None]
-    flat = kernel.reshape(-1, kernel.shape[2])
-    d_reduction = (flat.T @ (flat * (shares**2).reshape(-1, 1)) - averages.T @ averages) / 2.0
-    d_kernel = by_kernel(process, rows.nodes, (d_values * kernel).reshape(flat.shape), 0.0)
-    d_kernel = KernelDerivatives(
-        d_kernel.inducing, d_kernel.lengthscale + slope / 2.0, d_kernel.variance + pairs / 2.0 / process.variance, 0.0
-    )
-    more = pull_back(process, flat.T @ by_mean.ravel(), d_reduction, d_kernel, divergence=False)
-    return value + off_diagonal, gradient + more * slope_of_softplus(vector)
 
 
 def by_kernel(
