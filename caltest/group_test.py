@@ -15,7 +15,7 @@ from caltest._validation.groups import as_groups, rows_of
 from caltest.default_test import weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
 from caltest.estimators.combined.findings import marginal_finding
-from caltest.estimators.kernel_errors.default_kernel import default_kernel
+from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.kernels import PairKernel
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Sample

@@ -10,8 +10,7 @@ from caltest._basics.types import FloatArray
 from caltest._results.citations import entries
 from caltest._results.effect_size import EffectSize
 from caltest._results.pvalues import pvalue_phrase, undecided
-from caltest._results.report import ASSUMPTIONS, report_of
-from caltest._results.sentences import QUESTIONS, sentence_of
+from caltest._results.report import ASSUMPTIONS, QUESTIONS, report_of, sentence_of
 from caltest._results.stored import Stored, restored
 from caltest._validation import fraction
 

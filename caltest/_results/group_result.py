@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.citations import entries
 from caltest._results.pvalues import format_pvalue, in_brackets, is_smallest, pvalue_phrase, undecided
-from caltest._results.report import ASSUMPTIONS, KINDS
-from caltest._results.sentences import listed
+from caltest._results.report import ASSUMPTIONS, KINDS, listed
 from caltest._results.stored import Stored
 from caltest._validation import fraction
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._results.citations import entries
 from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
-from caltest._results.sentences import listed
+from caltest._results.report import listed
 from caltest._results.stored import Stored
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned

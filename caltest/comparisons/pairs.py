@@ -10,13 +10,13 @@ from caltest._basics.types import ArrayLike
 from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._results.citations import entries
 from caltest._results.pvalues import format_pvalue, pvalue_phrase
-from caltest._results.sentences import listed
+from caltest._results.report import listed
 from caltest._results.stored import Stored
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned
 from caltest.comparisons.models import check_same_kind, samples_of
 from caltest.comparisons.paired import Difference
-from caltest.estimators.kernel_errors.default_kernel import shared_kernel
+from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.variances.jackknife import row_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample

@@ -12,8 +12,7 @@ from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._results.stored import Stored
 from caltest._validation import fraction, whole_number
-from caltest.decompositions.intervals import AT_ONCE
-from caltest.decompositions.table import table
+from caltest.decompositions.intervals import AT_ONCE, table
 from caltest.estimators.binned_errors.ece import binned_predictions
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.convert import as_sample

@@ -12,11 +12,10 @@ from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._results.stored import Stored
 from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning
-from caltest.decompositions.intervals import calibrated_means, intervals_of
+from caltest.decompositions.intervals import calibrated_means, intervals_of, table
 from caltest.decompositions.parts import PARTS, Parts
-from caltest.decompositions.table import table
 from caltest.estimators.binned_errors.ece import binned_predictions, checked_binning
-from caltest.predictions.classes.proper_scores import Score
+from caltest.predictions.classes.finite import Score
 from caltest.predictions.convert import as_sample
 
 

@@ -9,7 +9,7 @@ from caltest._basics.numerics import own_errstate, seed_of
 from caltest._basics.types import ArrayLike
 from caltest._results.calibration_test_result import JACKKNIFE, ConfidenceInterval
 from caltest._validation import fraction
-from caltest.estimators.kernel_errors.default_kernel import default_kernel
+from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife_of
 from caltest.intervals.sides import Side, checked_side, ends, within

@@ -56,7 +56,7 @@ class Null(OwnErrstate, ABC):
     citations: ClassVar[tuple[str, ...]] = ()
     """Sources, keys of ``caltest/_results/citations.bib``."""
     question: ClassVar[str] = "calibration"
-    """What is tested, a key of ``caltest._results.sentences.QUESTIONS``."""
+    """What is tested, a key of ``caltest._results.report.QUESTIONS``."""
 
     requires: ClassVar[type] = Estimator
     """The class or protocol of the estimators that it applies to."""

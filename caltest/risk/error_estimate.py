@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from caltest._results.citations import entries
-from caltest._results.sentences import listed
+from caltest._results.report import listed
 from caltest._results.stored import Stored
 
 

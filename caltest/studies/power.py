@@ -11,7 +11,9 @@ from caltest._basics.progress import progress_bars
 from caltest._basics.types import FloatArray
 from caltest._validation import fraction, switch, whole_number
 from caltest.studies.power_result import PowerResult
-from caltest.studies.settings import (
+from caltest.studies.simulation import (
+    Task,
+    Test,
     check_generator,
     check_test,
     checked_alphas,
@@ -19,8 +21,8 @@ from caltest.studies.settings import (
     describe_generator,
     describe_test,
     is_calibrated,
+    simulate,
 )
-from caltest.studies.simulation import Task, Test, simulate
 
 
 @own_errstate

@@ -14,8 +14,17 @@ from caltest._results.stored import Stored, restored
 from caltest._validation import fraction, switch, whole_number
 from caltest.studies.power import check_same_study, power_result
 from caltest.studies.power_result import PowerResult
-from caltest.studies.settings import check_generator, check_test, checked_alphas, checked_seed, describe_generator
-from caltest.studies.simulation import Task, Test, child_seed, simulate
+from caltest.studies.simulation import (
+    Task,
+    Test,
+    check_generator,
+    check_test,
+    checked_alphas,
+    checked_seed,
+    child_seed,
+    describe_generator,
+    simulate,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,7 +11,8 @@ from caltest._results.stored import Stored
 from caltest._validation import fraction, switch, whole_number
 from caltest.studies.power_result import PowerResult
 from caltest.studies.search import Search
-from caltest.studies.settings import (
+from caltest.studies.simulation import (
+    Test,
     check_generator,
     check_test,
     checked_seed,
@@ -19,7 +20,6 @@ from caltest.studies.settings import (
     describe_test,
     is_calibrated,
 )
-from caltest.studies.simulation import Test
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,8 +11,7 @@ from scipy.special import ndtr, ndtri
 
 import caltest as ct
 from caltest.generators import Bias, DirichletModel, Distorted, GaussianModel, Resampled
-from caltest.studies.probit import fitted_size
-from caltest.studies.search import Search
+from caltest.studies.search import Search, fitted_size
 
 PREDICTIONS = ct.Normal([0.0], 1.0)
 

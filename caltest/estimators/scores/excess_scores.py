@@ -12,7 +12,7 @@ from caltest._results.calibration_test_result import PValueKind
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator, TextbookTail
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.classes.proper_scores import Score, outcome_scores
+from caltest.predictions.classes.finite import Score, outcome_scores
 
 ROUNDING = 1e-13
 """Standard deviations of this size, relative to the scores, are rounding errors."""

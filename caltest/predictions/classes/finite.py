@@ -21,6 +21,7 @@ from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
+from typing import Literal
 
 UNIFORMS_AT_ONCE = 2**18
 """Random numbers drawn together by each thread; the draws do not depend on it."""
@@ -224,3 +225,16 @@ def at_labels(values: FloatArray, labels: Array) -> FloatArray:
 def _draw(cumulative: FloatArray, generator: np.random.Generator, out: Array) -> None:
     for rows in ranges(out.shape[0], max(1, UNIFORMS_AT_ONCE // out.shape[1])):
         classes_from_uniforms(cumulative, generator.random(out[rows].shape), out[rows])
+
+
+Score = Literal["brier", "log"]
+
+SMALLEST = 5e-324
+"""Probabilities of 0 count as this in the log scores of all outcomes."""
+
+
+def outcome_scores(p: FloatArray, score: Score) -> FloatArray:
+    """``|e_y - p|**2`` or ``-log p_y`` for each outcome y, (..., k) as p is."""
+    if score == "brier":
+        return np.asarray(1.0 - 2.0 * p + np.square(p).sum(axis=-1, keepdims=True))
+    return np.asarray(-np.log(np.maximum(p, SMALLEST)))

@@ -12,9 +12,8 @@ from caltest._basics.numerics import ranges
 from caltest._basics.threads import one_blas_thread
 from caltest._basics.types import FloatArray, IntArray
 from caltest.recalibration.classes.temperature import best_inverse_temperature
-from caltest.recalibration.gaussian_process.objective import evidence_bound
+from caltest.recalibration.gaussian_process.objective import LatentProcess, evidence_bound, inverse_softplus
 from caltest.recalibration.gaussian_process.order import COARSE, FINE, Order
-from caltest.recalibration.gaussian_process.parameters import LatentProcess, inverse_softplus
 from caltest.recalibration.gaussian_process.rows import AllInputs, OnGrid, Rows
 from caltest.recalibration.shared.inputs import log_probabilities
 

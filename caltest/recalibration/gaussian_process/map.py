@@ -11,7 +11,7 @@ from caltest._basics.types import ArrayLike, FloatArray
 from caltest._validation import real_array, whole_number
 from caltest.recalibration.base import ProbabilityMap
 from caltest.recalibration.gaussian_process.fit import PART, inputs_of, prior_of
-from caltest.recalibration.gaussian_process.parameters import FLOOR, LatentProcess
+from caltest.recalibration.gaussian_process.objective import FLOOR, LatentProcess
 from caltest.recalibration.shared.storage import LARGEST, require, require_range
 
 

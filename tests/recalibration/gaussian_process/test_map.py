@@ -11,7 +11,7 @@ import caltest as ct
 from caltest.recalibration import CalibrationMap, GPCalibrator, TemperatureScaling
 from caltest.recalibration.gaussian_process import fit as fits
 from caltest.recalibration.gaussian_process.map import marginal_probabilities
-from caltest.recalibration.gaussian_process.parameters import LatentProcess
+from caltest.recalibration.gaussian_process.objective import LatentProcess
 from caltest.recalibration.shared.inputs import renormalised
 
 

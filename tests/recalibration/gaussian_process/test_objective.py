@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 
-from caltest.recalibration.gaussian_process.objective import evidence_bound
-from caltest.recalibration.gaussian_process.parameters import LatentProcess, inverse_softplus, softplus
+from caltest.recalibration.gaussian_process.objective import LatentProcess, evidence_bound, inverse_softplus, softplus
 from caltest.recalibration.gaussian_process.rows import AllInputs, OnGrid
 
 M = 4
