@@ -19,7 +19,7 @@ from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.intervals.jackknife import jackknife_interval
 from caltest.intervals.noise_floor import NoiseFloor, noise_floor
 from caltest.kernels import PairKernel
-from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
+from caltest.named_tests import MonteCarloTest, OmnibusTest
 from caltest.predictions import Sample
 from caltest.predictions.base import named_one
 from caltest.predictions.convert import as_sample

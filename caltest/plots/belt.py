@@ -11,7 +11,7 @@ from caltest._results.pvalues import pvalue_phrase
 from caltest._validation import fraction
 from caltest.estimators import CalibrationBelt
 from caltest.estimators.classical.belt import Belt, belt
-from caltest.named_tests.kernels import MonteCarloTest
+from caltest.named_tests import MonteCarloTest
 from caltest.plots._axes import DARK, INSIDE, axes_of, binary_of, draw_histogram, label_axes
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
