@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 from caltest._results.calibration_test_result import ConfidenceInterval
-from caltest._results.citations import entries
 from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
 from caltest._results.report import listed
-from caltest._results.stored import Stored
+from caltest._results.stored import Reported
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned
 
@@ -67,7 +66,7 @@ class ComparedModel:
 
 
 @dataclass(frozen=True, repr=False)
-class ModelComparison(TabularResult, Stored):
+class ModelComparison(TabularResult, Reported):
     """Several models, or the classes of one, side by side. Printing it gives a table.
 
     Attributes
@@ -160,18 +159,11 @@ class ModelComparison(TabularResult, Stored):
         lines += ["", f"{'Reproduce':<15}rng={self.seed}", *(f"Note: {note}" for note in self.notes)]
         return "\n".join(lines)
 
-    def bibtex(self) -> str:
-        """BibTeX entries of the methods."""
-        return entries(self.citations)
-
     def __len__(self) -> int:
         return len(self.rows)
 
     def __repr__(self) -> str:
         return f"<comparison of {len(self.rows)} {_plural(self.kind)}, n = {self.n}>"
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def _plural(kind: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from caltest._basics.numerics import own_errstate, seed_of
 from caltest._basics.types import ArrayLike
 from caltest._results.calibration_test_result import CalibrationTestResult, ConfidenceInterval
+from caltest._results.pvalues import benjamini_hochberg, holm
 from caltest._validation import fraction, same_length, whole_number
 from caltest._validation.groups import as_texts
 from caltest.calibration_test import CalibrationTest
@@ -72,8 +73,6 @@ def compared(
     progress: bool,
 ) -> ModelComparison:
     """Test every row, estimate its error, and adjust the p-values."""
-    from statsmodels.stats.multitest import multipletests
-
     seed = seed_of(rng)
     results, estimates = [], []
     for (name, sample), stream in zip(samples.items(), np.random.SeedSequence(seed).spawn(len(samples)), strict=True):
@@ -83,7 +82,6 @@ def compared(
         except (ValueError, TypeError) as error:
             raise type(error)(f"{kind} {name!r}: {error}") from None
     pvalues = [result.pvalue for result in results]
-    adjusted = [multipletests(pvalues, method=method)[1] for method in ("holm", "fdr_bh")]
     rows = [
         ComparedModel(
             name=name,
@@ -93,12 +91,14 @@ def compared(
             noise_floor=estimate.floor.mean,
             noise_quantile=estimate.floor.quantile,
             pvalue=result.pvalue,
-            pvalue_holm=float(holm),
-            pvalue_bh=float(bh),
+            pvalue_holm=p_holm,
+            pvalue_bh=p_bh,
             finding=result.finding,
             pvalue_otherwise=result.pvalue_otherwise,
         )
-        for name, score, estimate, result, holm, bh in zip(samples, scores, estimates, results, *adjusted, strict=True)
+        for name, score, estimate, result, p_holm, p_bh in zip(
+            samples, scores, estimates, results, holm(pvalues), benjamini_hochberg(pvalues), strict=True
+        )
     ]
     first = next(iter(samples.values()))
     return ModelComparison(

@@ -7,10 +7,9 @@ import numpy as np
 
 from caltest._basics.types import Array, FloatArray
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.citations import entries
 from caltest._results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
 from caltest._results.report import KINDS
-from caltest._results.stored import Stored
+from caltest._results.stored import Reported
 from caltest._validation import fraction
 
 ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"
@@ -18,7 +17,7 @@ ASSUMPTIONS = "observations in the order of time; each prediction made before it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SequentialTestResult(Stored):
+class SequentialTestResult(Reported):
     """What a sequential test found so far. Printing it gives a report; ``to_dict()`` is ready for JSON.
 
     Attributes
@@ -124,10 +123,6 @@ class SequentialTestResult(Stored):
             "stopping time)."
         )
 
-    def bibtex(self) -> str:
-        """BibTeX entries of the method."""
-        return entries(self.citations)
-
     def why(self, alpha: float = 0.05) -> str | None:
         """The finding if the test rejects at a level, else None."""
         return None if self.first_rejection(alpha) is None else self.finding
@@ -154,9 +149,6 @@ class SequentialTestResult(Stored):
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue, otherwise=self.pvalue_otherwise)
         return f"<{self.test}: E = {format_evalue(self.log_evalue)}, {p} ({self.pvalue_kind}), n = {self.n}>"
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def exponential(log_value: float) -> float:
