@@ -104,11 +104,6 @@ class GroupCalibrationTest(OwnErrstate):
         groups
             (n,) labels; or booleans (n, G) that say who belongs to which group, such as a data frame with their names,
             or a mapping from names to booleans (n,), for groups that may overlap.
-
-        Returns
-        -------
-        GroupCalibrationTestResult
-            ``print`` it for a table.
         """
         return self.on(as_sample(predictions, targets, classes), as_groups(groups, targets), rng=rng, progress=progress)
 

@@ -308,16 +308,6 @@ def compare_classes(
     kernel, estimator, test, n_resamples, confidence_level, rng, progress
         As in ``compare_models``, for binary predictions.
 
-    Returns
-    -------
-    ModelComparison
-        A row for each class.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As ``classwise``.
-
     Examples
     --------
     >>> import caltest as ct

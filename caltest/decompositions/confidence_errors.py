@@ -93,18 +93,6 @@ def confidence_errors(
     rng
         Seed or ``numpy.random.Generator`` for them.
 
-    Returns
-    -------
-    ConfidenceErrors
-        The two errors and the accuracy.
-
-    Raises
-    ------
-    ValueError
-        For bad data or settings.
-    TypeError
-        For predictions that are not of classes.
-
     Notes
     -----
     They describe a model and are no test: both are above 0 for calibrated predictions, by how much ``calibrated`` says.

@@ -40,11 +40,6 @@ class DirichletModel(Generator):
     fixed
         beta: k probabilities; by default 1/k each.
 
-    Raises
-    ------
-    ValueError
-        For other settings.
-
     Notes
     -----
     Source: Widmann et al. 2019, appendix J.2; M1, M2 and M3 are those of section 7, where classes count from 1.
@@ -199,11 +194,6 @@ def class_model(name: str, n_classes: int = 10, concentration: float | tuple[flo
         k; 2 for SIN.
     concentration
         a: k positive numbers, or one for all.
-
-    Raises
-    ------
-    ValueError
-        For another name or other settings.
 
     Notes
     -----

@@ -50,11 +50,6 @@ class Distorted(_WithDistortion):
     distortion
         How the targets deviate.
 
-    Raises
-    ------
-    TypeError
-        For arguments of another kind.
-
     Examples
     --------
     >>> import caltest as ct
@@ -95,13 +90,6 @@ class Resampled(_WithDistortion):
         ``Predictions`` or an array-like that becomes some.
     distortion
         How the targets deviate; by default not at all, which is for sizes of tests.
-
-    Raises
-    ------
-    ValueError
-        For bad predictions.
-    TypeError
-        For a distortion of another kind.
 
     Notes
     -----

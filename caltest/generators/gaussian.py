@@ -28,11 +28,6 @@ class GaussianModel(Generator):
     calibrated
         Which of the two.
 
-    Raises
-    ------
-    ValueError
-        For another dimension than a whole number of at least 1.
-
     Notes
     -----
     Source: Widmann et al. 2021, appendix A.2.

@@ -30,8 +30,6 @@ class Tempering(Distortion):
 
     Raises
     ------
-    ValueError
-        For another strength.
     TypeError
         When sampling, for families whose powers are of another family (``at_temperature``).
 
@@ -68,13 +66,6 @@ class Outliers(Distortion):
         Share s, from 0 to 1.
     fixed
         ``Predictions`` that hold that one distribution.
-
-    Raises
-    ------
-    ValueError
-        For another share, or other than one distribution.
-    TypeError
-        Unless ``fixed`` is ``Predictions``.
 
     Examples
     --------
@@ -149,8 +140,6 @@ class Bias(_Moved):
 
     Raises
     ------
-    ValueError
-        Unless it is a finite number.
     TypeError
         When sampling, for classes and other families without quantiles.
 
@@ -190,8 +179,6 @@ class Scaling(_Moved):
 
     Raises
     ------
-    ValueError
-        For another strength.
     TypeError
         When sampling, for classes and other families without quantiles.
 

@@ -59,11 +59,6 @@ class HeteroscedasticSine(RegressionProblem):
     noise
         Standard deviation of E, 0.15 in the paper.
 
-    Raises
-    ------
-    ValueError
-        Unless the noise is positive.
-
     Notes
     -----
     Source: Widmann et al. 2021, appendix A.1, after Gustafsson et al. 2020.
@@ -106,11 +101,6 @@ class Friedman1(RegressionProblem):
     ----------
     noise
         Standard deviation of E, 1 in the paper.
-
-    Raises
-    ------
-    ValueError
-        Unless the noise is positive.
 
     Notes
     -----
@@ -164,11 +154,6 @@ class LeastSquares(Generator):
         s > 0.
     problem
         Where inputs and targets come from.
-
-    Raises
-    ------
-    ValueError
-        Unless intercept and slope are finite and the scale is positive.
 
     Notes
     -----

@@ -60,8 +60,6 @@ def distribution_free_interval(
 
     Raises
     ------
-    TypeError
-        For other estimators.
     ValueError
         For bad data, or too few for the estimator.
 

@@ -76,8 +76,6 @@ def ece_interval(
     ------
     TypeError
         For other estimators, or predictions that are not of classes.
-    ValueError
-        For bad data or settings.
 
     Notes
     -----

@@ -150,13 +150,6 @@ class SumOfProducts(PairKernel):
     terms
         The product kernels.
 
-    Raises
-    ------
-    TypeError
-        For terms that are no product kernels.
-    ValueError
-        Without any terms.
-
     Examples
     --------
     >>> import caltest as ct

@@ -21,13 +21,6 @@ class SumKernel(TargetKernel):
     weighted
         Pairs (weight, kernel of targets); those of sums are taken apart.
 
-    Raises
-    ------
-    ValueError
-        For weights that are not positive.
-    TypeError
-        For terms that are no kernels of targets.
-
     Examples
     --------
     >>> import caltest as ct

@@ -176,8 +176,6 @@ class BinnedEquivalenceBound(Null):
 
     Raises
     ------
-    ValueError
-        For another margin.
     TypeError
         For other estimators than ``ECE`` with ``UniformBinning`` and ``TotalVariation``.
 

@@ -49,19 +49,12 @@ def calibration_belt(
     n_resamples
         Number of redraws of the outcomes for the p-value and the widths of the bands.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
     Raises
     ------
     ValueError
         For bad data or settings, or if the predictions separate the outcomes, so that no curve is best.
     TypeError
         If the predictions are not of classes, or for a setting of another kind.
-    ImportError
-        If matplotlib is missing.
 
     Notes
     -----

@@ -74,8 +74,6 @@ def reliability_curve(
         For bad data or settings, or fewer redraws than the ends of the band need.
     TypeError
         If the predictions are not of classes, or for a setting of another kind.
-    ImportError
-        If matplotlib is missing.
 
     Notes
     -----

@@ -90,8 +90,6 @@ def reliability_diagram(
         For bad data or settings, or fewer redraws than the ends of the bars need.
     TypeError
         If the predictions are not of classes, or for a setting of another kind.
-    ImportError
-        If matplotlib is missing.
 
     Notes
     -----

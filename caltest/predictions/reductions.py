@@ -38,13 +38,6 @@ def top_label(
     tuple
         ``(Bernoulli, outcomes)``, to be passed to any estimator or test: ``test(*top_label(p, y))``.
 
-    Raises
-    ------
-    ValueError
-        For bad predictions or targets.
-    TypeError
-        If the predictions are not categorical.
-
     Examples
     --------
     >>> import caltest as ct
@@ -76,13 +69,6 @@ def classwise(
     -------
     list
         ``(Bernoulli, outcomes)`` for each class, to be passed to any estimator or test.
-
-    Raises
-    ------
-    ValueError
-        For bad predictions or targets.
-    TypeError
-        If the predictions are not categorical.
 
     Examples
     --------

@@ -51,9 +51,10 @@ class Calibrator(OwnErrstate, ABC):
         Raises
         ------
         ValueError
-            For bad data.
+            For bad data, and for logits in the place of probabilities and the reverse.
         TypeError
-            For predictions of a kind that the method does not know.
+            For predictions of a kind that the method does not know; of several columns for methods of one number,
+            for which there is ``OneVsRest(method)``.
         """
 
 

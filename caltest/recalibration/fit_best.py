@@ -91,11 +91,6 @@ def fit_best(
     rng
         Seed or ``numpy.random.Generator`` that divides the data.
 
-    Returns
-    -------
-    BestFit
-        With the ``map``; ``print`` it for the scores.
-
     Raises
     ------
     ValueError

@@ -208,8 +208,6 @@ def report(
     ------
     ValueError
         For bad data or settings, or predictions that are all identical before and after.
-    TypeError
-        For anything other than a method or a map.
 
     Notes
     -----

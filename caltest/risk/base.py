@@ -65,11 +65,6 @@ class ErrorFunction(OwnErrstate, ABC):
         classes
             Names of the classes in the order of the columns, if the targets are names.
 
-        Returns
-        -------
-        FittedErrorFunction
-            The function, which can be evaluated anywhere.
-
         Raises
         ------
         ValueError
@@ -146,11 +141,6 @@ class FittedErrorFunction(OwnErrstate):
             At least 3 observations, of the same kind as those h was fitted to.
         classes
             Names of the classes in the order of the columns, if the targets are names.
-
-        Returns
-        -------
-        RiskEstimate
-            The U-statistic and its jackknife standard error.
 
         Raises
         ------

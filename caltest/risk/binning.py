@@ -28,11 +28,6 @@ class BinnedErrorFunction(ErrorFunction):
     n_bins
         Number B of bins, or several to try; default 5, 10, ..., 100.
 
-    Raises
-    ------
-    ValueError
-        If a number of bins is not a positive whole number.
-
     Notes
     -----
     For probabilities of one outcome only (``ct.top_label``, ``ct.classwise``). Time O(n log B) a fit, O(n) for a risk.

@@ -41,11 +41,6 @@ class DirichletErrorFunction(ErrorFunction):
         Whether ``plug_in`` leaves observation i out of the weights at x_i, as Popordanoska et al. 2022 do and
         eq. 26 of Gruber and Bach 2024 does not. It changes nothing at predictions that it is not fitted to.
 
-    Raises
-    ------
-    ValueError
-        If a bandwidth is not a positive number.
-
     Notes
     -----
     Weights are computed from logarithms, less the largest of them, with probabilities of at least 1e-30: they are

@@ -70,11 +70,6 @@ class KroneckerRidgeErrorFunction(_RidgeErrorFunction):
     max_rank
         Landmarks that stand for the kernel, at most.
 
-    Raises
-    ------
-    ValueError
-        For settings that are not positive.
-
     Notes
     -----
     h(p, p) can be negative, since A is not positive definite. By pivoted incomplete Cholesky decomposition and singular

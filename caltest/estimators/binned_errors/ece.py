@@ -54,8 +54,6 @@ class ECE(Estimator):
 
     Raises
     ------
-    ValueError
-        For an order below 1.
     TypeError
         For predictions that are not of classes, or settings of another kind.
 

@@ -59,8 +59,6 @@ class CORPMiscalibration(BinaryStatistic):
 
     Raises
     ------
-    ValueError
-        For another score.
     TypeError
         For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
 

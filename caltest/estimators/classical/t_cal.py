@@ -45,8 +45,6 @@ class TCal(RedrawnEstimator):
 
     Raises
     ------
-    ValueError
-        If ``n_bins`` is not a positive whole number.
     TypeError
         For predictions other than ``Bernoulli`` and ``Categorical``.
 

@@ -118,11 +118,6 @@ def one_per_cluster(
     tuple
         ``(predictions, targets)`` of C observations, in their order.
 
-    Raises
-    ------
-    ValueError
-        For bad data, missing labels, or a single cluster.
-
     Examples
     --------
     >>> import caltest as ct

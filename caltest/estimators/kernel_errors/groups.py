@@ -112,8 +112,6 @@ class GroupMaximum(JointEstimator):
 
     Raises
     ------
-    TypeError
-        For what is no estimator.
     ValueError
         For groups with fewer than two members or missing labels; at the call for another number of predictions, or
         groups that are too small for the estimator.

@@ -41,8 +41,6 @@ class MaxSKCE(KernelEstimator, JointEstimator):
     ------
     TypeError
         For kernels that are not product kernels of a distance of the predictions.
-    ValueError
-        For factors that are not positive.
 
     Notes
     -----

@@ -28,11 +28,6 @@ class MMD(Metric):
     kernel
         Kernel of targets; by default a Gaussian one with the median predicted standard deviation as its bandwidth.
 
-    Raises
-    ------
-    TypeError
-        If the kernel is no kernel of targets.
-
     Examples
     --------
     >>> import caltest as ct

@@ -36,8 +36,6 @@ class ClusterBootstrap(ResamplingNull):
 
     Raises
     ------
-    TypeError
-        For other estimators.
     ValueError
         In a test of fewer than 5 clusters.
 

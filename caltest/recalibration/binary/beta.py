@@ -47,13 +47,6 @@ class BetaCalibration(ProbabilityCalibrator):
     input
         ``"probabilities"`` (n,), clipped to [1e-12, 1 - 1e-12], or ``"logits"``: log-odds (n,).
 
-    Raises
-    ------
-    ValueError
-        When fitting, for bad data, logits in the place of probabilities and the reverse.
-    TypeError
-        For several columns; ``OneVsRest(BetaCalibration())`` is for classes.
-
     Notes
     -----
     Four logistic regressions: time O(n). Separated labels have no largest likelihood: the coefficients grow until the

@@ -78,13 +78,6 @@ class HistogramBinning(ProbabilityCalibrator):
     input
         ``"probabilities"`` (n,) or ``"logits"``: log-odds (n,), which become probabilities first.
 
-    Raises
-    ------
-    ValueError
-        When fitting, for bad data, logits in the place of probabilities and the reverse.
-    TypeError
-        For several columns; ``OneVsRest(HistogramBinning())`` is for classes.
-
     Notes
     -----
     Time O(n log n). Bins without observations, which only uniform ones can be, have their mid-points as values. Bins
@@ -158,13 +151,6 @@ class BBQ(ProbabilityCalibrator):
         C in the range of b, from ``max(1, floor(n^(1/3) / C))`` to ``min(ceil(n/5), ceil(C n^(1/3)))``.
     input
         ``"probabilities"`` (n,) or ``"logits"``: log-odds (n,), which become probabilities first.
-
-    Raises
-    ------
-    ValueError
-        When fitting, for bad data, logits in the place of probabilities and the reverse.
-    TypeError
-        For several columns; ``OneVsRest(BBQ())`` is for classes.
 
     Notes
     -----

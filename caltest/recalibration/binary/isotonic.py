@@ -48,13 +48,6 @@ class Isotonic(ProbabilityCalibrator):
     input
         ``"probabilities"`` (n,) or ``"logits"``: log-odds or other real scores (n,).
 
-    Raises
-    ------
-    ValueError
-        When fitting, for bad data, logits in the place of probabilities and the reverse.
-    TypeError
-        For several columns; ``OneVsRest(Isotonic())`` is for classes.
-
     Notes
     -----
     Time O(n log n). The first and the last block often have the values 0 and 1 exactly, so that the log score of other

@@ -50,13 +50,6 @@ class Platt(ProbabilityCalibrator):
     input
         ``"probabilities"`` (n,) or ``"logits"``: log-odds or other real scores (n,).
 
-    Raises
-    ------
-    ValueError
-        When fitting, for bad data, logits in the place of probabilities and the reverse.
-    TypeError
-        For several columns; ``OneVsRest(Platt())`` is for classes.
-
     Notes
     -----
     Time O(n) a Newton step, about 6 steps. Separated labels (or of one class only) have no largest likelihood: without

@@ -46,13 +46,6 @@ class OneVsRest(ProbabilityCalibrator):
         A binary method, e.g. ``Isotonic()``; its ``input`` is that of this one. From logits z it gets the log-odds
         ``z_c - log sum_{j != c} exp(z_j)``.
 
-    Raises
-    ------
-    TypeError
-        For anything other than a binary method.
-    ValueError
-        When fitting, for bad data, logits in the place of probabilities and the reverse.
-
     Notes
     -----
     Time that of k binary fits. A class that does not occur in the fit gets probability 0. Rows in which all

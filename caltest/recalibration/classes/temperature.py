@@ -58,8 +58,6 @@ class TemperatureScaling(ProbabilityCalibrator):
 
     Raises
     ------
-    ValueError
-        When fitting, for bad data, logits in the place of probabilities and the reverse.
     TypeError
         For predictions of other families; ``FamilyTemperatureScaling`` is for continuous ones.
 

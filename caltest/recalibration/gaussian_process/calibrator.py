@@ -31,13 +31,6 @@ class GPCalibrator(ProbabilityCalibrator):
         Whether the most probable class of every prediction stays, and so does the accuracy. False: the paper's fit,
         whose likelihood does not see which class is largest.
 
-    Raises
-    ------
-    ValueError
-        For bad settings; when fitting, for bad data, logits in the place of probabilities and the reverse.
-    TypeError
-        For predictions that are not of classes.
-
     Notes
     -----
     The fit uses no random numbers: inducing inputs start at the centres of k-means, which starts at quantiles.
