@@ -301,10 +301,8 @@ def compare_classes(
     ----------
     predictions
         ``Categorical`` predictions or an (n, k) array-like.
-    targets
-        (n,) labels 0..k-1, or names.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    targets, classes
+        As in ``calibration_test``.
     kernel, estimator, test, n_resamples, confidence_level, rng, progress
         As in ``compare_models``, for binary predictions.
 

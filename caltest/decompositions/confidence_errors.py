@@ -82,10 +82,8 @@ def confidence_errors(
     ----------
     predictions
         (n, k) probabilities or ``Categorical``; binary predictions count as two classes.
-    targets
-        (n,) array-like of labels.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    targets, classes
+        As in ``calibration_test``.
     confidence_level
         Between 0 and 1, for intervals and means under calibration; None for neither.
     n_resamples

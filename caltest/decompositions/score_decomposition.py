@@ -98,10 +98,8 @@ def score_decomposition(
     ----------
     predictions
         Probabilities of class 1, (n,) or ``Bernoulli``; of k classes, (n, k) or ``Categorical``, with a ``binning``.
-    targets
-        (n,) array-like of outcomes.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    targets, classes
+        As in ``calibration_test``.
     score
         ``"brier"``: ``|e_y - p|**2``, which is ``(y - p)**2`` for binary predictions; ``"log"``: ``-log p_y``.
     binning

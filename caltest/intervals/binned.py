@@ -41,10 +41,8 @@ def binned_error_interval(
     ----------
     predictions
         Of classes. Which error it is depends on them, as for ``ECE``: ``top_label(p, y)``, ``classwise(p, y)``, ...
-    targets
-        (n,) array-like of outcomes.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    targets, classes
+        As in ``calibration_test``.
     binning
         Default: ``QuantileBinning(15)``.
     confidence_level

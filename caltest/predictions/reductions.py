@@ -28,10 +28,8 @@ def top_label(
     ----------
     predictions
         ``Categorical`` predictions or an (n, k) array-like.
-    targets
-        (n,) labels 0..k-1.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    targets, classes
+        As in ``calibration_test``.
 
     Returns
     -------
@@ -60,10 +58,8 @@ def classwise(
     ----------
     predictions
         ``Categorical`` predictions or an (n, k) array-like.
-    targets
-        (n,) labels 0..k-1.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    targets, classes
+        As in ``calibration_test``.
 
     Returns
     -------

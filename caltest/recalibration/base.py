@@ -43,10 +43,8 @@ class Calibrator(OwnErrstate, ABC):
         ----------
         predictions
             ``Predictions`` or what becomes some.
-        targets
-            Outcomes (n,).
-        classes
-            Names of the classes in the order of the columns, if the targets are names.
+        targets, classes
+            As in ``calibration_test``.
 
         Raises
         ------

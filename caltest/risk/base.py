@@ -60,10 +60,8 @@ class ErrorFunction(OwnErrstate, ABC):
         predictions
             (n, k) probabilities or ``Categorical`` for the canonical error; (n,) probabilities or ``Bernoulli``, as
             ``ct.top_label`` and ``ct.classwise`` make them, for that of a binary problem.
-        targets
-            (n,) labels 0..k-1 or outcomes 0/1.
-        classes
-            Names of the classes in the order of the columns, if the targets are names.
+        targets, classes
+            As in ``calibration_test``.
 
         Raises
         ------
