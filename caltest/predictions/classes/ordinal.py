@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._validation import real_array
+from caltest._validation import increasing_numbers, real_array
 from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, SquaredEuclidean, Wasserstein1
 from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.classes.categorical import Categorical
@@ -110,12 +110,6 @@ def _increasing(positions: ArrayLike, k: int) -> FloatArray:
     values = real_array(positions, "positions", ndim=1)
     if values.shape[0] != k:
         raise ValueError(f"positions: got {values.shape[0]} values, wanted {k}, one per class")
-    steps = np.diff(values)
-    if (steps <= 0.0).any():
-        i = int(np.argmax(steps <= 0.0))
-        raise ValueError(
-            f"positions: got {values[i]:.6g} and then {values[i + 1]:.6g}, wanted increasing numbers; bring the "
-            "columns of the probabilities into the order of the classes"
-        )
+    values = increasing_numbers(values, "positions", "the columns of the probabilities into the order of the classes")
     values.flags.writeable = False
     return values

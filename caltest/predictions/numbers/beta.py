@@ -8,6 +8,7 @@ import scipy
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
 from caltest.predictions.numbers.univariate import Univariate, check_shape, of_distinct
+from caltest.predictions.parameter import Parameter
 
 
 class Beta(Univariate):
@@ -42,6 +43,8 @@ class Beta(Univariate):
     family = "Beta"
     parameter_names = ("a", "b")
     support = (0.0, 1.0)
+    a = Parameter(0, "First parameters (..., n).")
+    b = Parameter(1, "Second parameters (..., n).")
 
     def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
         super().__init__(a, b)
@@ -49,16 +52,6 @@ class Beta(Univariate):
     def _check(self) -> None:
         check_shape(self.a, "a")
         check_shape(self.b, "b")
-
-    @property
-    def a(self) -> FloatArray:
-        """First parameters (..., n)."""
-        return self._parameters[0]
-
-    @property
-    def b(self) -> FloatArray:
-        """Second parameters (..., n)."""
-        return self._parameters[1]
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return rng.beta(self.a, self.b, shape)

@@ -8,6 +8,7 @@ import scipy
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
 from caltest.predictions.numbers.univariate import Univariate, check_positive, check_shape, of_distinct
+from caltest.predictions.parameter import Parameter
 
 
 class Gamma(Univariate):
@@ -46,6 +47,8 @@ class Gamma(Univariate):
     family = "Gamma"
     parameter_names = ("shape", "scale")
     support = (0.0, np.inf)
+    shape_parameter = Parameter(0, "Shapes (..., n).")
+    scale = Parameter(1, "Scales (..., n).")
 
     def __init__(self, shape: ArrayLike, scale: ArrayLike) -> None:
         super().__init__(shape, scale)
@@ -53,16 +56,6 @@ class Gamma(Univariate):
     def _check(self) -> None:
         check_shape(self.shape_parameter, "shape")
         check_positive(self.scale, "scale")
-
-    @property
-    def shape_parameter(self) -> FloatArray:
-        """Shapes (..., n)."""
-        return self._parameters[0]
-
-    @property
-    def scale(self) -> FloatArray:
-        """Scales (..., n)."""
-        return self._parameters[1]
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return self.scale * rng.standard_gamma(self.shape_parameter, shape)

@@ -7,10 +7,11 @@ import numpy as np
 
 from caltest._basics.arrays import in_one_order
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import real_array, same_length
+from caltest._validation import real_array, refuse_rows, same_length
 from caltest.predictions.base import Predictions, median_standard_deviation
 from caltest.predictions.measures.law_sums import LawSums
 from caltest.predictions.numbers.univariate import Univariate
+from caltest.predictions.parameter import Parameter
 
 
 class LocationScale(Univariate):
@@ -19,26 +20,16 @@ class LocationScale(Univariate):
     parameter_names = ("mean", "scale")
     deviation: ClassVar[float]
     """Standard deviation of E."""
+    mean = Parameter(0, "Means (..., n).")
+    scale = Parameter(1, "Scales (..., n).")
 
     def __init__(self, mean: ArrayLike, scale: ArrayLike) -> None:
         means, scales = in_one_order((mean, scale), ("mean", "scale"))
         mean, scale = real_array(means, "mean", ndim=1), scales.array("scale")
         scale = real_array(np.full(mean.shape, scale) if scale.ndim == 0 else scale, "scale", ndim=1)
         same_length(mean.shape[0], scale.shape[0], "scale")
-        if (scale < 0.0).any():
-            i = int(np.argmax(scale < 0.0))
-            raise ValueError(f"scale: got {scale[i]:.6g} at row {i}, wanted scales of at least 0")
+        refuse_rows(scale < 0.0, scale, "scale", "scales of at least 0")
         super().__init__(mean, scale)
-
-    @property
-    def mean(self) -> FloatArray:
-        """Means (..., n)."""
-        return self._parameters[0]
-
-    @property
-    def scale(self) -> FloatArray:
-        """Scales (..., n)."""
-        return self._parameters[1]
 
     @abstractmethod
     def _noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:

@@ -8,6 +8,7 @@ import scipy
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
 from caltest.predictions.numbers.univariate import Univariate, check_positive
+from caltest.predictions.parameter import Parameter
 
 
 class LogNormal(Univariate):
@@ -49,22 +50,14 @@ class LogNormal(Univariate):
     parameter_names = ("log_mean", "log_scale")
     support = (0.0, np.inf)
     is_open = True
+    log_mean = Parameter(0, "Means of the logarithms (..., n).")
+    log_scale = Parameter(1, "Standard deviations of the logarithms (..., n).")
 
     def __init__(self, log_mean: ArrayLike, log_scale: ArrayLike) -> None:
         super().__init__(log_mean, log_scale)
 
     def _check(self) -> None:
         check_positive(self.log_scale, "log_scale")
-
-    @property
-    def log_mean(self) -> FloatArray:
-        """Means of the logarithms (..., n)."""
-        return self._parameters[0]
-
-    @property
-    def log_scale(self) -> FloatArray:
-        """Standard deviations of the logarithms (..., n)."""
-        return self._parameters[1]
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return np.exp(self.log_mean + self.log_scale * rng.standard_normal(shape))

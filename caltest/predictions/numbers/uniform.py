@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import levels, real_array, same_length
+from caltest._validation import levels, real_array, refuse_rows, same_length
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel
 from caltest.kernels.base import Exponential
 from caltest.predictions.base import Predictions, require_family
@@ -56,10 +56,7 @@ class StandardUniform(Predictions):
         """Numbers in [0, 1] as an (n,) float array."""
         values = real_array(targets, name, ndim=1)
         same_length(len(self), values.shape[0], name)
-        outside = (values < 0.0) | (values > 1.0)
-        if outside.any():
-            i = int(np.argmax(outside))
-            raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted numbers between 0 and 1")
+        refuse_rows((values < 0.0) | (values > 1.0), values, name, "numbers between 0 and 1")
         return values
 
     def impossible(self, targets: Array) -> BoolArray:

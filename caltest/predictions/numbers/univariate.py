@@ -12,7 +12,7 @@ import numpy as np
 from caltest._basics.arrays import in_one_order
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import real_array, same_length
+from caltest._validation import real_array, refuse_rows, same_length
 from caltest.kernels import (
     Cityblock,
     Euclidean,
@@ -179,14 +179,9 @@ class Univariate(Predictions):
         outside = (values < low) | (values > high)
         if self.is_open:
             outside |= (values == low) | (values == high)
-        if outside.any():
-            i = int(np.argmax(outside))
-            above = f"numbers above {low:g}" if self.is_open else f"numbers of at least {low:g}"
-            wanted = above if high == inf else f"numbers from {low:g} to {high:g}"
-            raise ValueError(
-                f"{name}: got {values.reshape(-1)[i]:.6g} at row {i}, wanted {wanted}, the support of {self.family} "
-                "predictions"
-            )
+        above = f"numbers above {low:g}" if self.is_open else f"numbers of at least {low:g}"
+        wanted = above if high == inf else f"numbers from {low:g} to {high:g}"
+        refuse_rows(outside, values, name, f"{wanted}, the support of {self.family} predictions")
 
     def impossible(self, targets: Array) -> BoolArray:
         return np.zeros(targets.shape, dtype=np.bool_)
@@ -284,19 +279,12 @@ def _broadcast(parameters: tuple[ArrayLike, ...], names: tuple[str, ...]) -> lis
 
 def check_positive(values: FloatArray, name: str) -> None:
     """Raise ``ValueError`` unless all values of a parameter are above 0."""
-    if (values <= 0.0).any():
-        i = int(np.argmax(values.reshape(-1) <= 0.0))
-        raise ValueError(f"{name}: got {values.reshape(-1)[i]:.6g} at row {i}, wanted numbers above 0")
+    refuse_rows(values <= 0.0, values, name, "numbers above 0")
 
 
 def check_shape(values: FloatArray, name: str) -> None:
     """Raise ``ValueError`` unless all values of a parameter without a unit have finite reciprocals and sums."""
-    wrong = (values < 1e-300) | (values > 1e300)
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        raise ValueError(
-            f"{name}: got {values.reshape(-1)[i]:.6g} at row {i}, wanted numbers above 0, from 1e-300 to 1e300"
-        )
+    refuse_rows((values < 1e-300) | (values > 1e300), values, name, "numbers above 0, from 1e-300 to 1e300")
 
 
 def of_distinct(function: Callable[..., Any], level: FloatArray, *parameters: FloatArray) -> FloatArray:
