@@ -82,10 +82,7 @@ class ErrorFunction(OwnErrstate, ABC):
         data = CalibrationData.of(as_sample(predictions, targets, classes))
         at_least(len(data), 2, type(self).__name__)
         self._name_of_only(data.dimension)
-        return float(self._own_form(data).diagonal().mean())
-
-    def _own_form(self, data: CalibrationData) -> BilinearForm:
-        return next(self.fits(data).forms(data.points, [0]))
+        return float(next(self.fits(data).forms(data.points, [0])).diagonal().mean())
 
     def _name_of_only(self, dimension: int) -> str:
         values = self.grid(dimension)

@@ -7,21 +7,20 @@ import numpy as np
 
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.effect_size import EffectSize
-from caltest._validation import positive_semidefinite, same_length
+from caltest._validation import same_length
 from caltest._validation.groups import as_groups
 from caltest.estimators.base import Estimator, RedrawnEstimator
 from caltest.estimators.combined.joint import JointEstimator, standardised
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.estimators.kernel_errors.weighted import given
 from caltest.hstatistics.redraws.of_all_families import factored_pair_sums
-from caltest.hstatistics.redraws.of_labels import root_of
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions, Sample
 
 
 @dataclass(frozen=True, eq=False)
 class GroupSKCE(KernelEstimator, RedrawnEstimator):
-    """Unbiased SKCE with the kernel ``k_P(p, p') k_G(g, g') k_Y(y, y')`` of predictions, groups and targets.
+    """Unbiased SKCE with the kernel ``k_P(p, p') [g = g'] k_Y(y, y')`` of predictions, groups and targets.
 
     Zero for models that are calibrated given the prediction and the group, ``P(Y | P_X, G) = P_X``: multicalibration. A
     model can be calibrated on the whole and too low for one group, too high for another.
@@ -32,16 +31,12 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
         Product of a kernel of predictions and a kernel of targets.
     groups
         (n,) labels; or booleans (n, G) that say who belongs to which group, or a mapping from names to booleans (n,),
-        for groups that may overlap.
-    group_kernel
-        k_G between the G groups, a positive semi-definite matrix (G, G) in the order of the sorted labels, columns or
-        names. Default: the identity, ``[g = g']``, or the number of groups that two observations share.
+        for groups that may overlap, with the number of groups that two observations share in place of ``[g = g']``.
 
     Raises
     ------
     ValueError
-        For groups with fewer than two members, missing labels, or a matrix that is not positive semi-definite; at the
-        call for another number of predictions.
+        For groups with fewer than two members or missing labels; at the call for another number of predictions.
 
     Notes
     -----
@@ -62,40 +57,28 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
 
     kernel: PairKernel
     groups: ArrayLike = field(repr=False)
-    group_kernel: ArrayLike = field(default=None, repr=False)
-    _factors: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        groups = as_groups(self.groups)
-        object.__setattr__(self, "groups", groups)
-        factors = groups.factors
-        if self.group_kernel is not None:
-            gram = positive_semidefinite(self.group_kernel, "group_kernel")
-            if len(gram) != len(groups):
-                raise ValueError(f"group_kernel: got shape {gram.shape}, wanted ({len(groups)}, {len(groups)})")
-            factors = factors @ root_of(gram).T
-            object.__setattr__(self, "group_kernel", gram)
-        object.__setattr__(self, "_factors", factors)
+        object.__setattr__(self, "groups", as_groups(self.groups))
 
     def check(self, predictions: Predictions) -> None:
-        same_length(len(predictions), len(self._factors), "groups")
+        same_length(len(predictions), len(self.groups.members), "groups")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         n = len(predictions)
-        sums = factored_pair_sums(self.kernel, self._factors, predictions, targets)
+        sums = factored_pair_sums(self.kernel, self.groups.factors, predictions, targets)
         return np.asarray(2.0 * sums / (n * (n - 1)))
 
     def hypothesis(self, predictions: Predictions) -> str:
         return given(predictions.hypothesis, "G")
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        largest = float(np.square(self._factors).sum(axis=1).max())
+        largest = float(self.groups.members.sum(axis=1).max())
         return super().effect_size(estimate / largest, predictions, mean)
 
     def describe(self, predictions: Predictions) -> str:
-        k_g = "[g = g']" if self.group_kernel is None else "k_G[g, g']"
-        return f"SKCE (unbiased), k = {self.kernel.describe()} x {k_g}, {len(self.groups)} groups"
+        return f"SKCE (unbiased), k = {self.kernel.describe()} x [g = g'], {len(self.groups)} groups"
 
 
 @dataclass(frozen=True, eq=False)
