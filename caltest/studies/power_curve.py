@@ -18,6 +18,7 @@ from caltest.studies.simulation import (
     Task,
     Test,
     check_generator,
+    check_resumed,
     check_test,
     checked_alphas,
     checked_seed,
@@ -235,8 +236,8 @@ def power_curve(
     wanted = whole_number("n_simulations", n_simulations, 1)
     alphas, level = checked_alphas(alpha), fraction("confidence_level", confidence_level)
     shown = switch("progress", progress)
-    if resume is not None and not isinstance(resume, PowerCurve):
-        raise TypeError(f"resume: got {resume!r}, wanted the result of an earlier call")
+    if resume is not None:
+        check_resumed(resume, PowerCurve)
     seed = checked_seed(rng, resume)
     cells: dict[tuple[str, int, int], PowerResult] = {}
     interrupted = False

@@ -132,6 +132,15 @@ def checked_alphas(alpha: Any) -> tuple[float, ...]:
     return alphas
 
 
+def check_resumed(resume: Any, kind: type, **asked: Any) -> None:
+    """Raise unless an earlier result is that of a study of what is asked."""
+    if not isinstance(resume, kind):
+        raise TypeError(f"resume: got {resume!r}, wanted the result of an earlier call")
+    for name, value in asked.items():
+        if getattr(resume, name) != value:
+            raise ValueError(f"resume: got a study with {name} = {getattr(resume, name)}, wanted {value}")
+
+
 def checked_seed(rng: Any, resume: Any) -> int:
     """The seed of a study, or that of the earlier one that it continues."""
     if resume is None:
