@@ -149,10 +149,8 @@ def compare_pairs(
     ----------
     models
         Predictions of at least two models by name: ``Predictions``, or what becomes some, all of one family.
-    targets
-        (n,) outcomes, the same for all models; n >= 3.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    targets, classes
+        As in ``calibration_test``, the same for all models; n >= 3.
     kernel
         By default that of the family. A ``"median"`` bandwidth is that of the predictions of all models together.
     confidence_level

@@ -45,10 +45,8 @@ def binned_error_interval(
         As in ``calibration_test``.
     binning
         Default: ``QuantileBinning(15)``.
-    confidence_level
-        Between 0 and 1.
-    side
-        ``"two-sided"``, ``"upper"`` for [0, u], or ``"lower"`` for [l, largest value].
+    confidence_level, side
+        As in ``skce_interval``.
 
     Returns
     -------

@@ -41,12 +41,8 @@ def skce_interval(
 
     Parameters
     ----------
-    predictions
-        ``Predictions``, or what becomes some, as in ``calibration_test``.
-    targets
-        (n,) outcomes, or (n, d) vectors; n >= 3.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    predictions, targets, classes
+        As in ``calibration_test``; n >= 3.
     kernel
         Of predictions and targets; by default that of ``calibration_test``. Intervals for several models compare the
         same quantity only if the kernel is the same.

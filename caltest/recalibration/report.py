@@ -180,8 +180,6 @@ def report(
     ----------
     predictions
         Predictions, or logits if the ``input`` of the method says so.
-    targets
-        Outcomes (n,).
     method
         A method, which is fitted to a random part of the data and judged on the rest; or a fitted map, which is judged
         on all of the data: they must not be those of its fit, and a note says so if they are.
@@ -191,12 +189,8 @@ def report(
         Redraws of the tests and of the noise of the ECE.
     confidence_level
         Of the intervals for the SKCE.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
-    rng
-        Seed or ``numpy.random.Generator``.
-    progress
-        Show a progress bar on standard error for what takes more than a second.
+    targets, classes, rng, progress
+        As in ``calibration_test``.
 
     Returns
     -------

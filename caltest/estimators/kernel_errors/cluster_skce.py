@@ -104,10 +104,8 @@ def one_per_cluster(
 
     Parameters
     ----------
-    predictions, targets
-        What ``calibration_test`` takes.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    predictions, targets, classes
+        As in ``calibration_test``.
     clusters
         (n,) array-like of labels.
     rng
