@@ -47,6 +47,9 @@ def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
 MOST = 10_000_000
 """Resamples, simulations, bins and the like; more would take hours and many GB without a sign of it."""
 
+MOST_OBSERVATIONS = 2**40
+"""The largest number of observations that are drawn; whether they fit into memory is another question."""
+
 
 def whole_number(name: str, value: Any, minimum: int, maximum: float = MOST) -> int:
     """An integer of at least ``minimum``."""
@@ -59,6 +62,11 @@ def whole_number(name: str, value: Any, minimum: int, maximum: float = MOST) -> 
     if number > maximum:
         raise ValueError(f"{name}: got {value!r}, wanted at most {maximum}")
     return number
+
+
+def number_of_observations(n: Any) -> int:
+    """How many to draw: a whole number that arrays can have as a length."""
+    return whole_number("n", n, 1, MOST_OBSERVATIONS)
 
 
 def at_least(n: int, minimum: int, what: str) -> None:

@@ -158,7 +158,8 @@ def wilson(share: float, n: int, level: float) -> tuple[float, float]:
     from statsmodels.stats.proportion import proportion_confint
 
     low, high = proportion_confint(share * n, n, alpha=1.0 - level, method="wilson")
-    return max(0.0, float(low)), min(1.0, float(high))
+    # Rounding must not put the ends on the wrong side of the share.
+    return max(0.0, min(float(low), share)), min(1.0, max(float(high), share))
 
 
 def _mean(some: FloatArray) -> float | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ import scipy
 
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, FloatArray
-from caltest._validation import whole_number
+from caltest._validation import number_of_observations, whole_number
 from caltest.generators.base import Generator, number_within, positive_numbers, probabilities_of_classes
 from caltest.generators.class_distortions import Rotation, Wave
 from caltest.generators.distorted import Distorted
@@ -126,7 +125,7 @@ class DirichletModel(Generator):
     def sample(self, n: int, rng: Any = None) -> tuple[Categorical, Array]:
         """N predictions for k classes, and their labels (n,)."""
         generator = generator_of(rng)
-        shape = (whole_number("n", n, 1, inf), self.n_classes)
+        shape = (number_of_observations(n), self.n_classes)
         logs = np.log(generator.gamma(self._alpha + 1.0, size=shape))
         logs -= generator.standard_exponential(shape) / self._alpha
         p = np.exp(logs - logs.max(axis=1, keepdims=True))

@@ -1,12 +1,11 @@
 """Distortions applied to predictions: those of a generator, or those of a user."""
 
 from dataclasses import dataclass, field, replace
-from math import inf
 from typing import Any, Self, cast
 
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike
-from caltest._validation import whole_number
+from caltest._validation import number_of_observations
 from caltest.generators.base import Distortion, Generator
 from caltest.generators.real_distortions import Tempering
 from caltest.predictions import Predictions
@@ -120,7 +119,7 @@ class Resampled(_WithDistortion):
         """N of the predictions, and targets from their distorted laws."""
         generator = generator_of(rng)
         predictions: Predictions = self.predictions
-        if whole_number("n", n, 1, inf) != len(predictions):
+        if number_of_observations(n) != len(predictions):
             predictions = predictions.take(generator.integers(len(predictions), size=n))
         predictions = predictions.held_out(generator)
         return predictions, self.distortion.sample(predictions, generator)

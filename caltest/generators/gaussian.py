@@ -1,14 +1,13 @@
 """The Gaussian models of Widmann et al. 2021."""
 
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 import numpy as np
 
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, FloatArray
-from caltest._validation import switch, whole_number
+from caltest._validation import number_of_observations, switch, whole_number
 from caltest.generators.base import Generator
 from caltest.kernels import ProductKernel
 from caltest.predictions import MvNormal, Normal, Predictions
@@ -58,7 +57,7 @@ class GaussianModel(Generator):
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         """N predictions, and targets of shape (n,) for d = 1, else (n, d)."""
         generator = generator_of(rng)
-        centres = generator.random(whole_number("n", n, 1, inf))
+        centres = generator.random(number_of_observations(n))
         return self._predictions(centres), self._laws(centres).sample(generator)
 
     def skce(self, kernel: ProductKernel) -> float:

@@ -2,14 +2,14 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import sqrt
 from typing import Any, Self
 
 import numpy as np
 
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import ArrayLike, FloatArray
-from caltest._validation import positive_number, real_array, same_length, whole_number
+from caltest._validation import number_of_observations, positive_number, real_array, same_length
 from caltest.generators.base import Generator, number_within
 from caltest.predictions import Normal
 
@@ -82,7 +82,7 @@ class HeteroscedasticSine(RegressionProblem):
 
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
         """N inputs (n,), uniform on [-1, 1]."""
-        return generator_of(rng).uniform(-1.0, 1.0, whole_number("n", n, 1, inf))
+        return generator_of(rng).uniform(-1.0, 1.0, number_of_observations(n))
 
     def mean(self, inputs: ArrayLike) -> FloatArray:
         return np.asarray(np.sin(np.pi * real_array(inputs, "inputs", ndim=1)))
@@ -125,7 +125,7 @@ class Friedman1(RegressionProblem):
 
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
         """N inputs (n, 10), uniform on [0, 1]."""
-        return generator_of(rng).random((whole_number("n", n, 1, inf), 10))
+        return generator_of(rng).random((number_of_observations(n), 10))
 
     def mean(self, inputs: ArrayLike) -> FloatArray:
         """The formula without noise; rows of five inputs or more, (n, ...)."""

@@ -281,6 +281,10 @@ class Predictions(OwnErrstate, ABC):
         """``tr(C_i C_j)`` of the covariance operators of pairs of predictions, None where there is no closed form."""
         return None
 
+    def has_traces(self, kernel: TargetKernel) -> bool:
+        """Whether there are ``traces`` of all predictions and of some of them."""
+        return self.take(slice(0, 1)).traces(kernel) is not None
+
     @property
     def normal(self) -> tuple[FloatArray, FloatArray] | None:
         """Means and standard deviations (..., n), if the predictions are normal distributions of numbers."""

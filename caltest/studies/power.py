@@ -1,7 +1,6 @@
 """Size and power of a test by simulation."""
 
 from collections.abc import Sequence
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from caltest._basics.numerics import own_errstate
 from caltest._basics.progress import progress_bars
 from caltest._basics.types import FloatArray
-from caltest._validation import fraction, switch, whole_number
+from caltest._validation import fraction, number_of_observations, switch, whole_number
 from caltest.studies.power_result import PowerResult
 from caltest.studies.simulation import (
     Task,
@@ -106,7 +105,7 @@ def power(
     """
     check_test(test)
     check_generator(generator)
-    n = whole_number("n", n, 1, inf)
+    n = number_of_observations(n)
     wanted = whole_number("n_simulations", n_simulations, 1)
     alphas, level = checked_alphas(alpha), fraction("confidence_level", confidence_level)
     shown = switch("progress", progress)

@@ -72,3 +72,10 @@ def test_coverage(noise, replications):
         target = (q @ (1 - right) / (1 - right).sum(), (1 - q) @ right / right.sum(), right.mean())
         covered += [low <= value <= high for (low, high), value in zip(found, target, strict=True)]
     assert covered.min() >= stats.binom(sets, 0.94).ppf(0.005)
+
+
+def test_interval_of_an_accuracy_of_0_begins_at_0():
+    accuracy = ct.confidence_errors(
+        np.array([1e-5, 0.27, 0.041]), np.array([1, 1, 1]), confidence_level=0.95, rng=0
+    ).intervals["accuracy"]
+    assert accuracy.low == accuracy.estimate == 0.0

@@ -247,3 +247,9 @@ def test_progress_is_shown_on_standard_error(capsys):
 )
 def test_levels_below_a_smallest_pvalue_that_data_sets_share_are_noted(pvalues, noted):
     assert bool(_unreachable_levels(np.array(pvalues), (0.01,))) == noted
+
+
+@pytest.mark.parametrize("generator", [ct.generators.GaussianModel(2), ct.generators.DirichletModel(3)], ids=str)
+def test_no_array_is_as_long_as_that(generator):
+    with pytest.raises(ValueError, match=r"n: got \d+, wanted at most"):
+        ct.power(ct.OmnibusTest(n_resamples=9), generator, 2**60, n_simulations=1)

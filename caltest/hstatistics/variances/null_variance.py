@@ -31,7 +31,7 @@ PART = 2**18
 def has_formula(kernel: PairKernel, predictions: Predictions) -> bool:
     """Whether the variance is known without redraws."""
     single = kernel.single
-    return single is not None and predictions.take(slice(0, 1)).law.traces(single.target_kernel) is not None
+    return single is not None and predictions.law.has_traces(single.target_kernel)
 
 
 def variance_if_calibrated(kernel: PairKernel, predictions: Predictions, rng: np.random.Generator) -> float | None:

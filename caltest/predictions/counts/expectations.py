@@ -171,6 +171,10 @@ class CountPredictions(CountLaw):
         outcomes = self.outcomes(kernel, np.full((1, len(self)), self._window()[0]))
         return None if outcomes is None else OutcomeTraces(outcomes.probabilities, outcomes.gram)
 
+    def has_traces(self, kernel: TargetKernel) -> bool:
+        first, stop = self._window()
+        return stop - first <= MOST_OUTCOMES
+
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         self._check_kernel(kernel)
         return kernel.target_tile(rows, columns)

@@ -109,3 +109,12 @@ def test_published_laws_keep_the_estimated_variance():
     assert ct.AsymptoticSKCETest(kernel, 199, known_variance=False)(p, y, rng=1).pvalue == 1 / 200
     with pytest.raises(ValueError, match="no scale"):
         ct.AsymptoticBlockSKCETest(kernel, 2, known_variance=False)(p, y)
+
+
+def test_counts_whose_window_is_long_for_some_of_them_are_redrawn():
+    predictions = ct.NegativeBinomial([0.7, 1.0, 0.55, 1.6], [0.73, 0.54, 0.0027, 0.86])
+    law, kernel = predictions.law, predictions.default_kernel().resolve(predictions)
+    assert law.take(slice(0, 1)).traces(kernel.target_kernel) is not None
+    assert not law.has_traces(kernel.target_kernel)
+    low, high = ct.skce_interval(predictions, [1, 0, 3, 2], rng=1)
+    assert 0.0 <= low <= high
