@@ -19,7 +19,7 @@ def over_pairs(
     rows: tuple[FloatArray, ...],
     columns: tuple[FloatArray, ...],
     ndim: int,
-    *settings: float,
+    *settings: float | FloatArray,
 ) -> FloatArray:
     """What a loop writes to (m, r, c) for rows (m, r, ...) and columns (m, ..., c), as an array (..., r, c).
 

@@ -21,29 +21,29 @@ def diagonal_tiles(
     row_variances: FloatArray,
     column_means: FloatArray,
     column_variances: FloatArray,
+    squares: FloatArray,
     out: FloatArray,
 ) -> None:
     """``prod_a c_a**-1/2 exp(-(m_a - m'_a)**2 / (2 c_a))`` with ``c = 1 + v + v'``.
 
-    Means and variances of the rows (m, r, d) and columns (m, d, c), to ``out`` (m, r, c).
+    Means and variances of the rows (m, r, d) and columns (m, d, c), to ``out`` (m, r, c). Squares (c,) are work space.
     """
-    d = row_means.shape[2]
-    determinant, square = np.empty(out.shape[2]), np.empty(out.shape[2])
     for tile in range(out.shape[0]):
         for i in range(out.shape[1]):
-            determinant[:] = 1.0
-            square[:] = 0.0
-            for a in range(d):
+            line = out[tile, i]
+            # A loop compiles faster than the assignment of a number to an array.
+            for j in range(line.shape[0]):
+                line[j], squares[j] = 1.0, 0.0
+            for a in range(row_means.shape[2]):
                 m, v = row_means[tile, i, a], 1.0 + row_variances[tile, i, a]
                 n, w = column_means[tile, a], column_variances[tile, a]
-                for j in range(square.shape[0]):
+                for j in range(line.shape[0]):
                     precision = 1.0 / np.sqrt(min(v + w[j], LARGEST))
                     x = precision * (m - n[j])
-                    determinant[j] *= precision
-                    square[j] += x * x
-            line = out[tile, i]
+                    line[j] *= precision
+                    squares[j] += x * x
             for j in range(line.shape[0]):
-                line[j] = determinant[j] * exp_of_negative(-0.5 * square[j])
+                line[j] *= exp_of_negative(-0.5 * squares[j])
 
 
 @jit
@@ -154,7 +154,7 @@ def scalar(rows: Moments, columns: Moments) -> FloatArray:
 
 def diagonal(rows: Moments, columns: Moments) -> FloatArray:
     """``diagonal_tiles`` of means and variances (..., r, d) and (..., c, d): (..., r, c)."""
-    return over_pairs(diagonal_tiles, rows, columns, 2)
+    return over_pairs(diagonal_tiles, rows, columns, 2, np.empty(columns[0].shape[-2]))
 
 
 def mixture(rows: Components, columns: Components) -> FloatArray:
