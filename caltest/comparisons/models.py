@@ -299,10 +299,8 @@ def compare_classes(
 
     Parameters
     ----------
-    predictions
-        ``Categorical`` predictions or an (n, k) array-like.
-    targets, classes
-        As in ``calibration_test``.
+    predictions, targets, classes
+        As in ``calibration_test``: predictions of k classes, (n, k) or ``Categorical``.
     kernel, estimator, test, n_resamples, confidence_level, rng, progress
         As in ``compare_models``, for binary predictions.
 

@@ -26,10 +26,8 @@ def top_label(
 
     Parameters
     ----------
-    predictions
-        ``Categorical`` predictions or an (n, k) array-like.
-    targets, classes
-        As in ``calibration_test``.
+    predictions, targets, classes
+        As in ``calibration_test``: predictions of k classes, (n, k) or ``Categorical``.
 
     Returns
     -------
@@ -56,10 +54,8 @@ def classwise(
 
     Parameters
     ----------
-    predictions
-        ``Categorical`` predictions or an (n, k) array-like.
-    targets, classes
-        As in ``calibration_test``.
+    predictions, targets, classes
+        As in ``calibration_test``: predictions of k classes, (n, k) or ``Categorical``.
 
     Returns
     -------
