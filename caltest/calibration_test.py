@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.chunks import accumulate, are_chunks
+from caltest._basics.arrays import are_chunks
+from caltest._basics.chunks import accumulate
 from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
-from caltest._basics.progress import progress_bars
+from caltest._basics.threads import progress_bars
 from caltest._basics.types import ArrayLike
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.effect_size import EffectSize

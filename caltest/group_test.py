@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import OwnErrstate, check_finite, own_errstate, resampling_pvalue, seed_of
-from caltest._basics.progress import progress_bars
+from caltest._basics.threads import progress_bars
 from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
 from caltest._validation import same_length, switch

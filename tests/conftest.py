@@ -15,6 +15,13 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 def pytest_addoption(parser):
     parser.addoption("--full", action="store_true", help="take all cells of all grids, and all replications")
+    parser.addoption("--own", metavar="FILE", help="hold contracts against the classes of a file of your own too")
+
+
+def pytest_configure(config):
+    """``tests/public.py`` reads the file, in the processes that tests start too."""
+    if config.getoption("--own"):
+        os.environ["CALTEST_OWN"] = str(Path(config.getoption("--own")).resolve())
 
 
 def pytest_collection_modifyitems(config, items):

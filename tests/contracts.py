@@ -1,6 +1,10 @@
-"""Samples of every family with kernels it knows: what every new family has to be added to."""
+"""Samples of every family with kernels it knows. Of a new family the example of its docstring makes one."""
+
+import functools
 
 import numpy as np
+from examples import example, pair_of_example, sample_of_example
+from public import classes_of
 from scipy import stats
 
 import caltest as ct
@@ -212,7 +216,30 @@ KERNELS[ct.QuantileForecast] = [
 
 
 def estimators(sample, kernel):
-    """One of every estimator that the family knows, by its class."""
+    """One of every estimator that the family knows."""
+    made = known_estimators(sample, kernel)
+    for kind in newcomers(ct.estimators.Estimator, estimators_with_lines()):
+        one = made_or_fault(kind.__name__, functools.partial(example, kind))
+        if one is not None and takes(one, sample):
+            made.append(one.resolve(sample.predictions))
+    return made
+
+
+@functools.cache
+def estimators_with_lines():
+    return {type(one) for maker, kernel in CASES for one in known_estimators(maker(), kernel)}
+
+
+def takes(estimator, sample):
+    """Whether an estimator is for predictions of that kind."""
+    try:
+        estimator.check(sample.predictions)
+    except TypeError:
+        return False
+    return True
+
+
+def known_estimators(sample, kernel):
     made = [
         ct.SKCE(kernel),
         ct.SKCE(kernel, unbiased=False),
@@ -446,6 +473,32 @@ def integral_transforms():
 VECTORS = ct.GaussianKernel(bandwidth=(0.7, 2.0)) + 0.5 * ct.GaussianKernel(bandwidth=3.0)
 MMD_KERNEL = ct.ProductKernel(metric_kernel(ct.kernels.MMD(ct.GaussianKernel(bandwidth=1.0)), 0.5), VECTORS)
 
+FAULTS = {}
+"""Why classes could not be made of their examples, by their names."""
+
+
+def newcomers(base, known):
+    """Public classes that derive from a base and are not among those that have lines here."""
+    return sorted(classes_of(base) - set(known), key=lambda kind: kind.__name__)
+
+
+def made_or_fault(name, make):
+    """What a function makes for a class; what its error says is for the test of all classes to tell."""
+    try:
+        return make()
+    except Exception as error:
+        FAULTS[name] = f"{name}: {type(error).__name__}: {error}"
+        return None
+
+
+# Without expectations of kernels; in tests/predictions/test_unnormalised.py.
+for family in newcomers(ct.predictions.Predictions, [*FAMILIES, ct.Unnormalised]):
+    sample = made_or_fault(family.__name__, functools.partial(sample_of_example, family, N))
+    if sample is not None:
+        maker = FAMILIES[family] = functools.partial(sample_of_example, family, N)
+        maker.__name__ = family.__name__
+        KERNELS[family] = [sample.predictions.default_kernel().resolve(sample.predictions)]
+
 CASES = [(FAMILIES[family], kernel) for family, kernels in KERNELS.items() for kernel in kernels]
 CASES += [
     (
@@ -551,7 +604,26 @@ def made_tests():
     made = {name: (make, categorical) for name, make in classes.items()}
     made |= {name: (make, bernoulli) for name, make in binary.items()}
     made |= {name: (make, normal_with_spread) for name, make in numbers.items()}
-    return made | several
+    made |= several
+    for kind in newcomers(ct.CalibrationTest, {ct.CalibrationTest, *(type(make()) for make, _ in made.values())}):
+        made |= line_of_example(kind, functools.partial(example, kind))
+    for kind in newcomers(ct.nulls.Null, {type(make().null) for make, _ in made.values()} | KNOWN_NULLS):
+        made |= line_of_example(kind, functools.partial(pair_of_example, kind))
+    return made
+
+
+KNOWN_NULLS = {ct.nulls.HotellingNull}
+"""In tests of their own only."""
+
+
+def line_of_example(kind, make):
+    """A line of ``made_tests``: a test that an example makes, and the first sample that it is for."""
+
+    def sample():
+        made = (maker() for maker in (categorical, bernoulli, normal_with_spread, poisson))
+        return next(one for one in made if takes(make().estimator, one))
+
+    return {kind.__name__: (make, sample)}
 
 
 def normal_with_spread():

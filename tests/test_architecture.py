@@ -171,6 +171,7 @@ def test_import_is_light():
 WHOLE = {"benchmarks", "fuzz", "golden", "statistical"}
 """Folders with tests of the whole package, beside those in ``tests`` itself."""
 TOGETHER = {
+    "basics": ["progress"],
     "estimators": ["binned_errors", "omnibus_weights", "scores"],
     "generators": ["distortions"],
     "kernels": ["questions"],
@@ -211,6 +212,7 @@ def test_nothing_is_compiled_while_tests_are_collected(request):
 
 WITHOUT_EXAMPLE = {
     *("Predictions", "Estimator", "Null", "Binning", "ErrorFunction", "Sample", "Outcome", "TextbookTail"),
+    *("Univariate", "CountPredictions", "BinaryStatistic", "ResamplingNull"),
     *("Metric", "VectorMetric", "PairKernel", "PredictionKernel", "RadialKernel", "TargetKernel"),
     *(
         "BoundedEstimator",

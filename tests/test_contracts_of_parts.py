@@ -1,22 +1,28 @@
 """What holds for every kernel, metric, null, named test, binning, recalibration map, generator and command.
 
 Each public class of a kind is found by itself; a table says how one is made, and what it is by definition or how often
-it rejects. Families and estimators are in ``test_contracts.py``.
+it rejects. Kernels of a distance, metrics, tests and nulls without a line come from the examples of their docstrings.
+Families and estimators are in ``test_contracts.py``.
 """
 
 import pickle
 import re
+from functools import partial
 
 import numpy as np
 import pytest
-from public import CLASSES as PUBLIC_CLASSES, classes_of
+from contracts import newcomers, takes
+from examples import example, pair_of_example
+from public import CLASSES as PUBLIC_CLASSES, OWN, classes_of
 from scipy import stats
 
 import caltest as ct
 from caltest import generators, recalibration
 from caltest._results.citations import all_entries
 from caltest.cli.main import _parser, main
-from caltest.kernels import Metric, PairKernel, PredictionKernel, TargetKernel
+from caltest.kernels import Metric, PairKernel, PredictionKernel, RadialKernel, TargetKernel
+from caltest.predictions import Sample
+from caltest.predictions.convert import as_predictions
 
 N = 24
 RNG = np.random.default_rng(1)
@@ -95,10 +101,76 @@ PAIR_KERNELS = {
 }
 
 
+def printed_formula(kernel):
+    """What reports say that a kernel of numbers is, as a function of two of them."""
+    formula = kernel.describe_for_targets().replace("|y - y'|", "d").replace("^", "**")
+    names = {"exp": np.exp, "log": np.log, "sqrt": np.sqrt, "pi": np.pi}
+
+    def of(a, b):
+        try:
+            return eval(formula, names | {"d": abs(a - b)})
+        except (SyntaxError, NameError, TypeError) as error:
+            wanted = "wanted a formula of d, exp, log and sqrt, or a line in TARGET_KERNELS of this file"
+            raise AssertionError(f"{type(kernel).__name__}.formula: got {formula!r} ({error}), {wanted}") from None
+
+    return of
+
+
+for one in classes_of(RadialKernel):
+    if one.__name__ not in TARGET_KERNELS:
+        kernel = one(bandwidth=0.7)
+        TARGET_KERNELS[one.__name__] = (lambda one=one: one(bandwidth=0.7)), NUMBERS, printed_formula(kernel)
+
+
 def test_every_kernel_has_its_definition():
-    assert set(TARGET_KERNELS) == public(TargetKernel)
-    assert public(PredictionKernel) <= set(TARGET_KERNELS)
-    assert set(PAIR_KERNELS) == public(PairKernel)
+    missing = public(TargetKernel) - set(TARGET_KERNELS) - set(OWN)
+    assert not missing, f"{missing}: wanted a line in TARGET_KERNELS: how it is made, of which targets, and its formula"
+    assert set(PAIR_KERNELS) == public(PairKernel) - set(OWN)
+
+
+@each(sorted(public(TargetKernel)))
+def test_kernels_of_targets_are_kernels(name):
+    """Symmetric, positive semi-definite, bounded, one number for each row and column, also of stacks."""
+    kernel = TARGET_KERNELS[name][0]() if name in TARGET_KERNELS else example(PUBLIC_CLASSES[name])
+    points = LABELS if kernel.of_classes or kernel.is_identity else NUMBERS
+    tile = kernel.target_tile(points, points)
+    assert tile.shape == (5, 5), f"{name}.target_tile: got the shape {tile.shape} for 5 rows and 5 columns"
+    stack = kernel.target_tile(points[None, :2], points[None])
+    assert stack.shape == (1, 2, 5), f"{name}.target_tile: got the shape {stack.shape} for (1, 2) rows, (1, 5) columns"
+    assert stack[0] == pytest.approx(tile[:2])
+    check_kernel(name, tile, kernel.bound)
+
+
+@each(sorted(public(PredictionKernel)))
+@pytest.mark.filterwarnings("ignore::caltest.kernels.KernelWarning")
+def test_kernels_of_predictions_are_kernels(name):
+    """The same, of the first predictions that it knows; written into an array it is the same."""
+    kind = PUBLIC_CLASSES[name]
+    kernel = kind(bandwidth=0.7) if issubclass(kind, RadialKernel) else example(kind)
+    predictions = known(lambda one: kernel.resolve(one).tile(one, one), name)
+    tile, out = kernel.resolve(predictions).tile(predictions, predictions), np.full((5, 5), np.nan)
+    assert tile.shape == (5, 5), f"{name}.tile: got the shape {tile.shape} for 5 rows and 5 columns"
+    kernel.resolve(predictions).fill(out, predictions, predictions, {})
+    assert out == pytest.approx(tile), f"{name}.fill: differs from tile"
+    check_kernel(name, tile, kernel.bound)
+
+
+def check_kernel(name, tile, bound):
+    assert tile == pytest.approx(tile.T), f"{name}: not symmetric"
+    assert np.linalg.eigvalsh(tile).min() > -1e-12, f"{name}: not positive semi-definite"
+    assert np.abs(tile).max() <= bound * (1.0 + 1e-12), f"{name}.bound: got {bound}, less than a value of the kernel"
+
+
+def known(call, name):
+    """The first predictions that something can be called with."""
+    words = []
+    for predictions in (NORMAL, CLASSES, ct.Poisson(NORMAL.scale * 3.0)):
+        try:
+            call(predictions.take(slice(0, 5)))
+            return predictions.take(slice(0, 5))
+        except (TypeError, AttributeError) as error:
+            words.append(f"{predictions.family}: {error}")
+    raise AssertionError(f"{name}: for none of some predictions\n" + "\n".join(words))
 
 
 @each(TARGET_KERNELS)
@@ -108,12 +180,13 @@ def test_kernels_of_targets(name):
     expected = [[formula(a, b) for b in points] for a in points]
     for one in (kernel, again(kernel), eval(repr(kernel).replace("array", "np.array"), PUBLIC_CLASSES | {"np": np})):
         assert one == kernel
-        assert one.target_tile(points, points) == pytest.approx(np.array(expected), rel=1e-13)
+        found = one.target_tile(points, points)
+        assert found == pytest.approx(np.array(expected), rel=1e-13), f"{name}: its values are not those of its formula"
     assert kernel.bound == pytest.approx(np.max(expected), rel=1e-12)
     assert kernel.target_tile(points[:0], points).shape == (0, 5)
 
 
-@each(sorted(public(PredictionKernel)))
+@each(sorted(one.__name__ for one in classes_of(RadialKernel)))
 @pytest.mark.filterwarnings("ignore::caltest.kernels.KernelWarning")
 def test_kernels_of_predictions_are_functions_of_a_distance(name):
     make, _, formula = TARGET_KERNELS[name]
@@ -124,6 +197,20 @@ def test_kernels_of_predictions_are_functions_of_a_distance(name):
     distances = np.abs(P[:, None] - P).sum(axis=2) / 2
     assert again(kernel).tile(CLASSES, CLASSES) == pytest.approx(formula(distances, 0.0), rel=1e-12)
     assert np.diag(kernel.tile(CLASSES, CLASSES)) == pytest.approx(np.full(N, kernel.bound), rel=1e-12)
+    residuals = np.eye(3)[Y] - P
+    h = formula(distances, 0.0) * (residuals @ residuals.T)
+    summed = ct.SKCE(ct.ProductKernel(kernel, ct.DeltaKernel()))(P, Y)
+    assert summed == pytest.approx(h[np.triu_indices(N, 1)].mean(), rel=1e-11), (
+        f"{name}: in compiled loops it is another"
+    )
+
+
+@each(sorted(one.__name__ for one in classes_of(RadialKernel)))
+def test_expectations_over_members_are_means(name):
+    make, _, formula = TARGET_KERNELS[name]
+    means = [[np.mean([formula(z, y) for z in row]) for y in NUMBERS] for row in MEMBERS]
+    found = ct.Scenarios(MEMBERS).expected_kernel(make(), NUMBERS)
+    assert found == pytest.approx(np.array(means), rel=1e-9), f"{name}: in compiled loops it is another kernel"
 
 
 @each(PAIR_KERNELS)
@@ -200,8 +287,17 @@ METRICS = {
 }
 
 
-def test_every_metric_has_its_definition():
-    assert set(METRICS) == public(Metric)
+@each(sorted(public(Metric) - {"VectorMetric"}))
+@pytest.mark.filterwarnings("ignore::caltest.kernels.KernelWarning")
+def test_metrics_are_distances(name):
+    """Of the first predictions that it knows: one number for each row and column, symmetric, 0 of equal ones."""
+    metric = METRICS[name][0]() if name in METRICS else example(PUBLIC_CLASSES[name])
+    of = METRICS[name][1] if name in METRICS else known(lambda one: one.distance(metric.resolve(one), one), name)
+    found = of.distance(metric.resolve(of), of)
+    assert found.shape == (len(of), len(of)), f"{name}: got the shape {found.shape} for {len(of)} predictions"
+    assert np.all(found >= 0.0), f"{name}: a distance is negative"
+    assert np.abs(np.diag(found)).max() <= metric.rounding(of), f"{name}: equal predictions have a distance"
+    assert found == pytest.approx(found.T, rel=1e-12), f"{name}: not symmetric"
 
 
 @each(METRICS)
@@ -305,26 +401,43 @@ NULLS = {
 """Nulls that are in no named test of the table, or beside them; with an estimator."""
 
 
+def kind_of(test):
+    """The first of the data here that a test is for."""
+    for kind, (predictions, _) in CLASSES_OF.items():
+        if takes(test.estimator, Sample(as_predictions(predictions), None)):
+            return kind
+    raise AssertionError(f"{type(test).__name__}: for none of {list(CLASSES_OF)}")
+
+
+KNOWN_NULLS = {type(make().null) for make, *_ in TESTS.values()} | {type(make()) for make, _ in NULLS.values()}
+NEW_NULLS = {kind.__name__: kind for kind in newcomers(ct.nulls.Null, KNOWN_NULLS)}
+NEW_TESTS = {kind.__name__: kind for kind in newcomers(ct.CalibrationTest, [ct.CalibrationTest])}
+NEW_TESTS = {name: kind for name, kind in NEW_TESTS.items() if name not in TESTS}
+
+
+def line_of(name):
+    """The line of a test in the table; without one that of the example of its docstring, or of that of a null."""
+    if name in TESTS:
+        return TESTS[name]
+    make = partial(example, NEW_TESTS[name]) if name in NEW_TESTS else partial(pair_of_example, NEW_NULLS[name])
+    test = make()
+    return make, kind_of(test), 0.1 if test.null.pvalue_kind_of(test.estimator) in ("exact", "bound") else 0.16
+
+
 def made(name):
     """A test of the table, or of a null."""
-    if name in TESTS:
-        make, kind, _ = TESTS[name]
-        return make(), CLASSES_OF[kind]
-    null, estimator = NULLS[name]
-    return ct.CalibrationTest(estimator, null()), CLASSES_OF["classes"]
+    if name in NULLS:
+        null, estimator = NULLS[name]
+        return ct.CalibrationTest(estimator, null()), CLASSES_OF["classes"]
+    make, kind, _ = line_of(name)
+    return make(), CLASSES_OF[kind]
 
 
 def numbers_of(result):
     return {key: value for key, value in result.to_dict().items() if key != "version"}
 
 
-def test_every_test_and_null_is_covered():
-    assert set(TESTS) == public(ct.CalibrationTest) - {"CalibrationTest"}
-    covered = {type(make().null).__name__ for make, *_ in TESTS.values()} | set(NULLS)
-    assert covered == public(ct.nulls.Null)
-
-
-@each([*TESTS, *NULLS])
+@each([*TESTS, *NULLS, *NEW_TESTS, *NEW_NULLS])
 def test_the_same_seed_gives_the_same_numbers(name):
     test, sample = made(name)
     first = test(*sample, rng=3)
@@ -339,16 +452,19 @@ def test_the_same_seed_gives_the_same_numbers(name):
 
 
 @pytest.mark.statistical
-@each(TESTS)
+@each([*TESTS, *NEW_TESTS, *NEW_NULLS])
 def test_sizes(name, replications):
     """At the 10 % level, at most the 99.9 % quantile of a binomial count, of the share that is in the table."""
     test, (predictions, _) = made(name)
-    largest, m = TESTS[name][2], replications(120, 2000)
+    largest, m = line_of(name)[2], replications(120, 2000)
     if largest == 1.0:
         return
     draws = predictions.sample(np.random.default_rng(7), m)
     rejected = sum(test(predictions, y, rng=i).pvalue <= 0.1 for i, y in enumerate(draws))
-    assert rejected <= stats.binom.ppf(0.999, m, largest)
+    assert rejected <= stats.binom.ppf(0.999, m, largest), (
+        f"{name} rejects {rejected} of {m} calibrated data sets of {N} rows at the 10 % level, wanted a share of at "
+        f"most {largest:g}; if that is known and its results say so, give it a line with a larger one in TESTS"
+    )
 
 
 CERTAIN = {
@@ -359,17 +475,18 @@ CERTAIN = {
 NOTHING_VARIES = r"vary|varies|certain|chance|variance|singular|positive|identical|no scale"
 
 
-@each([*TESTS, *NULLS])
+@each([*TESTS, *NULLS, *NEW_TESTS, *NEW_NULLS])
 def test_certain_predictions_that_come_true(name):
     """Nothing speaks against calibration, or nothing can: p is large, or the error says that nothing varies."""
     test, _ = made(name)
-    kind = TESTS[name][1] if name in TESTS else "classes"
+    kind = "classes" if name in NULLS else line_of(name)[1]
     result, words = answer_or_words(lambda: test(*CERTAIN[kind], rng=1))
     if words:
         assert re.search(NOTHING_VARIES, words), words
         return
     equivalence = name in ("EquivalenceTest", "BinnedEquivalenceTest")
-    assert (result.pvalue < 0.5) if equivalence and result.estimate == 0.0 else (result.pvalue >= 0.05)
+    is_right = result.pvalue < 0.5 if equivalence and result.estimate == 0.0 else result.pvalue >= 0.05
+    assert is_right, f"{name}: got the p-value {result.pvalue:.3g} for certain predictions that came true"
     assert result.estimate < 1e-12
 
 

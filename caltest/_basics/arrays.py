@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from caltest._basics.chunks import are_chunks
 from caltest._basics.types import Array, ArrayLike, BoolArray, IntArray
 from caltest._basics.warnings import warn
 
@@ -126,6 +125,11 @@ def read_only(array: Array, dtype: DTypeLike) -> Array:
 
 def _warn_of_order(message: str) -> None:
     warn(message)
+
+
+def are_chunks(data: Any) -> bool:
+    """Whether data are a dask array, series or data frame."""
+    return hasattr(data, "to_delayed") and type(data).__module__.split(".")[0] in ("dask", "dask_expr")
 
 
 def _as_given(data: ArrayLike, name: str) -> Array:

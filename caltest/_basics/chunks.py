@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-
-def are_chunks(data: Any) -> bool:
-    """Whether data are a dask array, series or data frame."""
-    return hasattr(data, "to_delayed") and type(data).__module__.split(".")[0] in ("dask", "dask_expr")
+from caltest._basics.arrays import are_chunks
 
 
 def evenly_spaced_rows(data: Any, n: int) -> Any:

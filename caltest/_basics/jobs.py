@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from caltest._basics.progress import tracked
+from caltest._basics.threads import tracked
 
 R = TypeVar("R")
 

@@ -1,19 +1,22 @@
-"""Parts of a computation in threads on all processors: compiled loops and numpy run without the interpreter lock."""
+"""Loops over the parts of a computation: in threads on all processors, with a progress bar where one is asked for.
+
+Compiled loops and numpy run without the interpreter lock.
+"""
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from itertools import islice
 from math import inf
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from caltest._basics.jit import n_processors
 from caltest._basics.numerics import own_errstate
-from caltest._basics.progress import tracked
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -101,7 +104,10 @@ def threaded(
     ``what`` names the loop in progress bars, ``work`` is about how many nanoseconds it takes, and ``products`` says
     whether the function multiplies matrices.
     """
-    if total == 1 or n_threads() == 1 or work < WORTH_THREADS:
+    if total == 1:
+        yield from map(function, items)
+        return
+    if n_threads() == 1 or work < WORTH_THREADS:
         yield from tracked(map(function, items), total, what)
         return
     with _one_blas_thread if products else nullcontext(), ThreadPoolExecutor(min(n_threads(), total)) as pool:
@@ -114,3 +120,55 @@ def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], R], items: Itera
         result = waiting.popleft().result()
         waiting.extend(pool.submit(function, item) for item in islice(items, 1))
         yield result
+
+
+FORMAT = "{desc} {percentage:3.0f}% |{bar}| {elapsed} passed, {remaining} left"
+
+_shown: ContextVar[bool] = ContextVar("caltest_progress", default=False)
+
+
+@contextmanager
+def progress_bars(shown: bool) -> Iterator[None]:
+    """Show a bar on standard error for every long loop inside, or none at all."""
+    token = _shown.set(shown)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
+
+
+def tracked(items: Iterable[T], total: int, what: str) -> Iterable[T]:
+    """The items, with a bar that says ``what`` if bars are shown and the loop takes more than a second."""
+    if not _shown.get():
+        return items
+    from tqdm import tqdm
+
+    shown = _Screen(sys.stderr)
+    bar: Iterable[T] = tqdm(items, total=total, desc=what, delay=1.0, leave=False, bar_format=FORMAT, file=shown)
+    return bar
+
+
+class _Screen:
+    """Standard error for as long as it takes a bar: no computation fails because it is closed, full or not there."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with suppress(Exception):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with suppress(Exception):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def in_terminal() -> bool:
+    """Whether standard error is a terminal."""
+    try:
+        return bool(sys.stderr.isatty())
+    except (AttributeError, OSError, ValueError):
+        return False

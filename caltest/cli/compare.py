@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from caltest._basics.progress import in_terminal
+from caltest._basics.threads import in_terminal
 from caltest.cli.options import add_fail, add_missing, add_shared, command, outcomes_help, predictions_help, show, whole
 from caltest.cli.prediction_files import check_different, read_outcomes, read_sample
 from caltest.comparisons.models import compare_samples

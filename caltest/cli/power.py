@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from caltest import generators
-from caltest._basics.progress import in_terminal
+from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest.calibration_test import CalibrationTest
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from caltest import recalibration as maps
-from caltest._basics.progress import in_terminal
+from caltest._basics.threads import in_terminal
 from caltest.cli.options import (
     FORMATS,
     add_missing,

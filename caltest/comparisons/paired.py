@@ -8,7 +8,7 @@ from typing import Any
 from numpy.linalg import norm
 
 from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
-from caltest._basics.progress import progress_bars
+from caltest._basics.threads import progress_bars
 from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.calibration_test_result import JACKKNIFE, CalibrationTestResult, ConfidenceInterval
 from caltest._results.effect_size import EffectSize

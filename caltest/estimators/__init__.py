@@ -7,9 +7,9 @@ Kernel errors: ``SKCE``, ``BlockSKCE``, ``CrossSKCE``, ``LowRankSKCE``, ``MaxSKC
 ``cox_calibration``, its fit), ``CalibrationBelt``, ``ECCE``, ``CORPMiscalibration``; of numbers: ``PIT``,
 ``QuantileCalibration``, ``ResidualMean``, ``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
 
-``Estimator`` is the base of all. ``MeanOfTerms``, ``UStatistic``, ``VectorMean``, ``BoundedEstimator``,
-``SummableEstimator`` and ``HasTextbookLaw`` say which nulls an estimator can be paired with. ``EstimateAccumulator``
-takes data in chunks; ``one_per_cluster`` picks independent observations.
+``Estimator`` is the base of all, ``BinaryStatistic`` of the classical ones. ``MeanOfTerms``, ``UStatistic``,
+``VectorMean``, ``BoundedEstimator``, ``SummableEstimator`` and ``HasTextbookLaw`` say which nulls an estimator can be
+paired with. ``EstimateAccumulator`` takes data in chunks; ``one_per_cluster`` picks independent observations.
 """
 
 from caltest._basics import names as _names
@@ -27,6 +27,7 @@ from caltest.estimators.base import (
 from caltest.estimators.binned_errors.classwise_ece import ClasswiseECE as ClasswiseECE
 from caltest.estimators.binned_errors.debiased_ece import DebiasedSquaredECE as DebiasedSquaredECE
 from caltest.estimators.binned_errors.ece import ECE as ECE, MCE as MCE
+from caltest.estimators.classical.base import BinaryStatistic as BinaryStatistic
 from caltest.estimators.classical.belt import CalibrationBelt as CalibrationBelt
 from caltest.estimators.classical.corp import CORPMiscalibration as CORPMiscalibration
 from caltest.estimators.classical.cox import CoxCalibration as CoxCalibration, cox_calibration as cox_calibration

@@ -21,5 +21,8 @@ def h_bound(kernel: PairKernel, predictions: Predictions) -> float:
     Hoelder bounds the same bilinear form of the same differences, and for ``k_P I`` it is the smallest of them,
     2 sup k_P (Example H.1). It can be smaller than each B_{p;q}, and than the sum of the bounds of the products.
     """
+    if kernel.single is not None:
+        one = kernel.single
+        return one.prediction_kernel.bound * predictions.law.squared_diameter(one.target_kernel)
     target_kernels = (one.prediction_kernel.bound * one.target_kernel for one in kernel.products)
     return predictions.law.squared_diameter(SumKernel.of(*target_kernels))

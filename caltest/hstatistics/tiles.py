@@ -15,7 +15,7 @@ from caltest._basics.types import Array, FloatArray
 from caltest._loops.pair_sums.gaussian import gaussian_tile
 from caltest._loops.pair_sums.pairs import Settings, block_sums, finite_sums, finite_tile
 from caltest.kernels import PairKernel, ProductKernel, TargetKernel
-from caltest.kernels.base import DistanceForm
+from caltest.kernels.radial import DistanceForm
 from caltest.predictions import Sample
 from caltest.predictions.classes.finite import FinitePredictions
 
@@ -174,7 +174,8 @@ class NormalTiles(AnyTiles):
         assert normal is not None
         assert gaussian is not None
         rows, columns = place
-        tile = self.kernel.prediction_kernel.tile(predictions.take(rows), predictions.take(columns))
+        tile = np.empty((rows.stop - rows.start, columns.stop - columns.start))
+        self.kernel.prediction_kernel.fill(tile, predictions.take(rows), predictions.take(columns), {})
         precision = 1.0 / gaussian.width
         vectors = normal[0], normal[1] * precision, self.sample.targets
         gaussian_tile(*vectors, precision, _ends(rows), _ends(columns), tile)

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 from caltest._basics.numerics import OwnErrstate
 from caltest._basics.types import Array, FloatArray
-from caltest.kernels.metrics.vector_metrics import Metric, VectorMetric
+from caltest.kernels.metrics.vector_metrics import Metric
 
 if TYPE_CHECKING:
     from caltest.kernels.gaussian import GaussianKernel
-    from caltest.kernels.radial import RadialKernel
+    from caltest.kernels.radial import DistanceForm, RadialKernel
     from caltest.kernels.sums import SumKernel
 
 
@@ -163,33 +163,11 @@ class TargetKernel(Kernel):
     __rmul__ = __mul__
 
 
-class Function(NamedTuple):
-    """``f(u)`` with ``u = (stretch d / bandwidth)**exponent``: f by its kind in ``caltest._loops.formulas.kernels``."""
-
-    kind: int
-    stretch: float = 1.0
-    exponent: float = 1.0
-    shape: float = 0.0
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether loops know it: distances and their squares."""
-        return self.exponent in (1.0, 2.0)
-
-
-class DistanceForm(NamedTuple):
-    """A kernel of predictions as compiled loops know it: a function of distances of vectors, and 1 / bandwidth."""
-
-    metric: VectorMetric
-    function: Function
-    inverse_width: float
-
-
 class PredictionKernel(Kernel):
     """A positive semi-definite function k(p, p') of two predicted distributions."""
 
     @property
-    def distance_form(self) -> DistanceForm | None:
+    def distance_form(self) -> "DistanceForm | None":
         """The kernel as a function of a distance of vectors, if compiled loops know it."""
         return None
 
@@ -205,7 +183,10 @@ class PredictionKernel(Kernel):
         distances: dict[Metric, FloatArray],
     ) -> None:
         """Write ``tile`` into an array (r, c); distances that are known are not computed again."""
-        out[...] = self.tile(rows, columns)
+        tile = self.tile(rows, columns)
+        if tile.shape != out.shape:
+            raise ValueError(f"{type(self).__name__}.tile: got an array of shape {tile.shape}, wanted {out.shape}")
+        out[...] = tile
 
     def resolve_metric(self, predictions: PredictedDistributions) -> Self:
         """The same kernel with the settings of its metric that depend on the predictions replaced by their values."""

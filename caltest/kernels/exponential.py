@@ -5,10 +5,10 @@ from math import sqrt
 
 from caltest._loops.formulas.kernels import EXPONENTIAL
 from caltest._validation import positive_number
-from caltest.kernels.base import Exponential, Function
+from caltest.kernels.base import Exponential
 from caltest.kernels.gaussian import GaussianKernel
 from caltest.kernels.metrics.vector_metrics import Euclidean, Metric
-from caltest.kernels.radial import Bandwidth, RadialKernel
+from caltest.kernels.radial import Bandwidth, Function, RadialKernel
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ import numpy as np
 
 from caltest._basics.types import FloatArray
 from caltest._loops.formulas.kernels import EXPONENTIAL
-from caltest.kernels.base import Function
 from caltest.kernels.metrics.vector_metrics import Euclidean, Metric
-from caltest.kernels.radial import RadialKernel
+from caltest.kernels.radial import Function, RadialKernel
 
 
 @dataclass(frozen=True)

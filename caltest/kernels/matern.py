@@ -5,9 +5,9 @@ from math import sqrt
 
 from caltest._loops.formulas.kernels import MATERN_3, MATERN_5
 from caltest._validation import real_number
-from caltest.kernels.base import Exponential, Function
+from caltest.kernels.base import Exponential
 from caltest.kernels.metrics.vector_metrics import Euclidean, Metric
-from caltest.kernels.radial import RadialKernel
+from caltest.kernels.radial import Function, RadialKernel
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -12,14 +12,7 @@ from caltest._basics.warnings import warn
 from caltest._loops.formulas.kernels import EXPONENTIAL, FUNCTIONS, RATIONAL
 from caltest._loops.pair_sums.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._validation import positive_number
-from caltest.kernels.base import (
-    DistanceForm,
-    Function,
-    KernelWarning,
-    PredictedDistributions,
-    PredictionKernel,
-    TargetKernel,
-)
+from caltest.kernels.base import KernelWarning, PredictedDistributions, PredictionKernel, TargetKernel
 from caltest.kernels.metrics.vector_metrics import Metric, VectorMetric
 
 Bandwidth = float | Literal["median"] | tuple[float, ...]
@@ -27,6 +20,28 @@ Bandwidth = float | Literal["median"] | tuple[float, ...]
 
 def _is_median(bandwidth: object) -> bool:
     return isinstance(bandwidth, str) and bandwidth == "median"
+
+
+class Function(NamedTuple):
+    """``f(u)`` with ``u = (stretch d / bandwidth)**exponent``: f by its kind in ``caltest._loops.formulas.kernels``."""
+
+    kind: int
+    stretch: float = 1.0
+    exponent: float = 1.0
+    shape: float = 0.0
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether loops know it: distances and their squares."""
+        return self.exponent in (1.0, 2.0)
+
+
+class DistanceForm(NamedTuple):
+    """A kernel of predictions as compiled loops know it: a function of distances of vectors, and 1 / bandwidth."""
+
+    metric: VectorMetric
+    function: Function
+    inverse_width: float
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,11 @@ class RadialKernel(PredictionKernel, TargetKernel):
             )
         object.__setattr__(self, "bandwidth", _checked(self.bandwidth))
         self._check_settings()
+        if self.function is not None and self.function.kind not in range(len(FUNCTIONS)):
+            raise ValueError(
+                f"function: got the kind {self.function.kind!r}, wanted EXPONENTIAL, MATERN_3, MATERN_5 or RATIONAL of "
+                "caltest._loops.formulas.kernels; for another function write of_distance in its place"
+            )
         if not self._is_positive_definite():
             warn(
                 f"{type(self).__name__} of the {self.metric.label} distance is not positive definite in general: "
@@ -77,10 +97,12 @@ class RadialKernel(PredictionKernel, TargetKernel):
         return min(1.0 / self.width, 1e300)
 
     def of_distance(self, distance: FloatArray) -> FloatArray:
-        """Kernel values, written over the contiguous distances."""
+        """Kernel values at distances, a contiguous array that can be written over."""
         function = self.function
         if function is None:
-            raise NotImplementedError(f"{type(self).__name__} has neither a function nor an of_distance of its own")
+            raise NotImplementedError(
+                f"{type(self).__name__}: got neither a function nor an of_distance, wanted one of them in the class"
+            )
         factor, square = function.stretch * self.inverse_width, function.exponent == 2.0
         if not function.is_compiled:
             with np.errstate(over="ignore"):
@@ -144,7 +166,10 @@ class RadialKernel(PredictionKernel, TargetKernel):
         if self.metric not in distances:
             distances[self.metric] = rows.distance(self.metric, columns)
         out[...] = distances[self.metric]
-        self.weighted(self.of_distance(out), rows, columns)
+        values = self.of_distance(out)
+        if values is not out:
+            out[...] = values
+        self.weighted(out, rows, columns)
 
     def weighted(self, tile: FloatArray, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
         """A tile times the weights of both sides, in its place."""

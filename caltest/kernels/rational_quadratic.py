@@ -6,9 +6,8 @@ from math import sqrt
 from caltest._basics.types import FloatArray
 from caltest._loops.formulas.kernels import RATIONAL
 from caltest._validation import positive_number
-from caltest.kernels.base import Function
 from caltest.kernels.metrics.vector_metrics import Euclidean, Metric
-from caltest.kernels.radial import RadialKernel
+from caltest.kernels.radial import Function, RadialKernel
 
 
 @dataclass(frozen=True)

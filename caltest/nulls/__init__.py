@@ -5,11 +5,16 @@ p-values. Bounds for every n: ``DistributionFreeBound``, ``CrossChernoffBound``,
 ``NormalNull``, ``HotellingNull``, ``PearsonNull``, ``TextbookNull``. Resampling: ``ArconesGineBootstrap``,
 ``ClusterBootstrap``, ``ConsistencyResampling``, ``KnownCovarianceMonteCarlo``. Of the hypothesis that an error is
 small, or large: ``ToleranceNull``, ``EquivalenceNull``, ``BinnedEquivalenceBound``. A null of your own derives from
-``Null`` and returns an ``Outcome``.
+``Null`` and returns an ``Outcome``, or from ``ResamplingNull``.
 """
 
 from caltest._basics import names as _names
-from caltest.nulls.base import Null as Null, Outcome as Outcome, SummableNull as SummableNull
+from caltest.nulls.base import (
+    Null as Null,
+    Outcome as Outcome,
+    ResamplingNull as ResamplingNull,
+    SummableNull as SummableNull,
+)
 from caltest.nulls.bootstraps.arcones_gine import ArconesGineBootstrap as ArconesGineBootstrap
 from caltest.nulls.bootstraps.cluster_bootstrap import ClusterBootstrap as ClusterBootstrap
 from caltest.nulls.bootstraps.consistency import ConsistencyResampling as ConsistencyResampling

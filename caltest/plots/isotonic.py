@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from caltest._basics.numerics import own_errstate
-from caltest._basics.progress import progress_bars
+from caltest._basics.threads import progress_bars
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import one_of, switch

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caltest._basics.numerics import own_errstate
-from caltest._basics.progress import progress_bars
+from caltest._basics.threads import progress_bars
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import switch

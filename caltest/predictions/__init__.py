@@ -5,7 +5,7 @@ Of classes: ``Bernoulli``, ``Categorical``, ``Ordinal``. Of numbers: ``Normal``,
 ``NegativeBinomial``. Of numbers or vectors: ``Mixture``, ``Ensemble``, ``Scenarios``, ``QuantileForecast``,
 ``Unnormalised``. ``Residuals`` is what ``standardised_residuals`` and ``pit_values`` give. ``Predictions`` is the base
 of all, a ``Sample`` predictions with their targets; ``ClosedFormMissing`` is raised where a family and a kernel have no
-formula.
+formula. A family of your own derives from ``Univariate`` or ``CountPredictions``.
 """
 
 from caltest._basics import names as _names
@@ -14,7 +14,9 @@ from caltest.predictions.classes.bernoulli import Bernoulli as Bernoulli
 from caltest.predictions.classes.categorical import Categorical as Categorical
 from caltest.predictions.classes.ordinal import Ordinal as Ordinal
 from caltest.predictions.convert import median_bandwidth as median_bandwidth
-from caltest.predictions.counts import NegativeBinomial as NegativeBinomial, Poisson as Poisson
+from caltest.predictions.counts.expectations import CountPredictions as CountPredictions
+from caltest.predictions.counts.negative_binomial import NegativeBinomial as NegativeBinomial
+from caltest.predictions.counts.poisson import Poisson as Poisson
 from caltest.predictions.ensembles.ensemble import Ensemble as Ensemble
 from caltest.predictions.ensembles.scenarios import Scenarios as Scenarios
 from caltest.predictions.mixture import Mixture as Mixture
@@ -25,6 +27,7 @@ from caltest.predictions.numbers.laplace import Laplace as Laplace
 from caltest.predictions.numbers.log_normal import LogNormal as LogNormal
 from caltest.predictions.numbers.normal import Normal as Normal
 from caltest.predictions.numbers.student_t import StudentT as StudentT
+from caltest.predictions.numbers.univariate import Univariate as Univariate
 from caltest.predictions.quantile_forecast import QuantileForecast as QuantileForecast
 from caltest.predictions.reductions import classwise as classwise, top_label as top_label
 from caltest.predictions.residuals import (

@@ -154,6 +154,10 @@ class Predictions(OwnErrstate, ABC):
     def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:
         """Observed targets (n,), if given, and those drawn by each of the streams: (B + 1, n) or (B, n)."""
         redraws = [self.redraw(generator, size) for generator, size in streams]
+        for draws, (_, size) in zip(redraws, streams, strict=True):
+            if draws.shape[:2] != (size, len(self)):
+                wanted = f"({size}, {len(self)}) for {size} redraws of {len(self)} predictions"
+                raise ValueError(f"{type(self).__name__}.sample: got the shape {draws.shape}, wanted {wanted}")
         return np.concatenate(redraws if targets is None else [targets[None], *redraws])
 
     @abstractmethod
@@ -497,7 +501,7 @@ def require_family(predictions: Predictions, family: type, name: str) -> None:
 
 def require_same_classes(classes: Sequence[Any] | None, wanted: Sequence[Any] | None, name: str) -> None:
     """Raise ``ValueError`` if two families name their classes differently, or order them differently."""
-    if class_order(classes, wanted, name) is not None:
+    if classes is not wanted and class_order(classes, wanted, name) is not None:
         given, asked = ("0, 1, ... without names" if names is None else f"{names!r}" for names in (classes, wanted))
         raise ValueError(
             f"{name}: got classes {given}, wanted {asked} as in the predictions, in that order; bring the columns into "

@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.arrays import Table, column, to_array
 from caltest._basics.numerics import own_errstate
-from caltest._basics.progress import progress_bars
+from caltest._basics.threads import progress_bars
 from caltest._basics.types import Array, ArrayLike, IntArray
 from caltest._validation import not_numbers, not_swapped, switch
 from caltest.kernels import Metric
@@ -15,11 +15,17 @@ from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.bernoulli import Bernoulli
 from caltest.predictions.classes.categorical import Categorical
-from caltest.predictions.foreign.families import from_foreign, is_foreign
+from caltest.predictions.foreign.described import is_foreign
+from caltest.predictions.foreign.families import from_foreign
 from caltest.predictions.sample import Sample
 
 Missing: TypeAlias = Literal["refuse", "drop"]
 """What becomes of observations without an outcome."""
+
+
+def _are_distributions(data: object) -> bool:
+    """Whether data are predictions of a family, or distributions of another package."""
+    return isinstance(data, Predictions) or (not isinstance(data, np.ndarray) and is_foreign(data))
 
 
 def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, copy: bool = True) -> Predictions:
@@ -32,7 +38,7 @@ def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, cop
     """
     if isinstance(data, Predictions):
         return data if classes is None else data.with_classes(classes)
-    if is_foreign(data):
+    if _are_distributions(data):
         return from_foreign(data, classes)
     array = column(to_array(data, "predictions"))
     if array.ndim == 2:
@@ -64,13 +70,13 @@ def as_sample(
     Ensembles are pooled with their targets, as tests take them, unless the pairs are for something else. Without
     ``copy`` the sample can read the caller's arrays, and then lasts no longer than the call.
     """
-    if isinstance(targets, Predictions) or is_foreign(targets):
+    if _are_distributions(targets):
         raise TypeError("targets: got predictions; the arguments are swapped, pass the predictions first")
     if missing not in (None, *get_args(Missing)):
         raise ValueError(f'missing: got {missing!r}, wanted "refuse" or "drop"')
     names = f"{prefix}predictions", f"{prefix}targets"
     remarks: tuple[str, ...] = ()
-    if isinstance(predictions, Predictions) or is_foreign(predictions):
+    if _are_distributions(predictions):
         kept, outcomes = _complete(Table.of(targets, names[1]), names[1], missing)
     else:
         table, observed = (Table.of(data, name) for data, name in zip((predictions, targets), names, strict=True))
@@ -136,7 +142,7 @@ def in_order_of_targets(
     predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None
 ) -> tuple[ArrayLike, Sequence[Any] | None]:
     """Predictions with their rows as ``as_sample`` matches them, and names of their classes."""
-    if isinstance(predictions, Predictions) or is_foreign(predictions):
+    if _are_distributions(predictions):
         return predictions, classes
     observed = Table.of(targets, "targets")
     table, _ = Table.of(predictions, "predictions").in_order_of(observed, "predictions", "targets")

@@ -21,6 +21,11 @@ class Outcomes:
     base: IntArray
     """The outcome that most redraws of an observation have, (n,), or -1 for none."""
 
+    def __post_init__(self) -> None:
+        k = self.probabilities.shape[-1]
+        if self.gram.shape != (k, k):
+            raise ValueError(f"target_kernel: got a tile of shape {self.gram.shape} for {k} outcomes, wanted {(k, k)}")
+
     @property
     def anchors(self) -> FloatArray:
         """``e_base - p``, (n, k), and ``-p`` where there is no base."""

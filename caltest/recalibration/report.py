@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import own_errstate, seed_of
-from caltest._basics.progress import progress_bars
+from caltest._basics.threads import progress_bars
 from caltest._basics.types import ArrayLike
 from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._results.pvalues import format_pvalue, remarks

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import own_errstate
-from caltest._basics.progress import progress_bars
+from caltest._basics.threads import progress_bars
 from caltest._basics.types import FloatArray
 from caltest._validation import fraction, number_of_observations, switch, whole_number
 from caltest.studies.power_result import PowerResult

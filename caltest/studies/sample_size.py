@@ -5,7 +5,7 @@ from math import inf
 from typing import Any
 
 from caltest._basics.numerics import own_errstate
-from caltest._basics.progress import progress_bars
+from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import ConfidenceInterval
 from caltest._results.stored import Stored
 from caltest._validation import fraction, switch, whole_number

@@ -7,7 +7,7 @@ import pytest
 import tqdm
 
 import caltest as ct
-from caltest._basics.progress import in_terminal, progress_bars, tracked
+from caltest._basics.threads import in_terminal, progress_bars, tracked
 
 RNG = np.random.default_rng(1)
 P = RNG.dirichlet(np.ones(3), 700)

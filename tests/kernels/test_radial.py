@@ -8,6 +8,8 @@ import pytest
 from samples import samples
 
 import caltest as ct
+from caltest.kernels import PredictionKernel, RadialKernel, TargetKernel
+from caltest.kernels.radial import Function
 
 DATA = samples(40, 3)
 POINTS = np.random.default_rng(1).normal(size=(40, 3))
@@ -299,6 +301,85 @@ BAD = {
     "Laplacian of a metric": (lambda: ct.LaplacianKernel(ct.Euclidean()), ValueError, "bandwidth: got Euclidean"),
     "bandwidth of two": (lambda: ct.LaplacianKernel((1.0, -1.0)), ValueError, "bandwidth: got -1.0, wanted a positive"),
 }
+
+
+class InNumpy(RadialKernel):
+    """``1 / (1 + d / bandwidth)``, in a new array."""
+
+    formula = "1 / (1 + {d} / {w})"
+
+    def of_distance(self, distance):
+        return 1.0 / (1.0 + distance / self.width)
+
+    def _is_positive_definite(self):
+        return True
+
+
+class OfNoKind(InNumpy):
+    """A kernel of a compiled kind that there is not."""
+
+    function = Function(99)
+
+
+class OfNothing(InNumpy):
+    """A kernel that is neither compiled nor has a function of its own."""
+
+    of_distance = RadialKernel.of_distance
+
+
+class TooSmall(PredictionKernel):
+    """A kernel with tiles of a wrong shape."""
+
+    bound = 1.0
+
+    def tile(self, rows, columns):
+        return np.ones((3, 3))
+
+    def resolve(self, predictions):
+        return self
+
+    def describe(self):
+        return "1"
+
+
+class OfTwo(TargetKernel):
+    """A kernel of targets with tiles of a wrong shape."""
+
+    bound = 1.0
+
+    def target_tile(self, rows, columns):
+        return np.eye(2)
+
+    def resolve_for_targets(self, predictions):
+        return self
+
+    def describe_for_targets(self):
+        return "1"
+
+
+def test_kernels_of_ones_own_may_return_a_new_array():
+    """Tiles that are written into an array have it too, and so have tests that redraw."""
+    (p, y), kernel, out = (DATA[3], DATA[4]), InNumpy(ct.Euclidean(), 0.7), np.empty((40, 40))
+    distances = p.distance(ct.Euclidean(), p)
+    kernel.fill(out, p, p, {})
+    assert out == pytest.approx(1.0 / (1.0 + distances / 0.7), rel=1e-14)
+    estimator = ct.SKCE(ct.ProductKernel(kernel, ct.GaussianKernel(bandwidth=1.0)))
+    assert estimator.estimates(p, y[None])[0] == pytest.approx(estimator(p, y), rel=1e-12)
+
+
+def test_kernels_of_ones_own_that_cannot_be_computed():
+    p, y = DATA[3], DATA[4]
+    with pytest.raises(ValueError, match=r"^function: got the kind 99, wanted EXPONENTIAL, .* write of_distance"):
+        OfNoKind(ct.Euclidean(), 1.0)
+    with pytest.raises(NotImplementedError, match=r"^OfNothing: got neither a function nor an of_distance"):
+        OfNothing(ct.Euclidean(), 1.0).tile(p, p)
+    small = ct.ProductKernel(TooSmall(), ct.GaussianKernel(bandwidth=1.0))
+    with pytest.raises(ValueError, match=r"^TooSmall.tile: got an array of shape \(3, 3\), wanted \(40, 40\)"):
+        ct.SKCE(small)(p, y)
+    for predictions in (DATA[1], ct.Poisson(np.full(40, 2.0))):
+        kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Euclidean(), 1.0), OfTwo())
+        with pytest.raises(ValueError, match=r"^target_kernel: got a tile of shape \(2, 2\) for \d+ outcomes"):
+            ct.MonteCarloTest(ct.SKCE(kernel), 9)(predictions, DATA[2])
 
 
 @pytest.mark.parametrize(("make", "error", "message"), BAD.values(), ids=BAD)

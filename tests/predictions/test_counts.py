@@ -482,6 +482,21 @@ def test_probabilities_by_recursion_are_those_by_logarithms(name):
     assert np.array_equal(predictions._pmf(first + 37, stop), predictions._pmf(first, stop)[:, 37:])
 
 
+class WithoutRecursion(ct.Poisson):
+    """As a family of one's own, which need not know a recursion."""
+
+    def _recursion(self):
+        return None
+
+
+def test_probabilities_without_a_recursion_are_those_by_logarithms():
+    rate = np.random.default_rng(1).gamma(2.0, 4.0, 30)
+    one, other = WithoutRecursion(rate), ct.Poisson(rate)
+    assert np.array_equal(one._pmf(3, 60), one._exact_pmf(np.arange(3.0, 60.0)))
+    kernel, y = ct.GaussianKernel(bandwidth=2.0), other.sample(1)
+    assert one.expected_kernel(kernel, y) == pytest.approx(other.expected_kernel(kernel, y), rel=1e-11)
+
+
 def test_mean_of_pairs_of_many_counts():
     """Several tiles beside and on the diagonal, by one matrix of all pairs."""
     predictions = many(2100)["rates"]

@@ -25,7 +25,7 @@ def test_outcomes_of_probability_zero_never_occur():
 
 def test_rows_are_used_in_proportion_to_their_sum():
     """Uniform numbers next to 1 give the last class of positive probability, whatever the rounding of the row."""
-    from caltest._loops.sampling import classes_from_uniforms
+    from caltest._loops.rows import classes_from_uniforms
 
     cumulative = np.cumsum([[0.3, 0.7 - 1e-7, 0.0], [0.3, 0.7 + 1e-7, 0.0]], axis=1)
     out = np.empty((1, 2), dtype=np.intp)
@@ -34,7 +34,7 @@ def test_rows_are_used_in_proportion_to_their_sum():
 
 
 def test_probabilities_are_divided_by_their_sum():
-    from caltest._loops.sampling import classes_from_uniforms
+    from caltest._loops.rows import classes_from_uniforms
 
     out = np.empty((1, 1), dtype=np.intp)
     for uniform, label in ((0.4999, 0), (0.5001, 1)):
@@ -66,3 +66,16 @@ def test_normal_draws():
 def test_one_draw_has_one_dimension():
     assert ct.Bernoulli([0.5, 0.2]).sample(1).shape == (2,)
     assert ct.Normal([0.5, 0.2], 1.0).sample(1, 3).shape == (3, 2)
+
+
+class OneDraw(ct.Gamma):
+    """A family of one's own that forgets how many redraws are asked for."""
+
+    def _draw(self, rng, shape):
+        return rng.standard_gamma(self.shape_parameter)
+
+
+def test_draws_of_a_wrong_shape_are_refused():
+    predictions = OneDraw([1.0, 2.0, 3.0], 1.0)
+    with pytest.raises(ValueError, match=r"^OneDraw.sample: got the shape \(3,\), wanted \(9, 3\) for 9 redraws of 3"):
+        ct.MonteCarloTest(ct.SKCE(predictions.default_kernel()), 9)(predictions, [1.0, 2.0, 3.0])

@@ -42,7 +42,9 @@ def test_entries_are_complete(key):
 
 def test_entries_are_in_order_and_all_read():
     text = (files("caltest._results") / "citations.bib").read_text()
-    assert entries(ENTRIES) + "\n" == text
+    misplaced = [after for after, right in zip(ENTRIES, sorted(ENTRIES), strict=True) if after != right][:1]
+    assert not misplaced, f"citations.bib: {misplaced} is not in the order of the alphabet"
+    assert entries(ENTRIES) + "\n" == text, "citations.bib: wanted entries written as the others, a blank line apart"
     assert text.count("@") == len(ENTRIES)
 
 

@@ -92,4 +92,4 @@ def write_kernel(kind: int, x: FloatArray, factor: float, square: bool | np.bool
         for q in range(x.shape[0]):
             x[q] *= factor
     else:
-        raise ValueError("unknown kind of kernel")
+        raise ValueError("kind: got a number without a branch in write_kernel, wanted one with a formula there")

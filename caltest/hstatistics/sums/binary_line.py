@@ -13,7 +13,7 @@ from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.formulas.kernels import EXPONENTIAL
 from caltest._loops.pair_sums.lines import sums_to_the_left
 from caltest.kernels import PairKernel, ProductKernel, SumOfProducts
-from caltest.kernels.base import Function
+from caltest.kernels.radial import Function
 from caltest.predictions import Predictions
 
 

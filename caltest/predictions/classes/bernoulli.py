@@ -7,7 +7,7 @@ import numpy as np
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number, probability_vector
 from caltest.predictions.base import Predictions, require_family, require_same_classes
-from caltest.predictions.classes.class_probabilities import ClassProbabilities
+from caltest.predictions.classes.categorical import ClassProbabilities
 
 
 class Bernoulli(ClassProbabilities):

@@ -12,7 +12,7 @@ from caltest._basics.numerics import generator_of, ranges
 from caltest._basics.threads import threaded
 from caltest._basics.types import Array, BoolArray, FloatArray, IntArray
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
-from caltest._loops.sampling import classes_from_uniforms
+from caltest._loops.rows import classes_from_uniforms
 from caltest._validation import class_names
 from caltest.kernels import TargetKernel
 from caltest.kernels.matrix import squared_diameter

@@ -1,7 +1,7 @@
 """Distributions of counts: their probabilities, and the window of counts outside of which there are none."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log, pi, prod
 from typing import Any, Self
@@ -57,6 +57,9 @@ class CountTable:
 class CountLaw(Predictions):
     """Distributions of whole numbers from 0 on, by their parameters.
 
+    A family is its ``family`` name, a constructor that fills ``_parameters``, ``mean``, ``variance``, ``sample``,
+    ``cdf``, ``log_probabilities``, ``_tail_exponent`` and ``parameter_vectors``; ``_recursion`` makes it faster.
+
     All sums run over one window of counts for all predictions, outside of which each has a probability below 2e-18.
     """
 
@@ -81,19 +84,23 @@ class CountLaw(Predictions):
         """Variances (..., n)."""
 
     @abstractmethod
+    def cdf(self, targets: Array) -> FloatArray:
+        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
+
+    @abstractmethod
+    def log_probabilities(self, counts: FloatArray) -> FloatArray:
+        """Logarithms of the probabilities of increasing counts (m,), (..., n, m); -inf for impossible ones."""
+
+    @abstractmethod
     def _tail_exponent(self, counts: FloatArray) -> FloatArray:
-        """Chernoff's bound: ``P(Z >= u) <= exp(-result)`` above the mean, and P(Z <= u) below it.
+        """A bound like Chernoff's: ``P(Z >= u) <= exp(-result)`` above the mean, and P(Z <= u) below it.
 
         For counts u (..., n, m) or (m,): (..., n, m).
         """
 
-    @abstractmethod
-    def _log_factor(self, counts: FloatArray) -> FloatArray:
-        """``log p(u)`` plus the exponent of the tail, which does not depend on the mean; for counts u >= 1, (m,)."""
-
-    @abstractmethod
-    def _recursion(self) -> tuple[FloatArray, FloatArray]:
-        """Slopes and constants of ``p(u + 1) (u + 1) / p(u) = constant + slope u``, (..., n)."""
+    def _recursion(self) -> tuple[FloatArray, FloatArray] | None:
+        """Slopes and constants of ``p(u + 1) (u + 1) / p(u) = constant + slope u``, (..., n), if it is so."""
+        return None
 
     @abstractmethod
     def parameter_vectors(self) -> FloatArray:
@@ -195,15 +202,12 @@ class CountLaw(Predictions):
         out = np.empty((n_all, size))
         for part in ranges(n_all, max(1, PART // size)):
             some = flat.take(part)
-            probabilities_between(some._exact_pmf(counts), *some._recursion(), start, first, out[part])
+            recursion = some._recursion()
+            if recursion is None:
+                out[part] = some._exact_pmf(np.arange(first, stop, dtype=np.float64))
+            else:
+                probabilities_between(some._exact_pmf(counts), *recursion, start, first, out[part])
         return out.reshape(*self.shape, size)
-
-    def log_probabilities(self, counts: FloatArray) -> FloatArray:
-        """Logarithms of the probabilities of increasing counts (m,), (..., n, m); -inf for impossible ones."""
-        logs = -self._tail_exponent(counts)
-        positive = slice(1 if counts[0] == 0.0 else 0, None)
-        logs[..., positive] += self._log_factor(counts[positive])
-        return logs
 
     def log_density(self, targets: Array) -> FloatArray:
         order = np.argsort(targets, kind="stable")
@@ -261,6 +265,14 @@ def _bisected(is_far: Any, near: FloatArray, far: FloatArray) -> FloatArray:
         beyond = is_far(middle)
         near, far = np.where(beyond, near, middle), np.where(beyond, middle, far)
     return far
+
+
+def logs_from_tail(exponents: FloatArray, counts: FloatArray, log_factor: Callable[..., FloatArray]) -> FloatArray:
+    """``log p(u)`` of increasing counts (m,) as minus the exponents of Chernoff's bound plus, for u >= 1, a factor."""
+    logs = -exponents
+    positive = slice(1 if counts[0] == 0.0 else 0, None)
+    logs[..., positive] += log_factor(counts[positive])
+    return logs
 
 
 HALF_LOG_2_PI = 0.5 * log(2.0 * pi)

@@ -1,5 +1,6 @@
-"""Distributions of other packages, described by a family of this one and the arguments of its constructor."""
+"""Distributions of other packages: what are some, and their description by a family and its constructor's arguments."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
@@ -7,6 +8,24 @@ from typing import Self
 import numpy as np
 
 from caltest._basics.types import Array
+
+
+def is_foreign(data: object) -> bool:
+    """Whether it is a distribution of another package, or a list that begins with one."""
+    if isinstance(data, (list, tuple)):
+        return len(data) > 0 and is_foreign(data[0])
+    return is_of_scipy(data) or is_of_torch(data)
+
+
+def is_of_scipy(data: object) -> bool:
+    """Whether it is an object of scipy.stats, without importing it."""
+    return type(data).__module__.startswith("scipy.stats")
+
+
+def is_of_torch(data: object) -> bool:
+    """Whether it is a distribution of torch, without importing it."""
+    distributions = sys.modules.get("torch.distributions")
+    return distributions is not None and isinstance(data, distributions.Distribution)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from caltest.predictions.classes.bernoulli import Bernoulli
 from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.counts import NegativeBinomial, Poisson
 from caltest.predictions.foreign import from_scipy, from_torch
-from caltest.predictions.foreign.described import Described, joined
+from caltest.predictions.foreign.described import Described, is_of_scipy, is_of_torch, joined
 from caltest.predictions.mixture import Mixture
 from caltest.predictions.numbers.beta import Beta
 from caltest.predictions.numbers.continuous import Continuous
@@ -38,13 +38,6 @@ FAMILIES: dict[str, Callable[..., Predictions]] = {
 """Families without components, by their names."""
 
 
-def is_foreign(data: object) -> bool:
-    """Whether it is a distribution of another package, or a list that begins with one."""
-    if isinstance(data, (list, tuple)):
-        return len(data) > 0 and is_foreign(data[0])
-    return from_scipy.is_of_scipy(data) or from_torch.is_of_torch(data)
-
-
 def from_foreign(data: Any, classes: Sequence[Any] | None = None) -> Predictions:
     """The predictions of a distribution with array parameters, or of a list of distributions of one family."""
     if from_scipy.is_continuous_of_no_family(data[0] if isinstance(data, (list, tuple)) else data):
@@ -54,9 +47,9 @@ def from_foreign(data: Any, classes: Sequence[Any] | None = None) -> Predictions
 
 
 def _rows(data: Any, position: int = 0) -> Described:
-    if from_scipy.is_of_scipy(data):
+    if is_of_scipy(data):
         return from_scipy.described(data).as_rows()
-    if from_torch.is_of_torch(data):
+    if is_of_torch(data):
         return from_torch.described(data).as_rows()
     raise TypeError(f"predictions: got a {type(data).__name__} at position {position}, wanted distributions only")
 

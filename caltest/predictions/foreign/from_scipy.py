@@ -74,11 +74,6 @@ KNOWN = (
 )
 
 
-def is_of_scipy(data: object) -> bool:
-    """Whether it is an object of scipy.stats."""
-    return type(data).__module__.startswith("scipy.stats")
-
-
 def is_continuous_of_no_family(data: object) -> bool:
     """Whether it is a frozen continuous distribution, but of no family here."""
     stats: Any = sys.modules.get("scipy.stats")

@@ -1,6 +1,5 @@
 """Distributions of torch.distributions as families of this package; torch is never imported here."""
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -56,12 +55,6 @@ RULES: dict[str, tuple[str, Callable[[Any], tuple[Array, ...]]]] = {
 """Families, and the arguments of their constructors, by the names of distributions."""
 
 KNOWN = ", ".join(("Independent(Normal, 1)", "MixtureSameFamily", *RULES))
-
-
-def is_of_torch(data: object) -> bool:
-    """Whether it is a distribution of torch."""
-    distributions = sys.modules.get("torch.distributions")
-    return distributions is not None and isinstance(data, distributions.Distribution)
 
 
 def described(data: Any) -> Described:

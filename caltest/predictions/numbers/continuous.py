@@ -156,7 +156,7 @@ class Continuous(Univariate):
         """Quantiles times the roots of their weights, (n, 32)."""
         return np.asarray(np.sqrt(LEVEL_WEIGHTS) * sums.quantiles)
 
-    def _features(self) -> FloatArray:
+    def parameter_vectors(self) -> FloatArray:
         return np.stack([self._quantile(np.array(0.5)), self._halves()], axis=-1)
 
     def _halves(self) -> FloatArray:

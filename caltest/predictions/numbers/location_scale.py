@@ -88,9 +88,9 @@ class LocationScale(Univariate):
 
     def quantile_vectors(self, sums: LawSums) -> FloatArray:
         """Vectors (mean, standard deviation), the distance of which is the 2-Wasserstein distance."""
-        return self._features()
+        return self.parameter_vectors()
 
-    def _features(self) -> FloatArray:
+    def parameter_vectors(self) -> FloatArray:
         return np.stack([self.mean, self.deviation * self.scale], axis=-1)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:

@@ -74,7 +74,7 @@ class LogNormal(Univariate):
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(np.exp(self.log_mean + self.log_scale * scipy.special.ndtri(level)))
 
-    def _features(self) -> FloatArray:
+    def parameter_vectors(self) -> FloatArray:
         return np.stack([self.log_mean, self.log_scale], axis=-1)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:

@@ -7,7 +7,7 @@ import scipy
 
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
-from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, Metric, ProductKernel, Wasserstein
+from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, Wasserstein
 from caltest.predictions.base import Predictions, median_standard_deviation
 from caltest.predictions.numbers.univariate import Univariate, check_positive, check_shape, of_distinct
 from caltest.predictions.parameter import Parameter
@@ -81,17 +81,18 @@ class StudentT(Univariate):
         law = self._like(self.df, np.zeros(self.shape), np.ones(self.shape))
         return law, (targets - self.location) / self.scale
 
-    def embedding(self, metric: Metric) -> FloatArray:
-        """Means and quantiles for the 2-Wasserstein distance; (location, scale, 1 / df) for the others."""
-        if isinstance(metric, Wasserstein) and (self.df <= 2.0).any():
+    def transport_vectors(self) -> FloatArray:
+        """Means and quantiles; ``TypeError`` where a variance is infinite."""
+        if (self.df <= 2.0).any():
             i = int(np.argmax(self.df.reshape(-1) <= 2.0))
             raise TypeError(
                 f"metric: got Wasserstein() for StudentT predictions with df = {self.df.reshape(-1)[i]:.6g} at row "
                 f"{i}, the variance of which is infinite; wanted Euclidean(), Cityblock() or MMD(kernel)"
             )
-        return super().embedding(metric)
+        return super().transport_vectors()
 
-    def _features(self) -> FloatArray:
+    def parameter_vectors(self) -> FloatArray:
+        """(location, scale, 1 / df)."""
         return np.stack([self.location, self.scale, 1.0 / self.df], axis=-1)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:

@@ -13,16 +13,7 @@ from caltest._basics.arrays import in_one_order
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import real_array, refuse_rows, same_length
-from caltest.kernels import (
-    Cityblock,
-    Euclidean,
-    ExponentialKernel,
-    GaussianKernel,
-    Metric,
-    ProductKernel,
-    TargetKernel,
-    Wasserstein,
-)
+from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.base import (
     ClosedFormMissing,
     Predictions,
@@ -74,7 +65,9 @@ class _Shared:
 class Univariate(Predictions):
     """n distributions of a family with a few parameters, each of which is an array (n,) or one number for all.
 
-    A family is its parameters, ``_draw``, ``_quantile``, ``cdf``, ``survival``, ``log_density`` and ``moments``.
+    A family is its ``family`` name, ``parameter_names``, ``_draw``, ``_quantile``, ``cdf``, ``log_density`` and
+    ``moments``; ``survival``, where the upper tail can have all digits; ``support``, if it is not the whole line, and
+    ``_check`` of parameters.
     Expectations of kernels of targets that have no closed form come from 32 quantiles of each distribution
     (``caltest.predictions.measures.law_sums``). They are accurate to about 1e-3 of the kernel, and SKCE to less than 1
     % of its standard deviation given the predictions; p-values from redraws of targets are exact all the same.
@@ -146,6 +139,18 @@ class Univariate(Predictions):
     def _quantile(self, level: FloatArray) -> FloatArray:
         """Quantiles at levels that broadcast against (..., n)."""
 
+    @abstractmethod
+    def cdf(self, targets: Array) -> FloatArray:
+        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
+
+    @abstractmethod
+    def log_density(self, targets: Array) -> FloatArray:
+        """``log p(y)`` for the target y of each prediction, (..., n)."""
+
+    @abstractmethod
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Means and variances (..., n)."""
+
     def quantile_vectors(self, sums: LawSums) -> FloatArray:
         """Means (n,) and centred quantiles, scaled to the standard deviation: vectors (n, d).
 
@@ -155,8 +160,12 @@ class Univariate(Predictions):
         quantiles = np.sqrt(LEVEL_WEIGHTS) * (sums.quantiles - mean[:, None])
         return np.concatenate([mean[:, None], with_length(quantiles, np.sqrt(variance))], axis=1)
 
-    def _features(self) -> FloatArray:
-        """Vectors (..., n, d) for the Euclidean and the cityblock metric: means and standard deviations."""
+    def transport_vectors(self) -> FloatArray:
+        """``quantile_vectors`` of these predictions, computed once for all that were given together."""
+        return self._shared.vectors()[self._rows]
+
+    def parameter_vectors(self) -> FloatArray:
+        """Means and standard deviations."""
         mean, variance = self.moments()
         return np.stack([mean, np.sqrt(variance)], axis=-1)
 
@@ -191,14 +200,6 @@ class Univariate(Predictions):
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         require_family(other, type(self), name)
-
-    def embedding(self, metric: Metric) -> FloatArray:
-        """Vectors of quantiles for the 2-Wasserstein distance, of parameters for the others."""
-        if isinstance(metric, Wasserstein):
-            return self._shared.vectors()[self._rows]
-        if isinstance(metric, (Euclidean, Cityblock)):
-            return self._features()
-        raise self.no_metric(metric)
 
     def width(self, kernel: TargetKernel) -> int:
         """The parameters, and the waves of each term of the kernel, of which there are often so many."""

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
+from caltest._loops.pair_sums.tiles import CITYBLOCK
 
 
 @pytest.mark.parametrize("metric", [ct.TotalVariation(), ct.kernels.Cityblock(), ct.Euclidean()])
@@ -19,3 +20,23 @@ def test_distances_of_binary_predictions_are_those_of_numbers():
     for metric in (ct.TotalVariation(), ct.kernels.Cityblock(), ct.Euclidean()):
         assert p.distance(metric, q) == pytest.approx(0.5)
     assert p.distance(ct.kernels.SquaredEuclidean(), q) == pytest.approx(0.25)
+
+
+class MeansApart(ct.kernels.VectorMetric):
+    """The distance of the means."""
+
+    symbol, label, kind = "|m - m'|", "mean", CITYBLOCK
+
+    def vectors_of(self, predictions):
+        return predictions.moments()[0][..., None]
+
+    known_vectors = vectors_of
+
+
+@pytest.mark.parametrize("family", [ct.Normal, ct.Gamma, ct.Beta])
+def test_families_of_numbers_take_a_metric_of_ones_own(family):
+    predictions = family([0.5, 1.0, 3.0], [1.0, 2.0, 0.5])
+    mean = predictions.moments()[0]
+    assert predictions.distance(MeansApart(), predictions) == pytest.approx(np.abs(mean[:, None] - mean))
+    with pytest.raises(TypeError, match=r"^metric: got TotalVariation\(\) for .*, wanted one of Wasserstein\(\)"):
+        predictions.distance(ct.TotalVariation(), predictions)
