@@ -77,7 +77,7 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("call", UNKNOWN.values(), ids=UNKNOWN)
 def test_what_loops_do_not_know_is_an_error(call):
-    with pytest.raises(ValueError, match=r"unknown|no coupling"):
+    with pytest.raises(ValueError, match=r"unknown|no coupling|without a branch"):
         call()
 
 
