@@ -14,7 +14,7 @@ sum_i k_i A_i: matrix-valued kernel   ``MatrixKernel``              ``caltest.ke
 E k(Z, y), E k(Z, Z')                 ``expected_kernel``           ``caltest.predictions.base``
 B_{p;q}: bound of h                   ``h_bound``                   ``caltest.hstatistics.bound``
 W_2: 2-Wasserstein distance           ``Wasserstein``               ``caltest.kernels.metrics.vector_metrics``
-MW_2: the same of mixtures            ``MixtureWasserstein``        ``caltest.kernels.metrics.mixture_wasserstein``
+MW_2: the same of mixtures            ``MixtureWasserstein``        ``caltest.kernels.metrics.discrepancies``
 nu, lambda: bandwidth                 ``bandwidth``                 ``caltest.kernels.radial``
 h((p, y), (p', y'))                   ``h_tile``                    ``caltest.hstatistics.tiles``
 SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.estimators.kernel_errors.skce``

@@ -49,11 +49,6 @@ class UniformBinning(Binning):
     n_bins
         Number b >= 1 of bins per coordinate; the 2019 paper uses 10 on the simplex, 15 is common for confidences.
 
-    Raises
-    ------
-    ValueError
-        If ``n_bins`` is not a positive whole number.
-
     Examples
     --------
     >>> import numpy as np
@@ -90,11 +85,6 @@ class QuantileBinning(Binning):
     n_bins
         Number b >= 1 of bins per coordinate.
 
-    Raises
-    ------
-    ValueError
-        If ``n_bins`` is not a positive whole number.
-
     Examples
     --------
     >>> import numpy as np
@@ -129,11 +119,6 @@ class EdgeBinning(Binning):
     ----------
     edges
         At least two increasing numbers, the first at most 0 and the last at least 1, so that nothing is lost.
-
-    Raises
-    ------
-    ValueError
-        For other edges.
 
     Examples
     --------

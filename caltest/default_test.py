@@ -14,9 +14,9 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch
 from caltest._validation.groups import rows_of
 from caltest.estimators import SKCE, WeightedSKCE
-from caltest.estimators.kernel_errors.default_kernel import default_kernel
+from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.kernels import PairKernel
-from caltest.named_tests.kernels import MonteCarloTest, OmnibusTest
+from caltest.named_tests import MonteCarloTest, OmnibusTest
 from caltest.predictions import Sample
 from caltest.predictions.convert import Missing, as_sample
 

@@ -16,7 +16,7 @@ from caltest._validation.groups import as_groups, rows_of
 from caltest.default_test import weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
 from caltest.estimators.combined.findings import findings_of, named
-from caltest.estimators.kernel_errors.default_kernel import default_kernel
+from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.kernels import PairKernel
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Sample
@@ -105,11 +105,6 @@ class GroupCalibrationTest(OwnErrstate):
         groups
             (n,) labels; or booleans (n, G) that say who belongs to which group, such as a data frame with their names,
             or a mapping from names to booleans (n,), for groups that may overlap.
-
-        Returns
-        -------
-        GroupCalibrationTestResult
-            ``print`` it for a table.
         """
         return self.on(as_sample(predictions, targets, classes), as_groups(groups, targets), rng=rng, progress=progress)
 

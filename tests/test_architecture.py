@@ -181,7 +181,7 @@ TOGETHER = {
     "risk": ["cifar"],
 }
 """Tests of what several files of a folder do together, by their folder."""
-ELSEWHERE = {"datasets", "named_tests", "redraws", "bootstraps", "statistics"}
+ELSEWHERE = {"datasets", "redraws", "bootstraps", "statistics"}
 """Folders of the package that the tests of others reach."""
 
 

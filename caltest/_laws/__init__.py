@@ -1,1 +1,1 @@
-"""Distributions: tails of sums of chi-squared variables, Pearson type III, functionals of Brownian motion."""
+"""Distributions: limit laws of quadratic statistics, Pearson type III, functionals of Brownian motion."""

@@ -1,5 +1,7 @@
 """Arrays as loops take them: stacks of tiles with one leading dimension, contiguous; assignment without helpers."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from caltest._basics.jit import jit
@@ -10,6 +12,25 @@ def stack(values: FloatArray, batch: tuple[int, ...], ndim: int) -> FloatArray:
     """Contiguous (m, ...) of arrays whose dimensions before the last ``ndim`` broadcast to ``batch``."""
     rest = values.shape[-ndim:]
     return np.ascontiguousarray(np.broadcast_to(values, (*batch, *rest))).reshape(-1, *rest)
+
+
+def over_pairs(
+    loop: Callable[..., None],
+    rows: tuple[FloatArray, ...],
+    columns: tuple[FloatArray, ...],
+    ndim: int,
+    *settings: float | FloatArray,
+) -> FloatArray:
+    """What a loop writes to (m, r, c) for rows (m, r, ...) and columns (m, ..., c), as an array (..., r, c).
+
+    They are given as (..., r, ...) and (..., c, ...), the last ``ndim`` dimensions of which are not broadcast.
+    """
+    batch = np.broadcast_shapes(rows[0].shape[:-ndim], columns[0].shape[:-ndim])
+    left = [stack(values, batch, ndim) for values in rows]
+    right = [stack(values.swapaxes(-1, -ndim), batch, ndim) for values in columns]
+    out = np.empty((*batch, rows[0].shape[-ndim], columns[0].shape[-ndim]))
+    loop(*left, *right, *settings, out.reshape(-1, *out.shape[-2:]))
+    return out
 
 
 def redraws_last(targets: Array) -> FloatArray:

@@ -6,14 +6,12 @@ from typing import Any, Literal
 import numpy as np
 
 from caltest._basics.types import FloatArray
-from caltest._results.citations import entries
 from caltest._results.confidence_interval import JACKKNIFE, ConfidenceInterval
 from caltest._results.effect_size import EffectSize
 from caltest._results.finding import Finding
 from caltest._results.pvalues import pvalue_phrase, undecided
-from caltest._results.report import ASSUMPTIONS, report_of
-from caltest._results.sentences import QUESTIONS, sentence_of
-from caltest._results.stored import Stored, restored
+from caltest._results.report import ASSUMPTIONS, QUESTIONS, report_of, sentence_of
+from caltest._results.stored import Reported, restored
 from caltest._validation import fraction
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
@@ -46,7 +44,7 @@ class ComponentResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationTestResult(Stored):
+class CalibrationTestResult(Reported):
     """What a calibration test found. Printing it gives a report; ``to_dict()`` is ready for JSON.
 
     Attributes
@@ -243,10 +241,6 @@ class CalibrationTestResult(Stored):
         """
         return sentence_of(self, fraction("alpha", alpha))
 
-    def bibtex(self) -> str:
-        """BibTeX entries of the methods."""
-        return entries(self.citations)
-
     def summary(self, alpha: float = 0.05) -> str:
         """The report that ``print`` shows, with verdict and reason at a level."""
         return report_of(self, fraction("alpha", alpha))
@@ -254,6 +248,3 @@ class CalibrationTestResult(Stored):
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue, otherwise=self.pvalue_otherwise)
         return f"<{self.test}: {p} ({self.pvalue_kind}), n = {self.n}>"
-
-    def __str__(self) -> str:
-        return self.summary()

@@ -20,11 +20,6 @@ def bibtex(source: Any) -> str:
     str
         Entries in alphabetical order of their keys, empty if there are none.
 
-    Raises
-    ------
-    TypeError
-        For something else.
-
     Examples
     --------
     >>> import caltest as ct

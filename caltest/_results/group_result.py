@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.citations import entries
 from caltest._results.finding import Finding
 from caltest._results.pvalues import format_pvalue, in_brackets, is_smallest, pvalue_phrase, undecided
-from caltest._results.report import ASSUMPTIONS, KINDS
-from caltest._results.sentences import listed
-from caltest._results.stored import Stored
+from caltest._results.report import ASSUMPTIONS, KINDS, listed
+from caltest._results.stored import Reported
 from caltest._validation import fraction
 
 
@@ -53,7 +51,7 @@ class GroupResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupCalibrationTestResult(Stored):
+class GroupCalibrationTestResult(Reported):
     """What a test of several groups found. Printing it gives a table; ``to_dict()`` is ready for JSON.
 
     Attributes
@@ -144,12 +142,7 @@ class GroupCalibrationTestResult(Stored):
             f"p-values <= {alpha:g} in {len(rejected)} of {len(self.groups)} groups{groups}."
         )
 
-    def bibtex(self) -> str:
-        """BibTeX entries of the method."""
-        return entries(self.citations)
-
     def summary(self, alpha: float = 0.05) -> str:
-        """The report that ``print`` shows, with verdict and findings at a level."""
         pvalue = format_pvalue(self.pvalue) + in_brackets(self.pvalue, self.n_resamples, KINDS[self.pvalue_kind])
         parts = {
             "Hypothesis": f"the predictions are calibrated in every group: {self.hypothesis}",
@@ -167,9 +160,6 @@ class GroupCalibrationTestResult(Stored):
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue)
         return f"<{self.test}: {p} ({self.pvalue_kind}), {len(self.groups)} groups, n = {self.n}>"
-
-    def __str__(self) -> str:
-        return self.summary()
 
     def _table(self, alpha: float) -> list[str]:
         """A line for each group, with a finding where it is rejected."""

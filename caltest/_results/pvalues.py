@@ -1,8 +1,10 @@
-"""P-values as text, the same wherever they are printed."""
+"""P-values: adjusted for their number, and as text, the same wherever they are printed."""
 
 from collections.abc import Sequence
 from math import ceil
 from typing import Protocol
+
+import numpy as np
 
 EXCLUDED = "an outcome occurred to which probability 0 was given"
 """Why a p-value is 0."""
@@ -79,3 +81,21 @@ def remarks(rows: Sequence[HasPValue], n_resamples: int | None) -> list[str]:
     ]
     smallest = [row.pvalue for row in rows if is_smallest(row.pvalue, n_resamples)]
     return [*said, *(pvalue_phrase(pvalue) + in_brackets(pvalue, n_resamples) for pvalue in smallest[:1])]
+
+
+def holm(pvalues: Sequence[float]) -> list[float]:
+    """``max_{j <= i} min(1, (m - j + 1) p_(j))`` for the i-th smallest of m p-values (Holm 1979)."""
+    p = np.asarray(pvalues)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(p.size)
+    adjusted[order] = np.minimum(np.maximum.accumulate(np.arange(p.size, 0, -1) * p[order]), 1.0)
+    return [float(one) for one in adjusted]
+
+
+def benjamini_hochberg(pvalues: Sequence[float]) -> list[float]:
+    """``min_{j >= i} min(1, m p_(j) / j)`` for the i-th smallest of m p-values (Benjamini and Hochberg 1995)."""
+    p = np.asarray(pvalues)
+    order = np.argsort(-p, kind="stable")
+    adjusted = np.empty(p.size)
+    adjusted[order] = np.minimum(np.minimum.accumulate(p[order] / (np.arange(p.size, 0, -1) / p.size)), 1.0)
+    return [float(one) for one in adjusted]

@@ -1,5 +1,6 @@
 """Results as dictionaries that are ready for JSON, and back."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from math import isfinite
@@ -10,6 +11,7 @@ import numpy as np
 
 from caltest._basics.numerics import OwnErrstate
 from caltest._basics.types import FloatArray
+from caltest._results.citations import entries
 
 SCHEMA = 1
 """Version of the form of the dictionaries; another one cannot be read."""
@@ -67,6 +69,23 @@ class Stored(OwnErrstate):
     def _restored(cls, name: str, hint: Any, value: Any) -> Any:
         """A field from its entry."""
         return restored(hint, value, name)
+
+
+class Reported(Stored):
+    """A result with a report, and with sources of its methods."""
+
+    citations: tuple[str, ...]
+
+    @abstractmethod
+    def summary(self) -> str:
+        """The report that ``print`` shows."""
+
+    def bibtex(self) -> str:
+        """BibTeX entries of the methods."""
+        return entries(self.citations)
+
+    def __str__(self) -> str:
+        return self.summary()
 
 
 def plain(value: Any) -> Any:

@@ -2,9 +2,11 @@
 
 from caltest._validation.arrays import (
     finite_array,
+    increasing_numbers,
     observation_weights,
     positive_semidefinite,
     real_array,
+    refuse_rows,
     same_length,
     vector_targets,
 )
@@ -41,6 +43,7 @@ __all__ = [
     "class_order",
     "finite_array",
     "fraction",
+    "increasing_numbers",
     "levels",
     "mixture_weights",
     "not_numbers",
@@ -55,6 +58,7 @@ __all__ = [
     "probability_vector",
     "real_array",
     "real_number",
+    "refuse_rows",
     "same_length",
     "switch",
     "vector_targets",

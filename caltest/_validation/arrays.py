@@ -3,7 +3,7 @@
 import numpy as np
 
 from caltest._basics.arrays import column, read_only, to_array
-from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
 
 
 def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
@@ -36,6 +36,25 @@ def finite_array(array: Array, name: str) -> FloatArray:
 
 def _place(where: tuple[int, ...]) -> str:
     return f"row {where[0]}" + "".join(f", column {place}" for place in where[1:]) if where else "no row"
+
+
+def refuse_rows(wrong: BoolArray, values: FloatArray, name: str, wanted: str) -> None:
+    """Raise ``ValueError`` with the first value that is wrong."""
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise ValueError(f"{name}: got {values.reshape(-1)[i]:.6g} at row {i}, wanted {wanted}")
+
+
+def increasing_numbers(data: ArrayLike, name: str, advice: str) -> FloatArray:
+    """An array (n,) each number of which is above the one before."""
+    values = real_array(data, name, ndim=1)
+    level = np.diff(values) <= 0.0
+    if level.any():
+        i = int(level.argmax())
+        raise ValueError(
+            f"{name}: got {values[i]:.6g} and then {values[i + 1]:.6g}, wanted increasing numbers; bring {advice}"
+        )
+    return values
 
 
 def vector_targets(data: ArrayLike, n: int, d: int, name: str) -> FloatArray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.arrays import column, to_array
 from caltest._basics.types import Array, ArrayLike, IntArray
-from caltest._validation.arrays import all_whole, real_array
+from caltest._validation.arrays import all_whole, real_array, refuse_rows
 
 SHOWN = 10
 """Names of classes that an error lists."""
@@ -47,13 +47,8 @@ def _whole_labels(array: Array, k: int, name: str) -> IntArray:
     if array.dtype.kind in "bui" and array.min() >= 0 and array.max() < k:
         return np.require(array, np.intp, ["C", "A"])
     values = real_array(array, name, ndim=1)
-    fractional = values != np.floor(values)
-    if fractional.any():
-        i = int(np.argmax(fractional))
-        raise ValueError(
-            f"{name}: got {values[i]:.6g} at row {i}, wanted whole-number labels 0..{k - 1}; if outcomes are real "
-            "numbers, wrap predictions in ct.Normal or ct.Ensemble"
-        )
+    advice = "if outcomes are real numbers, wrap predictions in ct.Normal or ct.Ensemble"
+    refuse_rows(values != np.floor(values), values, name, f"whole-number labels 0..{k - 1}; {advice}")
     if values.min() >= 1 and values.max() == k:
         raise ValueError(
             f"{name}: got labels {values.min():g}..{k}, wanted labels 0..{k - 1}; these look 1-based, subtract 1"
@@ -81,9 +76,7 @@ def whole_counts(data: ArrayLike, name: str = "targets") -> IntArray:
         i = int(np.argmax(wrong))
         advice = "" if values[i] < 0.0 else "; for rates per exposure pass the counts, and predict rate times exposure"
         raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted whole numbers of at least 0{advice}")
-    if values.max() >= LARGEST_COUNT:
-        i = int(values.argmax())
-        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted counts below 2**53")
+    refuse_rows(values >= LARGEST_COUNT, values, name, "counts below 2**53")
     return values.astype(np.intp)
 
 

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 import caltest as ct
-from caltest._results.pvalues import format_pvalue, pvalue_phrase
+from caltest._results.pvalues import format_pvalue, holm, pvalue_phrase
 from caltest.cli.options import command, seed
 
 
@@ -22,8 +22,6 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Test the models and print a table."""
-    from statsmodels.stats.multitest import multipletests
-
     models = ct.datasets.load_digits_predictions()
     print("Three classifiers of handwritten digits, judged on 899 images they have not seen.")
     print("p-values of the hypothesis that the predicted probabilities are calibrated:\n")
@@ -40,8 +38,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"{name:<16}{accuracy:>9.3f}{claimed:>12.3f}{tests[0]:>15}{tests[1]:>11}{tests[2]:>12}")
         results.append(exact)
     print("\nVerdict at the 5 % level (default test, p-values adjusted for three models by Holm's method):")
-    reject, adjusted, _, _ = multipletests([result.pvalue for result in results], alpha=0.05, method="holm")
-    for name, rejected, pvalue, result in zip(models, reject, adjusted, results, strict=True):
+    adjusted = holm([result.pvalue for result in results])
+    for name, pvalue, result in zip(models, adjusted, results, strict=True):
+        rejected = pvalue <= 0.05
         verdict = "not calibrated" if rejected else "no evidence against calibration"
         p = pvalue_phrase(pvalue, otherwise=result.pvalue_otherwise)
         print(f"  {name:<16}{verdict} ({p}){': ' + str(result.finding) if rejected else ''}")

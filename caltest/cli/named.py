@@ -7,7 +7,7 @@ from typing import NamedTuple
 import caltest as ct
 from caltest._basics.types import ArrayLike
 from caltest.estimators import Estimator
-from caltest.estimators.kernel_errors.default_kernel import default_kernel
+from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.predictions import Sample
 from caltest.predictions.reductions import reduce_to_binary
 

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from caltest._results.citations import entries
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.finding import Finding
 from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
-from caltest._results.sentences import listed
-from caltest._results.stored import Stored
+from caltest._results.report import listed
+from caltest._results.stored import Reported
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned
 
@@ -68,7 +67,7 @@ class ComparedModel:
 
 
 @dataclass(frozen=True, repr=False)
-class ModelComparison(TabularResult, Stored):
+class ModelComparison(TabularResult, Reported):
     """Several models, or the classes of one, side by side. Printing it gives a table.
 
     Attributes
@@ -161,18 +160,11 @@ class ModelComparison(TabularResult, Stored):
         lines += ["", f"{'Reproduce':<15}rng={self.seed}", *(f"Note: {note}" for note in self.notes)]
         return "\n".join(lines)
 
-    def bibtex(self) -> str:
-        """BibTeX entries of the methods."""
-        return entries(self.citations)
-
     def __len__(self) -> int:
         return len(self.rows)
 
     def __repr__(self) -> str:
         return f"<comparison of {len(self.rows)} {_plural(self.kind)}, n = {self.n}>"
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def _plural(kind: str) -> str:

@@ -14,7 +14,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.confidence_interval import JACKKNIFE, ConfidenceInterval
 from caltest._results.effect_size import EffectSize
 from caltest._validation import switch
-from caltest.estimators.kernel_errors.default_kernel import shared_kernel
+from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife, row_sums
 from caltest.kernels import PairKernel

@@ -7,16 +7,15 @@ from typing import Any
 
 from caltest._basics.numerics import own_errstate
 from caltest._basics.types import ArrayLike
-from caltest._results.citations import entries
 from caltest._results.confidence_interval import ConfidenceInterval
-from caltest._results.pvalues import format_pvalue, pvalue_phrase
-from caltest._results.sentences import listed
-from caltest._results.stored import Stored
+from caltest._results.pvalues import benjamini_hochberg, format_pvalue, holm, pvalue_phrase
+from caltest._results.report import listed
+from caltest._results.stored import Reported
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned
 from caltest.comparisons.models import check_same_kind, samples_of
 from caltest.comparisons.paired import Difference
-from caltest.estimators.kernel_errors.default_kernel import shared_kernel
+from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.variances.jackknife import row_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample
@@ -64,7 +63,7 @@ class ComparedPair:
 
 
 @dataclass(frozen=True, repr=False)
-class PairComparison(TabularResult, Stored):
+class PairComparison(TabularResult, Reported):
     """All pairs of several models side by side. Printing it gives a table.
 
     Attributes
@@ -117,17 +116,13 @@ class PairComparison(TabularResult, Stored):
             f"same n = {self.n} outcomes: {how}, {found}."
         )
 
-    def bibtex(self) -> str:
-        """BibTeX entries of the methods."""
-        return entries(self.citations)
-
     def __len__(self) -> int:
         return len(self.rows)
 
     def __repr__(self) -> str:
         return f"<comparison of {len(self.rows)} {_pairs(self.rows)} of models, n = {self.n}>"
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
         title = f"Comparison of {len(self.rows)} {_pairs(self.rows)} of models"
         lines = [title, "-" * len(title)]
         lines += [f"{'Difference':<15}of {self.estimator}", f"{'p-value':<15}normal limit, jackknife variance"]
@@ -154,10 +149,8 @@ def compare_pairs(
     ----------
     models
         Predictions of at least two models by name: ``Predictions``, or what becomes some, all of one family.
-    targets
-        (n,) outcomes, the same for all models; n >= 3.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    targets, classes
+        As in ``calibration_test``, the same for all models; n >= 3.
     kernel
         By default that of the family. A ``"median"`` bandwidth is that of the predictions of all models together.
     confidence_level
@@ -194,8 +187,6 @@ def compare_pairs(
 
 def pairs_of_samples(samples: dict[str, Sample], kernel: PairKernel | None, level: float) -> PairComparison:
     """``compare_pairs`` for samples that are already checked, one by one."""
-    from statsmodels.stats.multitest import multipletests
-
     check_same_kind(samples)
     if len(samples) < 2:
         raise ValueError(f"models: got only {next(iter(samples))!r}, wanted at least two to compare")
@@ -209,10 +200,10 @@ def pairs_of_samples(samples: dict[str, Sample], kernel: PairKernel | None, leve
         except ValueError as error:
             raise ValueError(f"models {first!r} and {second!r}: {error}") from None
     pvalues = [difference.pvalue for difference in found]
-    holm, bh = (multipletests(pvalues, method=method)[1].tolist() for method in ("holm", "fdr_bh"))
+    adjusted = zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True)
     rows = [
-        ComparedPair(first, second, one.estimate, one.interval(level), one.pvalue, holm[i], bh[i])
-        for i, ((first, second), one) in enumerate(zip(pairs, found, strict=True))
+        ComparedPair(first, second, one.estimate, one.interval(level), one.pvalue, *both)
+        for (first, second), one, both in zip(pairs, found, adjusted, strict=True)
     ]
     n = len(next(iter(samples.values())))
     return PairComparison(tuple(rows), f"SKCE (unbiased, all pairs), k = {shared.describe()}", n, level)

@@ -12,8 +12,7 @@ from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.stored import Stored
 from caltest._validation import fraction, whole_number
-from caltest.decompositions.intervals import AT_ONCE
-from caltest.decompositions.table import table
+from caltest.decompositions.intervals import AT_ONCE, table
 from caltest.estimators.binned_errors.ece import binned_predictions
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.convert import as_sample
@@ -83,28 +82,14 @@ def confidence_errors(
     ----------
     predictions
         (n, k) probabilities or ``Categorical``; binary predictions count as two classes.
-    targets
-        (n,) array-like of labels.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    targets, classes
+        As in ``calibration_test``.
     confidence_level
         Between 0 and 1, for intervals and means under calibration; None for neither.
     n_resamples
         Number of redraws of the outcomes for these means.
     rng
         Seed or ``numpy.random.Generator`` for them.
-
-    Returns
-    -------
-    ConfidenceErrors
-        The two errors and the accuracy.
-
-    Raises
-    ------
-    ValueError
-        For bad data or settings.
-    TypeError
-        For predictions that are not of classes.
 
     Notes
     -----

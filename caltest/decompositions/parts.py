@@ -11,9 +11,8 @@ from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._loops.statistics.isotonic import class_counts, pooled_means
 from caltest.binning import Binning
 from caltest.estimators.binned_errors.ece import bins_of
-from caltest.estimators.classical.isotonic import IsotonicGroups
-from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.classes.proper_scores import Score, outcome_scores
+from caltest.estimators.classical.corp import IsotonicGroups
+from caltest.predictions.classes.finite import FinitePredictions, Score, outcome_scores
 
 PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
 

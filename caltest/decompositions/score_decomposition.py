@@ -12,11 +12,10 @@ from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.stored import Stored
 from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning
-from caltest.decompositions.intervals import calibrated_means, intervals_of
+from caltest.decompositions.intervals import calibrated_means, intervals_of, table
 from caltest.decompositions.parts import PARTS, Parts
-from caltest.decompositions.table import table
 from caltest.estimators.binned_errors.ece import binned_predictions, checked_binning
-from caltest.predictions.classes.proper_scores import Score
+from caltest.predictions.classes.finite import Score
 from caltest.predictions.convert import as_sample
 
 
@@ -99,10 +98,8 @@ def score_decomposition(
     ----------
     predictions
         Probabilities of class 1, (n,) or ``Bernoulli``; of k classes, (n, k) or ``Categorical``, with a ``binning``.
-    targets
-        (n,) array-like of outcomes.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    targets, classes
+        As in ``calibration_test``.
     score
         ``"brier"``: ``|e_y - p|**2``, which is ``(y - p)**2`` for binary predictions; ``"log"``: ``-log p_y``.
     binning

@@ -37,7 +37,7 @@ from caltest.estimators.classical.pit import PIT as PIT
 from caltest.estimators.classical.quantile_calibration import QuantileCalibration as QuantileCalibration
 from caltest.estimators.classical.t_cal import TCal as TCal
 from caltest.estimators.combined.omnibus import Omnibus as Omnibus
-from caltest.estimators.kernel_errors.cluster_skce import ClusterSKCE as ClusterSKCE
+from caltest.estimators.kernel_errors.cluster_skce import ClusterSKCE as ClusterSKCE, one_per_cluster as one_per_cluster
 from caltest.estimators.kernel_errors.cross import CrossSKCE as CrossSKCE, OutcomeTerms as OutcomeTerms
 from caltest.estimators.kernel_errors.groups import GroupMaximum as GroupMaximum, GroupSKCE as GroupSKCE
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE as LowRankSKCE
@@ -46,7 +46,6 @@ from caltest.estimators.kernel_errors.mmce import MMCE as MMCE
 from caltest.estimators.kernel_errors.skce import SKCE as SKCE, BlockSKCE as BlockSKCE
 from caltest.estimators.kernel_errors.ucme import UCME as UCME
 from caltest.estimators.kernel_errors.weighted import WeightedSKCE as WeightedSKCE
-from caltest.estimators.one_per_cluster import one_per_cluster as one_per_cluster
 from caltest.estimators.scores.excess_scores import (
     ExcessBrierScore as ExcessBrierScore,
     ExcessLogScore as ExcessLogScore,

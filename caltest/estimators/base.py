@@ -150,7 +150,7 @@ class RedrawnEstimator(Estimator):
 
     @abstractmethod
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n) of the same predictions, (B,)."""
+        """Estimates for many targets (B, n) of the same predictions, (B,); what only needs these is computed once."""
 
 
 class SummableEstimator(Estimator):

@@ -21,10 +21,9 @@ from caltest.generators.class_distortions import (
     Rotation as Rotation,
     Wave as Wave,
 )
-from caltest.generators.dirichlet import DirichletModel as DirichletModel
+from caltest.generators.dirichlet import DirichletModel as DirichletModel, class_model as class_model
 from caltest.generators.distorted import Distorted as Distorted, Resampled as Resampled
 from caltest.generators.gaussian import GaussianModel as GaussianModel
-from caltest.generators.named import class_model as class_model
 from caltest.generators.real_distortions import (
     Bias as Bias,
     Outliers as Outliers,

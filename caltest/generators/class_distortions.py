@@ -80,7 +80,6 @@ class Contamination(ClassDistortion):
         return f"{100 * self.strength:g} % of the labels from ({', '.join(f'{b:.3g}' for b in self.fixed)})"
 
     def probabilities(self, p: FloatArray) -> FloatArray:
-        """``(1 - s) p + s b``."""
         if p.shape[1] != len(self.fixed):
             raise ValueError(f"fixed: got {len(self.fixed)} probabilities, wanted {p.shape[1]}, one for each class")
         return np.asarray((1.0 - self.strength) * p + self.strength * np.array(self.fixed))
@@ -107,7 +106,6 @@ class LabelNoise(ClassDistortion):
         return f"{100 * self.strength:g} % of the labels uniform"
 
     def probabilities(self, p: FloatArray) -> FloatArray:
-        """``(1 - s) p + s / k``."""
         return np.asarray((1.0 - self.strength) * p + self.strength / p.shape[1])
 
 
@@ -132,7 +130,6 @@ class Rotation(ClassDistortion):
         return f"{100 * self.strength:g} % of each class labelled as the next"
 
     def probabilities(self, p: FloatArray) -> FloatArray:
-        """``(1 - s) p_j + s p_(j - 1)``."""
         return np.asarray((1.0 - self.strength) * p + self.strength * np.roll(p, 1, axis=1))
 
 

@@ -32,7 +32,6 @@ class _WithDistortion(Generator):
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether the strength is 0."""
         return self.distortion.strength == 0.0
 
     def _targets_in_words(self) -> str:
@@ -49,11 +48,6 @@ class Distorted(_WithDistortion):
         Where the predictions come from; its targets are not used.
     distortion
         How the targets deviate.
-
-    Raises
-    ------
-    TypeError
-        For arguments of another kind.
 
     Examples
     --------
@@ -95,13 +89,6 @@ class Resampled(_WithDistortion):
         ``Predictions`` or an array-like that becomes some.
     distortion
         How the targets deviate; by default not at all, which is for sizes of tests.
-
-    Raises
-    ------
-    ValueError
-        For bad predictions.
-    TypeError
-        For a distortion of another kind.
 
     Notes
     -----

@@ -27,11 +27,6 @@ class GaussianModel(Generator):
     calibrated
         Which of the two.
 
-    Raises
-    ------
-    ValueError
-        For another dimension than a whole number of at least 1.
-
     Notes
     -----
     Source: Widmann et al. 2021, appendix A.2.
@@ -53,7 +48,6 @@ class GaussianModel(Generator):
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether the targets are drawn from the predictions."""
         return self.calibrated
 
     @property

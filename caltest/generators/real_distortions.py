@@ -30,8 +30,6 @@ class Tempering(Distortion):
 
     Raises
     ------
-    ValueError
-        For another strength.
     TypeError
         When sampling, for families whose powers are of another family (``at_temperature``).
 
@@ -68,13 +66,6 @@ class Outliers(Distortion):
         Share s, from 0 to 1.
     fixed
         ``Predictions`` that hold that one distribution.
-
-    Raises
-    ------
-    ValueError
-        For another share, or other than one distribution.
-    TypeError
-        Unless ``fixed`` is ``Predictions``.
 
     Examples
     --------
@@ -126,7 +117,6 @@ class _Moved(Distortion):
         """What becomes of targets minus means, (n,) or (n, d), with the standard deviation (n,) of the first."""
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
-        """Targets (n,), or (n, d) for vectors."""
         generator = generator_of(rng)
         scale = predictions.first_deviations()
         if scale is not None:
@@ -150,8 +140,6 @@ class Bias(_Moved):
 
     Raises
     ------
-    ValueError
-        Unless it is a finite number.
     TypeError
         When sampling, for classes and other families without quantiles.
 
@@ -168,11 +156,9 @@ class Bias(_Moved):
         return f"targets {self.strength:+g} standard deviations off"
 
     def moved(self, z: FloatArray) -> FloatArray:
-        """``z + s``."""
         return z + self.strength
 
     def moved_residuals(self, residuals: FloatArray, scale: FloatArray) -> FloatArray:
-        """The first coordinate plus s times its standard deviation."""
         moved = residuals.copy()
         first = moved if moved.ndim == 1 else moved[:, 0]
         first += self.strength * scale
@@ -193,8 +179,6 @@ class Scaling(_Moved):
 
     Raises
     ------
-    ValueError
-        For another strength.
     TypeError
         When sampling, for classes and other families without quantiles.
 
@@ -213,9 +197,7 @@ class Scaling(_Moved):
         return f"targets spread {1.0 + self.strength:g} times as far"
 
     def moved(self, z: FloatArray) -> FloatArray:
-        """``(1 + s) z``."""
         return (1.0 + self.strength) * z
 
     def moved_residuals(self, residuals: FloatArray, scale: FloatArray) -> FloatArray:
-        """1 + s times the residuals."""
         return (1.0 + self.strength) * residuals

@@ -59,11 +59,6 @@ class HeteroscedasticSine(RegressionProblem):
     noise
         Standard deviation of E, 0.15 in the paper.
 
-    Raises
-    ------
-    ValueError
-        Unless the noise is positive.
-
     Notes
     -----
     Source: Widmann et al. 2021, appendix A.1, after Gustafsson et al. 2020.
@@ -90,11 +85,9 @@ class HeteroscedasticSine(RegressionProblem):
         return generator_of(rng).uniform(-1.0, 1.0, number_of_observations(n))
 
     def mean(self, inputs: ArrayLike) -> FloatArray:
-        """``sin(pi x)``."""
         return np.asarray(np.sin(np.pi * real_array(inputs, "inputs", ndim=1)))
 
     def scale(self, inputs: ArrayLike) -> FloatArray:
-        """``noise |1 + x|``."""
         return np.asarray(self.noise * np.abs(1.0 + real_array(inputs, "inputs", ndim=1)))
 
 
@@ -108,11 +101,6 @@ class Friedman1(RegressionProblem):
     ----------
     noise
         Standard deviation of E, 1 in the paper.
-
-    Raises
-    ------
-    ValueError
-        Unless the noise is positive.
 
     Notes
     -----
@@ -166,11 +154,6 @@ class LeastSquares(Generator):
         s > 0.
     problem
         Where inputs and targets come from.
-
-    Raises
-    ------
-    ValueError
-        Unless intercept and slope are finite and the scale is positive.
 
     Notes
     -----

@@ -92,7 +92,6 @@ class SumTiles(Tiles):
 
     @property
     def products(self) -> bool:
-        """Whether some of them are products of matrices."""
         return any(part.products for part in self.parts)
 
     def tile(self, place: Place) -> FloatArray:
@@ -102,7 +101,6 @@ class SumTiles(Tiles):
         return first
 
     def sums(self, strip: Place) -> tuple[float, float]:
-        """Sums of ``h`` over the pairs i < j of a strip, and over its diagonal."""
         pairs, diagonal = zip(*(part.sums(strip) for part in self.parts), strict=True)
         return sum(pairs), sum(diagonal)
 
@@ -119,7 +117,6 @@ class AnyTiles(Tiles):
 
     @property
     def products(self) -> bool:
-        """Those of classes and counts are."""
         return self.sample.predictions.law.discrete
 
     def tile(self, place: Place) -> FloatArray:
@@ -160,12 +157,10 @@ class FiniteTiles(Tiles):
         return out
 
     def sums(self, strip: Place) -> tuple[float, float]:
-        """Sums of ``h`` over the pairs i < j of a strip, and over its diagonal."""
         rows, columns = strip
         return finite_sums(*self._vectors, _ends(rows), columns.stop, self._settings)
 
     def block_sums(self, block_size: int) -> FloatArray:
-        """Pair by pair."""
         return block_sums(*self._vectors, self._settings, block_size)
 
 

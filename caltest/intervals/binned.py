@@ -41,16 +41,12 @@ def binned_error_interval(
     ----------
     predictions
         Of classes. Which error it is depends on them, as for ``ECE``: ``top_label(p, y)``, ``classwise(p, y)``, ...
-    targets
-        (n,) array-like of outcomes.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    targets, classes
+        As in ``calibration_test``.
     binning
         Default: ``QuantileBinning(15)``.
-    confidence_level
-        Between 0 and 1.
-    side
-        ``"two-sided"``, ``"upper"`` for [0, u], or ``"lower"`` for [l, largest value].
+    confidence_level, side
+        As in ``skce_interval``.
 
     Returns
     -------

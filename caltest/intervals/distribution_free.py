@@ -42,16 +42,12 @@ def distribution_free_interval(
 
     Parameters
     ----------
-    predictions, targets
+    predictions, targets, classes
         As in ``calibration_test``.
     estimator
         One of the three above.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
-    confidence_level
-        Between 0 and 1.
-    side
-        ``"two-sided"``, ``"upper"`` for [0, u], or ``"lower"`` for [l, B].
+    confidence_level, side
+        As in ``skce_interval``.
 
     Returns
     -------
@@ -60,8 +56,6 @@ def distribution_free_interval(
 
     Raises
     ------
-    TypeError
-        For other estimators.
     ValueError
         For bad data, or too few for the estimator.
 

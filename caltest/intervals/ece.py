@@ -53,18 +53,14 @@ def ece_interval(
     predictions
         Of classes. Which error it is depends on them, as for ``ECE``; the error of a single class is that of one of
         ``classwise(p, y)``.
-    targets
-        (n,) array-like of outcomes.
     estimator
         ``ECE(binning, metric, order)`` or ``MCE(binning)``, of any metric but ``SquaredEuclidean``, or
         ``ClasswiseECE(binning, order, aggregate)``.
-    confidence_level
-        Between 0 and 1.
-    side
-        ``"two-sided"``, ``"upper"`` for [0, u], or ``"lower"`` for [l, largest value]; all have the same radius.
+    confidence_level, side
+        As in ``skce_interval``; all sides have the same radius.
     n_resamples
         Number of redraws of the outcomes, from each of the two.
-    classes, rng
+    targets, classes, rng
         As in ``calibration_test``.
 
     Returns
@@ -76,8 +72,6 @@ def ece_interval(
     ------
     TypeError
         For other estimators, or predictions that are not of classes.
-    ValueError
-        For bad data or settings.
 
     Notes
     -----

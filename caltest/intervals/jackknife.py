@@ -9,7 +9,7 @@ from caltest._basics.numerics import own_errstate, seed_of
 from caltest._basics.types import ArrayLike
 from caltest._results.confidence_interval import JACKKNIFE, ConfidenceInterval
 from caltest._validation import fraction
-from caltest.estimators.kernel_errors.default_kernel import default_kernel
+from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife_of
 from caltest.intervals.sides import Side, checked_side, ends, within
@@ -41,12 +41,8 @@ def skce_interval(
 
     Parameters
     ----------
-    predictions
-        ``Predictions``, or what becomes some, as in ``calibration_test``.
-    targets
-        (n,) outcomes, or (n, d) vectors; n >= 3.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    predictions, targets, classes
+        As in ``calibration_test``; n >= 3.
     kernel
         Of predictions and targets; by default that of ``calibration_test``. Intervals for several models compare the
         same quantity only if the kernel is the same.

@@ -1,17 +1,16 @@
 """Sides of an interval."""
 
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
+
+from caltest._validation import one_of
 
 Side = Literal["two-sided", "upper", "lower"]
 
 
 def checked_side(side: str) -> Side:
     """Raise ``ValueError`` for anything else."""
-    for known in get_args(Side):
-        if side == known:
-            chosen: Side = known
-            return chosen
-    raise ValueError(f"side: got {side!r}, wanted one of {', '.join(map(repr, get_args(Side)))}")
+    one_of("side", side, get_args(Side))
+    return cast("Side", side)
 
 
 def ends(side: Side, low: float, high: float) -> tuple[float, float]:

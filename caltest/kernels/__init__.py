@@ -20,8 +20,11 @@ from caltest.kernels.exponential import ExponentialKernel as ExponentialKernel, 
 from caltest.kernels.gaussian import GaussianKernel as GaussianKernel
 from caltest.kernels.matern import MaternKernel as MaternKernel
 from caltest.kernels.matrix import DeltaKernel as DeltaKernel, MatrixKernel as MatrixKernel
-from caltest.kernels.metrics.discrepancies import MMD as MMD, EnergyDistance as EnergyDistance
-from caltest.kernels.metrics.mixture_wasserstein import MixtureWasserstein as MixtureWasserstein
+from caltest.kernels.metrics.discrepancies import (
+    MMD as MMD,
+    EnergyDistance as EnergyDistance,
+    MixtureWasserstein as MixtureWasserstein,
+)
 from caltest.kernels.metrics.vector_metrics import (
     Cityblock as Cityblock,
     Euclidean as Euclidean,

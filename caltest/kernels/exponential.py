@@ -35,8 +35,6 @@ class ExponentialKernel(RadialKernel):
     ------
     ValueError
         If the bandwidth is not positive, or the exponent not in (0, 2].
-    TypeError
-        If the metric is not a ``Metric``.
 
     Warns
     -----

@@ -28,13 +28,6 @@ class GaussianKernel(RadialKernel):
         standard deviation of the predicted distributions (the root of the trace of the covariance matrix for vectors).
         Neither depends on the observed targets. For vector targets also one number per dimension.
 
-    Raises
-    ------
-    ValueError
-        If the bandwidth is not positive.
-    TypeError
-        If the metric is not a ``Metric``.
-
     Warns
     -----
     KernelWarning
@@ -58,7 +51,6 @@ class GaussianKernel(RadialKernel):
 
     @property
     def gaussian(self) -> Self:
-        """The kernel itself."""
         return self
 
     def derivatives(self, squares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

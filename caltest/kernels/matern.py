@@ -27,11 +27,6 @@ class MaternKernel(RadialKernel):
     order
         1.5 or 2.5.
 
-    Raises
-    ------
-    ValueError
-        For another order, or a bandwidth that is not positive.
-
     Examples
     --------
     >>> import caltest as ct

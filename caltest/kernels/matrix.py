@@ -1,7 +1,6 @@
 """Kernels of finitely many outcomes: given by the matrix of their values, or for classes without any order."""
 
 from dataclasses import dataclass
-from math import inf
 from typing import Self
 
 import numpy as np
@@ -77,7 +76,6 @@ class MatrixKernel(TargetKernel):
         return tile
 
     def check_classes(self, n_classes: int) -> None:
-        """Raise ``ValueError`` unless there is a row for each class."""
         if n_classes != self.n_classes:
             raise ValueError(f"matrix: got {self.n_classes} rows and columns, wanted {n_classes}, one for each class")
 
@@ -96,21 +94,12 @@ class MatrixKernel(TargetKernel):
         """``max A[a, a] - 2 A[a, b] + A[b, b]``: the supremum of ``(e_y - p)' A (e_y' - p')``.
 
         Predictions are mixtures of outcomes and A is positive semi-definite, so the bilinear form is largest between
-        two corners of the simplex. It is at most all of the ``operator_bounds``.
+        two corners of the simplex. It is at most all of the bounds ``B_{p;q} = 2**(1 + 1/p - 1/q) |A|_{p;q}`` by
+        operator norms (Widmann et al. 2019, Lemma H.1).
         """
         return squared_diameter(self.matrix)
 
-    def operator_bounds(self) -> dict[tuple[float, float], float]:
-        """``B_{p;q} = 2**(1 + 1/p - 1/q) |A|_{p;q}`` by (p, q), with p and q among 1, 2 and infinity.
-
-        Bounds of ``(e_y - p)' A (e_y' - p')`` by norms of A (Widmann et al. 2019, Lemma H.1), for a kernel of
-        predictions with the supremum 1. The tests use ``squared_diameter``, which is never larger. Time O(2**k k**2);
-        for k > 16 those that need all vectors of signs, (2, 1), (inf, 1) and (inf, 2), are left out.
-        """
-        return {(p, q): 2.0 ** (1.0 + 1.0 / p - 1.0 / q) * norm for (p, q), norm in operator_norms(self.matrix).items()}
-
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
-        """The kernel itself: it has no settings."""
         return self
 
     def describe_for_targets(self) -> str:
@@ -127,33 +116,6 @@ def rank_on_residuals(matrix: FloatArray) -> int:
     """Rank of the bilinear form of a positive semi-definite matrix (k, k) on vectors that sum to 0, at most k - 1."""
     centred = matrix - matrix.mean(axis=0) - matrix.mean(axis=1)[:, None] + matrix.mean()
     return int(np.count_nonzero(np.linalg.eigvalsh(centred) > 1e-10 * np.abs(matrix).max()))
-
-
-SIGNS = 16
-"""Matrices with more rows than this have too many vectors of signs to try all of them."""
-
-
-def operator_norms(matrix: FloatArray) -> dict[tuple[float, float], float]:
-    """``|A|_{p;q} = sup |A x|_q / |x|_p`` by (p, q), with p and q among 1, 2 and infinity.
-
-    A norm is largest at a corner of a polytope. Those of the unit ball of the 1-norm are the unit vectors, those of
-    the maximum norm the 2**k vectors of signs; what is left follows from ``|A|_{p;q} = |A'|_{q';p'}`` with dual
-    exponents. Time O(k**3), and O(2**k k**2) for (inf, 1), (inf, 2) and (2, 1), which are left out for k > 16.
-    """
-    norms = {(1.0, q): float(np.linalg.norm(matrix, q, axis=0).max()) for q in (1, 2, inf)}
-    norms |= {(p, inf): float(np.linalg.norm(matrix, dual, axis=1).max()) for p, dual in ((2.0, 2), (inf, 1))}
-    norms[2.0, 2.0] = float(np.linalg.norm(matrix, 2))
-    if matrix.shape[1] <= SIGNS:
-        norms |= {(inf, q): _largest_at_signs(matrix, q) for q in (1.0, 2.0)}
-        norms[2.0, 1.0] = _largest_at_signs(matrix.T, 2.0)
-    return norms
-
-
-def _largest_at_signs(matrix: FloatArray, q: float) -> float:
-    """``max |A x|_q`` over the vectors x of signs; x and -x give the same, so that the first sign is plus."""
-    k = matrix.shape[1]
-    bits = np.arange(2 ** (k - 1))[:, None] >> np.arange(k) & 1
-    return float(np.linalg.norm((1.0 - 2.0 * bits) @ matrix.T, q, axis=1).max())
 
 
 @dataclass(frozen=True)
@@ -176,12 +138,10 @@ class DeltaKernel(TargetKernel):
     bound = 1.0
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
-        """``[y == y']`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
         equal: FloatArray = (rows[..., :, None] == columns[..., None, :]).astype(np.float64)
         return equal
 
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
-        """The kernel itself: it has no settings."""
         return self
 
     def describe_for_targets(self) -> str:

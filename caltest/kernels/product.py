@@ -130,7 +130,6 @@ class ProductKernel(PairKernel):
 
     @property
     def products(self) -> "tuple[ProductKernel, ...]":
-        """The kernel itself."""
         return (self,)
 
     def resolve(self, predictions: PredictedDistributions) -> Self:
@@ -150,13 +149,6 @@ class SumOfProducts(PairKernel):
     ----------
     terms
         The product kernels.
-
-    Raises
-    ------
-    TypeError
-        For terms that are no product kernels.
-    ValueError
-        Without any terms.
 
     Examples
     --------
@@ -184,11 +176,9 @@ class SumOfProducts(PairKernel):
 
     @property
     def products(self) -> tuple[ProductKernel, ...]:
-        """The terms."""
         return self.terms
 
     def resolve(self, predictions: PredictedDistributions) -> Self:
-        """Resolve every term."""
         return type(self)(tuple(term.resolve(predictions) for term in self.terms))
 
 

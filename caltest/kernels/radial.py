@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._basics.types import Array, FloatArray
 from caltest._basics.warnings import warn
-from caltest._loops.formulas.kernels import FUNCTIONS
+from caltest._loops.formulas.kernels import EXPONENTIAL, FUNCTIONS, RATIONAL
 from caltest._loops.pair_sums.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._validation import positive_number
 from caltest.kernels.base import KernelWarning, PredictedDistributions, PredictionKernel, TargetKernel
@@ -121,12 +121,10 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     @property
     def bound(self) -> float:
-        """Supremum of the kernel, its value at distance 0."""
         return 1.0
 
     @property
     def uses_median(self) -> bool:
-        """Whether the bandwidth is the median distance."""
         return _is_median(self.bandwidth)
 
     @property
@@ -165,7 +163,6 @@ class RadialKernel(PredictionKernel, TargetKernel):
         columns: PredictedDistributions,
         distances: dict[Metric, FloatArray],
     ) -> None:
-        """Write ``tile`` into a contiguous array (r, c); each metric is computed once."""
         if self.metric not in distances:
             distances[self.metric] = rows.distance(self.metric, columns)
         out[...] = distances[self.metric]
@@ -183,7 +180,6 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     @property
     def radial(self) -> Self:
-        """The kernel itself."""
         return self
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
@@ -220,7 +216,6 @@ class RadialKernel(PredictionKernel, TargetKernel):
         return self._changed("bandwidth", positive_number("bandwidth", bandwidth))
 
     def scaled(self, factor: float) -> Self:
-        """The same kernel with a multiple of its bandwidth, which is a number."""
         return self.with_bandwidth(factor * self.width)
 
     def _changed(self, name: str, value: object) -> Self:
@@ -229,11 +224,9 @@ class RadialKernel(PredictionKernel, TargetKernel):
         return changed
 
     def describe(self) -> str:
-        """Formula in one line, for kernels of predictions."""
         return self._describe(self.metric.symbol)
 
     def describe_for_targets(self) -> str:
-        """Formula in one line, for kernels of targets."""
         return self._describe("|y - y'|")
 
     def _describe(self, distance: str) -> str:
@@ -252,3 +245,39 @@ def _checked(bandwidth: object) -> Bandwidth:
             raise ValueError(f"bandwidth: got {bandwidth!r}, wanted a positive number, or one for each dimension")
         return tuple(positive_number("bandwidth", width) for width in bandwidth)
     return positive_number("bandwidth", bandwidth, also='or "median"')
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A kernel as ``f(u)``, with f by the number of its kind, and u the norm of ``factors (y - y')`` or its square."""
+
+    kind: int
+    factors: FloatArray
+    shape: float = 0.0
+    root: bool = True
+
+    @property
+    def is_exponential(self) -> bool:
+        """Whether f is exp(-u) times a polynomial of a distance u, whose degree is the kind."""
+        return self.root and self.kind < RATIONAL
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether it is exp(-u) of a square u."""
+        return not self.root and self.kind == EXPONENTIAL
+
+    @property
+    def settings(self) -> tuple[int, float, bool, FloatArray]:
+        """As loops take it."""
+        return self.kind, self.shape, self.root, self.factors
+
+
+def form_of(kernel: TargetKernel, d: int = 1, vectors: bool = False) -> Form | None:
+    """A kernel of numbers, or of vectors of d numbers, that is no sum; None if compiled loops do not know it."""
+    if not isinstance(kernel, RadialKernel) or kernel.function is None or not kernel.function.is_compiled:
+        return None
+    function, widths = kernel.function, kernel.widths(d) if vectors else np.array([kernel.width])
+    with np.errstate(over="ignore"):
+        # Finite numbers, so that their product with the distance 0 is 0.
+        factors = np.minimum(function.stretch / widths, 1e300)
+    return Form(function.kind, factors, function.shape, function.exponent == 1.0)

@@ -26,11 +26,6 @@ class RationalQuadraticKernel(RadialKernel):
     shape
         Positive number.
 
-    Raises
-    ------
-    ValueError
-        If shape or bandwidth is not positive.
-
     Examples
     --------
     >>> import caltest as ct

@@ -21,13 +21,6 @@ class SumKernel(TargetKernel):
     weighted
         Pairs (weight, kernel of targets); those of sums are taken apart.
 
-    Raises
-    ------
-    ValueError
-        For weights that are not positive.
-    TypeError
-        For terms that are no kernels of targets.
-
     Examples
     --------
     >>> import caltest as ct
@@ -61,7 +54,6 @@ class SumKernel(TargetKernel):
 
     @property
     def weighted_terms(self) -> tuple[tuple[float, TargetKernel], ...]:
-        """The pairs (weight, kernel)."""
         return self.weighted
 
     @property
@@ -71,7 +63,6 @@ class SumKernel(TargetKernel):
 
     @property
     def squared_diameter(self) -> float:
-        """Sum of those of the terms."""
         return sum(weight * kernel.squared_diameter for weight, kernel in self.weighted)
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
@@ -85,13 +76,11 @@ class SumKernel(TargetKernel):
         )
 
     def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
-        """Resolve every term."""
         terms = ((weight, kernel.resolve_for_targets(predictions)) for weight, kernel in self.weighted)
         return type(self)(tuple(terms))
 
     @property
     def uses_median(self) -> bool:
-        """Whether a term does."""
         return any(kernel.uses_median for _, kernel in self.weighted)
 
     def describe_for_targets(self) -> str:

@@ -57,7 +57,7 @@ class Null(OwnErrstate, ABC):
     citations: ClassVar[tuple[str, ...]] = ()
     """Sources, keys of ``caltest/_results/citations.bib``."""
     question: ClassVar[str] = "calibration"
-    """What is tested, a key of ``caltest._results.sentences.QUESTIONS``."""
+    """What is tested, a key of ``caltest._results.report.QUESTIONS``."""
 
     requires: ClassVar[type] = Estimator
     """The class or protocol of the estimators that it applies to."""
@@ -164,7 +164,6 @@ class ResamplingNull(Null):
         """The estimate, the statistic, and its resampled values."""
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, statistic, and its rank among the resampled values."""
         return ranked(*self.resample(estimator, sample, rng))
 
 

@@ -63,7 +63,6 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
     wanted = "UCME(kernel, test_predictions, test_targets)"
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
-        """The estimate, T-squared, and T-squared of redrawn targets."""
         assert isinstance(estimator, UCME)
         predictions = sample.predictions
         auxiliary, draws = rng.spawn(2)

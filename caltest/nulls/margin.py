@@ -37,17 +37,14 @@ class MarginNull(Null):
         return not has_formula(estimator.kernel, predictions)
 
     def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is the unbiased SKCE of all pairs."""
         if not isinstance(estimator, SKCE):
             raise self._illegal(estimator, "the unbiased estimator SKCE(kernel)")
         self._check_unbiased(estimator)
 
     def check_size(self, estimator: Estimator, n: int) -> None:
-        """Raise unless there are three observations."""
         at_least(n, 3, "the jackknife of the SKCE")
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, z and its upper normal tail."""
         from scipy.special import ndtr
 
         assert isinstance(estimator, SKCE)
@@ -116,7 +113,6 @@ class ToleranceNull(MarginNull):
     statistic_name = "z = (estimate - margin^2) / standard error"
 
     def z(self, found: Jackknife) -> float:
-        """The estimate above the margin."""
         return (found.estimate - self.margin**2) / found.standard_error
 
     def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
@@ -157,7 +153,6 @@ class EquivalenceNull(MarginNull):
     statistic_name = "z = (margin^2 - estimate) / standard error at the margin"
 
     def z(self, found: Jackknife) -> float:
-        """The estimate below the margin."""
         return (self.margin**2 - found.estimate) / found.error_at(self.margin**2)
 
     def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
@@ -181,8 +176,6 @@ class BinnedEquivalenceBound(Null):
 
     Raises
     ------
-    ValueError
-        For another margin.
     TypeError
         For other estimators than ``ECE`` with ``UniformBinning`` and ``TotalVariation``.
 
@@ -226,7 +219,6 @@ class BinnedEquivalenceBound(Null):
             raise self._illegal(estimator, "ECE(UniformBinning(n_bins)), whose bins do not depend on data")
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, its distance from the margin, and the bound."""
         estimate = estimator.estimate(sample)
         below = self.margin - estimate
         return Outcome(estimate, below, exp(-len(sample) * max(0.0, below) ** 2 / 2.0))

@@ -97,7 +97,6 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
             raise self._illegal(estimator, "an estimator of one number: stop_after looks at redraws one by one")
 
     def statistic_name_of(self, estimator: Estimator) -> str:
-        """What is compared with its redraws."""
         if isinstance(estimator, JointEstimator):
             return estimator.statistic_name
         return "absolute value of the estimate" if estimator.two_sided else self.statistic_name
@@ -116,7 +115,6 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         return outcome.excluding(sample.exclusion) if estimator.impossible_excluded else outcome
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
-        """The estimate, the statistic, and its values for redraws of the targets."""
         values = self._values(estimator, sample, streams(rng, self.n_resamples))
         statistics = _statistics(estimator, values)
         return float(values[0, 0]), float(statistics[0]), statistics[1:]
@@ -172,13 +170,11 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         return estimator.partial(sample.predictions, targets)
 
     def outcome_of(self, estimator: Estimator, sums: FeatureSums) -> Outcome:
-        """The estimate, and its rank among its values for redraws of the targets."""
         assert isinstance(estimator, LowRankSKCE)
         values = estimator.estimates_from(sums)
         return ranked(float(values[0]), float(values[0]), values[1:])
 
     def check_summable(self, estimator: Estimator) -> None:
-        """Raise unless the estimator keeps sums for many targets."""
         if not isinstance(estimator, LowRankSKCE):
             raise self._illegal(estimator, "LowRankSKCE(kernel), for data that come in chunks")
 

@@ -11,9 +11,8 @@ from caltest._results.pvalues import pvalue_phrase
 from caltest._validation import fraction
 from caltest.estimators import CalibrationBelt
 from caltest.estimators.classical.belt import Belt, belt
-from caltest.named_tests.kernels import MonteCarloTest
-from caltest.plots._axes import DARK, INSIDE, axes_of
-from caltest.plots._binary import binary_of, draw_histogram, label_axes
+from caltest.named_tests import MonteCarloTest
+from caltest.plots._axes import DARK, INSIDE, axes_of, binary_of, draw_histogram, label_axes
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 
@@ -50,19 +49,12 @@ def calibration_belt(
     n_resamples
         Number of redraws of the outcomes for the p-value and the widths of the bands.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
     Raises
     ------
     ValueError
         For bad data or settings, or if the predictions separate the outcomes, so that no curve is best.
     TypeError
         If the predictions are not of classes, or for a setting of another kind.
-    ImportError
-        If matplotlib is missing.
 
     Notes
     -----

@@ -33,20 +33,6 @@ def evidence(
     ax
         Where to draw; default: a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    ValueError
-        For a level that is not between 0 and 1, or a test without observations.
-    TypeError
-        For an argument of another kind.
-    ImportError
-        If matplotlib is missing.
-
     Examples
     --------
     >>> import caltest as ct

@@ -11,9 +11,20 @@ from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import one_of, switch
 from caltest.decompositions.score_decomposition import score_decomposition
-from caltest.estimators.classical.isotonic import IsotonicGroups
-from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, rank_of_ends, title_of
-from caltest.plots._binary import binary_of, draw_histogram, label_axes, redrawn_ends
+from caltest.estimators.classical.corp import IsotonicGroups
+from caltest.plots._axes import (
+    DARK,
+    INSIDE,
+    OUTSIDE,
+    PALE,
+    axes_of,
+    binary_of,
+    draw_histogram,
+    label_axes,
+    rank_of_ends,
+    redrawn_ends,
+    title_of,
+)
 from caltest.predictions import Bernoulli
 from caltest.predictions.convert import as_sample
 
@@ -63,8 +74,6 @@ def reliability_curve(
         For bad data or settings, or fewer redraws than the ends of the band need.
     TypeError
         If the predictions are not of classes, or for a setting of another kind.
-    ImportError
-        If matplotlib is missing.
 
     Notes
     -----

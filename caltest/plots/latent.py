@@ -32,17 +32,6 @@ def latent_function(map: GPMap, *, ax: "Axes | None" = None) -> "Axes":  # noqa:
     ax
         Where to draw; default: a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    TypeError
-        If the map is of another kind.
-    ImportError
-        If matplotlib is missing.
-
     Notes
     -----
     Drawn on the range of the calibration data; probabilities below 1e-6 are left out. The axis of probabilities is

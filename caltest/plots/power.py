@@ -29,20 +29,6 @@ def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | N
     ax
         Where to draw; default: a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    ValueError
-        For a level that is not between 0 and 1.
-    TypeError
-        For an argument of another kind.
-    ImportError
-        If matplotlib is missing.
-
     Notes
     -----
     The bands are the exact intervals of the result, each for its own point.

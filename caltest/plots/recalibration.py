@@ -39,12 +39,8 @@ def recalibration_report(
 
     Raises
     ------
-    TypeError
-        For anything other than a report, or one on numbers or vectors.
     ValueError
         For a number of axes other than two, or a report that ``from_dict`` read, which has no data.
-    ImportError
-        If matplotlib is missing.
 
     Notes
     -----

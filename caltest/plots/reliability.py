@@ -13,8 +13,19 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import switch
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.binned_errors.ece import checked_binning
-from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, rank_of_ends, title_of
-from caltest.plots._binary import binary_of, draw_histogram, label_axes, redrawn_ends
+from caltest.plots._axes import (
+    DARK,
+    INSIDE,
+    OUTSIDE,
+    PALE,
+    axes_of,
+    binary_of,
+    draw_histogram,
+    label_axes,
+    rank_of_ends,
+    redrawn_ends,
+    title_of,
+)
 from caltest.predictions import Bernoulli
 from caltest.predictions.convert import as_sample
 
@@ -79,8 +90,6 @@ def reliability_diagram(
         For bad data or settings, or fewer redraws than the ends of the bars need.
     TypeError
         If the predictions are not of classes, or for a setting of another kind.
-    ImportError
-        If matplotlib is missing.
 
     Notes
     -----

@@ -35,19 +35,10 @@ def risk_curves(
     axes
         Where to draw, one for each panel; default: a new figure.
 
-    Returns
-    -------
-    list of matplotlib.axes.Axes
-        The panels.
-
     Raises
     ------
     ValueError
         For a problem that the result does not have, or another number of axes than panels.
-    TypeError
-        For an argument of another kind.
-    ImportError
-        If matplotlib is missing.
 
     Notes
     -----

@@ -65,19 +65,12 @@ def simplex_map(
     confidence_level
         Probability with which an arrow is not vermillion if the predictions are calibrated.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
     Raises
     ------
     ValueError
         For bad data or settings, or another number of classes than three.
     TypeError
         For predictions that are not of classes, or a setting of another kind.
-    ImportError
-        If matplotlib is missing.
 
     Notes
     -----

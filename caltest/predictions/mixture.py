@@ -95,7 +95,6 @@ class Mixture(Predictions):
         return first.observed(drawn, generator) if isinstance(first, FinitePredictions) else drawn
 
     def redraw(self, rng: Any = None, size: int | None = None) -> Array:
-        """The same as the components check them."""
         generator = generator_of(rng)
         if size is None:
             return self._draw(generator)
@@ -112,11 +111,9 @@ class Mixture(Predictions):
         return self._components[0].target_bytes
 
     def width(self, kernel: TargetKernel) -> int:
-        """The numbers of all components."""
         return sum(one.width(kernel) for one in self._components)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Targets as the components take them."""
         return self._components[0].check_targets(targets, name)
 
     def impossible(self, targets: Array) -> BoolArray:
@@ -125,13 +122,11 @@ class Mixture(Predictions):
         return np.asarray((excluded | (self._weights == 0.0)).all(axis=-1))
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` is a mixture of the same family."""
         require_family(other, Mixture, name)
         assert isinstance(other, Mixture)
         self._components[0].check_compatible(other._components[0], name)
 
     def coupling_distances(self, metric: Metric, other: Self) -> FloatArray:
-        """Distances (..., r, c) of these predictions (..., r) to others (..., c)."""
         squares = self._squared_costs(metric, other)
         check_finite(float(squares.max()))
         return np.sqrt(transport_costs(self._weights, other._weights, squares))
@@ -144,7 +139,6 @@ class Mixture(Predictions):
         return np.stack(rows, axis=-2)
 
     def prepared(self, kernel: TargetKernel) -> Self:
-        """Mixtures of prepared components."""
         return self._like(tuple(one.prepared(kernel) for one in self._components), self._weights)
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
@@ -209,7 +203,6 @@ class Mixture(Predictions):
         return np.asarray(logsumexp(parts, axis=-1, b=self._weights))
 
     def check_continuous(self) -> None:
-        """Raise unless the components are continuous."""
         for component in self._components:
             component.check_continuous()
 
@@ -247,7 +240,6 @@ class Mixture(Predictions):
         return f"Mixture of {len(self._components)} {family},{rest}"
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others with as many components, in this order."""
         self.check_compatible(other, "predictions")
         if len(other._components) != len(self._components):
             raise ValueError(

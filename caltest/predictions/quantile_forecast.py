@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._basics.arrays import to_array
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._validation import finite_array, real_array, same_length
+from caltest._validation import finite_array, increasing_numbers, real_array, refuse_rows, same_length
 from caltest.kernels import ExponentialKernel, LaplacianKernel, Metric, ProductKernel, Wasserstein
 from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.classes.finite import FinitePredictions
@@ -83,7 +83,6 @@ class QuantileForecast(FinitePredictions):
 
     @property
     def levels(self) -> FloatArray:
-        """Levels (K,)."""
         return self._levels
 
     @property
@@ -111,7 +110,6 @@ class QuantileForecast(FinitePredictions):
 
     @property
     def n_classes(self) -> int:
-        """Number K + 1 of intervals."""
         return int(self._levels.shape[0]) + 1
 
     def take(self, index: Any) -> Self:
@@ -144,7 +142,6 @@ class QuantileForecast(FinitePredictions):
         return QuantileFaults(self, weights)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` has quantiles at the same levels."""
         require_family(other, QuantileForecast, name)
         if isinstance(other, QuantileForecast) and not np.array_equal(other._levels, self._levels):
             raise ValueError(
@@ -171,26 +168,15 @@ class QuantileForecast(FinitePredictions):
         return f"QuantileForecast, n = {len(self) if n is None else n}, {levels} level{'s' if levels > 1 else ''}"
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others with the same levels, in this order."""
         self.check_compatible(other, "predictions")
         return self._like(np.concatenate([self._values, other._values]))
 
 
 def _checked_levels(levels: ArrayLike) -> FloatArray:
     values = real_array(levels, "levels", ndim=1)
-    outside = (values <= 0.0) | (values >= 1.0)
-    if outside.any():
-        i = int(np.argmax(outside))
-        advice = "; if these are percentages, divide them by 100" if values.max() > 1.0 else ""
-        raise ValueError(f"levels: got {values[i]:.6g} at row {i}, wanted numbers between 0 and 1{advice}")
-    steps = np.diff(values)
-    if (steps <= 0.0).any():
-        i = int(np.argmax(steps <= 0.0))
-        raise ValueError(
-            f"levels: got {values[i]:.6g} and then {values[i + 1]:.6g}, wanted increasing numbers; bring the columns "
-            "of the values into the same order"
-        )
-    return values
+    advice = "; if these are percentages, divide them by 100" if values.max() > 1.0 else ""
+    refuse_rows((values <= 0.0) | (values >= 1.0), values, "levels", f"numbers between 0 and 1{advice}")
+    return increasing_numbers(values, "levels", "the columns of the values into the same order")
 
 
 def _checked_values(values: ArrayLike, n_levels: int) -> FloatArray:

@@ -26,24 +26,13 @@ def top_label(
 
     Parameters
     ----------
-    predictions
-        ``Categorical`` predictions or an (n, k) array-like.
-    targets
-        (n,) labels 0..k-1.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    predictions, targets, classes
+        As in ``calibration_test``: predictions of k classes, (n, k) or ``Categorical``.
 
     Returns
     -------
     tuple
         ``(Bernoulli, outcomes)``, to be passed to any estimator or test: ``test(*top_label(p, y))``.
-
-    Raises
-    ------
-    ValueError
-        For bad predictions or targets.
-    TypeError
-        If the predictions are not categorical.
 
     Examples
     --------
@@ -65,24 +54,13 @@ def classwise(
 
     Parameters
     ----------
-    predictions
-        ``Categorical`` predictions or an (n, k) array-like.
-    targets
-        (n,) labels 0..k-1.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    predictions, targets, classes
+        As in ``calibration_test``: predictions of k classes, (n, k) or ``Categorical``.
 
     Returns
     -------
     list
         ``(Bernoulli, outcomes)`` for each class, to be passed to any estimator or test.
-
-    Raises
-    ------
-    ValueError
-        For bad predictions or targets.
-    TypeError
-        If the predictions are not categorical.
 
     Examples
     --------

@@ -48,7 +48,6 @@ class Residuals(Predictions):
 
     @property
     def law(self) -> Predictions:
-        """What residuals are drawn from if the predictions are calibrated, (..., n)."""
         return self._law
 
     @property
@@ -61,14 +60,12 @@ class Residuals(Predictions):
 
     @property
     def assumption(self) -> str:
-        """That of the predictions."""
         return self._predictions.assumption
 
     def take(self, index: Any) -> Self:
         return self._like(self._predictions.take(index), self._law.take(index))
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """Residuals drawn from their law."""
         return self._law.sample(rng, size)
 
     @property
@@ -76,55 +73,43 @@ class Residuals(Predictions):
         return self._law.target_bytes
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Residuals as their law takes them."""
         return self._law.check_targets(targets, name)
 
     def impossible(self, targets: Array) -> BoolArray:
-        """Which of the residuals their law excludes."""
         return self._law.impossible(targets)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` are residuals of the same kind."""
         require_family(other, Residuals, name)
         assert isinstance(other, Residuals)
         self._predictions.check_compatible(other._predictions, name)
         self._law.check_compatible(other._law, name)
 
     def embedding(self, metric: Metric) -> FloatArray:
-        """Vectors of the predictions."""
         return self._predictions.embedding(metric)
 
     def distance(self, metric: Metric, other: Any) -> FloatArray:
-        """Distances (..., r, c) of the predictions."""
         self.check_compatible(other, "other")
         return self._predictions.distance(metric, other._predictions)
 
     def resolve_metric(self, metric: Metric) -> Metric:
-        """The metric with settings from the predictions."""
         return self._predictions.resolve_metric(metric)
 
     def target_scale(self) -> float:
-        """Typical size of a residual."""
         return self._law.target_scale()
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Those of the residuals."""
         return self._law.moments()
 
     def cdf(self, targets: Array) -> FloatArray:
-        """That of the residuals."""
         return self._law.cdf(targets)
 
     def log_density(self, targets: Array) -> FloatArray:
-        """That of the residuals."""
         return self._law.log_density(targets)
 
     def prepared(self, kernel: TargetKernel) -> Self:
-        """The law prepared for a kernel."""
         return self._like(self._predictions, self._law.prepared(kernel))
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        """``k(z, z')`` for all residuals in rows and in columns, (..., r, c)."""
         return self._law.target_tile(kernel, rows, columns)
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:

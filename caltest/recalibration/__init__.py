@@ -22,11 +22,9 @@ from caltest.recalibration.base import (
     ProbabilityCalibrator as ProbabilityCalibrator,
     ProbabilityMap as ProbabilityMap,
 )
-from caltest.recalibration.binary.bbq import BBQ as BBQ
-from caltest.recalibration.binary.beta import BetaCalibration as BetaCalibration
-from caltest.recalibration.binary.histogram import HistogramBinning as HistogramBinning
+from caltest.recalibration.binary.bins import BBQ as BBQ, HistogramBinning as HistogramBinning
 from caltest.recalibration.binary.isotonic import Isotonic as Isotonic
-from caltest.recalibration.binary.platt import Platt as Platt
+from caltest.recalibration.binary.logistic import BetaCalibration as BetaCalibration, Platt as Platt
 from caltest.recalibration.classes.affine import (
     DirichletCalibration as DirichletCalibration,
     MatrixScaling as MatrixScaling,
@@ -40,10 +38,10 @@ from caltest.recalibration.fit_best import BestFit as BestFit, fit_best as fit_b
 from caltest.recalibration.gaussian_process.calibrator import GPCalibrator as GPCalibrator
 from caltest.recalibration.gaussian_process.map import GPMap as GPMap
 from caltest.recalibration.identity import Identity as Identity
-from caltest.recalibration.report import report as report
-from caltest.recalibration.report_result import (
+from caltest.recalibration.report import (
     RecalibrationReport as RecalibrationReport,
     RecalibrationRow as RecalibrationRow,
+    report as report,
 )
 
 __all__ = _names.offered(globals())

@@ -43,17 +43,16 @@ class Calibrator(OwnErrstate, ABC):
         ----------
         predictions
             ``Predictions`` or what becomes some.
-        targets
-            Outcomes (n,).
-        classes
-            Names of the classes in the order of the columns, if the targets are names.
+        targets, classes
+            As in ``calibration_test``.
 
         Raises
         ------
         ValueError
-            For bad data.
+            For bad data, and for logits in the place of probabilities and the reverse.
         TypeError
-            For predictions of a kind that the method does not know.
+            For predictions of a kind that the method does not know; of several columns for methods of one number,
+            for which there is ``OneVsRest(method)``.
         """
 
 
@@ -257,7 +256,6 @@ class ProbabilityMap(CalibrationMap):
         return self._mapped(predictions, classes, self._apply)
 
     def share_seen(self, predictions: ArrayLike, *, classes: Sequence[Any] | None = None) -> float:
-        """Share of the predictions that are among those of the fit, whatever their order and that of the classes."""
         return share_seen(self.fitted_rows, self._read(predictions, classes)[1].rows)
 
     def _read(self, predictions: ArrayLike, classes: Sequence[Any] | None) -> tuple[Scores, Scores, IntArray | None]:

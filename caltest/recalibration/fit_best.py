@@ -80,21 +80,12 @@ def fit_best(
     ----------
     predictions
         Predictions, or logits for methods with ``input="logits"``.
-    targets
-        Outcomes (n,).
     calibrators
         Methods of one ``input`` scale, in a list or by name; ``Identity()`` stands for no recalibration.
     n_folds
         Parts, from 2 to n; labels are spread over them evenly.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
-    rng
-        Seed or ``numpy.random.Generator`` that divides the data.
-
-    Returns
-    -------
-    BestFit
-        With the ``map``; ``print`` it for the scores.
+    targets, classes, rng
+        As in ``calibration_test``; random numbers divide the data.
 
     Raises
     ------

@@ -26,13 +26,6 @@ class Identity(ProbabilityCalibrator):
     input
         ``"probabilities"`` or ``"logits"``.
 
-    Raises
-    ------
-    ValueError
-        When fitting, for bad data, logits in the place of probabilities and the reverse.
-    TypeError
-        For predictions of other families.
-
     Notes
     -----
     Time O(n k).

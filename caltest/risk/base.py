@@ -60,15 +60,8 @@ class ErrorFunction(OwnErrstate, ABC):
         predictions
             (n, k) probabilities or ``Categorical`` for the canonical error; (n,) probabilities or ``Bernoulli``, as
             ``ct.top_label`` and ``ct.classwise`` make them, for that of a binary problem.
-        targets
-            (n,) labels 0..k-1 or outcomes 0/1.
-        classes
-            Names of the classes in the order of the columns, if the targets are names.
-
-        Returns
-        -------
-        FittedErrorFunction
-            The function, which can be evaluated anywhere.
+        targets, classes
+            As in ``calibration_test``.
 
         Raises
         ------
@@ -89,10 +82,7 @@ class ErrorFunction(OwnErrstate, ABC):
         data = CalibrationData.of(as_sample(predictions, targets, classes))
         at_least(len(data), 2, type(self).__name__)
         self._name_of_only(data.dimension)
-        return float(self._own_form(data).diagonal().mean())
-
-    def _own_form(self, data: CalibrationData) -> BilinearForm:
-        return next(self.fits(data).forms(data.points, [0]))
+        return float(next(self.fits(data).forms(data.points, [0])).diagonal().mean())
 
     def _name_of_only(self, dimension: int) -> str:
         values = self.grid(dimension)
@@ -146,11 +136,6 @@ class FittedErrorFunction(OwnErrstate):
             At least 3 observations, of the same kind as those h was fitted to.
         classes
             Names of the classes in the order of the columns, if the targets are names.
-
-        Returns
-        -------
-        RiskEstimate
-            The U-statistic and its jackknife standard error.
 
         Raises
         ------

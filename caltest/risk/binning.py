@@ -28,11 +28,6 @@ class BinnedErrorFunction(ErrorFunction):
     n_bins
         Number B of bins, or several to try; default 5, 10, ..., 100.
 
-    Raises
-    ------
-    ValueError
-        If a number of bins is not a positive whole number.
-
     Notes
     -----
     For probabilities of one outcome only (``ct.top_label``, ``ct.classwise``). Time O(n log B) a fit, O(n) for a risk.
@@ -60,7 +55,6 @@ class BinnedErrorFunction(ErrorFunction):
         return tuple(self.n_bins)
 
     def fits(self, data: CalibrationData) -> Fits:
-        """Mean deviations of all bins."""
         return BinnedFits(tuple(self._bins(data, b) for b in self.n_bins))
 
     def _bins(self, data: CalibrationData, n_bins: int) -> "Bins":

@@ -1,13 +1,84 @@
-"""What a calibration error is estimated from: points of a simplex or an interval, and deviations from the outcomes."""
+"""What a calibration error is estimated from: points, deviations from the outcomes, and the spectrum of a kernel."""
 
 from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 
+from caltest._basics.numerics import ranges
 from caltest._basics.types import Array, FloatArray, IntArray
 from caltest.predictions import Predictions, Sample
-from caltest.risk.spectrum import KernelSpectrum
+
+ROWS = 2048
+"""Points whose kernel values are computed together."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSpectrum:
+    """``K = U diag(l) U'`` of rank r for ``K_ij = exp(-gamma |x_i - x_j|**2)``, and its eigenfunctions anywhere.
+
+    Landmarks are chosen one after the other where the kernel is approximated worst (pivoted incomplete Cholesky), until
+    the error of every ``k(x_i, x_i) = 1`` is at most the tolerance or there are as many as allowed. With the triangular
+    factor L of the landmarks and F = K_{., landmarks} L'**-1, K = F F', and F = U diag(sqrt(l)) V' by singular values:
+    the eigenvalues of F' F would lose half of the digits of the small ones.
+    """
+
+    landmarks: FloatArray
+    gamma: float
+    factor: FloatArray
+    right: FloatArray
+    roots: FloatArray
+    residual: float
+    """Largest error of a ``k(x_i, x_i)``."""
+
+    @classmethod
+    def of(cls, points: FloatArray, gamma: float, tolerance: float, max_rank: int) -> tuple[Self, FloatArray]:
+        """The spectrum of points (n, d), and U (n, r). Time O(n r (d + r)), memory O(n r)."""
+        columns, pivots, residual = pivoted_cholesky(points, gamma, tolerance, max_rank)
+        orthogonal, triangle = np.linalg.qr(columns.T)
+        inner, roots, right = np.linalg.svd(triangle)
+        factor = np.tril(columns[:, pivots].T)
+        return cls(points[pivots], gamma, factor, right.T, roots, residual), orthogonal @ inner
+
+    def vectors(self, points: FloatArray) -> FloatArray:
+        """``k(p)' U diag(1 / sqrt(l))`` for points (m, d), (m, r): their scalar products approximate the kernel."""
+        from scipy.linalg import solve_triangular
+
+        vectors = np.empty((len(points), self.roots.size))
+        for part in ranges(len(points), ROWS):
+            kernel = gaussian_kernel(self.landmarks, points[part], self.gamma)
+            vectors[part] = solve_triangular(self.factor, kernel, lower=True, check_finite=False).T @ self.right
+        return vectors
+
+
+def pivoted_cholesky(
+    points: FloatArray, gamma: float, tolerance: float, max_rank: int
+) -> tuple[FloatArray, IntArray, float]:
+    """Columns F' (r, n) with K = F F' up to the largest error on the diagonal, the pivots (r,), and that error."""
+    n = len(points)
+    columns = np.empty((min(max_rank, n), n))
+    pivots = np.empty(len(columns), dtype=np.intp)
+    errors = np.ones(n)
+    for rank in range(len(columns)):
+        pivot = int(np.argmax(errors))
+        if errors[pivot] <= tolerance:
+            return columns[:rank], pivots[:rank], float(errors[pivot])
+        column = gaussian_kernel(points[pivot : pivot + 1], points, gamma)[0]
+        column -= columns[:rank, pivot] @ columns[:rank]
+        column /= np.sqrt(errors[pivot])
+        column[pivots[:rank]] = 0.0
+        columns[rank], pivots[rank] = column, pivot
+        errors -= column * column
+        errors[pivot] = 0.0
+    return columns, pivots, float(errors.max())
+
+
+def gaussian_kernel(rows: FloatArray, columns: FloatArray, gamma: float) -> FloatArray:
+    """``exp(-gamma |x - x'|**2)`` for all pairs, (r, c)."""
+    squares = np.einsum("id,id->i", rows, rows)[:, None] + np.einsum("id,id->i", columns, columns)
+    distances = np.maximum(squares - 2.0 * (rows @ columns.T), 0.0)
+    return np.asarray(np.exp(-gamma * distances))
+
 
 Projected = tuple[KernelSpectrum, FloatArray]
 """Eigenvalues and eigenfunctions of a kernel, and the deviations in the basis of its eigenvectors."""

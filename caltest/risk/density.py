@@ -11,7 +11,6 @@ from caltest._basics.arrays import read_only
 from caltest._basics.numerics import ranges
 from caltest._basics.types import FloatArray, IntArray
 from caltest._loops.statistics.class_shares import class_shares, shares_on_line
-from caltest._validation import switch
 from caltest.risk.base import ErrorFunction, Fits, positive_settings
 from caltest.risk.data import CalibrationData
 from caltest.risk.pair_risk import BilinearForm
@@ -37,20 +36,13 @@ class DirichletErrorFunction(ErrorFunction):
     ----------
     bandwidth
         Positive h, or several to try; default 15 from 1e-5 to 0.1, then 0.2, 0.4, 0.6, 0.8 and 1.
-    leave_one_out
-        Whether ``plug_in`` leaves observation i out of the weights at x_i, as Popordanoska et al. 2022 do and
-        eq. 26 of Gruber and Bach 2024 does not. It changes nothing at predictions that it is not fitted to.
-
-    Raises
-    ------
-    ValueError
-        If a bandwidth is not a positive number.
 
     Notes
     -----
     Weights are computed from logarithms, less the largest of them, with probabilities of at least 1e-30: they are
     finite for every bandwidth and for predictions of exactly 0 and 1. Time O(n m d) to evaluate at m points, less for
-    one outcome, where weights below 3e-20 of the largest are left out; memory 8 MB beside the data.
+    one outcome, where weights below 3e-20 of the largest are left out; memory 8 MB beside the data. ``plug_in`` has
+    observation i among the weights at x_i, as in eq. 26 of Gruber and Bach 2024; Popordanoska et al. 2022 leave it out.
 
     Source: Popordanoska, Sayer and Blaschko 2022; Gruber and Bach 2024, eq. 25.
 
@@ -65,62 +57,40 @@ class DirichletErrorFunction(ErrorFunction):
     name: ClassVar[str] = "Dirichlet density"
     parameter: ClassVar[str] = "bandwidth"
     bandwidth: Any = BANDWIDTHS
-    leave_one_out: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bandwidth", positive_settings("bandwidth", self.bandwidth))
-        object.__setattr__(self, "leave_one_out", switch("leave_one_out", self.leave_one_out))
 
     def grid(self, dimension: int) -> tuple[float, ...]:
-        """The bandwidths."""
         return tuple(self.bandwidth)
 
     def fits(self, data: CalibrationData) -> Fits:
         """The predictions, in an order that makes sums of weights short."""
         if data.dimension == 1:
             return LineFits.of(self.grid(1), data)
-        return self._fits_by_label(data)
-
-    def _fits_by_label(self, data: CalibrationData) -> "DensityFits":
         order = np.argsort(data.outcomes, kind="stable")
-        on_simplex = on_the_simplex(data.points)
-        counts = np.bincount(data.outcomes, minlength=on_simplex.shape[1])
-        bounds = np.concatenate([[0], np.cumsum(counts)])
-        return DensityFits(self.grid(data.dimension), on_simplex[order], bounds.astype(np.intp), order)
-
-    def _own_form(self, data: CalibrationData) -> BilinearForm:
-        if not self.leave_one_out:
-            return next(self.fits(data).forms(data.points, [0]))
-        fits = self._fits_by_label(data)
-        places = np.empty(len(data), dtype=np.intp)
-        places[fits.order] = np.arange(len(data))
-        return next(fits.forms(data.points, [0], places))
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(data.outcomes, minlength=data.dimension))])
+        return DensityFits(self.grid(data.dimension), data.points[order], bounds.astype(np.intp))
 
 
 @dataclass(frozen=True, eq=False)
 class DensityFits(Fits):
-    """Bandwidths, the predictions in the order of their labels, where labels begin, and that order."""
+    """Bandwidths, the predictions in the order of their labels, and where labels begin."""
 
     bandwidths: tuple[float, ...]
     centres: FloatArray
     bounds: IntArray
-    order: IntArray
 
-    def forms(
-        self, points: FloatArray, which: Sequence[int], left_out: IntArray | None = None
-    ) -> Iterator[BilinearForm]:
-        """The values at pairs of points (m, d), of which each can leave out one of the centres."""
+    def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
         offsets = [scipy.special.gammaln(self.centres / self.bandwidths[index] + 1.0).sum(axis=1) for index in which]
-        skipped = np.full(len(points), -1) if left_out is None else left_out
-        logs = np.log(np.maximum(on_the_simplex(points), SMALLEST))
+        logs = np.log(np.maximum(points, SMALLEST))
         shares = np.empty((len(which), len(points), self.centres.shape[1]))
         for part in ranges(len(points), max(1, SCORES // len(self.centres))):
             scores = read_only(logs[part] @ self.centres.T, np.float64)
             for q, index in enumerate(which):
                 scale = 1.0 / self.bandwidths[index]
-                class_shares(scores, scale, offsets[q], self.bounds, skipped[part], shares[q, part])
-        columns = slice(1, 2) if points.shape[1] == 1 else slice(None)
-        return (BilinearForm(points - one[:, columns]) for one in shares)
+                class_shares(scores, scale, offsets[q], self.bounds, shares[q, part])
+        return (BilinearForm(points - one) for one in shares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +124,3 @@ class LineFits(Fits):
             slopes, offsets = log_odds / self.bandwidths[index], scipy.special.gammaln(a) + scipy.special.gammaln(b)
             shares_on_line(slopes, self.centres, offsets, peaks, self.counts, self.ones, frequencies)
             yield BilinearForm(points - frequencies[:, None])
-
-
-def on_the_simplex(points: FloatArray) -> FloatArray:
-    """Probability vectors as they are, probabilities c of the outcome 1 as (1 - c, c)."""
-    return np.concatenate([1.0 - points, points], axis=1) if points.shape[1] == 1 else points

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from caltest._results.citations import entries
-from caltest._results.sentences import listed
-from caltest._results.stored import Stored
+from caltest._results.report import listed
+from caltest._results.stored import Reported
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class ErrorSelection:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationErrorEstimate(Stored):
+class CalibrationErrorEstimate(Reported):
     """A squared calibration error, from the estimator of least risk. Printing it gives a report.
 
     Attributes
@@ -181,10 +180,6 @@ class CalibrationErrorEstimate(Stored):
             f"least risk on the others ({self.n_folds}-fold cross-validation; {chosen})."
         )
 
-    def bibtex(self) -> str:
-        """BibTeX entries of the method."""
-        return entries(self.citations)
-
     def table(self) -> str:
         """Risks of every function with every setting."""
         return "\n\n".join(selection.table(everything=True) for selection in self.selections)
@@ -193,7 +188,7 @@ class CalibrationErrorEstimate(Stored):
         notion = self.notion.replace("_", " ")
         return f"<{notion} calibration error: squared {self.squared_error:.3g}, n = {self.n}>"
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
         title = f"Squared calibration error, {self.notion.replace('_', ' ')}"
         title += f", {self.over_classes} over the classes" if self.over_classes else ""
         split = f"{self.n_tuning} to fit and choose in {self.n_folds} folds, {self.n_held_out} to evaluate"

@@ -9,7 +9,7 @@ import numpy as np
 from caltest._basics.numerics import check_finite, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._basics.types import ArrayLike, FloatArray, IntArray
-from caltest._validation import at_least, fraction, switch, whole_number
+from caltest._validation import at_least, fraction, one_of, switch, whole_number
 from caltest.predictions import Predictions, Sample, classwise, top_label
 from caltest.predictions.convert import as_sample
 from caltest.risk.base import ErrorFunction
@@ -135,8 +135,8 @@ def estimate_calibration_error(
     Reproduce      rng=1
     """
     sample = as_sample(predictions, targets, classes)
-    _one_of("notion", notion, NOTIONS)
-    _one_of("over_classes", over_classes, AGGREGATES)
+    one_of("notion", notion, NOTIONS)
+    one_of("over_classes", over_classes, AGGREGATES)
     points_of(sample.predictions.take(slice(1)))
     folds_wanted, share = whole_number("n_folds", n_folds, 2, 10_000), fraction("held_out", held_out)
     seed = seed_of(rng)
@@ -215,11 +215,6 @@ def _fewest(n_folds: int, share: float) -> int:
     while n - _n_held_out(n, share) < SMALLEST * n_folds:
         n += 1
     return n
-
-
-def _one_of(name: str, value: Any, wanted: tuple[str, ...]) -> None:
-    if value not in wanted:
-        raise ValueError(f"{name}: got {value!r}, wanted one of {', '.join(map(repr, wanted))}")
 
 
 def _default_functions(dimension: int) -> tuple[ErrorFunction, ...]:

@@ -9,9 +9,8 @@ import numpy as np
 from caltest._basics.types import FloatArray
 from caltest._validation import positive_number, whole_number
 from caltest.risk.base import ErrorFunction, Fits, positive_settings
-from caltest.risk.data import CalibrationData, Projected
+from caltest.risk.data import CalibrationData, KernelSpectrum, Projected
 from caltest.risk.pair_risk import BilinearForm
-from caltest.risk.spectrum import KernelSpectrum
 
 TOLERANCE = 1e-12
 """Error of the kernel below which no more landmarks are taken."""
@@ -43,13 +42,11 @@ class _RidgeErrorFunction(ErrorFunction):
         object.__setattr__(self, "max_rank", whole_number("max_rank", self.max_rank, 1))
 
     def grid(self, dimension: int) -> tuple[float, ...]:
-        """The factors c of lambda."""
         if self.regularisation is not None:
             return tuple(self.regularisation)
         return self.of_one if dimension == 1 else self.of_many
 
     def describe(self) -> str:
-        """The function in a few words, without the regularisation."""
         return f"{self.name}, gamma {self.gamma:g}"
 
     def _projected(self, data: CalibrationData) -> Projected:
@@ -72,11 +69,6 @@ class KroneckerRidgeErrorFunction(_RidgeErrorFunction):
         Of the kernel ``exp(-gamma |x - x'|**2)``; default 1.
     max_rank
         Landmarks that stand for the kernel, at most.
-
-    Raises
-    ------
-    ValueError
-        For settings that are not positive.
 
     Notes
     -----
@@ -104,7 +96,6 @@ class KroneckerRidgeErrorFunction(_RidgeErrorFunction):
     of_many: ClassVar[tuple[float, ...]] = tuple(10.0 ** (9 - i) for i in range(1, 19))
 
     def fits(self, data: CalibrationData) -> Fits:
-        """What all regularisations share."""
         spectrum, projections = self._projected(data)
         scaled = spectrum.roots[:, None] * projections
         added = tuple(c * len(data) ** 1.5 for c in self.grid(data.dimension))
@@ -146,7 +137,6 @@ class TwoStepRidgeErrorFunction(_RidgeErrorFunction):
     of_many: ClassVar[tuple[float, ...]] = tuple(10.0 ** (4.5 - i / 2) for i in range(1, 19))
 
     def fits(self, data: CalibrationData) -> Fits:
-        """What all regularisations share."""
         spectrum, projections = self._projected(data)
         added = tuple(c * len(data) ** 0.75 for c in self.grid(data.dimension))
         return TwoStepFits(spectrum, projections, added)
@@ -159,7 +149,6 @@ class _RidgeFits(Fits):
     spectrum: KernelSpectrum
 
     def notes(self) -> tuple[str, ...]:
-        """Says where landmarks do not make up for the whole kernel."""
         if self.spectrum.residual <= SMALL_ERROR:
             return ()
         bound = 10.0 ** np.ceil(np.log10(self.spectrum.residual))

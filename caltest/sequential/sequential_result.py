@@ -7,11 +7,10 @@ import numpy as np
 
 from caltest._basics.types import Array, FloatArray
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.citations import entries
 from caltest._results.finding import Finding
 from caltest._results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
 from caltest._results.report import KINDS
-from caltest._results.stored import Stored
+from caltest._results.stored import Reported
 from caltest._validation import fraction
 
 ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"
@@ -19,7 +18,7 @@ ASSUMPTIONS = "observations in the order of time; each prediction made before it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SequentialTestResult(Stored):
+class SequentialTestResult(Reported):
     """What a sequential test found so far. Printing it gives a report; ``to_dict()`` is ready for JSON.
 
     Attributes
@@ -125,17 +124,12 @@ class SequentialTestResult(Stored):
             "stopping time)."
         )
 
-    def bibtex(self) -> str:
-        """BibTeX entries of the method."""
-        return entries(self.citations)
-
     def why(self, alpha: float = 0.05) -> str | None:
         """The words of the finding if the test rejects at a level, else None."""
         rejects = self.first_rejection(alpha) is not None
         return self.finding.words if rejects and self.finding is not None else None
 
     def summary(self, alpha: float = 0.05) -> str:
-        """The report that ``print`` shows, with verdict and reason at a level."""
         largest, kind = int(self.history.argmax()), KINDS[self.pvalue_kind]
         parts = {
             "Hypothesis": f"the predictions are calibrated: {self.hypothesis}",
@@ -157,9 +151,6 @@ class SequentialTestResult(Stored):
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue, otherwise=self.pvalue_otherwise)
         return f"<{self.test}: E = {format_evalue(self.log_evalue)}, {p} ({self.pvalue_kind}), n = {self.n}>"
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def exponential(log_value: float) -> float:

@@ -19,8 +19,7 @@ from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import assumed, named_one
 from caltest.predictions.convert import as_sample
 from caltest.predictions.sample import excluded_in_words, impossible_note
-from caltest.sequential.bets import Bets, LikelihoodBets, log_capital
-from caltest.sequential.kernel import KernelBets
+from caltest.sequential.bets import Bets, KernelBets, LikelihoodBets, log_capital
 from caltest.sequential.sequential_result import SequentialTestResult, exponential, format_evalue
 
 Strategy = Literal["both", "likelihood", "kernel"]

@@ -42,7 +42,6 @@ class ClassFeatures(TargetFeatures):
         return np.asarray(self.root.T[sample.targets] - _probabilities(law) @ self.root.T)
 
     def least(self, predictions: Predictions, weights: FloatArray) -> FloatArray:
-        """The minimum."""
         assert predictions.law.finite is not None
         values = weights @ self.root
         return np.asarray(values.min(axis=1) - np.einsum("ik,ik->i", _probabilities(predictions.law.finite), values))

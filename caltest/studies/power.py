@@ -10,16 +10,19 @@ from caltest._basics.threads import progress_bars
 from caltest._basics.types import FloatArray
 from caltest._validation import fraction, number_of_observations, switch, whole_number
 from caltest.studies.power_result import PowerResult
-from caltest.studies.settings import (
+from caltest.studies.simulation import (
+    Task,
+    Test,
     check_generator,
+    check_resumed,
     check_test,
     checked_alphas,
     checked_seed,
     describe_generator,
     describe_test,
     is_calibrated,
+    simulate,
 )
-from caltest.studies.simulation import Task, Test, simulate
 
 
 @own_errstate
@@ -166,12 +169,7 @@ def _unreachable_levels(pvalues: FloatArray, alphas: tuple[float, ...]) -> list[
 
 def check_same_study(resume: Any, test: Test, generator: Any, n: int, wanted: int) -> None:
     """Raise unless an earlier result is that of the same study."""
-    if not isinstance(resume, PowerResult):
-        raise TypeError(f"resume: got {resume!r}, wanted the result of an earlier call")
-    asked = {"test": describe_test(test), "generator": describe_generator(generator), "n": n}
-    for name, value in asked.items():
-        if getattr(resume, name) != value:
-            raise ValueError(f"resume: got a study with {name} = {getattr(resume, name)}, wanted {value}")
+    check_resumed(resume, PowerResult, test=describe_test(test), generator=describe_generator(generator), n=n)
     if resume.n_simulations > wanted:
         raise ValueError(
             f"n_simulations: got {wanted}, wanted at least {resume.n_simulations}, which are finished already"

@@ -14,8 +14,18 @@ from caltest._results.stored import Stored, restored
 from caltest._validation import fraction, switch, whole_number
 from caltest.studies.power import check_same_study, power_result
 from caltest.studies.power_result import PowerResult
-from caltest.studies.settings import check_generator, check_test, checked_alphas, checked_seed, describe_generator
-from caltest.studies.simulation import Task, Test, child_seed, simulate
+from caltest.studies.simulation import (
+    Task,
+    Test,
+    check_generator,
+    check_resumed,
+    check_test,
+    checked_alphas,
+    checked_seed,
+    child_seed,
+    describe_generator,
+    simulate,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -226,8 +236,8 @@ def power_curve(
     wanted = whole_number("n_simulations", n_simulations, 1)
     alphas, level = checked_alphas(alpha), fraction("confidence_level", confidence_level)
     shown = switch("progress", progress)
-    if resume is not None and not isinstance(resume, PowerCurve):
-        raise TypeError(f"resume: got {resume!r}, wanted the result of an earlier call")
+    if resume is not None:
+        check_resumed(resume, PowerCurve)
     seed = checked_seed(rng, resume)
     cells: dict[tuple[str, int, int], PowerResult] = {}
     interrupted = False

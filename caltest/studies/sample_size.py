@@ -11,15 +11,16 @@ from caltest._results.stored import Stored
 from caltest._validation import fraction, switch, whole_number
 from caltest.studies.power_result import PowerResult
 from caltest.studies.search import Search
-from caltest.studies.settings import (
+from caltest.studies.simulation import (
+    Test,
     check_generator,
+    check_resumed,
     check_test,
     checked_seed,
     describe_generator,
     describe_test,
     is_calibrated,
 )
-from caltest.studies.simulation import Test
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -164,7 +165,7 @@ def sample_size(
     confidence = fraction("confidence_level", confidence_level)
     shown = switch("progress", progress)
     if resume is not None:
-        _check_same_search(resume, test, generator)
+        check_resumed(resume, SampleSize, test=describe_test(test), generator=describe_generator(generator))
     stored = {} if resume is None else {one.n: one for one in resume.tried}
     search = Search(test, generator, level, confidence, checked_seed(rng, resume), stored)
     with progress_bars(shown):
@@ -183,11 +184,3 @@ def sample_size(
         seed=search.seed,
         notes=answer.notes,
     )
-
-
-def _check_same_search(resume: Any, test: Test, generator: Any) -> None:
-    if not isinstance(resume, SampleSize):
-        raise TypeError(f"resume: got {resume!r}, wanted the result of an earlier call")
-    for name, value in (("test", describe_test(test)), ("generator", describe_generator(generator))):
-        if getattr(resume, name) != value:
-            raise ValueError(f"resume: got a search with {name} = {getattr(resume, name)}, wanted {value}")

@@ -1,16 +1,20 @@
-"""Simulated p-values: the same for any number of workers, in any batches, and in as many sittings as one likes."""
+"""Simulated p-values, the same for any number of workers, in any batches and sittings, and settings of studies."""
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from caltest._basics.jobs import n_jobs, results
+from caltest._basics.numerics import seed_of
 from caltest._basics.threads import one_thread
 from caltest._basics.types import FloatArray
+from caltest._validation import fraction
+from caltest.calibration_test import CalibrationTest
 
 Test = Callable[..., Any]
 """``test(predictions, targets, rng=...)``, whose result has a ``pvalue``."""
@@ -99,3 +103,68 @@ def _pvalue(result: Any) -> float:
 def child_seed(seed: int, *key: int) -> int:
     """A seed of its own for a part of a study that is named by whole numbers."""
     return int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def check_test(test: Any, name: str = "test") -> None:
+    """Raise ``TypeError`` unless it can be called."""
+    if isinstance(test, type) or not callable(test):
+        raise TypeError(
+            f"{name}: got {test!r}, wanted a function test(predictions, targets, rng=...) such as ct.calibration_test "
+            "or ct.MonteCarloTest(ct.SKCE(kernel))"
+        )
+
+
+def check_generator(generator: Any, name: str = "generator") -> None:
+    """Raise ``TypeError`` unless it has a method ``sample``."""
+    if isinstance(generator, type) or not callable(getattr(generator, "sample", None)):
+        raise TypeError(
+            f"{name}: got {generator!r}, wanted an object with a method sample(n, rng), such as "
+            "ct.generators.DirichletModel.m2()"
+        )
+
+
+def checked_alphas(alpha: Any) -> tuple[float, ...]:
+    """Levels of a test, one or several, each strictly between 0 and 1."""
+    several = isinstance(alpha, (list, tuple, np.ndarray))
+    alphas = tuple(fraction("alpha", one) for one in (alpha if several else (alpha,)))
+    if not alphas:
+        raise ValueError("alpha: got none, wanted at least one number between 0 and 1")
+    return alphas
+
+
+def check_resumed(resume: Any, kind: type, **asked: Any) -> None:
+    """Raise unless an earlier result is that of a study of what is asked."""
+    if not isinstance(resume, kind):
+        raise TypeError(f"resume: got {resume!r}, wanted the result of an earlier call")
+    for name, value in asked.items():
+        if getattr(resume, name) != value:
+            raise ValueError(f"resume: got a study with {name} = {getattr(resume, name)}, wanted {value}")
+
+
+def checked_seed(rng: Any, resume: Any) -> int:
+    """The seed of a study, or that of the earlier one that it continues."""
+    if resume is None:
+        return seed_of(rng)
+    if rng is not None and seed_of(rng) != resume.seed:
+        raise ValueError(f"rng: got {rng!r} to continue a study with rng={resume.seed}; leave it out")
+    return int(resume.seed)
+
+
+def describe_test(test: Callable[..., Any]) -> str:
+    """A test in words, without addresses in memory."""
+    if isinstance(test, CalibrationTest):
+        return f"{type(test).__name__}({test.estimator!r}, {test.null!r})"
+    if isinstance(test, partial):
+        given = [repr(one) for one in test.args] + [f"{key}={value!r}" for key, value in test.keywords.items()]
+        return f"{describe_test(test.func)}({', '.join(given)})"
+    return str(getattr(test, "__name__", type(test).__name__))
+
+
+def describe_generator(generator: Any) -> str:
+    """A generator in words."""
+    return str(getattr(generator, "description", type(generator).__name__))
+
+
+def is_calibrated(generator: Any) -> bool:
+    """Whether a generator says that its predictions are calibrated."""
+    return bool(getattr(generator, "is_calibrated", False))

@@ -394,8 +394,6 @@ def objects():
         MASKS,
     )
     yield "GroupSKCE of labels", lambda a: ct.estimators.GroupSKCE(KERNEL, a), lambda o: o(P, Y), np.arange(N) % 2
-    matrix = np.array([[1.0, 0.2], [0.2, 2.0]])
-    yield "GroupSKCE, its matrix", lambda a: ct.estimators.GroupSKCE(KERNEL, MASKS, a), lambda o: o(P, Y), matrix
     groups = ct.estimators.GroupMaximum(ct.SKCE(KERNEL), MASKS).groups
     yield (
         "GroupMaximum",

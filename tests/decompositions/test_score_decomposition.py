@@ -10,7 +10,7 @@ from slow import pooled
 import caltest as ct
 from caltest._loops.statistics.isotonic import class_counts, pooled_means
 from caltest.decompositions import intervals as intervals_module
-from caltest.decompositions.inverted_tests import Polyline, _crossing, inverted
+from caltest.decompositions.intervals import Polyline, _crossing, inverted
 from caltest.decompositions.parts import PARTS, Parts
 
 RNG = np.random.default_rng(4)

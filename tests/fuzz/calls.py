@@ -199,7 +199,6 @@ ARGUMENTS = {
     "clusters": Case.groups,
     "concentration": choice(1.0, 0.1, 1e-3, 1e3, (1.0, 2.0, 3.0)),
     "confidence_level": choice(0.95, 0.5, 0.999999, 1e-6),
-    "covariance": choice("diagonal", "full"),
     "dimension": choice(1, 2, 10),
     "distortion": Case.distortion,
     "distribution": choice("F", "chi2"),
@@ -213,7 +212,6 @@ ARGUMENTS = {
     "gamma": choice(1.0, 1e-3, 1e3),
     "generator": Case.generator,
     "generators": Case.generator,
-    "group_kernel": choice(None, 1.0, np.eye(2), np.eye(4)),
     "groups": Case.groups,
     "held_out": choice(0.2, 0.5),
     "include_diagonal": choice(True, False),
@@ -223,7 +221,6 @@ ARGUMENTS = {
     "keep_class": choice(True, False),
     "kernel": Case.kernel,
     "known_variance": choice(True, False),
-    "leave_one_out": choice(True, False),
     "levels": choice(None, [0.5], [0.1, 0.5, 0.9], [1e-9, 1 - 1e-9]),
     "margin": choice(0.01, 0.3, 1e-9, 0.999, 2.0),
     "matrix": choice(np.eye(3), np.ones((3, 3)), np.eye(2), np.diag([1e-300, 1.0, 1e300])),
@@ -302,7 +299,6 @@ SPECIAL = {
     (generators.Contamination, "fixed"): choice((0.2, 0.3, 0.5), (1.0, 0.0, 0.0)),
     (generators.Outliers, "fixed"): lambda case: ct.Normal([0.0], 5.0),
     (recalibration.HistogramBinning, "bins"): choice("quantile", "uniform"),
-    (recalibration.GPCalibrator, "covariance"): choice("diagonal", "full"),
 }
 
 BANDWIDTHS = {"bandwidth": Case.bandwidth}

@@ -81,7 +81,7 @@ def test_root_is_for_the_error_itself():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"side": "both"}, ValueError, "side: got 'both', wanted one of 'two-sided', 'upper', 'lower'"),
+        ({"side": "both"}, ValueError, 'side: got \'both\', wanted "two-sided", "upper" or "lower"'),
         ({"confidence_level": 95}, ValueError, "confidence_level: got 95, wanted a number between 0 and 1"),
         ({"kernel": ct.DeltaKernel()}, TypeError, "kernel"),
     ],

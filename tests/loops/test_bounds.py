@@ -10,7 +10,7 @@ import pytest
 
 from caltest._loops import counting, transport
 from caltest._loops.formulas import kernels
-from caltest._loops.pair_sums import members, pairs, sweeps, tiles
+from caltest._loops.pair_sums import lines, members, pairs, tiles
 
 TESTS = Path(__file__).parents[1]
 EXTREMES = [5e-324, 1e-310, 1e-100, 1e100, 1e308]
@@ -68,7 +68,7 @@ UNKNOWN = {
     "blocks": lambda: pairs.block_sums(np.ones((2, 1)), np.ones((2, 1)), np.ones((2, 1)), settings(99), 2),
     "function": lambda: pairs.finite_sums(LINE, LINE, LINE, (0, 1), 1, settings(function=99)),
     "pairs": lambda: pairs.finite_tile(LINE, LINE, LINE, (0, 1), (0, 1), settings(99), np.ones((1, 1))),
-    "degree": lambda: sweeps.add_from_the_left(3, 1.0, LINE, OWNERS, LINE, TILE),
+    "degree": lambda: lines.add_from_the_left(3, 1.0, LINE, OWNERS, LINE, TILE),
     "transport": lambda: transport.transport_costs(
         np.full((1, 2), 0.5), np.full((1, 2), 0.5), np.full((1, 1, 2, 2), np.inf)
     ),

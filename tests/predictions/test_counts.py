@@ -10,7 +10,7 @@ from caltest.hstatistics import tiles as htiles
 from caltest.hstatistics.redraws import of_all_families as hredraws
 from caltest.kernels import TargetKernel
 from caltest.predictions import Sample
-from caltest.predictions.counts import expectations, law, sums
+from caltest.predictions.counts import expectations, law
 
 COUNTS = np.arange(1200)
 KERNELS = [
@@ -105,14 +105,14 @@ def test_predictions_with_windows_that_share_nothing():
 def test_long_windows_by_fourier_transforms(kernel, monkeypatch):
     predictions = ct.Poisson([0.0, 20.0, 700.0])
     slow = predictions.prepared(kernel).table.means
-    monkeypatch.setattr(sums, "LONG", 10)
+    monkeypatch.setattr(expectations, "LONG", 10)
     fast = predictions.prepared(kernel).table.means
     assert fast == pytest.approx(slow, rel=0.0, abs=1e-14 * kernel.bound)
     # Windows of the two sides that differ.
-    monkeypatch.setattr(sums, "LONG", 10**9)
+    monkeypatch.setattr(expectations, "LONG", 10**9)
     one, other = predictions.take(slice(1, 2)), predictions.take(slice(2, 3))
     slow = one.expected_kernel2(kernel, other)
-    monkeypatch.setattr(sums, "LONG", 10)
+    monkeypatch.setattr(expectations, "LONG", 10)
     assert one.expected_kernel2(kernel, other) == pytest.approx(slow, rel=0.0, abs=1e-14 * kernel.bound)
 
 
@@ -138,7 +138,7 @@ def test_parts_of_tables_are_tables_of_parts(family, monkeypatch):
     whole = predictions._pmf(0, 500)
     monkeypatch.setattr(law, "PART", 1000)
     monkeypatch.setattr(expectations, "PART", 1000)
-    monkeypatch.setattr(sums, "VALUES", 1000)
+    monkeypatch.setattr(expectations, "VALUES", 1000)
     assert np.array_equal(predictions._pmf(0, 500), whole)
     kernel = ct.MaternKernel(bandwidth=3.0)
     y = np.arange(200)
@@ -359,7 +359,7 @@ def test_tables_that_are_too_large_are_those_of_parts(family, monkeypatch):
     monkeypatch.setattr(expectations, "LARGEST_TABLE", 1000)
     monkeypatch.setattr(law, "PART", 1000)
     monkeypatch.setattr(expectations, "PART", 1000)
-    monkeypatch.setattr(sums, "VALUES", 1000)
+    monkeypatch.setattr(expectations, "VALUES", 1000)
     assert predictions.prepared(ct.DeltaKernel()) is predictions
     assert [make.estimate(sample) for make in makers] == pytest.approx(with_tables, rel=1e-12)
 
@@ -368,7 +368,7 @@ def test_probabilities_that_do_not_fit_into_memory(monkeypatch):
     monkeypatch.setattr("caltest._basics.numerics._memory", lambda: 1e4)
     monkeypatch.setattr(law, "PART", 1000)
     monkeypatch.setattr(expectations, "PART", 1000)
-    monkeypatch.setattr(sums, "VALUES", 1000)
+    monkeypatch.setattr(expectations, "VALUES", 1000)
     with pytest.raises(MemoryError, match=r"probabilities of all counts would take .*BlockSKCE"):
         ct.SKCE(ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel()))(
             ct.Poisson(np.full(100, 5.0)), np.full(100, 3)

@@ -257,7 +257,7 @@ def test_weights_groups_and_clusters_are_shares_too():
     assert found(ct.estimators.WeightedSKCE(TV, np.full(60, 2.0))).effect_size.value == pytest.approx(wanted)
     clustered = ct.ClusterSKCETest(TV, CLUSTERS)(S.p, S.y, rng=1)
     assert clustered.effect_size.value == pytest.approx(np.sqrt(max(0.0, clustered.estimate) / 2.0))
-    for gram, largest in ((None, 1.0), (4.0 * np.eye(3), 4.0)):
-        grouped = ct.estimators.GroupSKCE(TV, groups, gram)
+    for masks, largest in ((groups, 1.0), (np.ones((60, 4), dtype=bool), 4.0)):
+        grouped = ct.estimators.GroupSKCE(TV, masks)
         value = found(grouped).effect_size.value
         assert value == pytest.approx(np.sqrt(max(0.0, grouped(S.p, S.y)) / (2.0 * largest)))

@@ -4,9 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
-from caltest._results.pvalues import format_pvalue, is_smallest, pvalue_phrase, undecided
+from caltest._results.pvalues import benjamini_hochberg, format_pvalue, holm, is_smallest, pvalue_phrase, undecided
 from caltest.cli import main
 
 NAMES = ["ant", "bee", "cow"]
@@ -311,3 +312,12 @@ def test_command_line_compares_at_its_level(files, tmp_path, capsys):
     assert "  q: " not in capsys.readouterr().out
     main([*command, "0.015", "--format", "latex"])
     assert "smallest possible with 99 redraws" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 20])
+def test_adjusted_pvalues_are_those_of_statsmodels(m):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        pvalues = rng.choice([rng.random(m), rng.integers(1, 6, m) / 5, rng.random(m) ** 6])
+        assert holm(pvalues) == list(multipletests(pvalues, method="holm")[1])
+        assert benjamini_hochberg(pvalues) == list(multipletests(pvalues, method="fdr_bh")[1])

@@ -39,17 +39,10 @@ def test_binary_outcomes_are_points_of_a_simplex():
     assert fitted.matrix(p[:, 0]) == pytest.approx(np.outer(residuals, residuals), rel=1e-9, abs=1e-12)
 
 
-def test_leave_one_out():
+def test_plug_in():
     x, y = data(30)
-    terms = []
-    for i in range(30):
-        others = np.delete(np.arange(30), i)
-        terms.append(np.sum((x[i] - frequencies(x[i], x[others], y[others], 0.1)) ** 2))
-    function = ct.risk.DirichletErrorFunction(0.1, leave_one_out=True)
-    assert function.plug_in(x, y) == pytest.approx(np.mean(terms), rel=1e-9)
     included = [np.sum((one - frequencies(one, x, y, 0.1)) ** 2) for one in x]
     assert ct.risk.DirichletErrorFunction(0.1).plug_in(x, y) == pytest.approx(np.mean(included), rel=1e-9)
-    assert np.array_equal(function.fit(x, y).matrix(x), ct.risk.DirichletErrorFunction(0.1).fit(x, y).matrix(x))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 200])
@@ -59,10 +52,9 @@ def test_finite_for_exact_predictions(n_classes, bandwidth):
     p = np.concatenate([np.eye(n_classes)[rng.integers(0, n_classes, 20)], rng.dirichlet(np.ones(n_classes), 5)])
     y = rng.integers(0, n_classes, 25)
     for data in [(p, y), (p[:, 0], y == 0)]:
-        for leave_one_out in (False, True):
-            value = ct.risk.DirichletErrorFunction(bandwidth, leave_one_out).plug_in(*data)
-            assert np.isfinite(value)
-            assert 0.0 <= value <= 2.0
+        value = ct.risk.DirichletErrorFunction(bandwidth).plug_in(*data)
+        assert np.isfinite(value)
+        assert 0.0 <= value <= 2.0
 
 
 def test_probabilities_below_the_floor_count_as_1e_30():
@@ -92,8 +84,6 @@ def test_small_bandwidths_follow_the_data_and_large_ones_average():
 def test_errors():
     with pytest.raises(ValueError, match="bandwidth: got 0, wanted a positive number"):
         ct.risk.DirichletErrorFunction(0)
-    with pytest.raises(ValueError, match="leave_one_out: got 1"):
-        ct.risk.DirichletErrorFunction(0.1, 1)
     with pytest.raises(ValueError, match="bandwidth: got 20 values, wanted one"):
         ct.risk.DirichletErrorFunction().plug_in(*data(5))
     with pytest.raises(TypeError, match="got Normal predictions, wanted Categorical"):
@@ -107,6 +97,7 @@ def test_short_sums_are_the_long_ones(bandwidth):
     x = np.concatenate([rng.beta(0.05, 0.05, 150), np.round(rng.uniform(size=100), 1), 1 - rng.uniform(0, 1e-12, 50)])
     y, p = rng.integers(0, 2, 300), np.concatenate([x[::3], rng.uniform(size=20), [0.0, 1.0]])
     function = ct.risk.DirichletErrorFunction(bandwidth)
-    data = CalibrationData.of(as_sample(x, y))
-    short, long = (next(fits.forms(p[:, None], [0])) for fits in (function.fits(data), function._fits_by_label(data)))
-    assert short.vectors == pytest.approx(long.vectors, abs=1e-6 if bandwidth < 1e-6 else 1e-9)
+    short = next(function.fits(CalibrationData.of(as_sample(x, y))).forms(p[:, None], [0]))
+    pairs, places = (np.stack([1.0 - values, values], axis=1) for values in (x, p))
+    long = next(function.fits(CalibrationData.of(as_sample(pairs, y))).forms(places, [0]))
+    assert short.vectors == pytest.approx(long.vectors[:, 1:], abs=1e-6 if bandwidth < 1e-6 else 1e-9)

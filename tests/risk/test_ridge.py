@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.risk.spectrum import KernelSpectrum, gaussian_kernel, pivoted_cholesky
+from caltest.risk.data import KernelSpectrum, gaussian_kernel, pivoted_cholesky
 
 KINDS = (ct.risk.KroneckerRidgeErrorFunction, ct.risk.TwoStepRidgeErrorFunction)
 

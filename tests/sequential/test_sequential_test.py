@@ -184,7 +184,7 @@ def test_picture_of_infinite_evidence():
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_evidence_has_mean_one_after_every_outcome(strategy, monkeypatch):
     """By enumeration of all series of 7 outcomes, of which each changes the predictions that follow."""
-    monkeypatch.setattr("caltest.sequential.kernel.FIRST", 2)
+    monkeypatch.setattr("caltest.sequential.bets.FIRST", 2)
     means, spread, total = np.zeros(7), 0.0, 0.0
     for y in itertools.product((0, 1), repeat=7):
         p = np.array([0.3 + 0.05 * t + 0.3 * (sum(y[:t]) / t if t else 0.5) ** 2 for t in range(7)])
@@ -208,7 +208,7 @@ INTERRUPTED = {
 @pytest.mark.parametrize("start", [5, 30, 60])
 def test_an_update_happens_wholly_or_not_at_all(family, start, monkeypatch):
     """An error at many lines, before the bets begin, when they do and after, then the same again if need be."""
-    monkeypatch.setattr("caltest.sequential.kernel.FIRST", 40)
+    monkeypatch.setattr("caltest.sequential.bets.FIRST", 40)
     predictions, y = INTERRUPTED[family]
 
     def take(test, first, stop):

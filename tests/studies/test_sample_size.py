@@ -11,8 +11,7 @@ from scipy.special import ndtr, ndtri
 
 import caltest as ct
 from caltest.generators import Bias, DirichletModel, Distorted, GaussianModel, Resampled
-from caltest.studies.probit import fitted_size
-from caltest.studies.search import Search
+from caltest.studies.search import Search, fitted_size
 
 PREDICTIONS = ct.Normal([0.0], 1.0)
 
@@ -215,7 +214,7 @@ def test_bad_arguments():
     with pytest.raises(TypeError, match="resume: got 3"):
         ct.sample_size(mean_test, model(0.3), resume=3)
     earlier = ct.sample_size(mean_test, model(3.0), n_simulations=20, rng=1)
-    with pytest.raises(ValueError, match="resume: got a search with test = mean_test, wanted two_sided"):
+    with pytest.raises(ValueError, match="resume: got a study with test = mean_test, wanted two_sided"):
         ct.sample_size(two_sided, model(3.0), resume=earlier)
-    with pytest.raises(ValueError, match="resume: got a search with generator"):
+    with pytest.raises(ValueError, match="resume: got a study with generator"):
         ct.sample_size(mean_test, model(2.0), resume=earlier)

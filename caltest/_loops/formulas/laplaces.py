@@ -11,7 +11,7 @@ import numpy as np
 from caltest._basics.jit import jit
 from caltest._basics.types import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative
-from caltest._loops.stacks import stack
+from caltest._loops.stacks import over_pairs
 
 CLOSE = 0.02
 """Scales that differ by less than this, relatively, are close."""
@@ -119,17 +119,9 @@ def two_sided_tile(
 
 def one_sided(means: FloatArray, scales: FloatArray, targets: FloatArray, b: float) -> FloatArray:
     """``one_sided_tile`` of means and scales (..., r) and targets (..., c): (..., r, c)."""
-    batch = np.broadcast_shapes(means.shape[:-1], targets.shape[:-1])
-    out = np.empty((*batch, means.shape[-1], targets.shape[-1]))
-    m, s, y = (stack(values, batch, 1) for values in (means, scales, targets))
-    one_sided_tile(m, s, y, b, out.reshape(-1, *out.shape[-2:]))
-    return out
+    return over_pairs(one_sided_tile, (means, scales), (targets,), 1, b)
 
 
 def two_sided(rows: tuple[FloatArray, FloatArray], columns: tuple[FloatArray, FloatArray], b: float) -> FloatArray:
     """``two_sided_tile`` of means and scales (..., r) and (..., c): (..., r, c)."""
-    batch = np.broadcast_shapes(rows[0].shape[:-1], columns[0].shape[:-1])
-    out = np.empty((*batch, rows[0].shape[-1], columns[0].shape[-1]))
-    m, s, n, t = (stack(values, batch, 1) for values in (*rows, *columns))
-    two_sided_tile(m, s, n, t, b, out.reshape(-1, *out.shape[-2:]))
-    return out
+    return over_pairs(two_sided_tile, rows, columns, 1, b)

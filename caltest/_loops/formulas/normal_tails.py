@@ -17,8 +17,8 @@ import numpy as np
 from caltest._basics.jit import jit
 from caltest._basics.types import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative
-from caltest._loops.formulas.normals import LARGEST
-from caltest._loops.stacks import stack
+from caltest._loops.formulas.normals import LARGEST, Moments
+from caltest._loops.stacks import over_pairs
 
 ROOT_HALF = 0.7071067811865476
 ROOT_HALF_PI = 1.2533141373155003
@@ -94,12 +94,6 @@ def exponential_tiles(
                 out[tile, i, j] = exponential_mean(x, v + column_variances[tile, j], a, b)
 
 
-def exponential(
-    rows: tuple[FloatArray, FloatArray], columns: tuple[FloatArray, FloatArray], a: float, b: float
-) -> FloatArray:
+def exponential(rows: Moments, columns: Moments, a: float, b: float) -> FloatArray:
     """``exponential_tiles`` of means and variances (..., r) and (..., c): (..., r, c)."""
-    batch = np.broadcast_shapes(rows[0].shape[:-1], columns[0].shape[:-1])
-    (m, v), (n, w) = ([stack(values, batch, 1) for values in side] for side in (rows, columns))
-    out = np.empty((*batch, m.shape[-1], n.shape[-1]))
-    exponential_tiles(m, v, n, w, a, b, out.reshape(-1, *out.shape[-2:]))
-    return out
+    return over_pairs(exponential_tiles, rows, columns, 1, a, b)

@@ -9,30 +9,41 @@ import numpy as np
 from caltest._basics.jit import jit
 from caltest._basics.types import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative
-from caltest._loops.stacks import stack
+from caltest._loops.stacks import over_pairs
 
 LARGEST = 1e300
 """Variances above this are taken as this: the kernel is 0 to rounding for both."""
 
 
 @jit
-def scalar_tiles(
+def diagonal_tiles(
     row_means: FloatArray,
     row_variances: FloatArray,
     column_means: FloatArray,
     column_variances: FloatArray,
+    squares: FloatArray,
     out: FloatArray,
 ) -> None:
-    """``c**-1/2 exp(-(m - m')**2 / (2 c))`` with ``c = 1 + v + v'``: (m, r) and (m, c) to ``out`` (m, r, c)."""
+    """``prod_a c_a**-1/2 exp(-(m_a - m'_a)**2 / (2 c_a))`` with ``c = 1 + v + v'``.
+
+    Means and variances of the rows (m, r, d) and columns (m, d, c), to ``out`` (m, r, c). Squares (c,) are work space.
+    """
     for tile in range(out.shape[0]):
-        n, w = column_means[tile], column_variances[tile]
         for i in range(out.shape[1]):
-            m, v = row_means[tile, i], 1.0 + row_variances[tile, i]
             line = out[tile, i]
+            # A loop compiles faster than the assignment of a number to an array.
             for j in range(line.shape[0]):
-                precision = 1.0 / np.sqrt(min(v + w[j], LARGEST))
-                x = precision * (m - n[j])
-                line[j] = precision * exp_of_negative(-0.5 * x * x)
+                line[j], squares[j] = 1.0, 0.0
+            for a in range(row_means.shape[2]):
+                m, v = row_means[tile, i, a], 1.0 + row_variances[tile, i, a]
+                n, w = column_means[tile, a], column_variances[tile, a]
+                for j in range(line.shape[0]):
+                    precision = 1.0 / np.sqrt(min(v + w[j], LARGEST))
+                    x = precision * (m - n[j])
+                    line[j] *= precision
+                    squares[j] += x * x
+            for j in range(line.shape[0]):
+                line[j] *= exp_of_negative(-0.5 * squares[j])
 
 
 @jit
@@ -45,7 +56,7 @@ def mixture_tiles(
     column_weights: FloatArray,
     out: FloatArray,
 ) -> None:
-    """``sum_ab w_a w_b`` times ``scalar_tiles`` of the components: rows (m, r, a), columns (m, b, c)."""
+    """``sum_ab w_a w_b`` times ``diagonal_tiles`` of the components, numbers: rows (m, r, a), columns (m, b, c)."""
     for tile in range(out.shape[0]):
         for i in range(out.shape[1]):
             line = out[tile, i]
@@ -59,34 +70,6 @@ def mixture_tiles(
                         precision = 1.0 / np.sqrt(min(v + w[j], LARGEST))
                         x = precision * (m - n[j])
                         line[j] += weight * weights[j] * (precision * exp_of_negative(-0.5 * x * x))
-
-
-@jit
-def diagonal_tiles(
-    row_means: FloatArray,
-    row_variances: FloatArray,
-    column_means: FloatArray,
-    column_variances: FloatArray,
-    out: FloatArray,
-) -> None:
-    """The product of ``scalar_tiles`` over d coordinates: rows (m, r, d), columns (m, d, c)."""
-    d = row_means.shape[2]
-    determinant, square = np.empty(out.shape[2]), np.empty(out.shape[2])
-    for tile in range(out.shape[0]):
-        for i in range(out.shape[1]):
-            determinant[:] = 1.0
-            square[:] = 0.0
-            for a in range(d):
-                m, v = row_means[tile, i, a], 1.0 + row_variances[tile, i, a]
-                n, w = column_means[tile, a], column_variances[tile, a]
-                for j in range(square.shape[0]):
-                    precision = 1.0 / np.sqrt(min(v + w[j], LARGEST))
-                    x = precision * (m - n[j])
-                    determinant[j] *= precision
-                    square[j] += x * x
-            line = out[tile, i]
-            for j in range(line.shape[0]):
-                line[j] = determinant[j] * exp_of_negative(-0.5 * square[j])
 
 
 @jit
@@ -156,46 +139,31 @@ def _fill(one: FloatArray, others: FloatArray, d: int, out: FloatArray) -> None:
                 line[j] = value + other[j]
 
 
-def scalar(rows: tuple[FloatArray, FloatArray], columns: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """``scalar_tiles`` of means (..., r) and variances (..., r) with those of the columns: (..., r, c)."""
-    batch = np.broadcast_shapes(rows[0].shape[:-1], columns[0].shape[:-1])
-    (m, v), (n, w) = ([stack(values, batch, 1) for values in side] for side in (rows, columns))
-    out = np.empty((*batch, m.shape[-1], n.shape[-1]))
-    scalar_tiles(m, v, n, w, out.reshape(-1, *out.shape[-2:]))
-    return out
-
+Moments = tuple[FloatArray, FloatArray]
+"""Means, and variances or covariances."""
 
 Components = tuple[FloatArray, FloatArray, FloatArray]
 """Means, variances and weights."""
 
 
+def scalar(rows: Moments, columns: Moments) -> FloatArray:
+    """``diagonal_tiles`` of means and variances of numbers (..., r) and (..., c): (..., r, c)."""
+    (m, v), (n, w) = rows, columns
+    return diagonal((m[..., None], v[..., None]), (n[..., None], w[..., None]))
+
+
+def diagonal(rows: Moments, columns: Moments) -> FloatArray:
+    """``diagonal_tiles`` of means and variances (..., r, d) and (..., c, d): (..., r, c)."""
+    return over_pairs(diagonal_tiles, rows, columns, 2, np.empty(columns[0].shape[-2]))
+
+
 def mixture(rows: Components, columns: Components) -> FloatArray:
     """``mixture_tiles`` of components (..., r, a) and (..., c, b): (..., r, c)."""
-    batch = np.broadcast_shapes(rows[0].shape[:-2], columns[0].shape[:-2])
-    m, v, p = (stack(values, batch, 2) for values in rows)
-    n, w, q = (stack(values.swapaxes(-1, -2), batch, 2) for values in columns)
-    out = np.empty((*batch, m.shape[-2], n.shape[-1]))
-    mixture_tiles(m, v, p, n, w, q, out.reshape(-1, *out.shape[-2:]))
-    return out
+    return over_pairs(mixture_tiles, rows, columns, 2)
 
 
-def diagonal(rows: tuple[FloatArray, FloatArray], columns: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """``diagonal_tiles`` of means (..., r, d) and variances (..., r, d) with those of the columns: (..., r, c)."""
-    batch = np.broadcast_shapes(rows[0].shape[:-2], columns[0].shape[:-2])
-    m, v = (stack(values, batch, 2) for values in rows)
-    n, w = (stack(values.swapaxes(-1, -2), batch, 2) for values in columns)
-    out = np.empty((*batch, m.shape[-2], n.shape[-1]))
-    diagonal_tiles(m, v, n, w, out.reshape(-1, *out.shape[-2:]))
-    return out
-
-
-def full(rows: tuple[FloatArray, FloatArray], columns: tuple[FloatArray, FloatArray]) -> FloatArray:
+def full(rows: Moments, columns: Moments) -> FloatArray:
     """``full_tiles`` of means (..., r, d) and covariances (..., r, d, d) with those of the columns: (..., r, c)."""
-    batch = np.broadcast_shapes(rows[0].shape[:-2], columns[0].shape[:-2])
     a, b = np.tril_indices(rows[0].shape[-1])
-    m, v = stack(rows[0], batch, 2), stack(rows[1][..., a, b], batch, 2)
-    n = stack(columns[0].swapaxes(-1, -2), batch, 2)
-    w = stack(columns[1][..., a, b].swapaxes(-1, -2), batch, 2)
-    out = np.empty((*batch, m.shape[-2], n.shape[-1]))
-    full_tiles(m, v, n, w, out.reshape(-1, *out.shape[-2:]))
-    return out
+    (m, v), (n, w) = rows, columns
+    return over_pairs(full_tiles, (m, v[..., a, b]), (n, w[..., a, b]), 2)

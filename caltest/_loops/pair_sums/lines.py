@@ -3,7 +3,8 @@
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import FloatArray
+from caltest._basics.types import FloatArray, IntArray
+from caltest._loops.formulas.exponential import exp_of_negative
 
 
 def sums_to_the_left(decays: FloatArray, weights: FloatArray) -> FloatArray:
@@ -22,3 +23,128 @@ def _sum_to_the_left(decays: FloatArray, weights: FloatArray, sums: FloatArray) 
     for i in range(1, weights.shape[0]):
         for b in range(weights.shape[1]):
             sums[i, b] = decays[i] * (sums[i - 1, b] + weights[i - 1, b])
+
+
+CELL = 1.0
+"""How far, in units of the kernel, the numbers of the rows are used before they are moved along the line."""
+
+NOTHING = 750.0
+"""A distance at which nothing is left of an exponential function."""
+
+
+@jit
+def _check_degree(degree: int) -> None:
+    if degree not in (0, 1, 2):
+        raise ValueError("unknown degree of a polynomial")
+
+
+@jit
+def _move(states: FloatArray, x: float) -> None:
+    """Turn ``sum_a v_a**k exp(v_a)`` of each row (k, r) into the same sums for v_a - x."""
+    if x > NOTHING:
+        states[:] = 0.0
+        return
+    decay = exp_of_negative(-x)
+    for i in range(states.shape[1]):
+        if states.shape[0] == 3:
+            states[2, i] = decay * (states[2, i] - x * (2.0 * states[1, i] - x * states[0, i]))
+        if states.shape[0] > 1:
+            states[1, i] = decay * (states[1, i] - x * states[0, i])
+        states[0, i] *= decay
+
+
+@jit
+def _add_row_point(states: FloatArray, i: int, x: float, weight: float) -> None:
+    term = weight / exp_of_negative(-x)
+    for k in range(states.shape[0]):
+        states[k, i] += term
+        term *= x
+
+
+@jit
+def _add_states(states: FloatArray, x: float, weight: float, out: FloatArray) -> None:
+    """Add to ``out`` (r,) what the rows have to the left of a point x, a distance x - v_a away."""
+    decay = weight * exp_of_negative(-x)
+    first = states[0]
+    if states.shape[0] == 1:
+        for i in range(out.shape[0]):
+            out[i] += decay * first[i]
+        return
+    second = states[1]
+    if states.shape[0] == 2:
+        zero = decay * (1.0 + x)
+        for i in range(out.shape[0]):
+            out[i] += zero * first[i] - decay * second[i]
+        return
+    third = states[2]
+    zero, one, two = decay * (1.0 + x + x * x / 3.0), decay * (1.0 + 2.0 * x / 3.0), decay / 3.0
+    for i in range(out.shape[0]):
+        out[i] += zero * first[i] - one * second[i] + two * third[i]
+
+
+@jit
+def add_from_the_left(
+    degree: int, factor: float, points: FloatArray, owners: IntArray, weights: FloatArray, out: FloatArray
+) -> None:
+    """Add ``sum_ab u_a v_b f(factor (y_b - x_a))`` over the x_a before y_b to ``out`` (B, c, r).
+
+    Points come in ascending order, (B, p), with their weights. Those of row i have the owner i, those of column j the
+    owner -1 - j. f(x) is exp(-x) times 1, 1 + x or 1 + x + x**2 / 3 for degree 0, 1 or 2. Time O(p r).
+    """
+    _check_degree(degree)
+    states = np.empty((degree + 1, out.shape[2]))
+    for batch in range(points.shape[0]):
+        states[:] = 0.0
+        place = points[batch, 0]
+        for p in range(points.shape[1]):
+            x = factor * (points[batch, p] - place)
+            if x > CELL:
+                _move(states, x)
+                place, x = points[batch, p], 0.0
+            owner = owners[batch, p]
+            if owner >= 0:
+                _add_row_point(states, owner, x, weights[batch, p])
+            else:
+                _add_states(states, x, weights[batch, p], out[batch, -1 - owner])
+
+
+@jit
+def _value(states: FloatArray, j: int, x: float) -> float:
+    """What column j of the states has to the left of a point x."""
+    value: float = states[0, j]
+    if states.shape[0] == 2:
+        value = (1.0 + x) * states[0, j] - states[1, j]
+    elif states.shape[0] == 3:
+        value = (1.0 + x + x * x / 3.0) * states[0, j] - (1.0 + 2.0 * x / 3.0) * states[1, j] + states[2, j] / 3.0
+    return value * exp_of_negative(-x)
+
+
+@jit
+def add_mixtures_from_the_left(
+    degree: int, factor: float, points: FloatArray, owners: IntArray, weights: FloatArray, out: FloatArray
+) -> None:
+    """Add ``sum_ij w_ij sum_a f(factor (y_bj - x_ia))`` over the x_ia before y_bj to ``out`` (B,), for weights (r, c).
+
+    As ``add_from_the_left``, but the owner of y_bj is -1 - (b c + j). Time O(p c) for the points of rows, O(1) for the
+    others.
+    """
+    _check_degree(degree)
+    n_columns = weights.shape[1]
+    states = np.zeros((degree + 1, n_columns))
+    place = points[0]
+    for p in range(points.shape[0]):
+        x = factor * (points[p] - place)
+        if x > CELL:
+            _move(states, x)
+            place, x = points[p], 0.0
+        owner = owners[p]
+        if owner >= 0:
+            term, line = 1.0 / exp_of_negative(-x), weights[owner]
+            for k in range(degree + 1):
+                state = states[k]
+                for j in range(n_columns):
+                    state[j] += term * line[j]
+                term *= x
+        else:
+            b = (-1 - owner) // n_columns
+            out[b] += _value(states, (-1 - owner) - b * n_columns, x)

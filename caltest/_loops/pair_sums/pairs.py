@@ -47,8 +47,10 @@ def finite_sums(
     For points (n, d), left and right (n, k); ``rows`` is where the range begins and ends.
     """
     sums = np.zeros(2)
-    vectors = _frozen(points), _frozen(right), padded(points[slice(*rows)]), padded(left[slice(*rows)])
-    _add_sums(settings, *vectors, *rows, stop, *_buffers(points, right, stop - rows[0]), sums)
+    lines = padded(points[slice(*rows)]), padded(left[slice(*rows)])
+    _add_sums(
+        settings, (_frozen(points), _frozen(right)), lines, *rows, stop, _work(points, right, stop - rows[0]), sums
+    )
     return float(sums[0]), float(sums[1])
 
 
@@ -62,8 +64,9 @@ def finite_tile(
     out: FloatArray,
 ) -> None:
     """Write h between rows and columns, given by where they begin and end, to ``out`` (r, c)."""
-    vectors = _frozen(points), _frozen(right), padded(points[slice(*rows)]), padded(left[slice(*rows)])
-    _write_tile(settings, *vectors, *columns, *_buffers(points, right, columns[1] - columns[0]), out)
+    lines = padded(points[slice(*rows)]), padded(left[slice(*rows)])
+    work = _work(points, right, columns[1] - columns[0])
+    _write_tile(settings, (_frozen(points), _frozen(right)), lines, *columns, work, out)
 
 
 def _frozen(vectors: FloatArray) -> FloatArray:
@@ -73,8 +76,14 @@ def _frozen(vectors: FloatArray) -> FloatArray:
     return view
 
 
-def _buffers(points: FloatArray, right: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Columns of points and vectors that are taken together, and lines of distances and products of two rows."""
+Vectors = tuple[FloatArray, FloatArray]
+"""Points and vectors of observations."""
+
+Work = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+"""Columns that are taken together: their points and vectors, and the distances and products of two rows with them."""
+
+
+def _work(points: FloatArray, right: FloatArray, n: int) -> Work:
     width = min(max(64, min(WIDEST, CACHED // points.shape[1])), max(n, 1))
     column_points, column_vectors = (np.zeros((-(-one.shape[1] // 4) * 4, width)) for one in (points, right))
     return column_points, column_vectors, np.empty((2, width)), np.empty((2, width))
@@ -89,18 +98,9 @@ def _transpose(vectors: FloatArray, start: int, n: int, columns: FloatArray) -> 
 
 
 @jit
-def _write_two(
-    settings: Settings,
-    row_points: FloatArray,
-    row_vectors: FloatArray,
-    i: int,
-    column_points: FloatArray,
-    column_vectors: FloatArray,
-    n: int,
-    values: FloatArray,
-    products: FloatArray,
-) -> None:
+def _write_two(settings: Settings, rows: Vectors, i: int, n: int, work: Work) -> None:
     """Kernel values and products of rows i and i + 1 with n columns."""
+    (row_points, row_vectors), (column_points, column_vectors, values, products) = rows, work
     zero = np.int64(0)
     if settings.kind == CITYBLOCK:
         add_absolute(row_points, i, zero, row_points.shape[1], column_points, zero, n, values, zero)
@@ -138,30 +138,17 @@ def _sum_of_products(a: FloatArray, b: FloatArray) -> float:
 
 @jit
 def _add_sums(
-    settings: Settings,
-    points: FloatArray,
-    right: FloatArray,
-    row_points: FloatArray,
-    row_vectors: FloatArray,
-    begin: int,
-    end: int,
-    stop: int,
-    column_points: FloatArray,
-    column_vectors: FloatArray,
-    values: FloatArray,
-    products: FloatArray,
-    sums: FloatArray,
+    settings: Settings, vectors: Vectors, rows: Vectors, begin: int, end: int, stop: int, work: Work, sums: FloatArray
 ) -> None:
-    width = column_points.shape[1]
-    for start in range(begin, stop, width):
-        n = width if start + width < stop else stop - start
-        _transpose(points, start, n, column_points)
-        _transpose(right, start, n, column_vectors)
+    columns, others, values, products = work
+    for start in range(begin, stop, columns.shape[1]):
+        n = min(columns.shape[1], stop - start)
+        _transpose(vectors[0], start, n, columns)
+        _transpose(vectors[1], start, n, others)
         for i in range(begin, end, 2):
             if i >= start + n:
                 break
-            place = i - begin
-            _write_two(settings, row_points, row_vectors, place, column_points, column_vectors, n, values, products)
+            _write_two(settings, rows, i - begin, n, work)
             for one in range(2 if i + 1 < end else 1):
                 # Where the row itself is among the columns, and from where on its partners are.
                 itself = i + one - start
@@ -173,26 +160,15 @@ def _add_sums(
 
 @jit
 def _write_tile(
-    settings: Settings,
-    points: FloatArray,
-    right: FloatArray,
-    row_points: FloatArray,
-    row_vectors: FloatArray,
-    begin: int,
-    stop: int,
-    column_points: FloatArray,
-    column_vectors: FloatArray,
-    values: FloatArray,
-    products: FloatArray,
-    out: FloatArray,
+    settings: Settings, vectors: Vectors, rows: Vectors, begin: int, stop: int, work: Work, out: FloatArray
 ) -> None:
-    width = column_points.shape[1]
-    for start in range(begin, stop, width):
-        n = width if start + width < stop else stop - start
-        _transpose(points, start, n, column_points)
-        _transpose(right, start, n, column_vectors)
+    columns, others, values, products = work
+    for start in range(begin, stop, columns.shape[1]):
+        n = min(columns.shape[1], stop - start)
+        _transpose(vectors[0], start, n, columns)
+        _transpose(vectors[1], start, n, others)
         for i in range(0, out.shape[0], 2):
-            _write_two(settings, row_points, row_vectors, i, column_points, column_vectors, n, values, products)
+            _write_two(settings, rows, i, n, work)
             for one in range(2 if i + 1 < out.shape[0] else 1):
                 for j in range(n):
                     out[i + one, start - begin + j] = values[one, j] * products[one, j]

@@ -14,13 +14,11 @@ NEGLIGIBLE = 45.0
 
 
 @jit
-def class_shares(
-    scores: FloatArray, scale: float, offsets: FloatArray, bounds: IntArray, skipped: IntArray, shares: FloatArray
-) -> None:
+def class_shares(scores: FloatArray, scale: float, offsets: FloatArray, bounds: IntArray, shares: FloatArray) -> None:
     """Shares of the classes in the sum of ``exp(scale scores[j, i] - offsets[i])`` over i, for each row j.
 
-    Class c has the columns bounds[c] to bounds[c + 1]. Column skipped[j] of row j is left out, unless it is negative.
-    The largest exponent of a row is subtracted first, so that its weights are at most 1 and one of them is 1.
+    Class c has the columns bounds[c] to bounds[c + 1]. The largest exponent of a row is subtracted first, so
+    that its weights are at most 1 and one of them is 1.
     """
     n = scores.shape[1]
     exponents = np.empty(n)
@@ -28,8 +26,6 @@ def class_shares(
     for j in range(scores.shape[0]):
         for i in range(n):
             exponents[i] = scale * scores[j, i] - offsets[i]
-        if skipped[j] >= 0:
-            exponents[skipped[j]] = -np.inf
         largest = _largest(exponents, lanes)
         for i in range(n):
             exponents[i] = exp_of_negative(exponents[i] - largest)

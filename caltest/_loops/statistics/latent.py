@@ -94,26 +94,3 @@ def on_grid(
                 d_deviation[first + node] += weights[k, node] * d_mean[k]
                 d_variance[first + node] += weights[k, node] * d_spread[k]
     return total
-
-
-@jit
-def pair_sums(
-    inputs: FloatArray, shares: FloatArray, lengthscale: float, variance: float, sums: FloatArray
-) -> tuple[float, float]:
-    """``sums[i, a] = sum_{b != a} shares[i, b] k(x_ia, x_ib)`` of rows of inputs (n, k) for the Gaussian kernel k.
-
-    Returns ``sum_{i, a, b != a} shares_ia shares_ib k(x_ia, x_ib)`` and its derivative by the length scale.
-    """
-    total, slope = 0.0, 0.0
-    sums[:] = 0.0
-    for i in range(inputs.shape[0]):
-        for a in range(inputs.shape[1]):
-            for b in range(a):
-                distance = ((inputs[i, a] - inputs[i, b]) / lengthscale) ** 2
-                kernel = variance * np.exp(-0.5 * distance)
-                sums[i, a] += kernel * shares[i, b]
-                sums[i, b] += kernel * shares[i, a]
-                both = 2.0 * shares[i, a] * shares[i, b] * kernel
-                total += both
-                slope += both * distance / lengthscale
-    return total, slope

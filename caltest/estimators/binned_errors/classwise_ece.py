@@ -66,7 +66,6 @@ class ClasswiseECE(RedrawnEstimator):
         return ECE(self.binning, order=self.order)
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless the predictions are of classes."""
         binned_predictions(predictions)
         at_least(len(predictions), 1, "ClasswiseECE")
 

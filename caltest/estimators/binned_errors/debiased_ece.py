@@ -59,12 +59,10 @@ class DebiasedSquaredECE(RedrawnEstimator):
         checked_binning(self.binning)
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless the predictions are of classes."""
         binned_predictions(predictions)
         at_least(len(predictions), 2, "DebiasedSquaredECE")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n); the bins are computed once."""
         bins = bins_of(predictions, self.binning)
         order = np.argsort(bins.numbers, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(bins.sizes)])

@@ -54,8 +54,6 @@ class ECE(Estimator):
 
     Raises
     ------
-    ValueError
-        For an order below 1.
     TypeError
         For predictions that are not of classes, or settings of another kind.
 
@@ -81,7 +79,6 @@ class ECE(Estimator):
         vector_metric(self.metric, "metric")
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless the predictions are of classes."""
         binned_predictions(predictions).take(slice(1)).embedding(self.metric)
         at_least(len(predictions), 1, "ECE")
 
@@ -92,7 +89,6 @@ class ECE(Estimator):
         return float(self._mean(total, len(sample)))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n); the bins are computed once."""
         bins = self._bins(predictions)
         order = np.argsort(bins.numbers, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(bins.sizes)])
@@ -104,7 +100,6 @@ class ECE(Estimator):
         return np.asarray(self._mean(totals, len(predictions)))
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The error above its mean if the predictions are calibrated, where that is known."""
         if mean is None:
             return EffectSize(estimate, "binned error, noise included")
         return EffectSize(estimate - mean, "binned error above its mean if calibrated")

@@ -28,7 +28,6 @@ class BinaryStatistic(RedrawnEstimator):
     """A statistic of probabilities p of class 1 and outcomes 0 or 1."""
 
     def check(self, predictions: Predictions) -> None:
-        """Raise for no predictions, and unless they are binary."""
         at_least(len(predictions), 1, type(self).__name__)
         probability_of_one(predictions, type(self).__name__)
 
@@ -69,7 +68,6 @@ class TransformStatistic(RedrawnEstimator):
     _ties: FloatArray | None = field(default=None, init=False, repr=False, compare=False)
 
     def check(self, predictions: Predictions) -> None:
-        """Raise for no predictions, and unless they are distributions of a number whose F is known."""
         at_least(len(predictions), 1, type(self).__name__)
         if not predictions.law.has_jumps:
             predictions.law.check_continuous()
@@ -86,7 +84,6 @@ class TransformStatistic(RedrawnEstimator):
         return self._with_ties(generator_apart(rng).random(len(predictions)))
 
     def for_rows(self, rows: Any) -> Self:
-        """The same with the numbers v of these rows."""
         return self if self._ties is None else self._with_ties(self._ties[rows])
 
     def _with_ties(self, ties: FloatArray) -> Self:

@@ -40,8 +40,6 @@ class CalibrationBelt(BinaryStatistic):
 
     Raises
     ------
-    ValueError
-        For other settings.
     TypeError
         For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
 

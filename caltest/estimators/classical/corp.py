@@ -1,18 +1,48 @@
-"""Miscalibration from isotonic recalibration."""
+"""Isotonic regression of outcomes on predictions, and the miscalibration that it finds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import get_args
+from typing import Self, get_args
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._loops.statistics.isotonic import pooled_means
 from caltest._results.effect_size import EffectSize
 from caltest._validation import one_of
 from caltest.estimators.classical.base import BinaryStatistic
-from caltest.estimators.classical.isotonic import IsotonicGroups
 from caltest.predictions import Predictions
-from caltest.predictions.classes.proper_scores import Score, outcome_scores
+from caltest.predictions.classes.finite import Score, outcome_scores
+
+
+@dataclass(frozen=True, eq=False)
+class IsotonicGroups:
+    """Distinct predictions (m,) in ascending order, their numbers of observations, and which each observation has."""
+
+    values: FloatArray
+    sizes: FloatArray
+    numbers: IntArray
+
+    @classmethod
+    def of(cls, p: FloatArray) -> Self:
+        """Groups of equal predictions (n,)."""
+        values, numbers = np.unique(p, return_inverse=True)
+        return cls(values, np.bincount(numbers).astype(np.float64), numbers)
+
+    def events(self, outcomes: Array) -> FloatArray:
+        """How many of the outcomes (B, n) are 1 in each group, (B, m)."""
+        return np.stack([np.bincount(self.numbers, one, self.values.size) for one in outcomes])
+
+    def fitted(self, events: FloatArray) -> FloatArray:
+        """The increasing functions of the predictions that are closest to the frequencies, at each of them, (B, m).
+
+        They have the smallest Brier score and the smallest log score of all such functions.
+        """
+        return pooled_means(np.ascontiguousarray(events), self.sizes)
+
+    def curves(self, outcomes: Array) -> FloatArray:
+        """``fitted`` for outcomes (B, n)."""
+        return self.fitted(self.events(outcomes))
 
 
 @dataclass(frozen=True)
@@ -29,8 +59,6 @@ class CORPMiscalibration(BinaryStatistic):
 
     Raises
     ------
-    ValueError
-        For another score.
     TypeError
         For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
 
@@ -69,7 +97,6 @@ class CORPMiscalibration(BinaryStatistic):
         return of
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
-        """The gain above its mean if the predictions are calibrated, where that is known."""
         return None if mean is None else EffectSize(estimate - mean, "score gained by recalibration, above its mean")
 
     def describe(self, predictions: Predictions) -> str:

@@ -152,10 +152,8 @@ def cox_calibration(
     ----------
     predictions
         Binary predictions: probabilities of class 1, (n,) or ``Bernoulli``, or those of two classes.
-    targets
-        (n,) array-like of outcomes.
-    classes
-        Names of the classes in the order of the columns, if the targets are names.
+    targets, classes
+        As in ``calibration_test``.
     confidence_level
         Of each of the intervals.
 

@@ -40,8 +40,6 @@ class ECCE(BinaryStatistic):
 
     Raises
     ------
-    ValueError
-        For another statistic.
     TypeError
         For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
 

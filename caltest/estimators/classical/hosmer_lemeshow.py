@@ -36,8 +36,6 @@ class HosmerLemeshow(BinaryStatistic):
 
     Raises
     ------
-    ValueError
-        If ``n_bins`` is not a positive whole number.
     TypeError
         For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
 

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest._laws.chi_squared_sums import ChiSquaredSum, tail_probability
+from caltest._laws.quadratic_edf import anderson_darling_tail, cramer_von_mises_tail
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.effect_size import EffectSize, root_per_observation
 from caltest._validation import one_of
@@ -17,9 +17,6 @@ from caltest.estimators.classical.base import TransformStatistic, in_parts
 from caltest.predictions import Predictions, Sample
 
 Statistic = Literal["KS", "CvM", "AD"]
-
-TERMS = 100
-"""Chi-squared variables in the limit laws; what is left out has a standard deviation below 1e-3."""
 
 SMALL = 1e-3
 """Below this probability the correction of the limit law for n, which scipy adds, is of the size of the probability."""
@@ -171,19 +168,6 @@ def _cramer_von_mises_pvalue(u: FloatArray, estimate: float) -> float:
 
     pvalue = float(cramervonmises(u, "uniform").pvalue) if u.size > 1 else 0.0
     return pvalue if pvalue >= SMALL else min(SMALL if u.size > 1 else 1.0, cramer_von_mises_tail(estimate))
-
-
-def anderson_darling_tail(x: float) -> float:
-    """``P(sum_j C_j / (j (j + 1)) >= x)`` with independent chi-squared C_j of 1 degree of freedom."""
-    j = np.arange(1.0, TERMS + 1.0)
-    # The sum minus its mean, which is 1 with all terms.
-    return tail_probability(ChiSquaredSum.of(1.0 / (j * (j + 1.0))), x - 1.0)
-
-
-def cramer_von_mises_tail(x: float) -> float:
-    """``P(sum_j C_j / (pi j)**2 >= x)`` with independent chi-squared C_j of 1 degree of freedom."""
-    j = np.arange(1.0, TERMS + 1.0)
-    return tail_probability(ChiSquaredSum.of(1.0 / (np.pi * j) ** 2), x - 1.0 / 6.0)
 
 
 def few_observations(n: int) -> str:

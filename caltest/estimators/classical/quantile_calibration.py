@@ -66,7 +66,6 @@ class QuantileCalibration(TransformStatistic):
         object.__setattr__(self, "levels", tuple(values.tolist()))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise for no predictions, and unless their quantiles are known at the levels."""
         known = predictions.law.levels
         if known is None:
             super().check(predictions)

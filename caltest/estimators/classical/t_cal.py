@@ -45,8 +45,6 @@ class TCal(RedrawnEstimator):
 
     Raises
     ------
-    ValueError
-        If ``n_bins`` is not a positive whole number.
     TypeError
         For predictions other than ``Bernoulli`` and ``Categorical``.
 
@@ -78,7 +76,6 @@ class TCal(RedrawnEstimator):
             object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise for no predictions, and unless they are of classes."""
         at_least(len(predictions), 1, "TCal")
         of_classes(predictions)
 

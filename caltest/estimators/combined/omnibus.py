@@ -15,8 +15,7 @@ from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.combined.components import Column, Component, FaultsComponent, KernelComponent, components_for
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
-from caltest.estimators.kernel_errors.default_kernel import default_kernel
-from caltest.estimators.kernel_errors.kernel_estimator import kernel_notes, share_of_bound
+from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
 from caltest.estimators.kernel_errors.skce import SKCE
 from caltest.estimators.kernel_errors.weighted import ASSUMED, WeightedSKCE, given
 from caltest.kernels import ProductKernel

@@ -1,17 +1,21 @@
 """Estimates that allow for outcomes that depend on each other within clusters: patients, households, days."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from caltest._basics.numerics import generator_apart, own_errstate
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import same_length
-from caltest._validation.groups import labels_of
+from caltest._validation.groups import labels_of, rows_of
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.sums.cluster_sums import Clusters, between_pair_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions
+from caltest.predictions.convert import as_sample
 
 ASSUMPTIONS = (
     "outcomes independent between clusters given the predictions, of any dependence within; not used to fit or "
@@ -75,7 +79,6 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
         object.__setattr__(self, "clusters", as_clusters(self.clusters))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there is a cluster for each prediction."""
         same_length(len(predictions), len(self.clusters), "clusters")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
@@ -84,3 +87,46 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
 
     def describe(self, predictions: Predictions) -> str:
         return f"SKCE (unbiased, pairs between {self.clusters.n_clusters} clusters), k = {self.kernel.describe()}"
+
+
+@own_errstate
+def one_per_cluster(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    classes: Sequence[Any] | None = None,
+    rng: Any = None,
+) -> tuple[Predictions, Array]:
+    """Keep one observation of each cluster, chosen at random: with independent clusters they are independent.
+
+    Every test applies to what is left, and exact ones are exact for any dependence of outcomes within clusters.
+
+    Parameters
+    ----------
+    predictions, targets, classes
+        As in ``calibration_test``.
+    clusters
+        (n,) array-like of labels.
+    rng
+        Seed or ``numpy.random.Generator`` of the choice.
+
+    Returns
+    -------
+    tuple
+        ``(predictions, targets)`` of C observations, in their order.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.estimators.one_per_cluster([0.1, 0.2, 0.7, 0.8], [0, 1, 1, 0], ["a", "a", "b", "b"], rng=1)
+    >>> p.probability, y
+    (array([0.1, 0.8]), array([0, 0]))
+    """
+    sample = as_sample(predictions, targets, classes, copy=True, pooled=False)
+    found = as_clusters(rows_of(clusters, "clusters", targets))
+    same_length(len(sample), len(found), "clusters")
+    order = generator_apart(rng).permutation(len(sample))
+    _, first = np.unique(found.codes[order], return_index=True)
+    rows = np.sort(order[first])
+    return sample.predictions.take(rows), sample.targets[rows]

@@ -69,7 +69,6 @@ class CrossSKCE(KernelEstimator):
     kernel: PairKernel
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there are two observations."""
         at_least(len(predictions), 2, "CrossSKCE")
 
     def halves(self, n: int) -> tuple[IntArray, IntArray]:

@@ -7,21 +7,20 @@ import numpy as np
 
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.effect_size import EffectSize
-from caltest._validation import positive_semidefinite, same_length
+from caltest._validation import same_length
 from caltest._validation.groups import as_groups
 from caltest.estimators.base import Estimator, RedrawnEstimator
 from caltest.estimators.combined.joint import JointEstimator, standardised
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.estimators.kernel_errors.weighted import given
 from caltest.hstatistics.redraws.of_all_families import factored_pair_sums
-from caltest.hstatistics.redraws.of_labels import root_of
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions, Sample
 
 
 @dataclass(frozen=True, eq=False)
 class GroupSKCE(KernelEstimator, RedrawnEstimator):
-    """Unbiased SKCE with the kernel ``k_P(p, p') k_G(g, g') k_Y(y, y')`` of predictions, groups and targets.
+    """Unbiased SKCE with the kernel ``k_P(p, p') [g = g'] k_Y(y, y')`` of predictions, groups and targets.
 
     Zero for models that are calibrated given the prediction and the group, ``P(Y | P_X, G) = P_X``: multicalibration. A
     model can be calibrated on the whole and too low for one group, too high for another.
@@ -32,16 +31,12 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
         Product of a kernel of predictions and a kernel of targets.
     groups
         (n,) labels; or booleans (n, G) that say who belongs to which group, or a mapping from names to booleans (n,),
-        for groups that may overlap.
-    group_kernel
-        k_G between the G groups, a positive semi-definite matrix (G, G) in the order of the sorted labels, columns or
-        names. Default: the identity, ``[g = g']``, or the number of groups that two observations share.
+        for groups that may overlap, with the number of groups that two observations share in place of ``[g = g']``.
 
     Raises
     ------
     ValueError
-        For groups with fewer than two members, missing labels, or a matrix that is not positive semi-definite; at the
-        call for another number of predictions.
+        For groups with fewer than two members or missing labels; at the call for another number of predictions.
 
     Notes
     -----
@@ -62,44 +57,28 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
 
     kernel: PairKernel
     groups: ArrayLike = field(repr=False)
-    group_kernel: ArrayLike = field(default=None, repr=False)
-    _factors: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        groups = as_groups(self.groups)
-        object.__setattr__(self, "groups", groups)
-        factors = groups.factors
-        if self.group_kernel is not None:
-            gram = positive_semidefinite(self.group_kernel, "group_kernel")
-            if len(gram) != len(groups):
-                raise ValueError(f"group_kernel: got shape {gram.shape}, wanted ({len(groups)}, {len(groups)})")
-            factors = factors @ root_of(gram).T
-            object.__setattr__(self, "group_kernel", gram)
-        object.__setattr__(self, "_factors", factors)
+        object.__setattr__(self, "groups", as_groups(self.groups))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there is a group for each prediction."""
-        same_length(len(predictions), len(self._factors), "groups")
+        same_length(len(predictions), len(self.groups.members), "groups")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n); the kernel of the predictions is computed once for all."""
         n = len(predictions)
-        sums = factored_pair_sums(self.kernel, self._factors, predictions, targets)
+        sums = factored_pair_sums(self.kernel, self.groups.factors, predictions, targets)
         return np.asarray(2.0 * sums / (n * (n - 1)))
 
     def hypothesis(self, predictions: Predictions) -> str:
-        """Calibration given the group."""
         return given(predictions.hypothesis, "G")
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The KCE as a share of its largest value."""
-        largest = float(np.square(self._factors).sum(axis=1).max())
+        largest = float(self.groups.members.sum(axis=1).max())
         return super().effect_size(estimate / largest, predictions, mean)
 
     def describe(self, predictions: Predictions) -> str:
-        k_g = "[g = g']" if self.group_kernel is None else "k_G[g, g']"
-        return f"SKCE (unbiased), k = {self.kernel.describe()} x {k_g}, {len(self.groups)} groups"
+        return f"SKCE (unbiased), k = {self.kernel.describe()} x [g = g'], {len(self.groups)} groups"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +95,6 @@ class GroupMaximum(JointEstimator):
 
     Raises
     ------
-    TypeError
-        For what is no estimator.
     ValueError
         For groups with fewer than two members or missing labels; at the call for another number of predictions, or
         groups that are too small for the estimator.
@@ -151,7 +128,6 @@ class GroupMaximum(JointEstimator):
         object.__setattr__(self, "groups", as_groups(self.groups))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there is a group for each prediction, and enough of them for the estimator."""
         same_length(len(predictions), len(self.groups.members), "groups")
         self.estimator.check(predictions)
         for name, rows in zip(self.groups.names, self.groups.rows, strict=True):
@@ -161,11 +137,9 @@ class GroupMaximum(JointEstimator):
                 raise ValueError(f"groups: group {name!r}: {error}") from error
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace the settings of the estimator by numbers computed from all predictions."""
         return replace(self, estimator=self.estimator.resolve(predictions, rng))
 
     def reported(self, sample: Sample, values: FloatArray) -> float:
-        """The error of all observations together."""
         return self.estimator.estimate(sample)
 
     def parts(self, predictions: Predictions, targets: Array) -> list[FloatArray]:
@@ -181,7 +155,6 @@ class GroupMaximum(JointEstimator):
         return parts
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Numbers of all groups, one below the other."""
         return np.concatenate(self.parts(predictions, targets))
 
     def estimates_of_groups(self, values: FloatArray) -> FloatArray:
@@ -199,19 +172,15 @@ class GroupMaximum(JointEstimator):
         return np.abs(scores) if self.estimator.two_sided else scores
 
     def combined(self, values: FloatArray) -> FloatArray:
-        """The largest of the standardised values (B,)."""
         return np.asarray(self.sizes_of(self.scores(values)).max(axis=0))
 
     def hypothesis(self, predictions: Predictions) -> str:
-        """Calibration given the group."""
         return given(self.estimator.hypothesis(predictions), "G")
 
     def notes(self, n: int) -> tuple[str, ...]:
-        """Those of the estimator."""
         return self.estimator.notes(n)
 
     def resolved_notes(self) -> tuple[str, ...]:
-        """Those of the estimator."""
         return self.estimator.resolved_notes()
 
     def describe(self, predictions: Predictions) -> str:

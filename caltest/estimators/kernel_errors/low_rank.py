@@ -71,7 +71,6 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
         object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there are two observations, one if biased, and unless they suit landmarks chosen before."""
         self._check_number(len(predictions))
         if self._features is not None:
             predictions.check_compatible(self._features.landmarks, "landmarks")
@@ -110,14 +109,12 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
         return EstimateAccumulator(self)
 
     def sums(self, sample: Sample) -> FeatureSums:
-        """Sums over a part of the data."""
         return self.partial(sample.predictions, np.asarray(sample.targets)[None])
 
     def value(self, sums: FeatureSums) -> float:
         return float(self.estimates_from(sums)[0])
 
     def check_resolved(self) -> None:
-        """Raise ``ValueError`` if the landmarks are not chosen yet."""
         self._resolved_features()
 
     def _resolved_features(self) -> Features:

@@ -41,8 +41,6 @@ class MaxSKCE(KernelEstimator, JointEstimator):
     ------
     TypeError
         For kernels that are not product kernels of a distance of the predictions.
-    ValueError
-        For factors that are not positive.
 
     Notes
     -----
@@ -85,7 +83,6 @@ class MaxSKCE(KernelEstimator, JointEstimator):
         return tuple(ProductKernel(radial.scaled(factor), target_kernel) for factor in self.factors)
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there are two observations."""
         at_least(len(predictions), 2, "the unbiased SKCE")
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
@@ -95,11 +92,9 @@ class MaxSKCE(KernelEstimator, JointEstimator):
         return resolved
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """The SKCE of each of the kernels, (L, B)."""
         return redrawn_means(self.kernels, predictions, targets, True)
 
     def combined(self, values: FloatArray) -> FloatArray:
-        """The largest of the standardised values (B,)."""
         ratios = standardised(values) if self._deviations is None else values / self._deviations[:, None]
         return np.asarray(ratios.max(axis=0))
 

@@ -64,12 +64,10 @@ class MMCE(Estimator):
         object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless the predictions are of classes and enough."""
         of_classes(predictions)
         at_least(len(predictions), 2 if self.unbiased else 1, "MMCE")
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace a ``"median"`` bandwidth by the median distance of the confidences."""
         return replace(self, kernel=self.kernel.resolve(reduce_to_binary(predictions)[0]))
 
     def estimate(self, sample: Sample) -> float:
@@ -84,7 +82,6 @@ class MMCE(Estimator):
         return SKCE(ProductKernel(self.kernel, DeltaKernel()), self.unbiased)
 
     def notes(self, n: int) -> tuple[str, ...]:
-        """A note where the median bandwidth is not that of all pairs."""
         return median_notes(ProductKernel(self.kernel, DeltaKernel()), n)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
@@ -97,5 +94,4 @@ class MMCE(Estimator):
         return f"MMCE^2 ({reduce_to_binary(predictions)[0].notion}, {bias}), k = {self.kernel.describe()}"
 
     def hypothesis(self, predictions: Predictions) -> str:
-        """Calibration of the top label."""
         return reduce_to_binary(predictions)[0].hypothesis

@@ -59,14 +59,12 @@ class SKCE(KernelEstimator):
         object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there are two observations, one if biased."""
         at_least(len(predictions), 2 if self.unbiased else 1, self._name())
 
     def estimate(self, sample: Sample) -> float:
         return mean_of_pairs(self.kernel, sample, self.unbiased)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n); the kernel of the predictions is computed once for all."""
         estimates: FloatArray = redrawn_means([self.kernel], predictions, targets, self.unbiased)[0]
         return estimates
 
@@ -141,7 +139,6 @@ class BlockSKCE(KernelEstimator, SummableEstimator):
         )
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there is one whole block."""
         at_least(len(predictions), self.block_size, f"one block of size {self.block_size}")
 
     def terms(self, sample: Sample) -> FloatArray:
@@ -156,32 +153,25 @@ class BlockSKCE(KernelEstimator, SummableEstimator):
         return float(np.mean(self.terms(sample)))
 
     def accumulator(self) -> EstimateAccumulator:
-        """Takes data in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``; see there."""
         return EstimateAccumulator(self)
 
     def sums(self, sample: Sample) -> Moments:
-        """Moments of the blocks of a part of the data."""
         return Moments.of(self.terms(sample))
 
     def value(self, sums: Moments) -> float:
-        """The mean of the blocks."""
         return sums.mean
 
     @property
     def granularity(self) -> int:
-        """The block size."""
         return self.block_size
 
     def check_resolved(self) -> None:
-        """Raise ``ValueError`` if a bandwidth is still ``"median"``."""
         self.kernel.check_resolved()
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n); with classes the kernel is computed once for all."""
         return redrawn_block_means(self.kernel, predictions, targets, self.block_size, self.unbiased)
 
     def n_used(self, n: int) -> int:
-        """Observations in whole blocks."""
         return n // self.block_size * self.block_size
 
     @property

@@ -66,7 +66,6 @@ class UCME(KernelEstimator):
         object.__setattr__(self, "test_targets", to_array(self.test_targets, "test_targets").copy())
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless the test locations are predictions of the same kind."""
         at_least(len(predictions), 1, "UCME")
         predictions.check_compatible(self.locations.predictions, "test_predictions")
 
@@ -84,7 +83,6 @@ class UCME(KernelEstimator):
         return float(np.mean(self.deviations(sample).mean(axis=0) ** 2))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n); the kernel of the predictions is computed once for all."""
         means = redrawn_deviation_means(self.kernel, predictions, targets, self.locations)
         estimates: FloatArray = np.mean(means**2, axis=1)
         return estimates

@@ -68,26 +68,21 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
         object.__setattr__(self, "weights", observation_weights(self.weights))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there is a weight for each prediction, and two are positive."""
         same_length(len(predictions), len(self.weights), "weights")
         at_least(int(np.count_nonzero(self.weights)), 2, "the SKCE with weights above 0")
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace ``"median"`` bandwidths by numbers computed from the predictions of positive weight."""
         return super().resolve(predictions.take(np.flatnonzero(self.weights)))
 
     def for_rows(self, rows: IntArray) -> Self:
-        """With the weights of some of the observations."""
         return replace(self, weights=self.weights[rows])
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n); the kernel of the predictions is computed once for all."""
         kept = np.flatnonzero(self.weights)
         some, y = predictions.take(kept), np.ascontiguousarray(targets[:, kept])
         return np.asarray(redrawn_means([self.kernel], some, y, True, self.weights[kept])[0])
 
     def n_used(self, n: int) -> int:
-        """Observations with positive weights."""
         return int(np.count_nonzero(self.weights))
 
     def notes(self, n: int) -> tuple[str, ...]:
@@ -95,12 +90,10 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
         return super().notes(self.n_used(n))
 
     def hypothesis(self, predictions: Predictions) -> str:
-        """Calibration given the weights."""
         return given(predictions.hypothesis, "w")
 
     @property
     def assumptions(self) -> str:
-        """Weights must not be chosen by the targets."""
         return f"{super().assumptions}; {ASSUMED}"
 
     def describe(self, predictions: Predictions) -> str:

@@ -12,7 +12,7 @@ from caltest._results.calibration_test_result import PValueKind
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator, TextbookTail
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.classes.proper_scores import Score, outcome_scores
+from caltest.predictions.classes.finite import Score, outcome_scores
 
 ROUNDING = 1e-13
 """Standard deviations of this size, relative to the scores, are rounding errors."""
@@ -29,7 +29,6 @@ class ExcessScore(RedrawnEstimator):
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def check(self, predictions: Predictions) -> None:
-        """Raise for no predictions, and for families other than classes."""
         at_least(len(predictions), 1, type(self).__name__)
         if predictions.law.finite is None:
             raise TypeError(
@@ -46,7 +45,6 @@ class ExcessScore(RedrawnEstimator):
         return p, outcome_scores(p, self.score)
 
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
-        """Estimates for many targets (B, n); means with weights of the observations."""
         p, scores = self.outcome_scores(predictions)
         excess = scores - np.einsum("ik,ik->i", p, scores)[:, None]
         if weights is not None:

@@ -38,7 +38,6 @@ class LogLikelihoodRatio(RedrawnEstimator):
     """
 
     def check(self, predictions: Predictions) -> None:
-        """Raise for no predictions, and for families without known likelihood ratios."""
         at_least(len(predictions), 1, "LogLikelihoodRatio")
         if predictions.law.alternatives() is None:
             raise TypeError(
@@ -47,13 +46,11 @@ class LogLikelihoodRatio(RedrawnEstimator):
             )
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """``log E`` for many targets, (B,)."""
         alternatives = predictions.law.alternatives()
         assert alternatives is not None
         return log_ratios_of(alternatives, targets)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The log of the likelihood ratio per observation."""
         return EffectSize(estimate / len(predictions), "nats per observation in favour of the alternatives")
 
     def describe(self, predictions: Predictions) -> str:
@@ -109,7 +106,6 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
         object.__setattr__(self, "clusters", as_clusters(self.clusters))
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there is a cluster for each prediction, of a family with likelihood ratios."""
         super().check(predictions)
         same_length(len(predictions), len(self.clusters), "clusters")
 

@@ -18,7 +18,6 @@ class ResidualMoment(RedrawnEstimator):
     """A moment of standardised residuals of numbers or vectors."""
 
     def check(self, predictions: Predictions) -> None:
-        """Raise for no predictions, and for classes."""
         at_least(len(predictions), 1, type(self).__name__)
         if predictions.law.finite is not None:
             raise TypeError(
@@ -48,7 +47,6 @@ class ResidualMean(ResidualMoment):
     """
 
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
-        """Estimates for many targets (B, n) or (B, n, d), with weights of the observations."""
         return self.moments(predictions.law.standard_scores(targets), weights)
 
     def moments(self, scores: FloatArray, weights: FloatArray | None = None) -> FloatArray:
@@ -94,7 +92,6 @@ class ResidualSpread(ResidualMoment):
     effect_unit = "variance of the residuals above what was predicted, relative to it"
 
     def check(self, predictions: Predictions) -> None:
-        """Raise for no predictions, classes, and ensembles without a spread."""
         super().check(predictions)
         if not predictions.law.has_spread:
             raise ValueError(
@@ -103,7 +100,6 @@ class ResidualSpread(ResidualMoment):
             )
 
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
-        """Estimates for many targets (B, n) or (B, n, d), with weights of the observations."""
         return predictions.law.excess_spread(targets, weights)
 
     def describe(self, predictions: Predictions) -> str:

@@ -12,7 +12,7 @@ from caltest._loops.stacks import redraws_last
 from caltest.hstatistics.pair_tiles import PairsKernel, Places, TileSums, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import ProductKernel, TargetKernel
-from caltest.kernels.forms import form_of
+from caltest.kernels.radial import form_of
 from caltest.predictions import Predictions
 
 NUMBERS_AT_ONCE = 2**18

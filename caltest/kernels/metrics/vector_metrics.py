@@ -53,6 +53,8 @@ class VectorMetric(Metric):
     """Factor of the sum."""
     root: ClassVar[bool] = False
     """Whether the distance is the square root of the sum."""
+    vectors: ClassVar[str] = "parameter_vectors"
+    """The method by which predictions give the vectors that are compared, or None."""
 
     @property
     def has_squares(self) -> bool:
@@ -64,18 +66,13 @@ class VectorMetric(Metric):
         """Whether it is a norm of the difference of two vectors."""
         return self.root or not self.has_squares
 
-    @abstractmethod
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """The vectors by which the family compares predictions with this metric, if it has some."""
-
     def vectors_of(self, predictions: Any) -> FloatArray:
-        vectors = self.known_vectors(predictions)
+        vectors: FloatArray | None = getattr(predictions, self.vectors)()
         if vectors is None:
             raise predictions.no_metric(self)
         return vectors
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
-        """Distances (..., r, c) of the vectors that represent the predictions."""
         return self.tile(rows.embedding(self), columns.embedding(self))
 
     def rounding(self, predictions: Any) -> float:
@@ -96,16 +93,15 @@ class VectorMetric(Metric):
         return tile
 
 
-class _OfParameters(VectorMetric):
-    """A distance of parameters, or probabilities."""
+class _OfCommonOutcomes(VectorMetric):
+    """A distance of vectors that have a coordinate for each outcome."""
 
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        vectors: FloatArray | None = predictions.parameter_vectors()
-        return vectors
+    def between(self, rows: Any, columns: Any) -> FloatArray:
+        return super().between(*rows.with_common_outcomes(columns))
 
 
 @dataclass(frozen=True)
-class Cityblock(_OfParameters):
+class Cityblock(VectorMetric):
     """Sum of the absolute differences of the coordinates.
 
     Examples
@@ -122,7 +118,7 @@ class Cityblock(_OfParameters):
 
 
 @dataclass(frozen=True)
-class TotalVariation(VectorMetric):
+class TotalVariation(_OfCommonOutcomes):
     """Total variation distance of distributions on finitely many outcomes: half the sum of absolute differences.
 
     For two Bernoulli distributions it is ``|p - q|``, exactly as for the vectors (1 - p, p) and (1 - q, q).
@@ -140,19 +136,11 @@ class TotalVariation(VectorMetric):
     label = "total variation"
     kind = CITYBLOCK
     scale = 0.5
-
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """Probabilities of outcomes."""
-        vectors: FloatArray | None = predictions.probability_vectors()
-        return vectors
-
-    def between(self, rows: Any, columns: Any) -> FloatArray:
-        """Distances (..., r, c) of vectors of the same outcomes."""
-        return super().between(*rows.with_common_outcomes(columns))
+    vectors = "probability_vectors"
 
 
 @dataclass(frozen=True)
-class Euclidean(_OfParameters):
+class Euclidean(VectorMetric):
     """Euclidean distance of the vectors that represent the distributions.
 
     Probability vectors for classes, the probability p for binary predictions, (mean, scale) for normal ones.
@@ -173,7 +161,7 @@ class Euclidean(_OfParameters):
 
 
 @dataclass(frozen=True)
-class SquaredEuclidean(_OfParameters):
+class SquaredEuclidean(VectorMetric):
     """Squared Euclidean distance; a distance for binned errors rather than a metric.
 
     Examples
@@ -210,16 +198,12 @@ class Wasserstein(VectorMetric):
     kind = SQUARED_EUCLIDEAN
     root = True
     squared_negative_definite = True
+    vectors = "transport_vectors"
 
     def resolve(self, predictions: Any) -> Self:
         """The metric itself, with a warning where it does not make kernels of the predictions."""
         predictions.warn_of_transport()
         return self
-
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """Quantile functions, or what has their distances."""
-        vectors: FloatArray | None = predictions.transport_vectors()
-        return vectors
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
         """Distances (..., r, c), by the predictions themselves where they are not those of vectors."""
@@ -228,7 +212,7 @@ class Wasserstein(VectorMetric):
 
 
 @dataclass(frozen=True)
-class Wasserstein1(VectorMetric):
+class Wasserstein1(_OfCommonOutcomes):
     """1-Wasserstein distance on the real line: ``int |F - F'|`` with the distribution functions F and F'.
 
     The cost of moving the mass of one distribution to the other, in units of the target. For ordered classes it is the
@@ -246,15 +230,7 @@ class Wasserstein1(VectorMetric):
     symbol = "W1"
     label = "1-Wasserstein"
     kind = CITYBLOCK
-
-    def known_vectors(self, predictions: Any) -> FloatArray | None:
-        """Distribution functions at the outcomes, times the gaps between them."""
-        vectors: FloatArray | None = predictions.cumulative_vectors()
-        return vectors
-
-    def between(self, rows: Any, columns: Any) -> FloatArray:
-        """Distances (..., r, c) of vectors of the same outcomes."""
-        return super().between(*rows.with_common_outcomes(columns))
+    vectors = "cumulative_vectors"
 
 
 def vector_metric(metric: object, name: str) -> VectorMetric:

@@ -117,11 +117,9 @@ class ArconesGineBootstrap(ResamplingNull):
         object.__setattr__(self, "known_variance", switch("known_variance", self.known_variance))
 
     def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is the unbiased SKCE."""
         self._check_unbiased(estimator)
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
-        """The estimate, n times the estimate, and its draws."""
         assert isinstance(estimator, UStatistic)
         n, kernel = len(sample), estimator.kernel
         diagonal = h_diagonal(kernel, sample)
@@ -136,7 +134,6 @@ class ArconesGineBootstrap(ResamplingNull):
         return estimate, n * estimate, draws
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
-        """A caution for the published law."""
         if self.known_variance:
             return ()
         return (

@@ -36,8 +36,6 @@ class ClusterBootstrap(ResamplingNull):
 
     Raises
     ------
-    TypeError
-        For other estimators.
     ValueError
         In a test of fewer than 5 clusters.
 
@@ -71,7 +69,6 @@ class ClusterBootstrap(ResamplingNull):
     allows_clusters = True
 
     def check_size(self, estimator: Estimator, n: int) -> None:
-        """Raise unless there are enough clusters."""
         assert isinstance(estimator, ClusterSKCE)
         if estimator.clusters.n_clusters < LEAST:
             raise ValueError(
@@ -80,7 +77,6 @@ class ClusterBootstrap(ResamplingNull):
             )
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
-        """The estimate, as the statistic too, and its draws."""
         assert isinstance(estimator, ClusterSKCE)
         kernel, clusters = estimator.kernel, estimator.clusters
         pairs = within_pair_sums(kernel, clusters, sample.predictions, np.asarray(sample.targets)[None])
@@ -95,7 +91,6 @@ class ClusterBootstrap(ResamplingNull):
         return estimate, estimate, widened(draws, variance, rng)
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
-        """A caution for few clusters."""
         assert isinstance(estimator, ClusterSKCE)
         if estimator.clusters.n_clusters >= FEW:
             return ()

@@ -53,7 +53,6 @@ class ConsistencyResampling(ResamplingNull):
     pvalue_kind = "resampling"
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
-        """The estimate and its values for resampled predictions."""
         estimate = estimator.estimate(sample)
         parts = in_parts(streams(rng, self.n_resamples), PART)
         draws = run(_resampled_estimates, [(estimator, sample.predictions, part) for part in parts], "resamples")

@@ -6,7 +6,6 @@ from math import exp, inf, sqrt
 import numpy as np
 
 from caltest._basics.types import FloatArray
-from caltest._laws.chi_squared_sums import crossing
 from caltest.estimators import CrossSKCE, Estimator
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
@@ -57,8 +56,19 @@ class OutcomeSum:
             return chance
         if s <= 0.0:
             return 1.0
-        t = crossing(lambda t: self.tilted(t)[1] - s, inf)
+        t = self._tilt_to(s)
         return min(1.0, exp(self.tilted(t)[0] - t * s))
+
+    def _tilt_to(self, s: float) -> float:
+        """The t > 0 whose tilted law has the mean s, of those between 0 and the largest value."""
+        from scipy.optimize import brentq
+
+        low, high = 1.0, 1.0
+        while self.tilted(low)[1] > s and low > 1e-300:
+            low /= 2.0
+        while self.tilted(high)[1] < s and high < 1e300:
+            high *= 2.0
+        return float(brentq(lambda t: self.tilted(t)[1] - s, low, high, xtol=1e-300, rtol=1e-12))
 
 
 @dataclass(frozen=True)
@@ -96,7 +106,6 @@ class CrossChernoffBound(Null):
     wanted = "CrossSKCE(kernel)"
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, the sum of the terms over its known standard deviation, and its tail."""
         assert isinstance(estimator, CrossSKCE)
         if sample.predictions.law.finite is None:
             raise TypeError(

@@ -33,14 +33,12 @@ class DistributionFreeBound(Null):
     statistic_name = "the estimate"
 
     def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator has a bound."""
         if not isinstance(estimator, BoundedEstimator) or not estimator.has_tail_bound:
             raise self._illegal(
                 estimator, "an estimator with a bound: SKCE(kernel) or unbiased BlockSKCE(kernel, block_size)"
             )
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate and bound."""
         assert isinstance(estimator, BoundedEstimator)
         estimate = estimator.estimate(sample)
         return Outcome(estimate, estimate, min(1.0, estimator.tail_bound(estimate, sample.predictions)))

@@ -43,7 +43,6 @@ class EValueBound(LikelihoodRatioNull):
     allows_clusters = True
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """The log likelihood ratio, and the bound."""
         estimate = estimator.estimate(sample)
         pvalue = exp(-max(0.0, estimate))
         return Outcome(estimate, estimate, pvalue, findings=named(findings_of(sample), pvalue))
@@ -92,7 +91,6 @@ class ImportanceSampling(LikelihoodRatioNull):
         object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """The log likelihood ratio, and the p-value."""
         alternatives = sample.predictions.law.alternatives()
         assert alternatives is not None
         calls = [(alternatives, stream) for stream in streams(rng, self.n_resamples)]

@@ -56,13 +56,11 @@ class HotellingNull(Null):
         one_of("distribution", self.distribution, ("F", "chi2"))
 
     def check_size(self, estimator: Estimator, n: int) -> None:
-        """Raise unless there are more observations than test locations."""
         assert isinstance(estimator, VectorMean)
         count = estimator.dimension
         at_least(n, count + 1, f"{count} test locations (one more than there are)")
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, T-squared and its upper tail."""
         from scipy.special import chdtrc, fdtrc
 
         assert isinstance(estimator, VectorMean)
@@ -76,7 +74,6 @@ class HotellingNull(Null):
         return Outcome(estimate, t_squared, pvalue, df=(float(j), float(n - j)))
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
-        """A caution that always applies."""
         rates = "88 % and 17 %" if self.distribution == "chi2" else "23 % and 14 %"
         return (
             "the limit law of this test is reached slowly: at the 5 % level, with 10 random locations and normal "

@@ -83,12 +83,10 @@ class NormalNull(SummableNull):
         return self.known_variance and not has_formula(estimator.kernel, predictions)
 
     def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is a mean of unbiased terms."""
         if not isinstance(estimator, MeanOfTerms) or not estimator.unbiased:
             raise self._illegal(estimator, "a mean of independent unbiased terms: BlockSKCE(kernel, block_size)")
 
     def check_size(self, estimator: Estimator, n: int) -> None:
-        """Raise unless there are two terms."""
         assert isinstance(estimator, MeanOfTerms)
         if estimator.n_terms(n) < 2:
             raise ValueError(
@@ -97,11 +95,9 @@ class NormalNull(SummableNull):
             )
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, z and its upper normal tail."""
         return self.outcome_of(estimator, self.sums(estimator, sample, rng))
 
     def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> _Sums:
-        """Moments of the terms of a part of the data, and what is known of their variances."""
         assert isinstance(estimator, MeanOfTerms)
         moments, known = Moments.of(estimator.terms(sample)), None
         if self.known_variance and moments.n:
@@ -110,7 +106,6 @@ class NormalNull(SummableNull):
         return _Sums(moments, known or 0.0)
 
     def outcome_of(self, estimator: Estimator, sums: _Sums) -> Outcome:
-        """Estimate, z and its upper normal tail from the sums of all terms."""
         from scipy.special import ndtr
 
         terms, variances = sums
@@ -126,7 +121,6 @@ class NormalNull(SummableNull):
         return Outcome(terms.mean, z, float(ndtr(-z)), standard_error=standard_error)
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
-        """A caution where there are few terms."""
         assert isinstance(estimator, MeanOfTerms)
         terms = estimator.n_terms(n)
         rare = "with an estimated variance alone up to 92 % of calibrated predictions of rare events are rejected"

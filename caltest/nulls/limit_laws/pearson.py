@@ -72,7 +72,6 @@ class PearsonNull(Null):
             raise self._illegal(estimator, "the unbiased SKCE of a ProductKernel")
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """The estimate, its ratio to the standard deviation, and the p-value."""
         assert isinstance(estimator, SKCE)
         assert estimator.kernel.single is not None
         deviation, cube = _moments(estimator.kernel.single, sample, rng.spawn(1)[0])

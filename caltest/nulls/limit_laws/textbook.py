@@ -38,7 +38,6 @@ class TextbookNull(Null):
     wanted = "a classical estimator such as HosmerLemeshow(), or ConditionalMonteCarlo() as the null"
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        """Estimate, statistic and its tail."""
         assert isinstance(estimator, HasTextbookLaw)
         estimate = estimator.estimate(sample)
         tail = estimator.textbook_tail(estimate, sample)
@@ -50,7 +49,6 @@ class TextbookNull(Null):
         return estimator.textbook_statistic
 
     def pvalue_kind_of(self, estimator: Estimator) -> PValueKind:
-        """Exact for laws that hold for every n."""
         assert isinstance(estimator, HasTextbookLaw)
         return estimator.textbook_kind
 

@@ -87,7 +87,6 @@ class Bernoulli(ClassProbabilities):
         return f"{one_class} occurs" if c == 1 else f"another class than {one_class.removeprefix('class ')} occurs"
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` is binary too."""
         require_family(other, Bernoulli, name)
         if isinstance(other, Bernoulli):
             require_same_classes(other.classes, self.classes, name)
@@ -97,7 +96,6 @@ class Bernoulli(ClassProbabilities):
         return 2.0 * self._array[..., None]
 
     def parameter_vectors(self) -> FloatArray:
-        """The numbers p."""
         return self._array[..., None]
 
     def describe(self, n: int | None = None) -> str:

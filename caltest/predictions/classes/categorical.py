@@ -67,7 +67,6 @@ class ClassProbabilities(FinitePredictions):
         return ProductKernel(ExponentialKernel(TotalVariation(), "median"), DeltaKernel())
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others with the same classes, in this order."""
         self.check_compatible(other, "predictions")
         joined = self._like(np.concatenate([self._array, other._array]))
         joined.classes = other.classes if self.classes is None else self.classes
@@ -119,7 +118,6 @@ class Categorical(ClassProbabilities):
         return int(self._array.shape[-1])
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` is of the same family with as many classes."""
         require_family(other, type(self), name)
         if not isinstance(self, type(other)):
             raise TypeError(f"{name}: got {other.family} predictions, wanted {self.family} predictions")
@@ -129,11 +127,9 @@ class Categorical(ClassProbabilities):
             require_same_classes(other.classes, self.classes, name)
 
     def probability_vectors(self) -> FloatArray:
-        """Probability vectors."""
         return self._array
 
     def parameter_vectors(self) -> FloatArray:
-        """Probability vectors."""
         return self._array
 
     def describe(self, n: int | None = None) -> str:

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -42,7 +42,6 @@ class FinitePredictions(Predictions):
 
     @property
     def finite(self) -> "FinitePredictions":
-        """Themselves."""
         return self
 
     @property
@@ -56,7 +55,6 @@ class FinitePredictions(Predictions):
         """Number k of outcomes."""
 
     def with_classes(self, classes: Sequence[Any]) -> Self:
-        """The same predictions with names of their classes; ``ValueError`` if they have other ones."""
         names = class_names(classes, self.n_classes)
         require_same_classes(names, self.classes, "classes")
         named = copy(self)
@@ -64,7 +62,6 @@ class FinitePredictions(Predictions):
         return named
 
     def width(self, kernel: TargetKernel) -> int:
-        """The probabilities of the outcomes."""
         return self.n_classes
 
     @property
@@ -82,7 +79,6 @@ class FinitePredictions(Predictions):
         return f"class {c if self.classes is None else self.classes[c]} occurs"
 
     def outcome_in_words(self, outcome: Any) -> str:
-        """The class by its name, or number."""
         return self.occurrence(int(outcome)).removesuffix(" occurs")
 
     @property
@@ -104,7 +100,6 @@ class FinitePredictions(Predictions):
         return residuals
 
     def impossible(self, targets: Array) -> BoolArray:
-        """Which of the labels have predicted probability 0."""
         return np.asarray(at_labels(self.probabilities, targets) == 0.0)
 
     def log_density(self, targets: Array) -> FloatArray:
@@ -113,7 +108,6 @@ class FinitePredictions(Predictions):
             return np.log(at_labels(self.probabilities, targets))
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        """``k(y, y')`` for the positions of all outcomes in rows and in columns, (..., r, c)."""
         return weighted_sum(kernel, lambda term: self._target_tile(term, rows, columns))
 
     def _target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
@@ -129,14 +123,12 @@ class FinitePredictions(Predictions):
         return self.target_tile(kernel, outcomes, outcomes)
 
     def outcomes(self, kernel: TargetKernel, targets: Array) -> Outcomes:
-        """All of them."""
         if targets.dtype.kind == "f":
             raise TypeError("targets: got real numbers, wanted numbers of classes as check_targets returns them")
         labels = np.ascontiguousarray(targets, dtype=self.label_type)
         return Outcomes(self.probabilities, self.gram(kernel), labels, self.bases)
 
     def traces(self, kernel: TargetKernel) -> Traces:
-        """From sums over the outcomes."""
         return OutcomeTraces(self.probabilities, self.gram(kernel))
 
     def alternatives(self, weights: FloatArray | None = None) -> "Alternatives":
@@ -239,3 +231,16 @@ def at_labels(values: FloatArray, labels: Array) -> FloatArray:
 def _draw(cumulative: FloatArray, generator: np.random.Generator, out: Array) -> None:
     for rows in ranges(out.shape[0], max(1, UNIFORMS_AT_ONCE // out.shape[1])):
         classes_from_uniforms(cumulative, generator.random(out[rows].shape), out[rows])
+
+
+Score = Literal["brier", "log"]
+
+SMALLEST = 5e-324
+"""Probabilities of 0 count as this in the log scores of all outcomes."""
+
+
+def outcome_scores(p: FloatArray, score: Score) -> FloatArray:
+    """``|e_y - p|**2`` or ``-log p_y`` for each outcome y, (..., k) as p is."""
+    if score == "brier":
+        return np.asarray(1.0 - 2.0 * p + np.square(p).sum(axis=-1, keepdims=True))
+    return np.asarray(-np.log(np.maximum(p, SMALLEST)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._validation import real_array
+from caltest._validation import increasing_numbers, real_array
 from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, SquaredEuclidean, Wasserstein1
 from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.classes.categorical import Categorical
@@ -72,11 +72,9 @@ class Ordinal(Categorical):
 
     @property
     def positions(self) -> FloatArray:
-        """Positions of the classes, (k,)."""
         return self._positions
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` has the same ordered classes at the same positions."""
         require_family(other, Ordinal, name)
         super().check_compatible(other, name)
         if isinstance(other, Ordinal) and not np.array_equal(other.positions, self.positions):
@@ -86,7 +84,6 @@ class Ordinal(Categorical):
             )
 
     def cumulative_vectors(self) -> FloatArray:
-        """Distribution functions times gaps."""
         return self._cumulative()[..., :-1] * np.diff(self._positions)
 
     def faults(self, weights: FloatArray | None = None) -> "Faults | None":
@@ -121,12 +118,6 @@ def _increasing(positions: ArrayLike, k: int) -> FloatArray:
     values = real_array(positions, "positions", ndim=1)
     if values.shape[0] != k:
         raise ValueError(f"positions: got {values.shape[0]} values, wanted {k}, one per class")
-    steps = np.diff(values)
-    if (steps <= 0.0).any():
-        i = int(np.argmax(steps <= 0.0))
-        raise ValueError(
-            f"positions: got {values[i]:.6g} and then {values[i + 1]:.6g}, wanted increasing numbers; bring the "
-            "columns of the probabilities into the order of the classes"
-        )
+    values = increasing_numbers(values, "positions", "the columns of the probabilities into the order of the classes")
     values.flags.writeable = False
     return values

@@ -9,11 +9,68 @@ from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, SquaredEuclidean, TargetKernel
 from caltest.predictions.counts.law import PART, CountLaw, CountTable
-from caltest.predictions.counts.sums import looked_up, means_of_counts, means_of_range, without_tiny
 from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
+from caltest._loops.formulas.recursion import TINY
+
+VALUES = 2**20
+"""Kernel values that are computed together."""
+
+LONG = 2048
+"""Windows beyond which functions of a difference are summed by fast Fourier transforms."""
+
+
+def looked_up(table: FloatArray, places: IntArray) -> FloatArray:
+    """Entries ``table[..., i, places[..., j]]`` of a table (..., r, U), (..., r, c)."""
+    if table.ndim == 2 and places.ndim == 1:
+        return np.take(table, places, axis=1)
+    batch = np.broadcast_shapes(table.shape[:-2], places.shape[:-1])
+    index = np.broadcast_to(places[..., None, :], (*batch, table.shape[-2], places.shape[-1]))
+    return np.take_along_axis(np.broadcast_to(table, (*batch, *table.shape[-2:])), index, axis=-1)
+
+
+def means_of_counts(kernel: TargetKernel, probabilities: FloatArray, first: int, counts: Array) -> FloatArray:
+    """``sum_u p(u) k(u, y)`` for counts y (m,): (..., n, m)."""
+    window = np.arange(first, first + probabilities.shape[-1])
+    flat = probabilities.reshape(-1, window.size)
+    means = np.empty((flat.shape[0], counts.size))
+    for part in ranges(counts.size, max(1, VALUES // window.size)):
+        np.matmul(flat, without_tiny(kernel.target_tile(window, counts[part])), out=means[:, part])
+    return without_tiny(means).reshape(*probabilities.shape[:-1], counts.size)
+
+
+def means_of_range(kernel: TargetKernel, probabilities: FloatArray, first: int, start: int, stop: int) -> FloatArray:
+    """``means_of_counts`` for the counts from start to stop - 1."""
+    if kernel.is_identity and (first, probabilities.shape[-1]) == (start, stop - start):
+        return probabilities
+    terms = [term for _, term in kernel.weighted_terms]
+    if max(probabilities.shape[-1], stop - start) < LONG or not all(term.of_difference for term in terms):
+        return means_of_counts(kernel, probabilities, first, np.arange(start, stop))
+    return _convolved(kernel, probabilities, first, start, stop)
+
+
+def _convolved(kernel: TargetKernel, probabilities: FloatArray, first: int, start: int, stop: int) -> FloatArray:
+    """``means_of_range`` for a function of y - y'."""
+    from scipy.fft import irfft, next_fast_len, rfft
+
+    size = probabilities.shape[-1]
+    differences = np.arange(start - first - size + 1, stop - first)
+    length = next_fast_len(differences.size, real=True)
+    values = rfft(kernel.target_tile(np.zeros(1), differences)[0], length)
+    flat = probabilities.reshape(-1, size)
+    means = np.empty((flat.shape[0], stop - start))
+    for part in ranges(flat.shape[0], max(1, VALUES // length)):
+        means[part] = irfft(rfft(flat[part], length) * values, length)[:, size - 1 : differences.size]
+    return without_tiny(means).reshape(*probabilities.shape[:-1], stop - start)
+
+
+def without_tiny(values: FloatArray) -> FloatArray:
+    """Numbers below 1e-150 replaced by 0, in place."""
+    values[np.abs(values) < TINY] = 0.0
+    return values
+
 
 LARGEST_TABLE = 2**31
 """Bytes of probabilities and expectations that are kept together."""
@@ -57,7 +114,6 @@ class CountPredictions(CountLaw):
         return squares
 
     def width(self, kernel: TargetKernel) -> int:
-        """Probabilities and expectations of the counts of the window."""
         first, stop = self._window()
         return 2 * (stop - first)
 
@@ -112,7 +168,6 @@ class CountPredictions(CountLaw):
         return None if self.with_mean(self.mean) is None else CountAlternatives(self, weights)
 
     def traces(self, kernel: TargetKernel) -> Traces | None:
-        """From sums over the counts of the window."""
         outcomes = self.outcomes(kernel, np.full((1, len(self)), self._window()[0]))
         return None if outcomes is None else OutcomeTraces(outcomes.probabilities, outcomes.gram)
 

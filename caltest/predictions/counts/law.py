@@ -142,7 +142,6 @@ class CountLaw(Predictions):
         return excluded
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` is of the same family."""
         require_family(other, type(self), name)
 
     def followed_by(self, other: Self) -> Self:
@@ -253,7 +252,6 @@ class CountLaw(Predictions):
         return self._pmf(first, stop)
 
     def cumulative_vectors(self) -> FloatArray:
-        """Distribution functions at the counts of the window, (..., n, U)."""
         sums = np.cumsum(self._probabilities(*self._window()), axis=-1)
         # Where nothing is left they are exactly 1, so that no rounding adds up over the tails.
         sums /= sums[..., -1:]
@@ -273,7 +271,6 @@ class CountLaw(Predictions):
         return new
 
     def probability_vectors(self) -> FloatArray:
-        """Probabilities of the counts of the window."""
         return self._probabilities(*self._window())
 
 

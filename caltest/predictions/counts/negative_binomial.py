@@ -7,9 +7,10 @@ import numpy as np
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._validation import LARGEST_COUNT, positive_number, real_array, same_length
+from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows, same_length
 from caltest.predictions.counts.expectations import CountPredictions
 from caltest.predictions.counts.law import HALF_LOG_2_PI, logs_from_tail, stirling_error
+from caltest.predictions.parameter import Parameter
 
 
 class NegativeBinomial(CountPredictions):
@@ -61,12 +62,14 @@ class NegativeBinomial(CountPredictions):
     """
 
     family = "NegativeBinomial"
+    mean = Parameter(0, "Means (..., n).")
+    size = Parameter(1, "Sizes (..., n), scipy's n.")
 
     def __init__(self, size: ArrayLike, probability: ArrayLike) -> None:
         size, probability = _vectors(size, "size", probability, "probability")
-        _check_range(size, "size", size > 0.0, "numbers above 0")
-        in_range = (probability > 0.0) & (probability <= 1.0)
-        _check_range(probability, "probability", in_range, "numbers above 0 and at most 1 (for means use from_mean)")
+        refuse_rows(size <= 0.0, size, "size", "numbers above 0")
+        wrong = (probability <= 0.0) | (probability > 1.0)
+        refuse_rows(wrong, probability, "probability", "numbers above 0 and at most 1 (for means use from_mean)")
         with np.errstate(over="ignore"):
             self._fill(size * (1.0 - probability) / probability, size, "probability")
 
@@ -83,10 +86,10 @@ class NegativeBinomial(CountPredictions):
             1e-9 or less it makes no difference to a Poisson distribution, which has dispersion 0.
         """
         mean, dispersion = _vectors(mean, "mean", dispersion, "dispersion")
-        _check_range(mean, "mean", mean >= 0.0, "expected counts of at least 0")
+        refuse_rows(mean < 0.0, mean, "mean", "expected counts of at least 0")
         # Smaller numbers have no finite reciprocal.
-        in_range = dispersion > 1e-300
-        _check_range(dispersion, "dispersion", in_range, "numbers above 0 (without dispersion use Poisson(mean))")
+        wanted = "numbers above 0 (without dispersion use Poisson(mean))"
+        refuse_rows(dispersion <= 1e-300, dispersion, "dispersion", wanted)
         new = object.__new__(cls)
         new._fill(mean, 1.0 / dispersion, "mean")
         return new
@@ -102,15 +105,6 @@ class NegativeBinomial(CountPredictions):
             )
         mean.flags.writeable = size.flags.writeable = False
         self._parameters = (mean, size)
-
-    @property
-    def mean(self) -> FloatArray:
-        return self._parameters[0]
-
-    @property
-    def size(self) -> FloatArray:
-        """Sizes (..., n), scipy's n."""
-        return self._parameters[1]
 
     @property
     def probability(self) -> FloatArray:
@@ -224,9 +218,3 @@ def _vectors(one: ArrayLike, name: str, other: ArrayLike, other_name: str) -> tu
     first, second = real_array(first, name, ndim=1), real_array(second, other_name, ndim=1)
     same_length(first.shape[0], second.shape[0], other_name)
     return first, second
-
-
-def _check_range(values: FloatArray, name: str, in_range: Any, wanted: str) -> None:
-    if not in_range.all():
-        i = int(np.argmin(in_range))
-        raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted {wanted}")

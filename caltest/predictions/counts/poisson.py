@@ -6,9 +6,10 @@ import numpy as np
 
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._validation import LARGEST_COUNT, positive_number, real_array
+from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows
 from caltest.predictions.counts.expectations import CountPredictions
 from caltest.predictions.counts.law import HALF_LOG_2_PI, logs_from_tail, stirling_error
+from caltest.predictions.parameter import Parameter
 
 if TYPE_CHECKING:
     from caltest.predictions.counts.negative_binomial import NegativeBinomial
@@ -58,33 +59,24 @@ class Poisson(CountPredictions):
     """
 
     family = "Poisson"
+    rate = Parameter(0, "Rates (..., n).")
 
     def __init__(self, rate: ArrayLike) -> None:
         values = real_array(rate, "rate", ndim=1)
         wrong = (values < 0.0) | (values >= LARGEST_COUNT)
-        if wrong.any():
-            i = int(np.argmax(wrong))
-            raise ValueError(f"rate: got {values[i]:.6g} at row {i}, wanted expected counts from 0 to 2**53")
+        refuse_rows(wrong, values, "rate", "expected counts from 0 to 2**53")
         values.flags.writeable = False
         self._parameters = (values,)
 
     @property
-    def rate(self) -> FloatArray:
-        """Rates (..., n)."""
-        return self._parameters[0]
-
-    @property
     def mean(self) -> FloatArray:
-        """Means (..., n): the rates."""
         return self.rate
 
     @property
     def variance(self) -> FloatArray:
-        """Variances (..., n): the rates."""
         return self.rate
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """Counts (n,), or (size, n), drawn from the predictions."""
         shape = self.shape if size is None else (size, *self.shape)
         return np.asarray(generator_of(rng).poisson(self.rate, shape))
 
@@ -139,5 +131,4 @@ class Poisson(CountPredictions):
         return np.zeros(self.shape), self.rate
 
     def parameter_vectors(self) -> FloatArray:
-        """Square roots of the rates."""
         return np.sqrt(self.rate)[..., None]

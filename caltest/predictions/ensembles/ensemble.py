@@ -91,7 +91,6 @@ class Ensemble(Members):
 
     @property
     def source(self) -> Predictions | None:
-        """The predictions from which the members were drawn, if ``to_ensemble`` made them."""
         return None
 
     def take(self, index: Any) -> Self:
@@ -200,12 +199,10 @@ class DrawnEnsemble(Ensemble):
 
     @property
     def source(self) -> Predictions:
-        """The predictions from which the members were drawn."""
         return self._source
 
     @property
     def hypothesis(self) -> str:
-        """What calibration means for the source."""
         return self._source.hypothesis
 
     @property
@@ -236,20 +233,16 @@ class DrawnEnsemble(Ensemble):
         return self._source.sample(rng, size)
 
     def redraw(self, rng: Any = None, size: int | None = None) -> Array:
-        """The same as real numbers."""
         return self._source.redraw(rng, size).astype(np.float64)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Those that the source takes, as real numbers."""
         checked: Array = self._source.check_targets(targets, name).astype(np.float64)
         return checked
 
     def impossible(self, targets: Array) -> BoolArray:
-        """Those that the source excludes."""
         return self._source.impossible(targets)
 
     def cdf(self, targets: Array) -> FloatArray:
-        """That of the source."""
         return self._source.cdf(targets)
 
     @property

@@ -74,7 +74,6 @@ class Members(Predictions):
         return 8 * self._dimension
 
     def width(self, kernel: TargetKernel) -> int:
-        """The members."""
         return super().width(kernel) + self.n_members * self._dimension
 
     @property
@@ -82,7 +81,6 @@ class Members(Predictions):
         return int(self._members.shape[-1]) if self._is_vector else 1
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Real targets as an (n,) float array, or (n, d) for vectors."""
         if self._is_vector:
             return vector_targets(targets, len(self), self._dimension, name)
         values = real_array(targets, name, ndim=1)
@@ -147,7 +145,6 @@ class Members(Predictions):
         return self._members.mean(axis=axis), variances.sum(axis=-1) if self._is_vector else variances
 
     def first_deviations(self) -> FloatArray:
-        """Standard deviations (n,) of the members, of their first coordinate for vectors."""
         first = self._members[..., 0] if self._is_vector else self._members
         return np.asarray(first.std(axis=1))
 

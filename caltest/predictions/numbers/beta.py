@@ -8,6 +8,7 @@ import scipy
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
 from caltest.predictions.numbers.univariate import Univariate, check_shape, of_distinct
+from caltest.predictions.parameter import Parameter
 
 
 class Beta(Univariate):
@@ -42,6 +43,8 @@ class Beta(Univariate):
     family = "Beta"
     parameter_names = ("a", "b")
     support = (0.0, 1.0)
+    a = Parameter(0, "First parameters (..., n).")
+    b = Parameter(1, "Second parameters (..., n).")
 
     def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
         super().__init__(a, b)
@@ -50,36 +53,22 @@ class Beta(Univariate):
         check_shape(self.a, "a")
         check_shape(self.b, "b")
 
-    @property
-    def a(self) -> FloatArray:
-        """First parameters (..., n)."""
-        return self._parameters[0]
-
-    @property
-    def b(self) -> FloatArray:
-        """Second parameters (..., n)."""
-        return self._parameters[1]
-
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return rng.beta(self.a, self.b, shape)
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.betainc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
 
     def survival(self, targets: Array) -> FloatArray:
-        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.betaincc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.stats.beta.logpdf(targets, self.a, self.b))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
         return of_distinct(_quantiles, level, self.a, self.b)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (..., n)."""
         total = self.a + self.b
         return self.a / total, self.a / total * (self.b / total) / (total + 1.0)
 

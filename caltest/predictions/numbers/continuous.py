@@ -127,15 +127,12 @@ class Continuous(Univariate):
         return out
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return self._of_each("cdf", targets)
 
     def survival(self, targets: Array) -> FloatArray:
-        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         return self._of_each("sf", targets)
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the target y of each prediction, (..., n)."""
         return self._of_each("logpdf", targets)
 
     def _quantile(self, level: FloatArray) -> FloatArray:
@@ -179,7 +176,6 @@ class Continuous(Univariate):
         return mean, variance
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others, in this order."""
         self.check_compatible(other, "predictions")
         kinds = tuple(dict.fromkeys((*self._kinds, *other._kinds)))
         tables = [one._table(kinds, max(len(self._parameters), len(other._parameters))) for one in (self, other)]

@@ -8,6 +8,7 @@ import scipy
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
 from caltest.predictions.numbers.univariate import Univariate, check_positive, check_shape, of_distinct
+from caltest.predictions.parameter import Parameter
 
 
 class Gamma(Univariate):
@@ -46,6 +47,8 @@ class Gamma(Univariate):
     family = "Gamma"
     parameter_names = ("shape", "scale")
     support = (0.0, np.inf)
+    shape_parameter = Parameter(0, "Shapes (..., n).")
+    scale = Parameter(1, "Scales (..., n).")
 
     def __init__(self, shape: ArrayLike, scale: ArrayLike) -> None:
         super().__init__(shape, scale)
@@ -54,36 +57,22 @@ class Gamma(Univariate):
         check_shape(self.shape_parameter, "shape")
         check_positive(self.scale, "scale")
 
-    @property
-    def shape_parameter(self) -> FloatArray:
-        """Shapes (..., n)."""
-        return self._parameters[0]
-
-    @property
-    def scale(self) -> FloatArray:
-        """Scales (..., n)."""
-        return self._parameters[1]
-
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return self.scale * rng.standard_gamma(self.shape_parameter, shape)
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.gammainc(self.shape_parameter, np.maximum(targets, 0.0) / self.scale))
 
     def survival(self, targets: Array) -> FloatArray:
-        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.gammaincc(self.shape_parameter, np.maximum(targets, 0.0) / self.scale))
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.stats.gamma.logpdf(targets, self.shape_parameter, scale=self.scale))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(self.scale * of_distinct(scipy.special.gammaincinv, level, self.shape_parameter))
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (..., n)."""
         mean = self.shape_parameter * self.scale
         return mean, mean * self.scale
 

@@ -7,10 +7,11 @@ import numpy as np
 
 from caltest._basics.arrays import in_one_order
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import real_array, same_length
+from caltest._validation import real_array, refuse_rows, same_length
 from caltest.predictions.base import Predictions, median_standard_deviation
 from caltest.predictions.measures.law_sums import LawSums
 from caltest.predictions.numbers.univariate import Univariate
+from caltest.predictions.parameter import Parameter
 
 
 class LocationScale(Univariate):
@@ -19,26 +20,16 @@ class LocationScale(Univariate):
     parameter_names = ("mean", "scale")
     deviation: ClassVar[float]
     """Standard deviation of E."""
+    mean = Parameter(0, "Means (..., n).")
+    scale = Parameter(1, "Scales (..., n).")
 
     def __init__(self, mean: ArrayLike, scale: ArrayLike) -> None:
         means, scales = in_one_order((mean, scale), ("mean", "scale"))
         mean, scale = real_array(means, "mean", ndim=1), scales.array("scale")
         scale = real_array(np.full(mean.shape, scale) if scale.ndim == 0 else scale, "scale", ndim=1)
         same_length(mean.shape[0], scale.shape[0], "scale")
-        if (scale < 0.0).any():
-            i = int(np.argmax(scale < 0.0))
-            raise ValueError(f"scale: got {scale[i]:.6g} at row {i}, wanted scales of at least 0")
+        refuse_rows(scale < 0.0, scale, "scale", "scales of at least 0")
         super().__init__(mean, scale)
-
-    @property
-    def mean(self) -> FloatArray:
-        """Means (..., n)."""
-        return self._parameters[0]
-
-    @property
-    def scale(self) -> FloatArray:
-        """Scales (..., n)."""
-        return self._parameters[1]
 
     @abstractmethod
     def _noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
@@ -60,7 +51,6 @@ class LocationScale(Univariate):
         return self.mean + self.scale * self._noise(rng, shape)
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         certain = self.scale == 0.0
         z = (targets - self.mean) / np.where(certain, 1.0, self.scale)
         return np.where(certain, z >= 0.0, self._noise_cdf(z))
@@ -75,12 +65,10 @@ class LocationScale(Univariate):
         return np.asarray(self.mean + self.scale * self._noise_quantile(level))
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the target y of each prediction, (..., n)."""
         self.check_continuous()
         return self._noise_log_density((targets - self.mean) / self.scale) - np.log(self.scale)
 
     def check_continuous(self) -> None:
-        """Raise unless all scales are positive."""
         if (self.scale == 0.0).any():
             raise ValueError(
                 f"scale: got 0 at row {int(np.argmax(self.scale == 0.0))}, wanted positive scales: outcomes cannot be "
@@ -106,7 +94,6 @@ class LocationScale(Univariate):
         return np.stack([self.mean, self.deviation * self.scale], axis=-1)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (..., n)."""
         return self.mean, np.square(self.deviation * self.scale)
 
     def target_scale(self) -> float:

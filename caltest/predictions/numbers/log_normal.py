@@ -8,6 +8,7 @@ import scipy
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
 from caltest.predictions.numbers.univariate import Univariate, check_positive
+from caltest.predictions.parameter import Parameter
 
 
 class LogNormal(Univariate):
@@ -49,6 +50,8 @@ class LogNormal(Univariate):
     parameter_names = ("log_mean", "log_scale")
     support = (0.0, np.inf)
     is_open = True
+    log_mean = Parameter(0, "Means of the logarithms (..., n).")
+    log_scale = Parameter(1, "Standard deviations of the logarithms (..., n).")
 
     def __init__(self, log_mean: ArrayLike, log_scale: ArrayLike) -> None:
         super().__init__(log_mean, log_scale)
@@ -56,29 +59,16 @@ class LogNormal(Univariate):
     def _check(self) -> None:
         check_positive(self.log_scale, "log_scale")
 
-    @property
-    def log_mean(self) -> FloatArray:
-        """Means of the logarithms (..., n)."""
-        return self._parameters[0]
-
-    @property
-    def log_scale(self) -> FloatArray:
-        """Standard deviations of the logarithms (..., n)."""
-        return self._parameters[1]
-
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return np.exp(self.log_mean + self.log_scale * rng.standard_normal(shape))
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.ndtr((np.log(np.maximum(targets, 0.0)) - self.log_mean) / self.log_scale))
 
     def survival(self, targets: Array) -> FloatArray:
-        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.ndtr((self.log_mean - np.log(np.maximum(targets, 0.0))) / self.log_scale))
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.stats.lognorm.logpdf(targets, self.log_scale, scale=np.exp(self.log_mean)))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
@@ -88,7 +78,6 @@ class LogNormal(Univariate):
         return np.stack([self.log_mean, self.log_scale], axis=-1)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (..., n)."""
         square = np.square(self.log_scale)
         log_mean = self.log_mean + 0.5 * square
         # The logarithm of expm1(square), which can be 0.

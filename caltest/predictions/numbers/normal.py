@@ -105,12 +105,10 @@ class Normal(LocationScale):
         return np.asarray(self.mean + self.scale * scores)
 
     def first_deviations(self) -> FloatArray:
-        """Standard deviations (n,)."""
         return self.scale
 
     @property
     def normal(self) -> tuple[FloatArray, FloatArray]:
-        """Means and standard deviations (..., n)."""
         return self.mean, self.scale
 
     def traces(self, kernel: TargetKernel) -> Traces | None:

@@ -10,6 +10,7 @@ from caltest._validation import positive_number
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, Wasserstein
 from caltest.predictions.base import Predictions, median_standard_deviation
 from caltest.predictions.numbers.univariate import Univariate, check_positive, check_shape, of_distinct
+from caltest.predictions.parameter import Parameter
 
 
 class StudentT(Univariate):
@@ -49,6 +50,9 @@ class StudentT(Univariate):
 
     family = "StudentT"
     parameter_names = ("df", "location", "scale")
+    df = Parameter(0, "Degrees of freedom (..., n).")
+    location = Parameter(1, "Medians (..., n).")
+    scale = Parameter(2, "Scales (..., n).")
 
     def __init__(self, df: ArrayLike, location: ArrayLike, scale: ArrayLike) -> None:
         super().__init__(df, location, scale)
@@ -57,34 +61,16 @@ class StudentT(Univariate):
         check_shape(self.df, "df")
         check_positive(self.scale, "scale")
 
-    @property
-    def df(self) -> FloatArray:
-        """Degrees of freedom (..., n)."""
-        return self._parameters[0]
-
-    @property
-    def location(self) -> FloatArray:
-        """Medians (..., n)."""
-        return self._parameters[1]
-
-    @property
-    def scale(self) -> FloatArray:
-        """Scales (..., n)."""
-        return self._parameters[2]
-
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return self.location + self.scale * rng.standard_t(self.df, shape)
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.stdtr(self.df, (targets - self.location) / self.scale))
 
     def survival(self, targets: Array) -> FloatArray:
-        """``P(Z > y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.special.stdtr(self.df, (self.location - targets) / self.scale))
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the target y of each prediction, (..., n)."""
         return np.asarray(scipy.stats.t.logpdf(targets, self.df, self.location, self.scale))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
@@ -110,7 +96,6 @@ class StudentT(Univariate):
         return np.stack([self.location, self.scale, 1.0 / self.df], axis=-1)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (..., n)."""
         if (self.df <= 2.0).any():
             raise TypeError("predictions: got StudentT predictions with df <= 2, the variance of which is infinite")
         return self.location, np.square(self.scale * _deviation(self.df))

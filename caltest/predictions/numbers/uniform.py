@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import levels, real_array, same_length
+from caltest._validation import levels, real_array, refuse_rows, same_length
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel
 from caltest.kernels.base import Exponential
 from caltest.predictions.base import Predictions, require_family
@@ -50,48 +50,37 @@ class StandardUniform(Predictions):
         return type(self)(np.empty(self._shape, dtype=np.bool_)[index].shape)
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """Targets (n,), or (size, n)."""
         return generator_of(rng).random(self._shape if size is None else (size, *self._shape))
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Numbers in [0, 1] as an (n,) float array."""
         values = real_array(targets, name, ndim=1)
         same_length(len(self), values.shape[0], name)
-        outside = (values < 0.0) | (values > 1.0)
-        if outside.any():
-            i = int(np.argmax(outside))
-            raise ValueError(f"{name}: got {values[i]:.6g} at row {i}, wanted numbers between 0 and 1")
+        refuse_rows((values < 0.0) | (values > 1.0), values, name, "numbers between 0 and 1")
         return values
 
     def impossible(self, targets: Array) -> BoolArray:
-        """None of the numbers in [0, 1]."""
         return np.zeros(targets.shape, dtype=np.bool_)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` is uniform too."""
         require_family(other, StandardUniform, name)
 
     def target_scale(self) -> float:
-        """Standard deviation."""
         return float(1.0 / np.sqrt(12.0))
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """1/2 and 1/12 for each, (..., n)."""
         return np.full(self._shape, 0.5), np.full(self._shape, 1.0 / 12.0)
 
     def check_continuous(self) -> None:
         """All of them are."""
 
     def quantile(self, level: ArrayLike) -> FloatArray:
-        """The level itself."""
         return np.broadcast_to(levels("level", level), np.broadcast_shapes(np.shape(level), self._shape)).copy()
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= u) = u``."""
         return np.clip(targets, 0.0, 1.0)
 
     def log_density(self, targets: Array) -> FloatArray:
-        """0 in the unit interval."""
         return np.where((targets >= 0.0) & (targets <= 1.0), 0.0, -np.inf)
 
     def default_kernel(self) -> ProductKernel:
@@ -102,7 +91,6 @@ class StandardUniform(Predictions):
         return f"uniform, n = {len(self) if n is None else n}"
 
     def followed_by(self, other: Self) -> Self:
-        """All of them."""
         return type(self)((len(self) + len(other),))
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from caltest._basics.arrays import in_one_order
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import real_array, same_length
+from caltest._validation import real_array, refuse_rows, same_length
 from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.base import (
     ClosedFormMissing,
@@ -123,11 +123,9 @@ class Univariate(Predictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of the stack."""
         return self._parameters[0].shape
 
     def take(self, index: Any) -> Self:
-        """The predictions at a slice or an integer array of any shape."""
         parameters = tuple(values[index] for values in self._parameters)
         new = copy(self)
         new._parameters, new._shared, new._rows = parameters, self._shared, self._rows[index]
@@ -178,7 +176,6 @@ class Univariate(Predictions):
         return np.clip(draws, np.nextafter(low, high) if self.is_open else low, high, out=draws)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Real targets in the support as an (n,) float array."""
         values = real_array(targets, name, ndim=1)
         same_length(len(self), values.shape[0], name)
         self._check_support(values, name)
@@ -191,24 +188,17 @@ class Univariate(Predictions):
         outside = (values < low) | (values > high)
         if self.is_open:
             outside |= (values == low) | (values == high)
-        if outside.any():
-            i = int(np.argmax(outside))
-            above = f"numbers above {low:g}" if self.is_open else f"numbers of at least {low:g}"
-            wanted = above if high == inf else f"numbers from {low:g} to {high:g}"
-            raise ValueError(
-                f"{name}: got {values.reshape(-1)[i]:.6g} at row {i}, wanted {wanted}, the support of {self.family} "
-                "predictions"
-            )
+        above = f"numbers above {low:g}" if self.is_open else f"numbers of at least {low:g}"
+        wanted = above if high == inf else f"numbers from {low:g} to {high:g}"
+        refuse_rows(outside, values, name, f"{wanted}, the support of {self.family} predictions")
 
     def impossible(self, targets: Array) -> BoolArray:
-        """None of the targets in the support."""
         return np.zeros(targets.shape, dtype=np.bool_)
 
     def check_continuous(self) -> None:
         """All of them are."""
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` is of the same family."""
         require_family(other, type(self), name)
 
     def width(self, kernel: TargetKernel) -> int:
@@ -216,7 +206,6 @@ class Univariate(Predictions):
         return super().width(kernel) + WAVES * len(kernel.weighted_terms)
 
     def target_scale(self) -> float:
-        """Median of the standard deviations."""
         return median_standard_deviation(np.sqrt(self.moments()[1]))
 
     def prepared(self, kernel: TargetKernel) -> Self:
@@ -238,7 +227,6 @@ class Univariate(Predictions):
         return self._by_rule(kernel, lambda place: expected_of_pairs(kernel, place, other._place))
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c): (L, B), for many b at once."""
         return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
 
     def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
@@ -268,11 +256,9 @@ class Univariate(Predictions):
         return ProductKernel(ExponentialKernel(Wasserstein(), "median"), GaussianKernel(bandwidth="median"))
 
     def describe(self, n: int | None = None) -> str:
-        """Family and dimensions in a few words."""
         return f"{self.family}, n = {len(self) if n is None else n}"
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others, in this order."""
         self.check_compatible(other, "predictions")
         return self._like(*(np.concatenate(pair) for pair in zip(self._parameters, other._parameters, strict=True)))
 
@@ -294,19 +280,12 @@ def _broadcast(parameters: tuple[ArrayLike, ...], names: tuple[str, ...]) -> lis
 
 def check_positive(values: FloatArray, name: str) -> None:
     """Raise ``ValueError`` unless all values of a parameter are above 0."""
-    if (values <= 0.0).any():
-        i = int(np.argmax(values.reshape(-1) <= 0.0))
-        raise ValueError(f"{name}: got {values.reshape(-1)[i]:.6g} at row {i}, wanted numbers above 0")
+    refuse_rows(values <= 0.0, values, name, "numbers above 0")
 
 
 def check_shape(values: FloatArray, name: str) -> None:
     """Raise ``ValueError`` unless all values of a parameter without a unit have finite reciprocals and sums."""
-    wrong = (values < 1e-300) | (values > 1e300)
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        raise ValueError(
-            f"{name}: got {values.reshape(-1)[i]:.6g} at row {i}, wanted numbers above 0, from 1e-300 to 1e300"
-        )
+    refuse_rows((values < 1e-300) | (values > 1e300), values, name, "numbers above 0, from 1e-300 to 1e300")
 
 
 def of_distinct(function: Callable[..., Any], level: FloatArray, *parameters: FloatArray) -> FloatArray:

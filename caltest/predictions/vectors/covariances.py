@@ -3,7 +3,7 @@
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest._validation import finite_array
+from caltest._validation import finite_array, refuse_rows
 
 ROUNDING = 1e-10
 """Eigenvalues of correlation matrices between minus this and this, in units of the largest one, count as zeros."""
@@ -20,9 +20,8 @@ def checked_covariance(array: Array, n: int, d: int) -> FloatArray:
         )
     values = finite_array(array, "covariance")
     if values.ndim < 3:
-        if (values < 0.0).any():
-            i = int(np.argwhere(values < 0.0)[0][0])
-            raise ValueError(f"covariance: got {values.min():.6g} at row {i}, wanted variances of at least 0")
+        least = values.reshape(n, -1).min(axis=1)
+        refuse_rows(least < 0.0, least, "covariance", "variances of at least 0")
         return values
     size = np.abs(values).max(axis=(1, 2))
     gaps = np.abs(values - values.swapaxes(1, 2)).max(axis=(1, 2))

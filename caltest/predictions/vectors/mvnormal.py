@@ -121,7 +121,6 @@ class MvNormal(Predictions):
         return self._like(self._mean[index], self._covariance[index], self._root[index], self._kind, self._commute)
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """Targets (n, d), or (size, n, d), drawn from the predictions."""
         shape = self._mean.shape if size is None else (size, *self._mean.shape)
         noise = generator_of(rng).standard_normal(shape)
         return self._mean + self._times_root(noise)
@@ -145,11 +144,9 @@ class MvNormal(Predictions):
         return 8 * self.dimension
 
     def width(self, kernel: TargetKernel) -> int:
-        """Means and covariances."""
         return super().width(kernel) + self.dimension * (1 + (self.dimension if self._kind == FULL else 1))
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Vectors as an (n, d) float array."""
         return vector_targets(targets, len(self), self.dimension, name)
 
     def standardised(self, targets: Array) -> tuple[Predictions, Array]:
@@ -217,7 +214,6 @@ class MvNormal(Predictions):
         return np.asarray(((values <= smallest) & (components > rounding)).any(axis=-1))
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` is normal with as many dimensions."""
         require_family(other, MvNormal, name)
         assert isinstance(other, MvNormal)
         if other.dimension != self.dimension:
@@ -236,7 +232,6 @@ class MvNormal(Predictions):
         return self._as_kind(max(self._kind, DIAGONAL)).transport_vectors()
 
     def distance(self, metric: Metric, other: Any) -> FloatArray:
-        """Distances (..., r, c) of these predictions (..., r) to others (..., c)."""
         self.check_compatible(other, "other")
         return metric.between(*self._of_one_kind(other))
 
@@ -267,13 +262,11 @@ class MvNormal(Predictions):
             )
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means (..., n, d), and traces of the covariance matrices (..., n)."""
         if self._kind == FULL:
             return self._mean, np.trace(self._covariance, axis1=-2, axis2=-1)
         return self._mean, self._covariance.sum(axis=-1) if self._kind else self.dimension * self._covariance
 
     def first_deviations(self) -> FloatArray:
-        """Standard deviations (n,) of the first coordinate."""
         return np.sqrt(self._covariance.reshape(len(self), -1)[:, 0])
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
@@ -291,7 +284,6 @@ class MvNormal(Predictions):
         return normals.diagonal(left._in_units_of(widths), right._in_units_of(widths))
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c, d): (L, B), all b at once."""
         return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
 
     def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:

@@ -123,20 +123,17 @@ class Unnormalised(Predictions):
         return new
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others of the same function, in this order."""
         self.check_compatible(other, "predictions")
         vectors = np.concatenate([self._vectors, other._vectors])
         return self._like(np.concatenate([self._parameters, other._parameters]), vectors)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        """Raise unless ``other`` have the same score function and points."""
         require_family(other, Unnormalised, name)
         assert isinstance(other, Unnormalised)
         if other._score is not self._score or not np.array_equal(other._points, self._points):
             raise ValueError(f"{name}: got another score function or other points, wanted the same for all predictions")
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """Outcomes drawn by the sampler."""
         if self._sampler is None:
             raise TypeError(
                 "predictions: got Unnormalised predictions without a sampler, from which no targets can be drawn; use "
@@ -148,7 +145,6 @@ class Unnormalised(Predictions):
 
     @property
     def can_be_drawn(self) -> bool:
-        """Whether there is a sampler."""
         return self._sampler is not None
 
     @property
@@ -156,7 +152,6 @@ class Unnormalised(Predictions):
         return 8 * self.dimension
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Numbers (n,) or vectors (n, d)."""
         if self._points.ndim == 2:
             return vector_targets(targets, len(self), self.dimension, name)
         values = real_array(targets, name, ndim=1)
@@ -164,11 +159,9 @@ class Unnormalised(Predictions):
         return values
 
     def impossible(self, targets: Array) -> BoolArray:
-        """None."""
         return np.zeros(len(targets), dtype=bool)
 
     def embedding(self, metric: Metric) -> FloatArray:
-        """Scores at the points, for the Euclidean distance only."""
         if metric != Euclidean():
             raise self.no_metric(metric)
         return self._vectors

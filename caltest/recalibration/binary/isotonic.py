@@ -7,9 +7,9 @@ import numpy as np
 
 from caltest._basics.types import FloatArray, IntArray
 from caltest._validation import switch
-from caltest.estimators.classical.isotonic import IsotonicGroups
+from caltest.estimators.classical.corp import IsotonicGroups
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
-from caltest.recalibration.binary.steps import StepMap, between
+from caltest.recalibration.binary.bins import StepMap, between
 from caltest.recalibration.shared.storage import require, require_increasing, require_range
 
 
@@ -47,13 +47,6 @@ class Isotonic(ProbabilityCalibrator):
         beyond them.
     input
         ``"probabilities"`` (n,) or ``"logits"``: log-odds or other real scores (n,).
-
-    Raises
-    ------
-    ValueError
-        When fitting, for bad data, logits in the place of probabilities and the reverse.
-    TypeError
-        For several columns; ``OneVsRest(Isotonic())`` is for classes.
 
     Notes
     -----

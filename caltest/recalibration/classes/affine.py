@@ -52,13 +52,6 @@ class VectorScaling(ProbabilityCalibrator):
     input
         ``"probabilities"`` or ``"logits"`` (n, k).
 
-    Raises
-    ------
-    ValueError
-        When fitting, for bad data, logits in the place of probabilities and the reverse.
-    TypeError
-        For predictions of other families.
-
     Notes
     -----
     Convex; L-BFGS with exact gradients from w = 1, b = 0, time O(n k) a step. It stops where no derivative is larger
@@ -94,13 +87,6 @@ class MatrixScaling(ProbabilityCalibrator):
         Strengths of the regularisation, at least 0, to be chosen by ``fit_best`` over a few powers of 10.
     input
         ``"probabilities"`` or ``"logits"`` (n, k).
-
-    Raises
-    ------
-    ValueError
-        When fitting, for bad data, logits in the place of probabilities and the reverse.
-    TypeError
-        For predictions of other families.
 
     Notes
     -----
@@ -150,8 +136,6 @@ class DirichletCalibration(MatrixScaling):
     ------
     ValueError
         When fitting, for bad data and for logits, which ``MatrixScaling(input="logits")`` is for.
-    TypeError
-        For predictions of other families.
 
     Notes
     -----

@@ -8,7 +8,7 @@ from scipy.special import logsumexp, softmax
 
 from caltest._basics.types import FloatArray, IntArray
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
-from caltest.recalibration.binary.steps import StepMap
+from caltest.recalibration.binary.bins import StepMap
 from caltest.recalibration.shared.storage import require
 
 LARGEST = np.finfo(np.float64).max
@@ -45,13 +45,6 @@ class OneVsRest(ProbabilityCalibrator):
     calibrator
         A binary method, e.g. ``Isotonic()``; its ``input`` is that of this one. From logits z it gets the log-odds
         ``z_c - log sum_{j != c} exp(z_j)``.
-
-    Raises
-    ------
-    TypeError
-        For anything other than a binary method.
-    ValueError
-        When fitting, for bad data, logits in the place of probabilities and the reverse.
 
     Notes
     -----

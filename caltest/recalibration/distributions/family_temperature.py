@@ -34,7 +34,6 @@ class FamilyTemperatureMap(CalibrationMap):
         require_range("temperature", self.temperature, SMALLEST * (1.0 - ROUNDING), LARGEST * (1.0 + ROUNDING))
 
     def share_seen(self, predictions: ArrayLike) -> float:
-        """Share of the predictions that are among those of the fit, whatever their order."""
         return share_seen(self.fitted_rows, rows_of(as_predictions(predictions)))
 
     def __call__(self, predictions: ArrayLike) -> Predictions:
@@ -79,7 +78,6 @@ class FamilyTemperatureScaling(Calibrator):
     def fit(
         self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None
     ) -> FamilyTemperatureMap:
-        """The map of the largest likelihood."""
         sample = as_sample(predictions, targets, classes)
         given = sample.predictions
         if given.finite is not None:

@@ -33,7 +33,6 @@ class QuantileMap(CalibrationMap):
         require(same, "corrected", self.corrected.shape, f"one for each of at least one of levels, {self.levels.shape}")
 
     def share_seen(self, predictions: ArrayLike) -> float:
-        """Share of the predictions that are among those of the fit, whatever their order."""
         return share_seen(self.fitted_rows, rows_of(as_predictions(predictions)))
 
     def __call__(self, predictions: ArrayLike) -> QuantileForecast:
@@ -93,7 +92,6 @@ class QuantileRecalibration(Calibrator):
         object.__setattr__(self, "levels", tuple(values.tolist()))
 
     def fit(self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None) -> QuantileMap:
-        """The map of the PIT values of the targets."""
         sample = as_sample(predictions, targets, classes)
         given: Predictions = sample.predictions
         given.check_continuous()

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from caltest._basics.types import FloatArray, IntArray
-from caltest._validation import one_of, switch, whole_number
+from caltest._validation import switch, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator
 from caltest.recalibration.gaussian_process.fit import best_of_scales, inputs_of
-from caltest.recalibration.gaussian_process.map import COVARIANCES, GPMap
+from caltest.recalibration.gaussian_process.map import GPMap
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,20 +25,11 @@ class GPCalibrator(ProbabilityCalibrator):
         ``"probabilities"``: ``Categorical``, ``Bernoulli`` or arrays; or ``"logits"``: arrays (n, k) or (n,).
     n_inducing
         Number M of inducing inputs, fewer if there are fewer different inputs.
-    covariance
-        ``"diagonal"``: the variances of g at the k inputs of a row; ``"full"``: their covariances too.
     max_iterations
         Of each search.
     keep_class
         Whether the most probable class of every prediction stays, and so does the accuracy. False: the paper's fit,
         whose likelihood does not see which class is largest.
-
-    Raises
-    ------
-    ValueError
-        For bad settings; when fitting, for bad data, logits in the place of probabilities and the reverse.
-    TypeError
-        For predictions that are not of classes.
 
     Notes
     -----
@@ -55,12 +46,12 @@ class GPCalibrator(ProbabilityCalibrator):
     classes and rows, the map returns them; if the most probable class is always right (separated labels), it makes the
     predictions sharper, by a finite amount since parameters are bounded. Probability 0 counts as 2.2e-308.
 
-    Time of a step of the search O(n k + M^2 min(n k, 2000) + M^3): beyond 4000 inputs g is tabulated and interpolated
-    by cubic polynomials, on finer grids where that would change the bound by more than 0.01. With the full covariance
-    O(n k (k + M^2)). Source: Wenger, Kjellstrom and Triebel 2020, section 3; the kernel and its start are those of
-    supplement S3. Differs from the paper in the choice between p and ln p, in the start on ln p and logits, in keeping
-    the class, and in drawing the inducing variables jointly for all classes in ``GPMap.marginal``; the map itself is
-    the paper's mean approximation.
+    Time of a step of the search O(n k + M^2 min(n k, 2000) + M^3): beyond 4000 inputs g is tabulated and
+    interpolated by cubic polynomials, on finer grids where that would change the bound by more than 0.01. Source:
+    Wenger, Kjellstrom and Triebel 2020, section 3; the kernel and its start are those of supplement S3. Differs
+    from the paper in the choice between p and ln p, in the start on ln p and logits, in keeping the class, and in
+    drawing the inducing variables jointly for all classes in ``GPMap.marginal``; the map itself is the paper's mean
+    approximation.
 
     Examples
     --------
@@ -74,7 +65,6 @@ class GPCalibrator(ProbabilityCalibrator):
     """
 
     n_inducing: int = 10
-    covariance: str = "diagonal"
     max_iterations: int = 1000
     keep_class: bool = True
 
@@ -83,18 +73,16 @@ class GPCalibrator(ProbabilityCalibrator):
         whole_number("n_inducing", self.n_inducing, 1)
         whole_number("max_iterations", self.max_iterations, 1)
         object.__setattr__(self, "keep_class", switch("keep_class", self.keep_class))
-        one_of("covariance", self.covariance, COVARIANCES)
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> GPMap:
         scales = ("logit",) if self.input == "logits" else ("probability", "log")
-        settings = self.n_inducing, self.covariance, self.max_iterations, self.keep_class
+        settings = self.n_inducing, self.max_iterations, self.keep_class
         best = best_of_scales(scores, labels, scales, *settings)
         inputs, process = inputs_of(scores, best.scale), best.process
         return GPMap(
             self.input,
             scores.shape[1],
             best.scale,
-            self.covariance,
             process.inducing,
             process.mean,
             process.scale,

@@ -1,6 +1,6 @@
 """The parameters of the largest evidence bound, by L-BFGS from inducing inputs that k-means finds."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +12,8 @@ from caltest._basics.numerics import ranges
 from caltest._basics.threads import one_blas_thread
 from caltest._basics.types import FloatArray, IntArray
 from caltest.recalibration.classes.temperature import best_inverse_temperature
-from caltest.recalibration.gaussian_process.objective import evidence_bound, full_evidence_bound
+from caltest.recalibration.gaussian_process.objective import LatentProcess, evidence_bound, inverse_softplus
 from caltest.recalibration.gaussian_process.order import COARSE, FINE, Order
-from caltest.recalibration.gaussian_process.parameters import LatentProcess, inverse_softplus
 from caltest.recalibration.gaussian_process.rows import AllInputs, OnGrid, Rows
 from caltest.recalibration.shared.inputs import log_probabilities
 
@@ -45,8 +44,6 @@ SHORTER = 0.2
 
 PART = 100_000
 """Inputs whose kernels are in memory at once."""
-
-Objective = Callable[[FloatArray, Any], tuple[float, FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,6 @@ def best_of_scales(
     labels: IntArray,
     scales: tuple[str, ...],
     n_inducing: int,
-    covariance: str,
     max_iterations: int,
     keep_class: bool,
 ) -> LatentFit:
@@ -95,27 +91,25 @@ def best_of_scales(
 
     The process can be close to temperature scaling, and pays a few nats for it.
     """
-    found = [best_fit(scores, labels, scale, n_inducing, covariance, max_iterations) for scale in scales]
+    found = [best_fit(scores, labels, scale, n_inducing, max_iterations) for scale in scales]
     highest = max(fit.bound for fit in found)
     with one_blas_thread():
         if highest < tempered_likelihood(prior_of(scores, scales[-1]), labels) - POOR * labels.size:
             for scale in scales:
                 inputs, prior = inputs_of(scores, scale), prior_of(scores, scale)
                 start = first_process(inputs, n_inducing, SHORTER * SCALES[scale].lengthscale)
-                found.append(_search(start, inputs, prior, labels, scale, covariance, max_iterations))
+                found.append(_search(start, inputs, prior, labels, scale, max_iterations))
         best, *others = sorted(found, key=lambda fit: -fit.bound)
         if keep_class:
-            best = with_class_kept(best, scores, labels, covariance, max_iterations)
+            best = with_class_kept(best, scores, labels, max_iterations)
             for fit in others:
                 if fit.bound > best.bound:
-                    kept = with_class_kept(fit, scores, labels, covariance, max_iterations)
+                    kept = with_class_kept(fit, scores, labels, max_iterations)
                     best = max(best, kept, key=lambda fit: fit.bound)
     return best
 
 
-def with_class_kept(
-    fit: LatentFit, scores: FloatArray, labels: IntArray, covariance: str, max_iterations: int
-) -> LatentFit:
+def with_class_kept(fit: LatentFit, scores: FloatArray, labels: IntArray, max_iterations: int) -> LatentFit:
     """The fit itself if the most probable class of every row stays; else one nearby for which it does.
 
     A search with a penalty comes close to it; what is left is the share of the deviation from the prior that is kept.
@@ -124,14 +118,10 @@ def with_class_kept(
     if Order.of(fit.scale, inputs, FINE, fit.process.lengthscale).share(fit.process) == 1.0:
         return fit
     order = Order.of(fit.scale, inputs, COARSE)
-    fit = _search(fit.process, inputs, prior, labels, fit.scale, covariance, max_iterations, order)
+    fit = _search(fit.process, inputs, prior, labels, fit.scale, max_iterations, order)
     share = Order.of(fit.scale, inputs, FINE, fit.process.lengthscale).share(fit.process)
     process = replace(fit.process, mean=share * fit.process.mean)
-    if covariance == "full":
-        bound = full_evidence_bound(process.to_vector(), AllInputs(inputs, prior, labels))[0]
-    else:
-        bound = bound_at(process, inputs, prior, labels)
-    return replace(fit, process=process, bound=bound)
+    return replace(fit, process=process, bound=bound_at(process, inputs, prior, labels))
 
 
 def tempered_likelihood(prior: FloatArray, labels: IntArray) -> float:
@@ -140,9 +130,7 @@ def tempered_likelihood(prior: FloatArray, labels: IntArray) -> float:
     return float(log_softmax(logits, axis=1)[np.arange(labels.size), labels].sum())
 
 
-def best_fit(
-    scores: FloatArray, labels: IntArray, scale: str, n_inducing: int, covariance: str, max_iterations: int
-) -> LatentFit:
+def best_fit(scores: FloatArray, labels: IntArray, scale: str, n_inducing: int, max_iterations: int) -> LatentFit:
     """The process on a scale with the largest bound; one that collapsed is searched for once more from elsewhere."""
     inputs, prior = inputs_of(scores, scale), prior_of(scores, scale)
     starts = [first_process(inputs, n_inducing, SCALES[scale].lengthscale)]
@@ -152,7 +140,7 @@ def best_fit(
     found: list[LatentFit] = []
     with one_blas_thread():
         for start in starts:
-            found.append(_search(start, inputs, prior, labels, scale, covariance, max_iterations))
+            found.append(_search(start, inputs, prior, labels, scale, max_iterations))
             if not has_collapsed(found[-1].process, inputs):
                 break
     return max(found, key=lambda fit: fit.bound)
@@ -190,19 +178,17 @@ def _search(
     prior: FloatArray,
     labels: IntArray,
     scale: str,
-    covariance: str,
     max_iterations: int,
     order: Order | None = None,
 ) -> LatentFit:
     vector, left = start.to_vector(), max_iterations
-    objective: Objective = full_evidence_bound if covariance == "full" else evidence_bound
     bounds = _bounds(SCALES[scale], start.mean.size)
-    for rows in _all_rows(inputs, prior, labels, covariance):
+    for rows in _all_rows(inputs, prior, labels):
         # Each grid is searched to the end; the next, finer one is needed only where the length scale is short.
         found = minimize(
             _negative_mean,
             np.clip(vector, bounds[:, 0], bounds[:, 1]),
-            args=(objective, rows, order),
+            args=(rows, order),
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
@@ -222,8 +208,8 @@ def _search(
     return LatentFit(process, scale, bound, bool(found.success))
 
 
-def _all_rows(inputs: FloatArray, prior: FloatArray, labels: IntArray, covariance: str) -> Iterator[Rows]:
-    if covariance == "full" or inputs.size <= INPUTS_WITHOUT_GRID or inputs.min() == inputs.max():
+def _all_rows(inputs: FloatArray, prior: FloatArray, labels: IntArray) -> Iterator[Rows]:
+    if inputs.size <= INPUTS_WITHOUT_GRID or inputs.min() == inputs.max():
         yield AllInputs(inputs, prior, labels)
         return
     for n_cells in GRIDS:
@@ -239,10 +225,8 @@ def bound_at(process: LatentProcess, inputs: FloatArray, prior: FloatArray, labe
     return total
 
 
-def _negative_mean(
-    vector: FloatArray, objective: Objective, rows: Any, order: Order | None
-) -> tuple[float, FloatArray]:
-    value, gradient = objective(vector, rows)
+def _negative_mean(vector: FloatArray, rows: Any, order: Order | None) -> tuple[float, FloatArray]:
+    value, gradient = evidence_bound(vector, rows)
     if order is not None:
         penalty, slopes = order.penalty(vector)
         value, gradient = value - penalty, gradient - slopes

@@ -11,10 +11,8 @@ from caltest._basics.types import ArrayLike, FloatArray
 from caltest._validation import real_array, whole_number
 from caltest.recalibration.base import ProbabilityMap
 from caltest.recalibration.gaussian_process.fit import PART, inputs_of, prior_of
-from caltest.recalibration.gaussian_process.parameters import FLOOR, LatentProcess
+from caltest.recalibration.gaussian_process.objective import FLOOR, LatentProcess
 from caltest.recalibration.shared.storage import LARGEST, require, require_range
-
-COVARIANCES = ("diagonal", "full")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,8 +23,6 @@ class GPMap(ProbabilityMap):
     ----------
     scale
         What the kernel sees: ``"probability"`` p, ``"log"`` its logarithm, ``"logit"`` the logits.
-    covariance
-        ``"diagonal"`` or ``"full"``.
     inducing, mean, scales
         Inducing inputs w (M,), and means m and standard deviations s of the whitened inducing variables.
     lengthscale, variance, noise
@@ -49,7 +45,6 @@ class GPMap(ProbabilityMap):
     """
 
     scale: str
-    covariance: str
     inducing: FloatArray
     mean: FloatArray
     scales: FloatArray
@@ -65,7 +60,6 @@ class GPMap(ProbabilityMap):
         super()._check()
         scales = ("logit",) if self.input == "logits" else ("probability", "log")
         require(self.scale in scales, "scale", self.scale, " or ".join(map(repr, scales)))
-        require(self.covariance in COVARIANCES, "covariance", self.covariance, "'diagonal' or 'full'")
         m = (self.inducing.size,)
         require(self.inducing.shape == m and m != (0,), "inducing", self.inducing.shape, "shape (M,), M at least 1")
         for name in ("mean", "scales"):
@@ -96,14 +90,13 @@ class GPMap(ProbabilityMap):
         Notes
         -----
         One draw of the inducing variables serves all classes and rows. What they leave open is independent between
-        classes if ``covariance`` is ``"diagonal"``. Time O(Q n k M), with the full covariance O(n k^2 (k + Q)); memory
-        does not grow with n beyond the result.
+        classes. Time O(Q n k M); memory does not grow with n beyond the result.
         """
         draws, generator = whole_number("n_draws", n_draws, 1), generator_of(rng)
 
         def averaged(matrix: FloatArray) -> FloatArray:
             inputs, prior = inputs_of(matrix, self.scale), prior_of(matrix, self.scale)
-            return marginal_probabilities(self.process, inputs, prior, self.covariance, draws, generator)
+            return marginal_probabilities(self.process, inputs, prior, draws, generator)
 
         return self._mapped(predictions, None, averaged)
 
@@ -136,40 +129,28 @@ NUMBERS = 2_000_000
 
 
 def marginal_probabilities(
-    process: LatentProcess,
-    inputs: FloatArray,
-    prior: FloatArray,
-    covariance: str,
-    n_draws: int,
-    rng: np.random.Generator,
+    process: LatentProcess, inputs: FloatArray, prior: FloatArray, n_draws: int, rng: np.random.Generator
 ) -> FloatArray:
     """Mean over draws of ``softmax(g(x_1)..g(x_k))`` for rows of inputs (n, k).
 
-    One draw of the inducing variables serves all classes and rows. What they leave open is drawn for each row, for
-    each input by itself if the covariance is diagonal.
+    One draw of the inducing variables serves all classes and rows. What they leave open is drawn for each
+    input by itself.
     """
     k, m = inputs.shape[1], process.mean.size
     variables = process.mean + process.scale * rng.standard_normal((n_draws, m))
     weights = process.inverse_factor.T @ variables.T
-    size = k * max(n_draws, m, k if covariance == "full" else 1)
+    size = k * max(n_draws, m)
     averages = np.empty(inputs.shape)
     for rows in ranges(inputs.shape[0], max(1, NUMBERS // size)):
         kernel = process.kernel(inputs[rows].ravel()).reshape(-1, k, m)
         noise = rng.standard_normal((kernel.shape[0], k, n_draws))
-        values = prior[rows][..., None] + kernel @ weights + _rest(process, inputs[rows], kernel, covariance, noise)
+        values = prior[rows][..., None] + kernel @ weights + _rest(process, kernel, noise)
         averages[rows] = softmax(values, axis=1).mean(axis=2)
     return np.asarray(averages / averages.sum(axis=1, keepdims=True))
 
 
-def _rest(
-    process: LatentProcess, inputs: FloatArray, kernel: FloatArray, covariance: str, noise: FloatArray
-) -> FloatArray:
+def _rest(process: LatentProcess, kernel: FloatArray, noise: FloatArray) -> FloatArray:
     """Draws (n, k, Q) of the function given the inducing variables, less its mean."""
     explained = kernel @ process.inverse_factor.T
-    if covariance == "diagonal":
-        variances = process.variance + process.noise - (explained**2).sum(axis=2)
-        return np.asarray(np.sqrt(np.maximum(variances, 0.0))[..., None] * noise)
-    steps = (inputs[:, :, None] - inputs[:, None, :]) / process.lengthscale
-    covariances = process.variance * np.exp(-0.5 * steps**2) - explained @ explained.transpose(0, 2, 1)
-    covariances += (process.noise + FLOOR) * np.eye(inputs.shape[1])
-    return np.asarray(np.linalg.cholesky(covariances) @ noise)
+    variances = process.variance + process.noise - (explained**2).sum(axis=2)
+    return np.asarray(np.sqrt(np.maximum(variances, 0.0))[..., None] * noise)

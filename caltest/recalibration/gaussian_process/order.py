@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._basics.types import FloatArray, IntArray
-from caltest.recalibration.gaussian_process.objective import by_kernel, pull_back
-from caltest.recalibration.gaussian_process.parameters import LatentProcess, slope_of_softplus
+from caltest.recalibration.gaussian_process.objective import LatentProcess, by_kernel, pull_back, slope_of_softplus
 from caltest.recalibration.shared.inputs import SMALLEST, log_probabilities
 
 COARSE, FINE = 150, 20_000

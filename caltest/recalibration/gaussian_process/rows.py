@@ -49,7 +49,6 @@ class AllInputs(Rows):
 
     @property
     def nodes(self) -> FloatArray:
-        """All inputs, row after row."""
         return self.inputs.ravel()
 
     def likelihood(self, deviation: FloatArray, variance: FloatArray) -> tuple[float, FloatArray, FloatArray]:

@@ -11,7 +11,7 @@ import caltest as ct
 from caltest.recalibration import CalibrationMap, GPCalibrator, TemperatureScaling
 from caltest.recalibration.gaussian_process import fit as fits
 from caltest.recalibration.gaussian_process.map import marginal_probabilities
-from caltest.recalibration.gaussian_process.parameters import LatentProcess
+from caltest.recalibration.gaussian_process.objective import LatentProcess
 from caltest.recalibration.shared.inputs import renormalised
 
 
@@ -27,16 +27,15 @@ def loss(probabilities, labels):
     return -np.log(probabilities[np.arange(labels.size), labels]).mean()
 
 
-@pytest.mark.parametrize("covariance", ["diagonal", "full"])
-def test_too_confident_predictions_become_calibrated(covariance):
+def test_too_confident_predictions_become_calibrated():
     z, y = distorted()
     p = softmax(z, axis=1)
-    fitted = GPCalibrator(covariance=covariance).fit(p[:300], y[:300])
+    fitted = GPCalibrator().fit(p[:300], y[:300])
     best = loss(softmax(z[300:] / 2.0, axis=1), y[300:])
     assert loss(p[300:], y[300:]) > best + 0.1
     assert loss(fitted(p[300:]), y[300:]) < best + 0.02
     assert loss(fitted.marginal(p[300:], rng=1), y[300:]) < best + 0.02
-    logits = GPCalibrator(input="logits", covariance=covariance).fit(z[:300], y[:300])
+    logits = GPCalibrator(input="logits").fit(z[:300], y[:300])
     assert loss(logits(z[300:]), y[300:]) < best + 0.02
 
 
@@ -72,7 +71,7 @@ def test_the_map_is_the_softmax_of_prior_and_kernel_sums():
 def test_the_scale_with_the_larger_bound_is_kept():
     z, y = distorted(n=200)
     p = softmax(z, axis=1)
-    both = [fits.best_fit(renormalised(p), y, scale, 10, "diagonal", 1000) for scale in ("probability", "log")]
+    both = [fits.best_fit(renormalised(p), y, scale, 10, 1000) for scale in ("probability", "log")]
     fitted = GPCalibrator().fit(p, y)
     assert fitted.evidence_bound == max(fit.bound for fit in both)
     assert fitted.scale == max(both, key=lambda fit: fit.bound).scale
@@ -85,7 +84,7 @@ def test_a_fit_at_the_prior_is_repeated_from_elsewhere(scale, monkeypatch):
     scores = softmax(z, axis=1) if scale == "probability" else z
     flat = fits.first_process(scores, 10, 10.0)
     assert fits.has_collapsed(flat, scores)
-    found = fits.best_fit(scores, y, scale, 10, "diagonal", 1000)
+    found = fits.best_fit(scores, y, scale, 10, 1000)
     assert not fits.has_collapsed(found.process, scores)
     search, calls = fits._search, []
 
@@ -94,7 +93,7 @@ def test_a_fit_at_the_prior_is_repeated_from_elsewhere(scale, monkeypatch):
         return fits.LatentFit(flat, scale, -1e9, True) if len(calls) == 1 else search(start, *arguments)
 
     monkeypatch.setattr(fits, "_search", first_fails)
-    again = fits.best_fit(scores, y, scale, 10, "diagonal", 1000)
+    again = fits.best_fit(scores, y, scale, 10, 1000)
     assert len(calls) == 2
     assert calls[0].lengthscale != calls[1].lengthscale or calls[0].mean.any() != calls[1].mean.any()
     assert again.bound == pytest.approx(found.bound, abs=3.0)
@@ -102,9 +101,9 @@ def test_a_fit_at_the_prior_is_repeated_from_elsewhere(scale, monkeypatch):
 
 def test_the_grid_gives_the_fit_of_all_inputs(monkeypatch):
     z, y = distorted(n=1100)
-    grid = fits.best_fit(z, y, "logit", 10, "diagonal", 1000)
+    grid = fits.best_fit(z, y, "logit", 10, 1000)
     monkeypatch.setattr(fits, "INPUTS_WITHOUT_GRID", z.size)
-    exact = fits.best_fit(z, y, "logit", 10, "diagonal", 1000)
+    exact = fits.best_fit(z, y, "logit", 10, 1000)
     assert grid.bound == pytest.approx(exact.bound, abs=0.2)
     assert fits.bound_at(grid.process, z, z, y) == pytest.approx(grid.bound, abs=fits.GRID_ERROR)
 
@@ -112,14 +111,13 @@ def test_the_grid_gives_the_fit_of_all_inputs(monkeypatch):
 def test_a_coarse_grid_is_refined(monkeypatch):
     z, y = distorted(n=1100)
     monkeypatch.setattr(fits, "GRIDS", (4, 2000))
-    found = fits.best_fit(z, y, "logit", 10, "diagonal", 1000)
+    found = fits.best_fit(z, y, "logit", 10, 1000)
     assert fits.bound_at(found.process, z, z, y) == pytest.approx(found.bound, abs=fits.GRID_ERROR)
     monkeypatch.undo()
-    assert found.bound == pytest.approx(fits.best_fit(z, y, "logit", 10, "diagonal", 1000).bound, abs=0.2)
+    assert found.bound == pytest.approx(fits.best_fit(z, y, "logit", 10, 1000).bound, abs=0.2)
 
 
-@pytest.mark.parametrize("covariance", ["diagonal", "full"])
-def test_draws_have_the_moments_of_the_process(covariance):
+def test_draws_have_the_moments_of_the_process():
     rng = np.random.default_rng(3)
     process = LatentProcess(
         np.array([-1.0, 0.5, 2.0]), np.array([0.3, -1.0, 0.5]), np.array([0.5, 0.9, 0.2]), 0.8, 1.3, 0.1
@@ -130,21 +128,20 @@ def test_draws_have_the_moments_of_the_process(covariance):
     expected = np.empty((2, 3))
     for i in range(2):
         own = 1.3 * np.exp(-((x[i][:, None] - x[i]) ** 2) / 1.28) + 0.1 * np.eye(3) - a[i] @ a[i].T
-        own = own if covariance == "full" else np.diag(np.diag(own))
+        own = np.diag(np.diag(own))
         total = own + (a[i] * process.scale**2) @ a[i].T
         values = rng.multivariate_normal(mu[i] + a[i] @ process.mean, total, size=200_000)
         expected[i] = softmax(values, axis=1).mean(axis=0)
-    drawn = marginal_probabilities(process, x, mu, covariance, 200_000, np.random.default_rng(1))
+    drawn = marginal_probabilities(process, x, mu, 200_000, np.random.default_rng(1))
     # Standard errors are below 0.25 / sqrt(200000) = 6e-4 each.
     np.testing.assert_allclose(drawn, expected, atol=4e-3)
 
 
-@pytest.mark.parametrize("covariance", ["diagonal", "full"])
-def test_averages_do_not_depend_on_the_parts(covariance, monkeypatch):
+def test_averages_do_not_depend_on_the_parts(monkeypatch):
     from caltest.recalibration.gaussian_process import map as fitted_map
 
     z, y = distorted(n=60)
-    fitted = GPCalibrator(input="logits", covariance=covariance).fit(z, y)
+    fitted = GPCalibrator(input="logits").fit(z, y)
     whole = fitted.marginal(z, n_draws=7, rng=2)
     monkeypatch.setattr(fitted_map, "NUMBERS", 100)
     np.testing.assert_allclose(fitted.marginal(z, n_draws=7, rng=2), whole, rtol=1e-10)
@@ -221,8 +218,6 @@ def test_bad_settings_and_data_are_refused():
         GPCalibrator(n_inducing=0)
     with pytest.raises(ValueError, match=r"max_iterations: got 1\.5"):
         GPCalibrator(max_iterations=1.5)
-    with pytest.raises(ValueError, match="covariance: got 'dense'"):
-        GPCalibrator(covariance="dense")
     with pytest.raises(ValueError, match="wanted finite numbers"):
         GPCalibrator(input="logits").fit(np.full((3, 2), np.nan), [0, 1, 0])
     with pytest.raises(ValueError, match="got 3 classes, wanted 4"):
@@ -241,13 +236,13 @@ def test_bad_maxima_are_left_from_shorter_length_scales(monkeypatch):
         found = search(start, inputs, prior, labels, scale, *settings)
         return found if starts[-1][1] == fits.SHORTER else replace(found, bound=found.bound - 1000.0)
 
-    good = fits.best_of_scales(renormalised(p), y, scales, 10, "diagonal", 1000, True)
+    good = fits.best_of_scales(renormalised(p), y, scales, 10, 1000, True)
     likelihood = fits.tempered_likelihood(fits.prior_of(p, "log"), y)
     best = TemperatureScaling().fit(p, y)(p)
     assert likelihood == pytest.approx(-loss(best, y) * y.size, rel=1e-5)
     assert good.bound > likelihood - fits.POOR * y.size
     monkeypatch.setattr(fits, "_search", poor_first)
-    again = fits.best_of_scales(renormalised(p), y, scales, 10, "diagonal", 1000, True)
+    again = fits.best_of_scales(renormalised(p), y, scales, 10, 1000, True)
     assert [start for start in starts if start[1] == fits.SHORTER] == [(scale, fits.SHORTER) for scale in scales]
     assert again.bound == pytest.approx(good.bound, abs=20.0)
 

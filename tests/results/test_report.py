@@ -3,7 +3,7 @@ from samples import TV, samples
 
 import caltest as ct
 from caltest._results.pvalues import pvalue_phrase
-from caltest._results.sentences import listed
+from caltest._results.report import listed
 
 S = samples(40, 3)
 

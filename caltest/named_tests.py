@@ -1,40 +1,16 @@
-"""The named tests: names for pairs of an estimator and a null."""
+"""Named tests: names for pairs of an estimator and a null, such as ``OmnibusTest``, and the test of data in chunks.
 
-from typing import Literal
+Most are at the front door too. A test of your own is a pair: ``ct.CalibrationTest(estimator, null)``.
+"""
 
+from typing import Any, Literal
+
+from caltest import estimators, nulls
 from caltest._basics.types import ArrayLike
 from caltest.binning import UniformBinning
+from caltest.calibration_accumulator import CalibrationTestAccumulator as CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
-from caltest.estimators import (
-    ECE,
-    SKCE,
-    UCME,
-    BlockSKCE,
-    ClusterLikelihoodRatio,
-    ClusterSKCE,
-    CrossSKCE,
-    Estimator,
-    LogLikelihoodRatio,
-    Omnibus,
-)
 from caltest.kernels import PairKernel, ProductKernel
-from caltest.nulls import (
-    ArconesGineBootstrap,
-    BinnedEquivalenceBound,
-    ClusterBootstrap,
-    ConditionalMonteCarlo,
-    ConsistencyResampling,
-    CrossChernoffBound,
-    DistributionFreeBound,
-    EquivalenceNull,
-    EValueBound,
-    HotellingNull,
-    ImportanceSampling,
-    KnownCovarianceMonteCarlo,
-    NormalNull,
-    PearsonNull,
-    ToleranceNull,
-)
 
 
 class MonteCarloTest(CalibrationTest):
@@ -48,8 +24,8 @@ class MonteCarloTest(CalibrationTest):
     0.01
     """
 
-    def __init__(self, estimator: Estimator, n_resamples: int = 999) -> None:
-        super().__init__(estimator, ConditionalMonteCarlo(n_resamples))
+    def __init__(self, estimator: estimators.Estimator, n_resamples: int = 999) -> None:
+        super().__init__(estimator, nulls.ConditionalMonteCarlo(n_resamples))
 
 
 class OmnibusTest(CalibrationTest):
@@ -65,7 +41,7 @@ class OmnibusTest(CalibrationTest):
     """
 
     def __init__(self, kernel: ProductKernel | None = None, n_resamples: int = 999, weights: ArrayLike = None) -> None:
-        super().__init__(Omnibus(kernel, weights), ConditionalMonteCarlo(n_resamples))
+        super().__init__(estimators.Omnibus(kernel, weights), nulls.ConditionalMonteCarlo(n_resamples))
 
 
 class LikelihoodRatioTest(CalibrationTest):
@@ -80,7 +56,7 @@ class LikelihoodRatioTest(CalibrationTest):
     """
 
     def __init__(self, n_resamples: int = 999) -> None:
-        super().__init__(LogLikelihoodRatio(), ImportanceSampling(n_resamples))
+        super().__init__(estimators.LogLikelihoodRatio(), nulls.ImportanceSampling(n_resamples))
 
 
 class PearsonSKCETest(CalibrationTest):
@@ -95,7 +71,7 @@ class PearsonSKCETest(CalibrationTest):
     """
 
     def __init__(self, kernel: ProductKernel) -> None:
-        super().__init__(SKCE(kernel), PearsonNull())
+        super().__init__(estimators.SKCE(kernel), nulls.PearsonNull())
 
 
 class ConsistencyTest(CalibrationTest):
@@ -109,8 +85,8 @@ class ConsistencyTest(CalibrationTest):
     0.01
     """
 
-    def __init__(self, estimator: Estimator, n_resamples: int = 999) -> None:
-        super().__init__(estimator, ConsistencyResampling(n_resamples))
+    def __init__(self, estimator: estimators.Estimator, n_resamples: int = 999) -> None:
+        super().__init__(estimator, nulls.ConsistencyResampling(n_resamples))
 
 
 class DistributionFreeSKCETest(CalibrationTest):
@@ -125,8 +101,8 @@ class DistributionFreeSKCETest(CalibrationTest):
     0.560061
     """
 
-    def __init__(self, estimator: Estimator) -> None:
-        super().__init__(estimator, DistributionFreeBound())
+    def __init__(self, estimator: estimators.Estimator) -> None:
+        super().__init__(estimator, nulls.DistributionFreeBound())
 
 
 class AsymptoticSKCETest(CalibrationTest):
@@ -141,7 +117,7 @@ class AsymptoticSKCETest(CalibrationTest):
     """
 
     def __init__(self, kernel: PairKernel, n_resamples: int = 999, *, known_variance: bool = True) -> None:
-        super().__init__(SKCE(kernel), ArconesGineBootstrap(n_resamples, known_variance))
+        super().__init__(estimators.SKCE(kernel), nulls.ArconesGineBootstrap(n_resamples, known_variance))
 
 
 class AsymptoticBlockSKCETest(CalibrationTest):
@@ -162,7 +138,9 @@ class AsymptoticBlockSKCETest(CalibrationTest):
     def __init__(
         self, kernel: PairKernel, block_size: int = 2, *, population_variance: bool = False, known_variance: bool = True
     ) -> None:
-        super().__init__(BlockSKCE(kernel, block_size), NormalNull(population_variance, known_variance))
+        super().__init__(
+            estimators.BlockSKCE(kernel, block_size), nulls.NormalNull(population_variance, known_variance)
+        )
 
 
 class AsymptoticCMETest(CalibrationTest):
@@ -177,8 +155,8 @@ class AsymptoticCMETest(CalibrationTest):
     (3.0, 896.0)
     """
 
-    def __init__(self, ucme: UCME, distribution: Literal["F", "chi2"] = "F") -> None:
-        super().__init__(ucme, HotellingNull(distribution))
+    def __init__(self, ucme: estimators.UCME, distribution: Literal["F", "chi2"] = "F") -> None:
+        super().__init__(ucme, nulls.HotellingNull(distribution))
 
 
 class ClusterSKCETest(CalibrationTest):
@@ -196,7 +174,7 @@ class ClusterSKCETest(CalibrationTest):
     """
 
     def __init__(self, kernel: PairKernel, clusters: ArrayLike, n_resamples: int = 999) -> None:
-        super().__init__(ClusterSKCE(kernel, clusters), ClusterBootstrap(n_resamples))
+        super().__init__(estimators.ClusterSKCE(kernel, clusters), nulls.ClusterBootstrap(n_resamples))
 
 
 class ClusterLikelihoodRatioTest(CalibrationTest):
@@ -212,7 +190,7 @@ class ClusterLikelihoodRatioTest(CalibrationTest):
     """
 
     def __init__(self, clusters: ArrayLike) -> None:
-        super().__init__(ClusterLikelihoodRatio(clusters), EValueBound())
+        super().__init__(estimators.ClusterLikelihoodRatio(clusters), nulls.EValueBound())
 
 
 class CertifiedCrossSKCETest(CalibrationTest):
@@ -228,7 +206,7 @@ class CertifiedCrossSKCETest(CalibrationTest):
     """
 
     def __init__(self, kernel: PairKernel) -> None:
-        super().__init__(CrossSKCE(kernel), CrossChernoffBound())
+        super().__init__(estimators.CrossSKCE(kernel), nulls.CrossChernoffBound())
 
 
 class ScoreCMETest(CalibrationTest):
@@ -243,8 +221,8 @@ class ScoreCMETest(CalibrationTest):
     0.01
     """
 
-    def __init__(self, ucme: UCME, n_resamples: int = 999) -> None:
-        super().__init__(ucme, KnownCovarianceMonteCarlo(n_resamples))
+    def __init__(self, ucme: estimators.UCME, n_resamples: int = 999) -> None:
+        super().__init__(ucme, nulls.KnownCovarianceMonteCarlo(n_resamples))
 
 
 class ToleranceTest(CalibrationTest):
@@ -259,7 +237,7 @@ class ToleranceTest(CalibrationTest):
     """
 
     def __init__(self, kernel: PairKernel, margin: float) -> None:
-        super().__init__(SKCE(kernel), ToleranceNull(margin))
+        super().__init__(estimators.SKCE(kernel), nulls.ToleranceNull(margin))
 
 
 class EquivalenceTest(CalibrationTest):
@@ -274,7 +252,7 @@ class EquivalenceTest(CalibrationTest):
     """
 
     def __init__(self, kernel: PairKernel, margin: float) -> None:
-        super().__init__(SKCE(kernel), EquivalenceNull(margin))
+        super().__init__(estimators.SKCE(kernel), nulls.EquivalenceNull(margin))
 
 
 class BinnedEquivalenceTest(CalibrationTest):
@@ -289,4 +267,111 @@ class BinnedEquivalenceTest(CalibrationTest):
     """
 
     def __init__(self, margin: float, n_bins: int = 10) -> None:
-        super().__init__(ECE(UniformBinning(n_bins)), BinnedEquivalenceBound(margin))
+        super().__init__(estimators.ECE(UniformBinning(n_bins)), nulls.BinnedEquivalenceBound(margin))
+
+
+class CoxTest(CalibrationTest):
+    """Likelihood ratio test of the intercept and the slope of the log-odds. See ``CoxCalibration``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> ct.CoxTest()(*ct.top_label(p, y)).df
+    (2.0,)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(estimators.CoxCalibration(), nulls.TextbookNull())
+
+
+class ECCETest(CalibrationTest):
+    """Test of cumulative differences with the law of a Brownian motion. See ``ECCE``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> ct.ECCETest("R")(*ct.top_label(p, y)).pvalue < 1e-9
+    True
+    """
+
+    def __init__(self, statistic: Literal["MAD", "R"] = "MAD") -> None:
+        super().__init__(estimators.ECCE(statistic), nulls.TextbookNull())
+
+
+class HosmerLemeshowTest(CalibrationTest):
+    """Chi-squared test of the events in groups of predictions. See ``HosmerLemeshow``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> ct.HosmerLemeshowTest(n_bins=5)(*ct.top_label(p, y)).pvalue < 1e-9
+    True
+    """
+
+    def __init__(self, n_bins: int = 10) -> None:
+        super().__init__(estimators.HosmerLemeshow(n_bins), nulls.TextbookNull())
+
+
+class LogScoreTest(CalibrationTest):
+    """Two-sided normal test of the log score. See ``ExcessLogScore``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> ct.LogScoreTest()(p, y).pvalue < 1e-9
+    True
+    """
+
+    def __init__(self) -> None:
+        super().__init__(estimators.ExcessLogScore(), nulls.TextbookNull())
+
+
+class PITTest(CalibrationTest):
+    """Test of the uniform law of probability integral transforms, without redraws. See ``PIT``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.PITTest("KS")(ct.Poisson([3.0, 1.0, 8.0]), [2, 0, 30], rng=1).pvalue_kind
+    'exact'
+    """
+
+    def __init__(self, statistic: Literal["KS", "CvM", "AD"] = "KS") -> None:
+        super().__init__(estimators.PIT(statistic), nulls.TextbookNull())
+
+
+class QuantileCalibrationTest(CalibrationTest):
+    """Chi-squared test of the outcomes between predicted quantiles. See ``QuantileCalibration``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> forecast = ct.QuantileForecast([0.25, 0.75], [[0.0, 1.0], [2.0, 3.0], [1.0, 1.5], [0.5, 2.0]])
+    >>> round(ct.QuantileCalibrationTest()(forecast, [-1.0, 2.5, 1.2, 3.0]).statistic, 12)
+    0.0
+    """
+
+    def __init__(self, levels: Any = None) -> None:
+        super().__init__(estimators.QuantileCalibration(levels), nulls.TextbookNull())
+
+
+class SpiegelhalterTest(CalibrationTest):
+    """Two-sided normal test of the Brier score. See ``ExcessBrierScore``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> ct.SpiegelhalterTest()(*ct.top_label(p, y)).pvalue < 1e-9
+    True
+    """
+
+    def __init__(self) -> None:
+        super().__init__(estimators.ExcessBrierScore(), nulls.TextbookNull())
+
+
+__all__ = sorted(name for name in globals() if name.endswith(("Test", "Accumulator")) and name != "CalibrationTest")

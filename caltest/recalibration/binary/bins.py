@@ -1,0 +1,214 @@
+"""Piecewise constant maps: histogram binning, and Bayesian binning into quantiles."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit, gammaln, softmax
+
+from caltest._basics.types import FloatArray, IntArray
+from caltest._validation import one_of, positive_number, whole_number
+from caltest.binning import quantile_ranks
+from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
+from caltest.recalibration.shared.storage import require, require_increasing, require_range
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StepMap(ProbabilityMap):
+    """Values (b,) on ``[.., e_1], (e_1, e_2], ..., (e_{b-1}, ..]`` with inner edges e (b - 1,).
+
+    ``on`` is ``"input"`` if the edges are on the scale of the input, ``"probabilities"`` if logits become these first.
+    """
+
+    on: str
+    edges: FloatArray
+    values: FloatArray
+
+    binary: ClassVar[bool] = True
+
+    def _check(self) -> None:
+        super()._check()
+        require(self.on in ("input", "probabilities"), "on", self.on, "'input' or 'probabilities'")
+        require_increasing("edges", self.edges, -np.inf, np.inf)
+        shape = (self.edges.size + 1,)
+        require(self.values.shape == shape, "values", self.values.shape, f"shape {shape}, one more than edges")
+        require_range("values", self.values, 0.0, 1.0)
+
+    def _apply(self, scores: FloatArray) -> FloatArray:
+        points = probabilities_of(scores, self.input) if self.on == "probabilities" else scores
+        return np.asarray(self.values[bins_of(self.edges, points)])
+
+
+def probabilities_of(scores: FloatArray, scale: str) -> FloatArray:
+    """Probabilities (n,) as they are, those of log-odds (n,)."""
+    return np.asarray(expit(scores)) if scale == "logits" else scores
+
+
+def bins_of(edges: FloatArray, points: FloatArray) -> IntArray:
+    """Number of the bin of each point, for fits and predictions alike."""
+    return np.searchsorted(edges, points, side="left")
+
+
+def between(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Numbers half way between others, at least ``low`` and below ``high`` even if these are neighbours."""
+    middle = low + (high - low) / 2.0
+    return np.asarray(np.where(middle < high, middle, low))
+
+
+def mid_points(edges: FloatArray, low: float, high: float) -> FloatArray:
+    """Mid-points (b,) of the bins with inner edges (b - 1,) that cover [low, high]."""
+    ends = np.concatenate([[low], edges, [high]])
+    return np.asarray((ends[:-1] + ends[1:]) / 2.0)
+
+
+BINS = ("quantile", "uniform")
+
+
+@dataclass(frozen=True)
+class HistogramBinning(ProbabilityCalibrator):
+    """Histogram binning of binary predictions: the frequency of outcome 1 in the bin of each prediction.
+
+    Parameters
+    ----------
+    n_bins
+        Number of bins.
+    bins
+        ``"quantile"``: bins of about equal numbers of observations, equal predictions together, with edges half way
+        between predictions; ``"uniform"``: of equal width, (j/b, (j+1)/b].
+    input
+        ``"probabilities"`` (n,) or ``"logits"``: log-odds (n,), which become probabilities first.
+
+    Notes
+    -----
+    Time O(n log n). Bins without observations, which only uniform ones can be, have their mid-points as values. Bins
+    with labels of one class have the values 0 or 1, so that the log score of other data can be infinite.
+    Source: Zadrozny and Elkan 2001.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> fitted = ct.recalibration.HistogramBinning(2).fit([0.1, 0.3, 0.4, 0.8], [0, 1, 0, 1])
+    >>> fitted([0.2, 0.9]).tolist()
+    [0.5, 0.5]
+    """
+
+    n_bins: int = 15
+    bins: str = "quantile"
+
+    binary: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
+        one_of("bins", self.bins, BINS)
+
+    def _fit(self, scores: FloatArray, labels: IntArray) -> StepMap:
+        p = probabilities_of(scores, self.input)
+        if self.bins == "uniform":
+            edges = np.arange(1, self.n_bins) / self.n_bins
+        else:
+            edges = quantile_edges(*np.unique(p, return_counts=True), self.n_bins)
+        bins = bins_of(edges, p)
+        sizes = np.bincount(bins, minlength=edges.size + 1)
+        events = np.bincount(bins, labels, minlength=edges.size + 1)
+        values = np.where(sizes > 0, events / np.maximum(sizes, 1), mid_points(edges, 0.0, 1.0))
+        return StepMap(self.input, 2, on="probabilities", edges=edges, values=values)
+
+
+def quantile_edges(values: FloatArray, counts: IntArray, n_bins: int) -> FloatArray:
+    """Inner edges of bins of about equal numbers of observations, strictly between distinct sorted values (m,).
+
+    The j-th bin ends after the value of the observation of rank ceil(n j / b), so equal values are never parted and
+    edges that coincide are one.
+    """
+    cumulated = np.cumsum(counts)
+    last = np.unique(np.searchsorted(cumulated, quantile_ranks(cumulated[-1], n_bins)))
+    last = last[last < values.size - 1]
+    return between(values[last], values[last + 1])
+
+
+STRENGTH = 2.0
+"""Number N' of observations that the prior of all bins together is worth."""
+
+SMALLEST = np.finfo(np.float64).tiny
+"""Least parameter of a prior: mid-points of bins next to 0 or 1 can round to these."""
+
+
+@dataclass(frozen=True)
+class BBQ(ProbabilityCalibrator):
+    """Bayesian binning into quantiles: histogram binnings of many sizes, weighted by their posterior probabilities.
+
+    A binning with b bins of equal numbers of observations has the prior ``Beta(N' p_j / b, N' (1 - p_j) / b)`` for the
+    frequency in bin j, with the mid-point p_j and N' = 2, and the marginal likelihood
+
+        ``prod_j G(N'/b) / G(n_j + N'/b)  G(m_j + a_j) / G(a_j)  G(n_j - m_j + b_j) / G(b_j)``
+
+    for m_j outcomes 1 among n_j. The map is the mean of ``(m_j + a_j) / (n_j + N'/b)`` over the binnings.
+
+    Parameters
+    ----------
+    spread
+        C in the range of b, from ``max(1, floor(n^(1/3) / C))`` to ``min(ceil(n/5), ceil(C n^(1/3)))``.
+    input
+        ``"probabilities"`` (n,) or ``"logits"``: log-odds (n,), which become probabilities first.
+
+    Notes
+    -----
+    Time O(n log n + C^2 n^(2/3) log n). The values are never 0 or 1. Edges lie half way between predictions, and
+    several b that give the same bins count once. Constant predictions have one bin; separated labels give values near 0
+    and 1. Source: Naeini, Cooper and Hauskrecht 2015.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> fitted = ct.recalibration.BBQ().fit(*ct.top_label(p, y))
+    >>> fitted([0.5, 0.9, 1.0]).round(3).tolist()
+    [0.592, 0.592, 0.914]
+    """
+
+    spread: float = 10.0
+
+    binary: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "spread", positive_number("spread", self.spread))
+
+    def _fit(self, scores: FloatArray, labels: IntArray) -> StepMap:
+        values, numbers, counts = np.unique(
+            probabilities_of(scores, self.input), return_inverse=True, return_counts=True
+        )
+        events = np.bincount(numbers, labels, values.size).astype(np.float64)
+        binnings = _binnings(values, counts, self.sizes(labels.size))
+        edges = np.unique(np.concatenate(binnings))
+        weights, means = [], []
+        for inner in binnings:
+            likelihood, frequencies = _posterior(inner, values, counts, events)
+            weights.append(likelihood)
+            means.append(frequencies[bins_of(inner, np.append(edges, 1.0))])
+        averaged = np.einsum("l,lb->b", softmax(weights), np.stack(means))
+        return StepMap(self.input, 2, on="probabilities", edges=edges, values=averaged)
+
+    def sizes(self, n: int) -> range:
+        """Numbers of bins of the binnings for n observations."""
+        root = np.cbrt(n)
+        low = max(1, int(np.floor(root / self.spread)))
+        high = min(int(np.ceil(n / 5)), int(np.ceil(self.spread * root)))
+        return range(low, max(low, high) + 1)
+
+
+def _binnings(values: FloatArray, counts: IntArray, sizes: range) -> list[FloatArray]:
+    """Inner edges of each binning, those that coincide once."""
+    edges = [quantile_edges(values, counts, size) for size in sizes]
+    return list({inner.tobytes(): inner for inner in edges}.values())
+
+
+def _posterior(edges: FloatArray, values: FloatArray, counts: IntArray, events: FloatArray) -> tuple[float, FloatArray]:
+    """Log marginal likelihood of a binning, and posterior mean of the frequency in each of its bins (b,)."""
+    starts = np.concatenate([[0], np.searchsorted(values, edges, side="right")])
+    n, m = np.add.reduceat(counts, starts).astype(np.float64), np.add.reduceat(events, starts)
+    centres, share = mid_points(edges, 0.0, 1.0), STRENGTH / n.size
+    a, b = np.maximum(share * centres, SMALLEST), np.maximum(share * (1.0 - centres), SMALLEST)
+    terms = gammaln(share) - gammaln(n + share) + gammaln(m + a) - gammaln(a) + gammaln(n - m + b) - gammaln(b)
+    return float(terms.sum()), (m + a) / (n + share)
