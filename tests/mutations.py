@@ -1,9 +1,10 @@
 """Small changes of meaning that the tests must notice: ``python tests/mutations.py``.
 
 So many changes are drawn by a seed, evenly over the folders of the package. Each is made alone in a copy of the
-repository, where the doctests and tests of the changed file run, then those of its folder, then general ones, until
-one fails. What was found is kept in ``build/mutations.jsonl``; the next run goes on where this one stopped, and tries
-what survived again. Survivors are listed at the end: each asks for a test, or changes nothing that a user can see.
+repository, where the doctests and tests of the changed file run, then all tests that run the changed statement, until
+one fails or takes many times as long. What was found is kept in ``build/mutations.jsonl``; the next run goes on where
+this one stopped, and tries what survived again. Survivors are listed at the end: each asks for a test, or changes
+nothing that a user can see.
 """
 
 import argparse
@@ -14,15 +15,17 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import cache_from_source
 from pathlib import Path
 from queue import Queue
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
-GENERAL = ["test_bad_input.py", "test_calibration_test.py", "golden", "test_contracts_of_parts.py", "test_contracts.py"]
-SKIPPED = re.compile(r"_types|_warnings|_jit|_jobs|_threads|_progress|__main__|__init__|make_digits")
+from reaching import LOOPS, PYTEST, ROOT, Tests
+
+LONGEST = 400
+"""Seconds of processor time for one run of tests, beyond which a change has been noticed."""
+SKIPPED = re.compile(r"_basics/(types|warnings|jit|jobs|threads|progress)|__main__|__init__|make_digits")
 """Files of the machinery, without arithmetic."""
 SPEED = re.compile(r"chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|PREPARED")
 """Lines that decide what is done at once and how much is shown, not what comes out."""
@@ -134,47 +137,44 @@ def drawn(number, seed, wanted):
     return chosen
 
 
-def stages(root, path, nearest_only):
-    """Tests from the nearest to the most general."""
-    parts = [part.lstrip("_") for part in Path(path).with_suffix("").parts[1:]]
-    folders = [Path("tests", *parts[:-1])] if len(parts) > 1 else []
-    file = Path("tests", *parts[:-1], f"test_{parts[-1]}.py")
-    while folders and not (root / folders[0]).is_dir():
-        folders = [folders[0].parent] if len(folders[0].parts) > 2 else []
-    # Tests come first: pytest imports a file whose doctests are asked for before them beside its package.
-    nearest = [*([str(file)] if (root / file).exists() else []), path]
-    general = [] if nearest_only else [[f"tests/{one}"] for one in GENERAL]
-    return [nearest, *([str(one)] for one in folders), *general]
-
-
-def run(change, copy, given):
-    """The stage and test that notice a change, or None."""
+def run(change, copy, tests):
+    """The test that notices a change, or None."""
     path = copy / change.path
     source = path.read_text()
-    path.write_text(source[: change.start] + change.new + source[change.end :])
-    environment = os.environ | {"PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-    environment |= {"NUMBA_CACHE_DIR": str(copy.parent / f"loops-{copy.name}"), "PYTHONDONTWRITEBYTECODE": "1"}
-    options = ["-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not statistical", "--tb=no", "-q"]
-
-    def limited():
-        import resource  # Not on every system.
-
-        resource.setrlimit(resource.RLIMIT_CPU, (given.seconds, given.seconds))
-
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join((str(copy), str(copy / "tests")))
+    fresh = copy.with_name(f"loops-{copy.name}")
+    if LOOPS in change.path:  # All loops are compiled anew, and the machine code of the others is kept.
+        environment["NUMBA_CACHE_DIR"] = str(fresh)
     try:
-        for tests in stages(copy, change.path, given.nearest):
-            command = [sys.executable, "-m", "pytest", *options, *tests]
+        path.write_text(source[: change.start] + change.new + source[change.end :])
+        forget(path)
+        for arguments in tests.stages(change, copy):
+            command = [*PYTEST, "-x", "--tb=no", *arguments]
             done = subprocess.run(
                 command, cwd=copy, env=environment, capture_output=True, text=True, preexec_fn=limited, check=False
             )
             if done.returncode == 4:
                 raise RuntimeError(done.stderr)
             if done.returncode not in (0, 5):
-                failed = re.search(r"^(FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-                return failed[2] if failed else f"{tests[-1]} ended with {done.returncode}"
+                failed = re.search(r"^(FAILED|ERROR) (.+?)( - |$)", done.stdout, re.MULTILINE)
+                return failed[2] if failed else f"tests ended with {done.returncode}"
         return None
     finally:
         path.write_text(source)
+        forget(path)
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def limited():
+    import resource  # Not on every system.
+
+    resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
+
+
+def forget(path):
+    """Remove the bytecode of a file: two versions of it can have the same second and size."""
+    Path(cache_from_source(path)).unlink(missing_ok=True)
 
 
 def main():
@@ -183,9 +183,9 @@ def main():
     parser.add_argument("--folder", nargs="*", help="folders of the package, such as nulls estimators/classical")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1, help="tests at a time")
-    parser.add_argument("--seconds", type=int, default=400, help="processor time of a stage of tests")
-    parser.add_argument("--nearest", action="store_true", help="leave out the general tests")
+    parser.add_argument("--seconds", type=int, default=100, help="usual time of the tests of a change")
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "mutations.jsonl")
+    parser.add_argument("--reached", type=Path, default=ROOT / "build" / "reached.json")
     parser.add_argument("--list", action="store_true", help="show the changes and run nothing")
     given = parser.parse_args()
     chosen = drawn(given.number, given.seed, given.folder)
@@ -193,6 +193,7 @@ def main():
         print(*chosen, sep="\n")
         return
     given.results.parent.mkdir(parents=True, exist_ok=True)
+    tests = Tests(given.reached, given.seconds)
     known = {}
     if given.results.exists():
         known = dict(json.loads(line) for line in given.results.read_text().splitlines())
@@ -205,7 +206,7 @@ def main():
         def verdict(change):
             copy = copies.get()
             try:
-                found = run(change, copy, given)
+                found = run(change, copy, tests)
             finally:
                 copies.put(copy)
             with given.results.open("a") as file:
@@ -219,9 +220,9 @@ def main():
 
 
 def copied(folder):
-    """The repository without what is made from it. Its compiled loops lie beside it and are kept for the next run."""
+    """The repository without what is made from it but compiled loops."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", "build", "__pycache__", ".*cache"))
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", "build", "*.pyc", ".*cache"))
     return folder
 
 

@@ -375,6 +375,25 @@ def test_order_matters_to_what_belongs_to_rows_only(some_case):
             assert same == pytest.approx(estimator(sample.predictions, sample.targets), rel=1e-11, abs=1e-14)
 
 
+PAIRS = (
+    *(ct.SKCE, ct.LowRankSKCE, ct.MMCE, ct.estimators.DebiasedSquaredECE),
+    *(ct.estimators.CrossSKCE, ct.estimators.MaxSKCE, ct.estimators.Omnibus),
+)
+"""Means over pairs of observations, unless they are biased."""
+
+
+@pytest.mark.parametrize(("maker", "kernel"), first_of_each(CASES), ids=lambda part: getattr(part, "__name__", ""))
+def test_fewest_observations(maker, kernel):
+    sample = maker()
+    for estimator in estimators(sample, kernel):
+        fewest = 2 if isinstance(estimator, PAIRS) and getattr(estimator, "unbiased", True) else 1
+        fewest = getattr(estimator, "block_size", fewest)
+        if not isinstance(estimator, (*OF_ROWS[2:], ct.estimators.GroupMaximum)):
+            estimator.check(sample.predictions.take(slice(0, fewest)))
+            with pytest.raises(ValueError, match=f"wanted at least {fewest} for"):
+                estimator.check(sample.predictions.take(slice(0, fewest - 1)))
+
+
 def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
     sample, kernel = case
     unbiased, biased = (ct.SKCE(kernel, flag)(sample.predictions, sample.targets) for flag in (True, False))

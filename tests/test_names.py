@@ -26,7 +26,53 @@ HOW = {
 }
 """Keywords only in calls with data, and their default."""
 
+NUMBERS = {
+    "n_bins": 15,
+    "min_size": 10,
+    "order": 1.0,
+    "block_size": 2,
+    "rank": 64,
+    "max_degree": 4,
+    "selection": 0.95,
+    "exponent": 1.0,
+    "shape": 1.0,
+    "n_simulations": 1000,
+    "power": 0.8,
+    "n_min": 8,
+    "n_max": 100_000,
+    "held_out": 0.2,
+    "n_folds": 5,
+    "gamma": 1.0,
+    "max_rank": 300,
+    "off_diagonal": 100.0,
+    "intercept": 100.0,
+    "spread": 10.0,
+    "clip": 1e-12,
+    "n_inducing": 10,
+    "max_iterations": 1000,
+    "n_draws": 100,
+    "n_classes": 10,
+    "concentration": 0.1,
+    "strength": 0.0,
+    "noise": 1.0,
+    "dimension": 1,
+    "part": 0,
+    "start": 0,
+    "problem": 0,
+    "generator": 0,
+}
+"""The numbers that other settings are by default."""
+
 OTHER_DEFAULTS = {
+    ("estimators.HosmerLemeshow", "n_bins"): 10,
+    ("HosmerLemeshowTest", "n_bins"): 10,
+    ("named_tests.BinnedEquivalenceTest", "n_bins"): 10,
+    ("MaternKernel", "order"): 1.5,
+    ("plots.simplex_map", "min_size"): 5,
+    ("recalibration.report", "held_out"): 0.5,
+    ("generators.DirichletModel.m2", "strength"): 0.5,
+    ("generators.DirichletModel.m3", "strength"): 1.0,
+    ("generators.HeteroscedasticSine", "noise"): 0.15,
     ("score_decomposition", "confidence_level"): None,
     ("confidence_errors", "confidence_level"): None,
     ("plots.power_curve", "alpha"): None,
@@ -110,12 +156,21 @@ def test_data_come_first(name):
         assert one.kind == one.KEYWORD_ONLY or one.name not in HOW, one.name
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_defaults(name):
-    for one in CALLS[name]:
-        is_setting = one.default is not one.empty and one.name in HOW
-        if is_setting:
-            assert one.default == OTHER_DEFAULTS.get((name, one.name), HOW[one.name]), one.name
+def calls_and_methods():
+    yield from calls()
+    for name, thing in PUBLIC.items():
+        for method, function in inspect.getmembers(thing, inspect.isroutine) if inspect.isclass(thing) else []:
+            if method[0] != "_":
+                yield f"{name}.{method}", function
+
+
+def test_defaults():
+    usual = HOW | NUMBERS
+    for name, thing in calls_and_methods():
+        for one in parameters(thing):
+            is_setting = one.default is not one.empty and one.name in HOW and name in CALLS
+            if is_setting or type(one.default) in (int, float):
+                assert one.default == OTHER_DEFAULTS.get((name, one.name), usual[one.name]), (name, one.name)
 
 
 def results():

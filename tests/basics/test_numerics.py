@@ -1,5 +1,6 @@
 """Numbers that are too large for the machine."""
 
+import numpy as np
 import pytest
 from samples import TV, samples
 
@@ -37,3 +38,14 @@ def test_memory_is_unlimited_where_the_system_does_not_tell(monkeypatch):
 
     monkeypatch.setattr("os.sysconf", refuse)
     assert numerics._memory() == float("inf")
+
+
+def test_seeds_are_whole_numbers_of_63_bits():
+    assert numerics.seed_of(0) == 0
+    sequences = [np.random.SeedSequence(i) for i in range(20)]
+    for rngs in (sequences, map(np.random.default_rng, range(20)), [None] * 20):
+        seeds = [numerics.seed_of(rng) for rng in rngs]
+        assert 2**61 < max(seeds) < 2**63
+        assert min(seeds) >= 0
+        assert len(set(seeds)) == 20
+    assert [numerics.seed_of(one) for one in sequences] == [numerics.seed_of(one) for one in sequences]

@@ -329,6 +329,22 @@ def test_a_first_line_of_whole_numbers_can_be_a_certain_prediction(cells, certai
     assert not prediction_files._can_be_certain(["0", "0", "2"])
 
 
+@pytest.mark.parametrize(
+    ("cells", "readings"),
+    [
+        (["a", "b"], [True]),
+        (["1", "b"], [True]),
+        (["0.5", "b"], [False]),
+        (["0", "0"], [False]),
+        (["0", "1"], [True, False]),
+        (["1", "2"], [True]),
+    ],
+)
+def test_first_lines_that_can_be_headers(cells, readings):
+    rows = prediction_files.Rows("p.csv", cells, None, np.empty((0, 2)), np.empty(0))
+    assert prediction_files._can_be_header(rows, normal=False) == readings
+
+
 @table("use", USES)
 def test_names_of_classes_are_looked_up(use):
     expected = use(P, Y)

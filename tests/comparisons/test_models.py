@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import sys
 
@@ -40,6 +41,14 @@ def test_rows_hold_what_the_parts_say(comparison):
     assert comparison["worse"] is comparison.rows[1]
     with pytest.raises(KeyError, match="'good', 'worse'"):
         comparison["best"]
+
+
+def test_sentences_reject_up_to_the_level(comparison):
+    rows = [dataclasses.replace(row, pvalue_holm=p) for row, p in zip(comparison.rows, (0.2, 0.05, 0.03), strict=True)]
+    some = dataclasses.replace(comparison, rows=tuple(rows))
+    assert "rejected for worse (p = 0.05) and a_b & 50 % (p = 0.03) and not for good (p = 0.2)" in some.sentence()
+    assert "worse" not in some.sentence().partition(" not for ")[2]
+    assert "rejected for a_b & 50 % (p = 0.03) and not for good (p = 0.2) and worse" in some.sentence(0.049)
 
 
 def test_printed_table(comparison):

@@ -4,6 +4,7 @@ from samples import TV, W2, samples
 from scipy import stats
 
 import caltest as ct
+from caltest.comparisons.paired import Difference
 
 S = samples(40, 3)
 OTHER = S.rng.dirichlet(np.ones(3), 40)
@@ -30,6 +31,8 @@ def test_statistic_and_pvalue():
     interval = result.confidence_interval(0.9)
     assert interval.low == pytest.approx(difference - stats.norm.ppf(0.95) * error)
     assert interval.high == pytest.approx(difference + stats.norm.ppf(0.95) * error)
+    ends = Difference(difference, error, result.statistic, result.pvalue).interval(0.9)
+    assert tuple(ends) == pytest.approx(tuple(interval), rel=1e-9)
     roots = [np.sqrt(max(0.0, ct.SKCE(TV)(p, S.y)) / 2.0) for p in (S.p, OTHER)]
     assert result.effect_size.value == pytest.approx(roots[0] - roots[1])
 

@@ -41,5 +41,6 @@ def test_constant_predictions_and_other_maps():
     ones = np.ones((20, 4))
     axes = latent_function(ct.recalibration.GPCalibrator(input="logits").fit(3.0 * ones, labels))
     assert np.isfinite(axes.get_lines()[1].get_ydata()).all()
+    assert axes.get_lines()[1].get_xdata()[[0, -1]] == pytest.approx([2.0, 4.0])
     with pytest.raises(TypeError, match="got TemperatureMap"):
         latent_function(ct.recalibration.TemperatureScaling().fit(equal, labels))

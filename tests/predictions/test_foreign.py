@@ -227,6 +227,29 @@ def test_torch_negative_binomial_whose_probability_rounds_to_1():
     assert probability == pytest.approx(1 / (1 + np.exp(18.0)), rel=1e-12)
 
 
+def stand_in(name, **attributes):
+    """What is read of a distribution of torch, where that is not installed."""
+    return type(name, (), {"__module__": "torch.distributions", "batch_shape": (N,), **attributes})()
+
+
+def test_rates_of_torch_are_inverse_scales():
+    gamma = from_torch.described(stand_in("Gamma", concentration=SHAPE, rate=OTHER))
+    np.testing.assert_allclose(gamma.arguments, (SHAPE, 1.0 / OTHER), rtol=1e-12)
+    exponential = from_torch.described(stand_in("Exponential", rate=OTHER))
+    np.testing.assert_allclose(exponential.arguments, (np.ones(N), 1.0 / OTHER), rtol=1e-12)
+
+
+def test_covariances_of_torch():
+    mean, scale, root = RNG.normal(size=(N, 3)), RNG.uniform(0.5, 2.0, (N, 3)), np.tril(RNG.normal(size=(N, 3, 3)))
+    full = from_torch.described(stand_in("MultivariateNormal", loc=mean, scale_tril=root))
+    assert full.family == "MvNormal"
+    np.testing.assert_allclose(full.arguments[1], np.einsum("nij,nkj->nik", root, root), rtol=1e-12)
+    base = stand_in("Normal", loc=mean, scale=scale)
+    diagonal = from_torch.described(stand_in("Independent", base_dist=base, reinterpreted_batch_ndims=1))
+    assert diagonal.family == "MvNormal"
+    np.testing.assert_allclose(diagonal.arguments[1], scale * scale, rtol=1e-12)
+
+
 def test_torch_vectors():
     torch = pytest.importorskip("torch")
     d, t = torch.distributions, torch.tensor

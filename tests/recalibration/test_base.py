@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.recalibration import CalibrationMap, TemperatureScaling
+from caltest.recalibration import CalibrationMap, Platt, TemperatureScaling
 
 
 def classes(n=60, k=3, seed=0):
@@ -46,6 +46,13 @@ def test_float32_rows_and_names_of_classes():
     fitted = TemperatureScaling().fit(rough, np.array(["a", "b", "c"])[y], classes=["a", "b", "c"])
     np.testing.assert_allclose(fitted(rough).sum(axis=1), 1.0, rtol=1e-14)
     assert fitted.temperature == pytest.approx(TemperatureScaling().fit(p, y).temperature, rel=1e-5)
+
+
+def test_classes_of_a_binary_map_in_another_order():
+    rng = np.random.default_rng(1)
+    q = rng.random(200)
+    fitted = Platt().fit(q, np.array(["no", "yes"])[(rng.random(200) < q).astype(int)], classes=["no", "yes"])
+    np.testing.assert_allclose(fitted(1.0 - q, classes=["yes", "no"]), 1.0 - fitted(q), rtol=1e-9)
 
 
 def test_logits_and_probabilities_are_not_mixed_up():
@@ -113,7 +120,7 @@ def test_maps_as_dictionaries_and_files(tmp_path):
     (tmp_path / "text.npz").write_text("text")
     with pytest.raises(ValueError, match="wanted a file that save"):
         CalibrationMap.load(tmp_path / "text.npz")
-    with pytest.raises(ValueError, match="got the map 'None'"):
+    with pytest.raises(ValueError, match=r"got the map 'None', wanted one of AffineMap, BetaMap, .*, TemperatureMap$"):
         CalibrationMap.from_dict({})
     with pytest.raises(ValueError, match="without temperature"):
         CalibrationMap.from_dict({"map": "TemperatureMap", "input": "probabilities", "n_classes": 3, "clip": 0.1})

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import numpy as np
@@ -124,3 +125,12 @@ def test_a_report_says_what_another_most_probable_class_costs():
     assert f"in {changed.sum()} of 100 rows, of which {lost} were right before and {won} are right after" in str(found)
     assert found.to_dict()["notes"] == list(found.notes)
     assert report(p[100:], y[100:], TemperatureScaling().fit(p[:100], y[:100]), n_resamples=9, rng=1).notes == ()
+
+
+def test_findings_are_shown_up_to_the_level():
+    p, y = problem()
+    found = report(p, y, TemperatureScaling(), n_resamples=19, rng=3)
+    row = dataclasses.replace(found.before, pvalue=0.05, finding="a class is too likely")
+    equal = dataclasses.replace(found, before=row)
+    assert "before: a class is too likely" in equal.summary()
+    assert "a class is too likely" not in equal.summary(0.0499)

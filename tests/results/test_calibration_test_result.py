@@ -131,6 +131,9 @@ def test_intervals_are_as_wide_as_quantiles_of_the_normal_law_say(result, level,
     """Lower ends for errors, both ends for the difference of two."""
     error = dataclasses.replace(result, estimate=0.3, standard_error=0.1)
     assert tuple(error.confidence_interval(level)) == (pytest.approx(0.3 - 0.1 * one_sided, rel=1e-8), math.inf)
+    assert error.confidence_interval(level).estimate == 0.3
+    below = dataclasses.replace(error, estimate=-0.3).confidence_interval(level)
+    assert (below.low, below.estimate) == (0.0, 0.0)
     ends = dataclasses.replace(error, question="difference").confidence_interval(level)
     assert tuple(ends) == pytest.approx((0.3 - 0.1 * two_sided, 0.3 + 0.1 * two_sided), rel=1e-8)
     if level == 0.95:
@@ -147,3 +150,11 @@ def test_interval_prints_its_level_and_method():
     interval = ct.results.ConfidenceInterval(0.25, math.inf, 0.9, "some method")
     assert str(interval) == "[0.25, inf] (90 %, some method)"
     assert tuple(interval) == (0.25, math.inf)
+
+
+def test_roots_of_intervals():
+    root = ct.results.ConfidenceInterval(0.04, 0.25, 0.9, "some method", 0.09).root()
+    assert (root.low, root.high, root.estimate) == pytest.approx((0.2, 0.5, 0.3))
+    root = ct.results.ConfidenceInterval(-0.3, -0.1, 0.9, "some method", -0.2).root()
+    assert (root.low, root.high, root.estimate) == (0.0, 0.0, 0.0)
+    assert ct.results.ConfidenceInterval(0.0, 1.0, 0.9, "some method").root().estimate is None

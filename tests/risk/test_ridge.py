@@ -161,3 +161,11 @@ def test_errors(kind):
         kind(max_rank=0)
     with pytest.raises(ValueError, match="regularisation: got 18 values, wanted one"):
         kind().fit(*data(9))
+
+
+def test_grids_of_regularisations():
+    one, two = ct.risk.KroneckerRidgeErrorFunction, ct.risk.TwoStepRidgeErrorFunction
+    np.testing.assert_allclose(one.of_one, np.logspace(-1, -17, 9), rtol=1e-12)
+    np.testing.assert_allclose(one.of_many, np.logspace(8, -9, 18), rtol=1e-12)
+    np.testing.assert_allclose(two.of_one, np.logspace(-1, -9, 9), rtol=1e-12)
+    np.testing.assert_allclose(two.of_many, np.logspace(4, -4.5, 18), rtol=1e-12)

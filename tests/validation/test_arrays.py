@@ -9,6 +9,7 @@ from caltest._validation.arrays import finite_array, in_unit, observation_weight
 def test_eigenvalues_may_be_negative_by_rounding_only():
     singular = 1e6 * np.ones((3, 3))
     assert positive_semidefinite(singular - 1e-5 * np.eye(3), "matrix").shape == (3, 3)
+    assert positive_semidefinite(np.zeros((2, 2)), "matrix").tolist() == [[0.0, 0.0], [0.0, 0.0]]
     with pytest.raises(ValueError, match=r"matrix: got the eigenvalue -0.001, wanted a positive semi-definite matrix"):
         positive_semidefinite(singular - 1e-3 * np.eye(3), "matrix")
 

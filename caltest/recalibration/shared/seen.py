@@ -29,8 +29,6 @@ def digest(rows: FloatArray) -> FloatArray:
 
 def share_seen(kept: FloatArray, rows: FloatArray) -> float:
     """Share of rows (n, c) that are among those of a digest; 0 if it has none, or that can be chance."""
-    if kept.size == 0:
-        return 0.0
     hashes = _hashes(rows)
     if kept.size == KEPT:
         hashes = hashes[hashes <= kept[-1]]

@@ -32,6 +32,7 @@ def test_agrees_with_statsmodels(n, a):
     result = ct.CoxTest()(p, y)
     assert result.statistic == pytest.approx(ratio, rel=1e-8)
     assert result.pvalue == pytest.approx(stats.chi2.sf(ratio, 2), rel=1e-8)
+    assert result.effect_size.value == pytest.approx((ratio - 2.0) / (2.0 * n), rel=1e-6)
     fitted = ct.estimators.cox_calibration(p, y, confidence_level=0.9)
     assert (fitted.intercept, fitted.slope) == pytest.approx(tuple(model.params), rel=1e-8)
     assert (fitted.intercept_standard_error, fitted.slope_standard_error) == pytest.approx(tuple(model.bse), rel=1e-8)

@@ -43,6 +43,13 @@ def test_covariance_of_classes_by_enumeration():
     assert covariance(kernel, predictions, locations) == pytest.approx(slow, rel=1e-12)
 
 
+def test_drawn_covariance_is_the_mean_over_draws():
+    locations, rng = NORMAL.take(slice(0, 4)), np.random.default_rng(1)
+    found = hcovariance._drawn_covariance(W2, NORMAL, Sample(locations, TARGETS[:4]), np.random.default_rng(1))
+    draws = (deviations(W2, Sample(NORMAL, NORMAL.redraw(rng)), Sample(locations, TARGETS[:4])) for _ in range(256))
+    assert found == pytest.approx(np.mean([d.T @ d for d in draws], axis=0), rel=1e-12)
+
+
 def test_covariance_does_not_depend_on_the_parts(monkeypatch):
     locations = NORMAL.take(slice(0, 4))
     cases = [

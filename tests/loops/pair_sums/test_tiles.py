@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from caltest._loops.pair_sums import tiles
 from caltest._loops.pair_sums.tiles import CITYBLOCK, PRODUCT, SQUARED_EUCLIDEAN, sum_over_coordinates
 
 OF_TWO = {
@@ -8,6 +9,12 @@ OF_TWO = {
     SQUARED_EUCLIDEAN: lambda a, b: (a - b) ** 2,
     PRODUCT: lambda a, b: a * b,
 }
+
+
+@pytest.fixture(autouse=True, params=[0, 2**60], ids=["compiled", "by numpy"])
+def few(request, monkeypatch):
+    """Tiles of these sizes are summed by numpy, or by the compiled loop that is for larger ones."""
+    monkeypatch.setattr(tiles, "FEW", request.param)
 
 
 def by_broadcasting(kind, rows, columns):

@@ -91,6 +91,19 @@ def test_moments_by_redraws(predictions, kernel):
     assert ct.PearsonSKCETest(product)(predictions, y, rng=result.seed).pvalue == result.pvalue
 
 
+def test_skewness_by_redraws_is_that_of_the_redraws():
+    """Also where the deviation is known and they have another one."""
+    normal = ct.Normal(np.linspace(0, 1, 40), 0.3)
+    estimator = ct.SKCE(ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 0.5), ct.GaussianKernel(bandwidth=0.5)))
+    sample, null = Sample(normal, normal.sample(4) + 0.1), ct.nulls.PearsonNull()
+    found, rng = null.outcome(estimator, sample, np.random.default_rng(1)), np.random.default_rng(1)
+    rng.spawn(1)
+    draws = ct.nulls.ConditionalMonteCarlo(null.n_resamples).resample(estimator, sample, rng)[2]
+    skewness = np.mean(draws**3) / np.mean(draws**2) ** 1.5
+    assert 0.001 < found.pvalue < 0.9
+    assert found.pvalue == pytest.approx(pearson3_tail(found.statistic, skewness), rel=1e-12)
+
+
 def test_no_pvalue_is_below_the_probability_of_the_labels():
     p = ct.Categorical([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])
     y = np.array([1, 1, 1])

@@ -224,6 +224,11 @@ BAD = {
 }
 
 
+def test_temperatures_may_make_scales_1_and_keep_scales_0():
+    assert ct.Normal([0.0], [2.0]).at_temperature(0.25).scale.tolist() == [1.0]
+    assert ct.Normal([0.0, 1.0], [0.0, 1.0]).at_temperature(4.0).scale.tolist() == [0.0, 2.0]
+
+
 @pytest.mark.parametrize(("make", "message"), BAD.values(), ids=BAD)
 def test_bad_input(make, message):
     with pytest.raises(ValueError, match=message):

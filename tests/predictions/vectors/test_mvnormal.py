@@ -123,6 +123,9 @@ def test_singular_covariances():
     assert not predictions.impossible(inside).any()
     assert predictions.impossible(inside + np.array([0.1, 0.0, 0.0])).all()
     assert ct.MvNormal(MEAN, 0.0).impossible(Y).all()
+    # Rounding grows with the numbers themselves.
+    far = ct.MvNormal(np.zeros((N, D)), singular)
+    assert not far.impossible(1e12 * RNG.normal(size=(N, 1)) * direction).any()
     with pytest.raises(ValueError, match="covariance: got a singular matrix at row 0"):
         ct.standardised_residuals(predictions, inside)
 

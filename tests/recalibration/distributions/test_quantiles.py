@@ -18,6 +18,17 @@ def test_corrected_levels_are_order_statistics():
     assert [int((y <= values + 1e-9).sum()) for values in forecast.values.T] == [10, 25, 90]
 
 
+def test_levels_between_the_first_and_the_last_rank_can_be_corrected():
+    """1 / 49 times 49 is less than 1 by rounding."""
+    predictions = ct.Normal(np.zeros(48), 1.0)
+    y = np.random.default_rng(1).normal(size=48)
+    fitted = QuantileRecalibration([1 / 49, 48 / 49]).fit(predictions, y)
+    np.testing.assert_allclose(fitted.corrected, np.sort(predictions.cdf(y))[[0, -1]])
+    for level in (1 / 49 - 1e-6, 48 / 49 + 1e-6):
+        with pytest.raises(ValueError, match="got 48 observations, wanted enough"):
+            QuantileRecalibration([level]).fit(predictions, y)
+
+
 @pytest.mark.parametrize("family", [ct.Gamma, ct.LogNormal])
 def test_new_observations_are_below_their_quantiles_as_often_as_they_should(family):
     parameters = (np.full(4000, 2.0), np.full(4000, 1.5)) if family is ct.Gamma else (np.zeros(4000), np.ones(4000))
@@ -42,7 +53,7 @@ def test_maps_are_saved(tmp_path):
 
 def test_bad_input():
     normal = ct.Normal(np.zeros(30), 1.0)
-    for levels in ([0.5, 0.2], [], [0.0, 0.5], 0.5):
+    for levels in ([0.5, 0.2], [0.5, 0.5], [], [0.0, 0.5], 0.5):
         with pytest.raises(ValueError, match="levels"):
             QuantileRecalibration(levels)
     with pytest.raises(ValueError, match="wanted enough"):

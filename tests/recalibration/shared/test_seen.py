@@ -5,6 +5,7 @@ import pytest
 
 import caltest as ct
 from caltest.recalibration import FamilyTemperatureScaling, Isotonic, QuantileRecalibration, TemperatureScaling, report
+from caltest.recalibration.shared.seen import digest
 
 
 def problem(n, seed=1, k=3):
@@ -31,6 +32,13 @@ def test_rounded_rows_are_not_recognised():
     fitted = Isotonic().fit(p, rng.random(1000) < p)
     assert fitted.fitted_rows.size == 0
     assert fitted.share_seen(p) == 0.0
+
+
+@pytest.mark.parametrize(("n_pairs", "n_kept"), [(0, 100), (2, 98), (3, 0)])
+def test_up_to_five_percent_of_the_rows_may_repeat(n_pairs, n_kept):
+    rows = np.arange(100.0)[:, None]
+    rows[:n_pairs] = rows[50 : 50 + n_pairs]
+    assert digest(rows).size == n_kept
 
 
 def test_results_say_that_rows_were_used_in_the_fit():

@@ -1,0 +1,42 @@
+"""Groups from labels and masks of every shape."""
+
+import numpy as np
+import pytest
+
+from caltest._validation.groups import as_groups, labels_of
+
+LABELS = np.array([1, 2, 1, 2, 2])
+MASK = LABELS == 1
+
+
+def test_one_column_is_of_labels_or_one_mask():
+    for labels in (LABELS, LABELS[:, None]):
+        found = as_groups(labels)
+        assert found.names == ("1", "2")
+        assert found.members.tolist() == np.stack([MASK, ~MASK], axis=1).tolist()
+        assert found.sizes.tolist() == [2, 3]
+    one = as_groups(MASK[:, None])
+    assert (one.names, one.members.tolist()) == (("0",), MASK[:, None].tolist())
+
+
+def test_two_columns_are_masks():
+    both = np.stack([MASK, ~MASK], axis=1)
+    found = as_groups(both)
+    assert (found.names, found.members.tolist()) == (("0", "1"), both.tolist())
+    with pytest.raises(ValueError, match="groups: got values of type int64, wanted booleans"):
+        as_groups(both.astype(np.int64))
+
+
+def test_labels_are_a_vector_without_gaps():
+    with pytest.raises(ValueError, match="groups: got no values"):
+        as_groups(np.empty(0))
+    with pytest.raises(ValueError, match=r"labels: got shape \(0,\), wanted one label per observation"):
+        labels_of(np.empty(0), "labels")
+    assert labels_of([7], "labels")[1].tolist() == [0]
+    with pytest.raises(ValueError, match=r"labels: got a missing value at row 1 \(2 in all\)"):
+        labels_of([1.0, np.nan, np.nan], "labels")
+
+
+def test_names_that_read_the_same_are_written_in_code():
+    names = as_groups({1: MASK, "1": ~MASK}).names
+    assert names == ("1", "'1'")
