@@ -221,7 +221,7 @@ def test_words_use_weights():
     assert words.startswith("class 1 occurs less often than predicted, 20 % of the weight instead of 70 %: claims ")
     assert findings_of(sample, w[::-1])[0].gain < 0.0
     shifted = ct.predictions.Sample(ct.Normal(np.zeros(40), 1.0), np.repeat([1.0, -1.0], 20))
-    assert findings_of(shifted)[0].gain < 0.0
+    assert not any(one.kind == "shift" and one.gain > 0.0 for one in findings_of(shifted))
     (shift,) = [one for one in findings_of(shifted, normalised(np.repeat([9.0, 1.0], 20))) if one.kind == "shift"]
     assert shift.words.startswith("outcomes are above what was predicted, by 0.8 (")
     assert shift.estimate == pytest.approx(0.8, rel=1e-4)
