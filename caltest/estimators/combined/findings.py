@@ -40,6 +40,9 @@ PRECISION = 1e-4
 REPORTED = 5
 """Findings in a result."""
 
+STEEP = 50.0
+"""Differences of log likelihoods beyond which no more is asked of them when an end of an interval is searched."""
+
 NEAR = 2.0
 """Gains closer than this do not tell faults apart."""
 
@@ -173,7 +176,9 @@ def _end(log_ratio: Callable[[float], float], t: float, end: float, least: float
     outer = _outside(log_ratio, t, end, least)
     if outer is None:
         return end, True
-    return float(brentq(lambda size: log_ratio(size) - least, t, outer, rtol=1e-6)), False
+    # A function that is far below 0 at once is not followed to the last digit.
+    found = brentq(lambda size: max(log_ratio(size) - least, -STEEP), t, outer, rtol=1e-6, disp=False)
+    return float(found), False
 
 
 def _outside(log_ratio: Callable[[float], float], t: float, end: float, least: float) -> float | None:
