@@ -17,7 +17,7 @@ OWN = {
     ),
     "NoKind": (
         "class NoKind(VectorMetric):\n    symbol = label = 'd'\n    def known_vectors(self, predictions): return None",
-        "NoKind.kind is not set: VectorMetric wants kind: <class 'int'>",
+        "NoKind: methods are missing: kind",
     ),
     "Finished": ("class Finished(ct.Gamma):\n    '''>>> Finished([2.0, 5.0], 1.5)'''", ""),
 }

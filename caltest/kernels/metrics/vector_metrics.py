@@ -47,14 +47,17 @@ class Metric(OwnErrstate, ABC):
 class VectorMetric(Metric):
     """A distance between vectors; a family of predictions says which vectors represent its members."""
 
-    kind: ClassVar[int]
-    """What is summed over the coordinates."""
     scale: ClassVar[float] = 1.0
     """Factor of the sum."""
     root: ClassVar[bool] = False
     """Whether the distance is the square root of the sum."""
     vectors: ClassVar[str] = "parameter_vectors"
     """The method by which predictions give the vectors that are compared, or None."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> int:
+        """What is summed over the coordinates."""
 
     @property
     def has_squares(self) -> bool:
