@@ -40,6 +40,10 @@ class Column:
     values: FloatArray
 
 
+FARTHEST = 20.0
+"""Standard deviations beyond which a row of a fault counts no more: those of rare events are known badly."""
+
+
 class Component(ABC):
     """One of the statistics: some numbers for each redraw, of which the largest counts after they are standardised."""
 
@@ -188,7 +192,7 @@ class FaultsComponent(Component):
         columns, first = [], 0
         total = sum(fault.weight for fault in self.faults.with_rows)
         for fault in self.faults.with_rows:
-            squares = np.square(standardised(values[first : first + fault.n_rows]))
+            squares = np.square(np.clip(standardised(values[first : first + fault.n_rows]), -FARTHEST, FARTHEST))
             first += fault.n_rows
             numbers = [squares.max(axis=0), squares.sum(axis=0)][: fault.n_rows]
             weight = fault.weight / total / len(numbers)

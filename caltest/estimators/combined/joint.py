@@ -12,6 +12,9 @@ from caltest._results.finding import Finding
 from caltest.estimators.base import Estimator
 from caltest.predictions import Predictions, Sample
 
+COMMON = 0.01
+"""Share of values that are as large from which on it says more of the tail than a fitted distribution."""
+
 
 class JointEstimator(Estimator):
     """Several numbers for the observed targets and for each redraw of them, which are combined when all are known.
@@ -94,6 +97,14 @@ def _in_deviations(differences: FloatArray, variances: FloatArray) -> tuple[Floa
 
 
 def tail_exponents(column: FloatArray) -> FloatArray:
-    """``-log P(Z >= z)`` for values (B,) standardised by the others, with Z of Pearson type III of their skewness."""
+    """``-log P(Z >= z)`` for values (B,) standardised by the others, with Z of Pearson type III of their skewness.
+
+    The tail is at least half of the share of values that are as large, where this is 1 % or more: where nearly all
+    values are equal and one is far out, the fitted distribution does not say how common they are.
+    """
     z, skewness = leave_one_out(column[None])
-    return pearson3_exponents(z[0], skewness[0])
+    exponents = pearson3_exponents(z[0], skewness[0])
+    ordered = np.sort(column)
+    rounding = 1e-10 * max(abs(ordered[0]), abs(ordered[-1]))
+    shares = 1.0 - np.searchsorted(ordered, column - rounding, side="left") / column.size
+    return np.where(shares >= COMMON, np.minimum(exponents, -np.log(shares / 2.0)), exponents)
