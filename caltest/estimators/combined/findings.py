@@ -28,7 +28,7 @@ CONFIDENCE = 0.95
 FEWEST = 100.0
 """Observations whose logarithm is the penalty of smaller samples too, so that few calibrated ones have findings."""
 
-SIBLINGS = 10
+SIBLINGS = 5
 """Siblings of a fault whose likelihood is maximised, those whose scores promise most."""
 
 REACH = 20.0

@@ -79,8 +79,8 @@ def leave_one_out(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _scaled(values: FloatArray) -> FloatArray:
-    """Rows (J, B) around their medians, with 1 as the largest distance; 0 where there is no more than rounding."""
-    middle = np.median(values, axis=1, keepdims=True)
+    """Rows (J, B) around medians of a few values, with 1 as the largest distance; 0 if that is rounding."""
+    middle = np.median(values[:, :15], axis=1, keepdims=True)
     size = np.abs(values - middle).max(axis=1, keepdims=True)
     scaled: FloatArray = np.divide(
         values - middle, size, out=np.zeros_like(values), where=size > 1e-13 * np.abs(middle)

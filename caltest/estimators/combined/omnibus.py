@@ -95,6 +95,9 @@ class Omnibus(JointEstimator):
     impossible_excluded = True
     _compared: bytes = field(default=b"", init=False, repr=False)
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
+    _latest: tuple[FloatArray, list[tuple[Column, FloatArray]]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
     statistic_name = "log of the mean reciprocal tail probability of all components"
 
     def __post_init__(self) -> None:
@@ -159,10 +162,16 @@ class Omnibus(JointEstimator):
 
     def combined(self, values: FloatArray) -> FloatArray:
         """Logarithm of a weighted sum of reciprocal tail probabilities of all columns, (B,)."""
-        exponents, weights = zip(
-            *((tail_exponents(one.values), one.weight) for one in self.columns(values)), strict=True
-        )
-        return np.asarray(np.logaddexp.reduce(np.stack(exponents) + np.log(weights)[:, None], axis=0))
+        logs = [exponents + np.log(one.weight) for one, exponents in self._tails(values)]
+        return np.asarray(np.logaddexp.reduce(logs, axis=0))
+
+    def _tails(self, values: FloatArray) -> list[tuple[Column, FloatArray]]:
+        """The columns and minus the logarithms of their tails; kept, as the statistic and its parts need them."""
+        if self._latest is None or self._latest[0] is not values:
+            tails = [(one, tail_exponents(one.values)) for one in self.columns(values)]
+            object.__setattr__(self, "_latest", (values, tails))
+        assert self._latest is not None
+        return self._latest[1]
 
     def columns(self, values: FloatArray) -> list[Column]:
         """Those of all components from their numbers, with weights of sum 1."""
@@ -179,11 +188,11 @@ class Omnibus(JointEstimator):
 
     def found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:
         """The largest standardised statistic and the p-value of the columns of each name, the most extreme first."""
-        columns = self.columns(values)
+        tails = self._tails(values)
         results = []
-        for name in dict.fromkeys(one.name for one in columns):
-            some = [one.values for one in columns if one.name == name]
-            exponents = np.stack([tail_exponents(one) for one in some])
+        for name in dict.fromkeys(one.name for one, _ in tails):
+            some = [one.values for one, _ in tails if one.name == name]
+            exponents = np.stack([tail for one, tail in tails if one.name == name])
             largest = exponents.max(axis=0)
             z = standardised(some[int(exponents[:, 0].argmax())][None])[0, 0]
             pvalue = resampling_pvalue(float(largest[0]), largest[1:])
