@@ -257,7 +257,7 @@ PLANTED = [
         "too low from 0.4 to 0.6",
         of_claims(lambda p: np.where((p > 0.4) & (p < 0.6), with_odds(p, 1.0), p)),
         "window",
-        "claims from 0.4",
+        "claims from 0.",
         None,
         "too low",
     ),

@@ -196,7 +196,7 @@ class FaultsComponent(Component):
             first += fault.n_rows
             numbers = [squares.max(axis=0), squares.sum(axis=0)][: fault.n_rows]
             weight = fault.weight / total / len(numbers)
-            columns += [Column(fault.rows_name or fault.kind, weight, one) for one in numbers]
+            columns += [Column(self.faults.name(fault), weight, one) for one in numbers]
         return columns
 
 

@@ -78,7 +78,7 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
             _refined(one, seen) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH
         ]
         # Faults that are the same for these predictions, as those of constant ones are, stay in the order of the list.
-        order = {fault.kind: i for i, fault in enumerate(faults.members)}
+        order = {fault.kind: i for i, fault in enumerate(faults.with_likelihood)}
         best = sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))[:REPORTED]
         return tuple(_finding(one, seen) for one in best)
 

@@ -22,33 +22,41 @@ class Fit:
     is_open_above: bool = False
 
 
-class Fault(ABC, Generic[S]):
+class Rows(ABC, Generic[S]):
+    """Sums over the observations that tests compare with redraws.
+
+    ``S`` is what the faults of a family see of targets (B, n).
+    """
+
+    rows_name: ClassVar[str] = ""
+    """What the rows see; by default the kind of the fault."""
+    weight: ClassVar[float] = 0.0
+    """Of the rows among those of all faults; 0 for a fault without rows."""
+    n_rows: int = 0
+
+    def rows(self, seen: S) -> FloatArray:
+        """Sums (J, B) whose mean and variance are fixed by the predictions if these are calibrated."""
+        return np.empty((0, 0))
+
+
+class Fault(Rows[S]):
     """Laws ``Q_t(. | P_i)`` with ``Q_0 = P_i``, of one kind and for each of m siblings: classes, pairs, halves.
 
-    ``S`` is what the faults of a family see of targets (B, n). A test needs rows, which are sums over observations, a
-    finding needs a likelihood and words; a fault can have rows that serve others of its family too.
+    A test needs rows, a finding needs a likelihood and words. Rows can serve several faults of a family, and are those
+    of one of them.
     """
 
     kind: ClassVar[str]
-    weight: ClassVar[float] = 0.0
-    """Of the rows among those of all faults; 0 for a fault without rows."""
     range: ClassVar[tuple[float, float]]
     """Smallest and largest t."""
     n_siblings: int = 1
     n_choices: int | None = None
     """How many of the siblings are different ones, for the penalty; by default all."""
-    n_rows: int = 0
-    rows_name: ClassVar[str] = ""
-    """What the rows see, if they see more than the fault."""
     has_likelihood: bool = True
-
-    def rows(self, seen: S) -> FloatArray:
-        """Sums over the observations, (J, B), which the predictions fix but for constants and scales if calibrated."""
-        raise NotImplementedError
 
     @abstractmethod
     def log_ratio(self, seen: S, sibling: int, t: float) -> float:
-        """``sum_i w_i log(Q_t(y_i | P_i) / P_i(y_i))`` for targets of one row."""
+        """``sum_i w_i log(Q_t(y_i | P_i) / P_i(y_i))`` for the first targets."""
 
     @abstractmethod
     def words(self, seen: S, sibling: int, fit: Fit) -> str:
@@ -71,26 +79,10 @@ class Fault(ABC, Generic[S]):
         return None
 
 
-class Rows(Fault[S]):
-    """Rows for tests that no single fault describes."""
-
-    has_likelihood = False
-    kind = ""
-    range = (0.0, 0.0)
-
-    def log_ratio(self, seen: S, sibling: int, t: float) -> float:
-        """None."""
-        raise NotImplementedError
-
-    def words(self, seen: S, sibling: int, fit: Fit) -> str:
-        """None."""
-        raise NotImplementedError
-
-
 class Faults(ABC):
     """The faults of a family, for n predictions and weights (n,) of the observations."""
 
-    members: tuple[Fault[Any], ...]
+    members: tuple[Rows[Any], ...]
     weights: FloatArray
     at_once: ClassVar[int] = 2**18
     """Redrawn targets whose rows are computed together by a thread."""
@@ -100,9 +92,13 @@ class Faults(ABC):
         """What the faults see of targets (B, n) or (B, n, d)."""
 
     @property
-    def with_rows(self) -> tuple[Fault[Any], ...]:
-        """The faults that tests use."""
-        return tuple(fault for fault in self.members if fault.weight > 0.0)
+    def with_rows(self) -> tuple[Rows[Any], ...]:
+        """Those that tests use."""
+        return tuple(one for one in self.members if one.weight > 0.0)
+
+    def name(self, one: Rows[Any]) -> str:
+        """What the rows of one of them see."""
+        return one.rows_name or (one.kind if isinstance(one, Fault) else "")
 
     def rows(self, targets: Array) -> FloatArray:
         """The rows of all faults (J, B), one below the other, for targets (B, n) or (B, n, d)."""
@@ -112,7 +108,7 @@ class Faults(ABC):
     @property
     def with_likelihood(self) -> tuple[Fault[Any], ...]:
         """The faults that are named."""
-        return tuple(fault for fault in self.members if fault.has_likelihood)
+        return tuple(one for one in self.members if isinstance(one, Fault) and one.has_likelihood)
 
 
 def weights_or_ones(weights: FloatArray | None, n: int) -> FloatArray:

@@ -57,7 +57,7 @@ class VectorFaults(Faults):
         places = [Pattern(one[0])]
         for t in range(min(dimension, MOST_HALVED)):
             places += halves(mean[:, t], f"predicted means of coordinate {t}")
-        members: list[Fault[VectorScores]] = [
+        members: list[Rows[VectorScores]] = [
             Shift(dimension, one * w),
             Scale(dimension, one * w),
             TotalScale(dimension, one * w),

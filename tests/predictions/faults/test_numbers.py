@@ -15,7 +15,7 @@ TARGETS = MEAN + SD * RNG.normal(size=(B, N))
 
 
 def rows_of(faults, name, targets):
-    (fault,) = [one for one in faults.with_rows if (one.rows_name or one.kind) == name]
+    (fault,) = [one for one in faults.with_rows if faults.name(one) == name]
     rows = fault.rows(faults.seen(targets))
     assert rows.shape == (fault.n_rows, len(targets))
     return rows

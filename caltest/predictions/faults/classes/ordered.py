@@ -94,7 +94,7 @@ class OrderedFaults(ClassFaults):
         self.members = (*self.members, *faults_of_scores(latent), Step(view))
 
 
-def faults_of_scores(latent: Latent) -> tuple[Fault[Labels], ...]:
+def faults_of_scores(latent: Latent) -> tuple[Rows[Labels], ...]:
     """Shift and scale, everywhere and in halves, and skew."""
     everywhere = (LatentShift(latent, latent.everywhere), LatentScale(latent, latent.everywhere), LatentSkew(latent))
     if not latent.places:

@@ -14,7 +14,7 @@ W = RNG.uniform(0.5, 2.0, N)
 
 
 def rows_of(faults, name, targets):
-    (fault,) = [one for one in faults.with_rows if (one.rows_name or one.kind) == name]
+    (fault,) = [one for one in faults.with_rows if faults.name(one) == name]
     rows = fault.rows(faults.seen(targets))
     assert rows.shape == (fault.n_rows, len(targets))
     return rows
