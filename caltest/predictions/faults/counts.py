@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest.predictions.faults.fault import Fault, Faults, Fit, Rows, weights_or_ones
+from caltest.predictions.faults.fault import Fault, Faults, Fit, RowsOf, weights_or_ones
 from caltest.predictions.faults.features import Pattern, cosines, halves, varies
 from caltest.predictions.faults.scores import CLIPPED
 from caltest.predictions.faults.wording import about, count, percent, sized
@@ -93,7 +93,7 @@ class CountFaults(Faults):
             members.append(LocalFactor(view, places))
         if varies(view.log_mean):
             members.append(Elasticity(view))
-        self.members = (*members, Cubes(view))
+        self.members = (*members, RowsOf("skewness", 1, cubes))
 
     def seen(self, targets: Array) -> Counts:
         return Counts(self.view, targets)
@@ -317,15 +317,6 @@ class MeanKept(Zeros):
         return f", and the others {about(1.0 / (1.0 - t))} times as large"
 
 
-class Cubes(Rows[Counts]):
+def cubes(seen: Counts) -> FloatArray:
     """Cubes of the residuals."""
-
-    rows_name = "skewness"
-    weight = 1.0
-    n_rows = 1
-
-    def __init__(self, view: CountView) -> None:
-        self._weights = view.weights
-
-    def rows(self, seen: Counts) -> FloatArray:
-        return (seen.residuals**3 @ self._weights)[None]
+    return (seen.residuals**3 @ seen.view.weights)[None]

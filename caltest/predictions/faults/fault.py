@@ -1,12 +1,14 @@
 """What a fault is: a family of laws with one parameter, of which calibration is one."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
+from caltest.predictions.faults.features import Pattern
 
 S = TypeVar("S")
 
@@ -22,13 +24,13 @@ class Fit:
     is_open_above: bool = False
 
 
-class Rows(ABC, Generic[S]):
+class Rows(Generic[S]):
     """Sums over the observations that tests compare with redraws.
 
     ``S`` is what the faults of a family see of targets (B, n).
     """
 
-    rows_name: ClassVar[str] = ""
+    rows_name: str = ""
     """What the rows see; by default the kind of the fault."""
     weight: ClassVar[float] = 0.0
     """Of the rows among those of all faults; 0 for a fault without rows."""
@@ -39,7 +41,19 @@ class Rows(ABC, Generic[S]):
         return np.empty((0, 0))
 
 
-class Fault(Rows[S]):
+class RowsOf(Rows[S]):
+    """Rows that a function of what is seen returns, and that are of no fault."""
+
+    weight = 1.0
+
+    def __init__(self, rows_name: str, n_rows: int, function: Callable[[S], FloatArray]) -> None:
+        self.rows_name, self.n_rows, self._function = rows_name, n_rows, function
+
+    def rows(self, seen: S) -> FloatArray:
+        return self._function(seen)
+
+
+class Fault(Rows[S], ABC):
     """Laws ``Q_t(. | P_i)`` with ``Q_0 = P_i``, of one kind and for each of m siblings: classes, pairs, halves.
 
     A test needs rows, a finding needs a likelihood and words. Rows can serve several faults of a family, and are those
@@ -77,6 +91,18 @@ class Fault(Rows[S]):
     def promising(self, seen: S) -> FloatArray | None:
         """A number for each sibling that is large where its likelihood is; None if there are few."""
         return None
+
+
+class OfPatterns(Fault[S]):
+    """A fault with a sibling for each of some patterns of predictions, and with a row for each feature, if any."""
+
+    def __init__(self, patterns: Sequence[Pattern], features: FloatArray | None = None) -> None:
+        self.patterns, self.n_siblings = patterns, len(patterns)
+        self.features = np.empty((0, 0)) if features is None else features
+        self.n_rows = len(self.features)
+
+    def place(self, sibling: int) -> str:
+        return self.patterns[sibling].where.strip().removeprefix("in ")
 
 
 class Faults(ABC):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest.predictions.faults.fault import Fault, Faults, Fit, weights_or_ones
+from caltest.predictions.faults.fault import Fault, Faults, Fit, OfPatterns, weights_or_ones
 from caltest.predictions.faults.features import Pattern, cosines, halves, ranks, varies
 from caltest.predictions.faults.scores import Scores
 from caltest.predictions.faults.shapes import Factor, HeavyTails, LightTails, Outliers, Skew
@@ -63,76 +63,67 @@ def _location_and_variance(predictions: "Predictions") -> tuple[FloatArray, Floa
     return mean.reshape(len(predictions)), variance
 
 
-class _Moved(Fault[Scores]):
-    """``z ~ N(t s, 1)`` with the signs s of a pattern."""
+class OfResiduals(OfPatterns[Scores]):
+    """A fault of residuals."""
 
-    def __init__(self, patterns: list[Pattern], features: FloatArray | None = None) -> None:
-        self._patterns, self._features, self.n_siblings = patterns, features, len(patterns)
-        self.n_rows = 0 if features is None else len(features)
-
-    kind = "shift"
     range = (-inf, inf)
 
+    def own(self, seen: Scores, sibling: int) -> FloatArray:
+        """The residuals that it changes, of one coordinate or more, (c, n)."""
+        return seen.residuals[None]
+
     def promising(self, seen: Scores) -> FloatArray:
-        return present(self._patterns, seen)
-
-    def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
-        """Around the mean of the residuals."""
-        signs = self._patterns[sibling].signs
-        w = seen.weights * signs
-        total = max(float(w @ signs), 1e-300)
-        most, reach = float(w @ seen.residuals) / total, 10.0 / sqrt(total)
-        return min(most, 0.0) - reach, max(most, 0.0) + reach
-
-    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        moved = seen.residuals - t * self._patterns[sibling].signs
-        return float(seen.weights @ (seen.log_kernel(moved) - seen.log_kernel(seen.residuals)))
-
-    def size(self, seen: Scores, sibling: int, t: float) -> float:
-        """In predicted standard deviations, with its direction."""
-        return seen.unit * self._patterns[sibling].sign * t
-
-    def place(self, sibling: int) -> str:
-        return self._patterns[sibling].where.strip()
-
-    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        one = self._patterns[sibling]
-        side = one.direction(fit.t, "above", "below")
-        rest = one.opposite(f"as much {'below' if side == 'above' else 'above'} it elsewhere")
-        return f"outcomes are {side} what was predicted{one.where}, by {deviations_in_words(fit, seen.unit)}{rest}"
+        """Minus infinity for patterns of none of the observations."""
+        return np.array([0.0 if seen.weights @ np.abs(one.signs) > 0.0 else -inf for one in self.patterns])
 
 
-def present(patterns: list[Pattern], seen: Scores) -> FloatArray:
-    """Minus infinity for patterns of none of the observations, else 0."""
-    return np.array([0.0 if seen.weights @ np.abs(pattern.signs) > 0.0 else -inf for pattern in patterns])
+class Shift(OfResiduals):
+    """``z ~ N(t s, 1)`` with the signs s of a pattern: outcomes that are too high or too low."""
 
-
-def deviations_in_words(fit: Fit, unit: float = 1.0) -> str:
-    """A shift in predicted standard deviations, of which a score of 1 are some number, without its sign."""
-    return f"{sized_shift(fit, unit)} predicted standard deviations"
-
-
-class Shift(_Moved):
-    """All outcomes too high or too low."""
-
+    kind = "shift"
     weight = 2.0
 
     def rows(self, seen: Scores) -> FloatArray:
         """The first Hermite polynomial times features."""
-        assert self._features is not None
-        return self._features @ seen.clipped.T
+        return by_features(self.features, seen.clipped)
+
+    def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
+        """Around the mean of the residuals."""
+        signs = self.patterns[sibling].signs
+        w = seen.weights * signs
+        total = max(float(w @ signs), 1e-300)
+        most, reach = float(w @ self.own(seen, sibling)[0]) / total, 10.0 / sqrt(total)
+        return min(most, 0.0) - reach, max(most, 0.0) + reach
+
+    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
+        own = self.own(seen, sibling)[0]
+        moved = own - t * self.patterns[sibling].signs
+        return float(seen.weights @ (seen.log_kernel(moved) - seen.log_kernel(own)))
+
+    def size(self, seen: Scores, sibling: int, t: float) -> float:
+        """In predicted standard deviations, with its direction."""
+        return seen.unit * self.patterns[sibling].sign * t
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        one = self.patterns[sibling]
+        side = one.direction(fit.t, "above", "below")
+        rest = one.opposite(f"as much {'below' if side == 'above' else 'above'} it elsewhere")
+        much = f"{sized_shift(fit, seen.unit)} predicted standard deviations"
+        return f"outcomes are {side} what was predicted{one.where}, by {much}{rest}"
 
 
-class LocalShift(_Moved):
+class LocalShift(Shift):
     """Outcomes too high in one half of the predictions."""
 
     kind = "local shift"
+    weight = 0.0
 
 
-class Slope(_Moved):
+class Slope(Shift):
     """Outcomes that rise more, or less, than the predicted means."""
 
     kind = "slope"
+    weight = 0.0
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         high, low = ("high", "low") if fit.t > 0.0 else ("low", "high")
@@ -141,49 +132,37 @@ class Slope(_Moved):
         return f"outcomes are too {high} where predicted means are largest, {ends}"
 
 
-class Scale(Fault[Scores]):
+class Scale(OfResiduals):
     """``z ~ N(0, exp(2 t s))`` with the signs s of a pattern: errors that are too large or too small."""
 
     kind = "scale"
     weight = 2.0
-    range = (-inf, inf)
-
-    def __init__(self, patterns: list[Pattern], features: FloatArray | None = None) -> None:
-        self._patterns, self._features, self.n_siblings = patterns, features, len(patterns)
-        self.n_rows = 0 if features is None else len(features)
-
-    def promising(self, seen: Scores) -> FloatArray:
-        return present(self._patterns, seen)
 
     def rows(self, seen: Scores) -> FloatArray:
         """The second Hermite polynomial, but for its constant, times features."""
-        assert self._features is not None
-        return self._features @ np.square(seen.clipped).T
+        return by_features(self.features, np.square(seen.clipped))
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         """Around the logarithms of the root mean squares of each sign."""
-        signs = self._patterns[sibling].signs
+        signs, squares = self.patterns[sibling].signs, np.square(self.own(seen, sibling)).mean(axis=0)
         ends = [0.0]
         for sign in (1.0, -1.0):
             w = seen.weights * (signs == sign)
             if w.any():
-                ends.append(sign * 0.5 * log(max(float(w @ seen.squares) / w.sum(), 1e-300)))
+                ends.append(sign * 0.5 * log(max(float(w @ squares) / w.sum(), 1e-300)))
         return min(ends) - 1.0, max(ends) + 1.0
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        signs = self._patterns[sibling].signs
-        scaled = seen.residuals * np.exp(-t * signs)
-        return float(seen.weights @ (seen.log_kernel(scaled) - seen.log_kernel(seen.residuals) - t * signs))
+        own, logs = self.own(seen, sibling), t * self.patterns[sibling].signs
+        terms = seen.log_kernel(own * np.exp(-logs)) - seen.log_kernel(own) - logs
+        return float(seen.weights @ terms.sum(axis=0))
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
         """The ratio of errors to those predicted."""
-        return seen.ratio(t * self._patterns[sibling].sign)
-
-    def place(self, sibling: int) -> str:
-        return self._patterns[sibling].where.strip()
+        return seen.ratio(t * self.patterns[sibling].sign)
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        return scale_in_words(self._patterns[sibling], fit, seen.ratio)
+        return scale_in_words(self.patterns[sibling], fit, seen.ratio)
 
 
 def scale_in_words(pattern: Pattern, fit: Fit, ratio: Callable[[float], float] = exp) -> str:
@@ -199,3 +178,10 @@ class LocalScale(Scale):
 
     kind = "local scale"
     weight = 0.0
+
+
+def by_features(features: FloatArray, scores: FloatArray) -> FloatArray:
+    """``sum_i f_ji z_bi`` for features (J, n) and scores (B, n), (J, B); of scores (B, n, d) each, (J d, B)."""
+    if scores.ndim == 2:
+        return np.asarray(features @ scores.T)
+    return np.concatenate((features @ scores).transpose(1, 2, 0))

@@ -1,6 +1,6 @@
 """Faults of ordered classes, and of intervals between quantiles: on a normal scale behind the classes."""
 
-from functools import cached_property
+from functools import cached_property, partial
 from math import exp
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ import numpy as np
 from caltest._basics.types import FloatArray
 from caltest.predictions.faults.classes.labels import ClassView, Labels, gather
 from caltest.predictions.faults.classes.several import ClassFaults
-from caltest.predictions.faults.fault import Fault, Fit, Rows
+from caltest.predictions.faults.fault import Fault, Fit, OfPatterns, Rows, RowsOf
 from caltest.predictions.faults.features import Pattern, cosines, halves
 from caltest.predictions.faults.numbers import scale_in_words
 from caltest.predictions.faults.wording import percent, sized, sized_shift
@@ -96,21 +96,19 @@ class OrderedFaults(ClassFaults):
 
 def faults_of_scores(latent: Latent) -> tuple[Rows[Labels], ...]:
     """Shift and scale, everywhere and in halves, and skew."""
-    everywhere = (LatentShift(latent, latent.everywhere), LatentScale(latent, latent.everywhere), LatentSkew(latent))
+    skewness = RowsOf("skewness", len(latent.some), partial(cubes, latent))
+    everywhere = (LatentShift(latent, latent.everywhere), LatentScale(latent, latent.everywhere), skewness)
     if not latent.places:
         return everywhere
     return *everywhere, LocalLatentShift(latent, latent.places), LocalLatentScale(latent, latent.places)
 
 
-class OfScores(Fault[Labels]):
+class OfScores(OfPatterns[Labels]):
     """A fault of the scores behind ordered outcomes."""
 
     def __init__(self, latent: Latent, patterns: list[Pattern]) -> None:
-        self._latent, self._patterns, self.n_siblings = latent, patterns, len(patterns)
-        self.n_rows = len(latent.features) if self.weight > 0.0 else 0
-
-    def place(self, sibling: int) -> str:
-        return self._patterns[sibling].where.strip()
+        super().__init__(patterns, latent.features if self.weight > 0.0 else None)
+        self._latent = latent
 
 
 class LatentShift(OfScores):
@@ -125,12 +123,12 @@ class LatentShift(OfScores):
         return self._latent.features @ gather(self._latent.scores, seen.labels).T
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        signs = self._patterns[sibling].signs
+        signs = self.patterns[sibling].signs
         return self._latent.log_ratio(seen, t * signs, np.zeros_like(signs))
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         much = f"about {sized_shift(fit)} predicted standard deviations"
-        one = self._patterns[sibling]
+        one = self.patterns[sibling]
         side = one.direction(fit.t, "higher", "lower")
         return f"outcomes are {side} than predicted{one.where}, by {much}" + one.opposite(
             "as much the other way elsewhere"
@@ -153,7 +151,7 @@ class LatentScale(OfScores):
 
     def __init__(self, latent: Latent, patterns: list[Pattern]) -> None:
         super().__init__(latent, patterns)
-        self.n_rows = len(latent.features) + 2 if self.weight > 0.0 else 0
+        self.n_rows += 2 if self.weight > 0.0 else 0
 
     def rows(self, seen: Labels) -> FloatArray:
         """Squares of the scores times features, and those on either side."""
@@ -163,15 +161,15 @@ class LatentScale(OfScores):
         return np.concatenate([self._latent.features @ squares.T, above[None], (squares @ w - above)[None]])
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        signs = self._patterns[sibling].signs
+        signs = self.patterns[sibling].signs
         return self._latent.log_ratio(seen, np.zeros_like(signs), t * signs)
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The ratio of errors to those predicted."""
-        return exp(self._patterns[sibling].sign * t)
+        return exp(self.patterns[sibling].sign * t)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        return scale_in_words(self._patterns[sibling], fit)
+        return scale_in_words(self.patterns[sibling], fit)
 
 
 class LocalLatentScale(LatentScale):
@@ -181,19 +179,9 @@ class LocalLatentScale(LatentScale):
     weight = 0.0
 
 
-class LatentSkew(Rows[Labels]):
-    """Cubes of the scores."""
-
-    rows_name = "skewness"
-    weight = 1.0
-
-    def __init__(self, latent: Latent) -> None:
-        self._latent = latent
-        self._features = latent.some
-        self.n_rows = len(self._features)
-
-    def rows(self, seen: Labels) -> FloatArray:
-        return self._features @ (gather(self._latent.scores, seen.labels) ** 3).T
+def cubes(latent: Latent, seen: Labels) -> FloatArray:
+    """Cubes of the scores times features."""
+    return latent.some @ (gather(latent.scores, seen.labels) ** 3).T
 
 
 class Step(Fault[Labels]):

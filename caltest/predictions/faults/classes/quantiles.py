@@ -60,7 +60,7 @@ class OneSide(LatentScale):
         return ("above", "below")[sibling]
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        whole = scale_in_words(self._patterns[0], fit)
+        whole = scale_in_words(self.patterns[0], fit)
         return whole.replace(": errors are", f" {self.place(sibling)} the median: errors there are")
 
 
