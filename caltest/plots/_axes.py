@@ -1,29 +1,29 @@
 """What pictures share: axes, colours, titles."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.pvalues import pvalue_phrase
-from caltest._validation import fraction, whole_number
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from caltest._basics.jobs import streams
 from caltest._basics.numerics import seed_of
 from caltest._basics.threads import threaded
 from caltest._basics.types import Array, FloatArray
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.pvalues import pvalue_phrase
+from caltest._validation import fraction, whole_number
 from caltest.predictions import Bernoulli, Sample
 from caltest.predictions.reductions import reduce_to_binary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Blue and vermillion of Okabe and Ito, which readers with any colour vision can tell apart.
 INSIDE, OUTSIDE, DARK, PALE = "#0072B2", "#D55E00", "#444444", "#D4D4D4"
 COLOURS = (INSIDE, OUTSIDE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+LETTERS = 52
+"""In a line of a title."""
 LINES, MARKERS = ("-", "--", ":", "-."), "oD^svPX*"
 
 
@@ -58,13 +58,14 @@ def panels_of(
 
 
 def title_of(result: CalibrationTestResult, n: int) -> str:
-    """The p-value of a test of the n observations that are drawn."""
+    """The p-value of a test of the n observations that are drawn, and what it found."""
     if not isinstance(result, CalibrationTestResult):
         raise TypeError(f"result: got {result!r}, wanted the result of a calibration test")
     if result.n != n:
         raise ValueError(f"result: got a test of {result.n} observations, wanted one of the {n} that are drawn")
     p = pvalue_phrase(result.pvalue, result.pvalue_kind == "bound", result.pvalue_otherwise)
-    return f"{p.replace('<=', '≤')} ({result.test})\n{result.predictions}"
+    found = [] if result.finding is None else wrap(result.finding.words, LETTERS, max_lines=3, placeholder=" ...")
+    return "\n".join([f"{p.replace('<=', '≤')} ({result.test})", result.predictions, *found])
 
 
 def rank_of_ends(n_resamples: int, confidence_level: float) -> int:

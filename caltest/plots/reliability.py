@@ -71,7 +71,7 @@ def reliability_diagram(
     confidence_level
         Probability that a point is inside its bar if the predictions are calibrated.
     result
-        A test of these data, whose p-value becomes the title.
+        A test of these data, whose p-value and finding become the title.
     rng
         Seed or ``numpy.random.Generator`` of the redraws.
     ax

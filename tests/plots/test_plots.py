@@ -185,6 +185,15 @@ def test_labels_name_the_question():
     assert ax.get_xlabel() == "predicted probability of class rain"
 
 
+def test_title_says_what_was_found():
+    predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
+    result = ct.calibration_test(predictions, labels, n_resamples=39, rng=1)
+    title = reliability_diagram(predictions, labels, result=result, rng=1, ax=new_axes()).get_title().split("\n")
+    assert title[:2] == ["p = 0.025 (OmnibusTest)", "Categorical, n = 899, 10 classes"]
+    assert " ".join(title[2:]) == result.finding.words
+    assert max(map(len, title)) <= 60
+
+
 def test_title_is_the_pvalue(binary):
     exact = ct.MonteCarloTest(ct.ECE(), n_resamples=99)(*binary, rng=1)
     assert exact.pvalue == 0.01
