@@ -9,7 +9,7 @@ import numpy as np
 from caltest._basics.numerics import OwnErrstate, check_finite, own_errstate, resampling_pvalue, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._basics.types import ArrayLike, FloatArray
-from caltest._results.finding import Finding
+from caltest._results.finding import Finding, impossible
 from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
 from caltest._validation import same_length, switch
 from caltest._validation.groups import as_groups, rows_of
@@ -154,7 +154,7 @@ def _rows(maximum: GroupMaximum, sample: Sample, values: FloatArray) -> tuple[Gr
     adjusted = step_down(sizes)
     rows = []
     for g in np.lexsort((-sizes[:, 0], adjusted)):
-        part = sample.take(maximum.groups.rows[g])
+        part = sample.part(maximum.groups.rows[g])
         rows.append(
             GroupResult(
                 name=maximum.groups.names[g],
@@ -185,6 +185,8 @@ def step_down(statistics: FloatArray) -> FloatArray:
 
 def _finding(sample: Sample, estimator: Estimator, pvalue: float) -> Finding | None:
     """How outcomes differ from what was predicted, with the weights of the estimator if it has some."""
+    if sample.exclusion is not None:
+        return impossible(sample.exclusion)
     weights = getattr(estimator, "weights", None)
     if weights is not None:
         kept = np.flatnonzero(weights)

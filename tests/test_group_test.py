@@ -104,6 +104,17 @@ def test_signs_of_two_sided_estimators():
     assert result["sharp"].adjusted == result["blunt"].adjusted == 0.01
 
 
+def test_impossible_outcomes_are_named_by_their_rows():
+    p = np.tile([[0.2, 0.3, 0.5]], (60, 1))
+    p[41] = [0.0, 0.5, 0.5]
+    labels = np.arange(60) % 3
+    labels[41] = 0
+    result = ct.calibration_by_group(p, labels, np.arange(60) % 2, n_resamples=39, rng=1)
+    assert result["1"].finding.kind == "impossible outcome"
+    assert "(row 41: class 0)" in result["1"].finding.words
+    assert result["0"].finding is None
+
+
 def test_numbers_have_findings_too():
     data = samples(80, 3)
     y = data.normal.sample(2) + 2.0 * data.normal.scale * (np.arange(80) < 40)

@@ -64,8 +64,11 @@ class Sample:
 
     def without(self, left_out: BoolArray) -> "Sample":
         """The others, with their rows."""
-        kept = np.flatnonzero(~left_out)
-        return replace(self.take(kept), rows=kept if self.rows is None else self.rows[kept])
+        return self.part(np.flatnonzero(~left_out))
+
+    def part(self, places: IntArray) -> "Sample":
+        """Some of the pairs, with their rows."""
+        return replace(self.take(places), rows=places if self.rows is None else self.rows[places])
 
 
 def impossible_note(count: int, n: int, rows: Sequence[int]) -> tuple[str]:
