@@ -29,11 +29,16 @@ def percent(share: float, digits: int = 2) -> str:
 
 
 def sized(fit: Fit, size: Callable[[float], float], text: Callable[[float, int], str] = about) -> str:
-    """A size with its interval, such as ``0.25 (0.2 to 0.31)``, with two digits, or the more that tell these apart."""
+    """A size with its interval, such as ``0.25 (0.2 to 0.31)``, with two digits or more.
+
+    The digits tell the three numbers apart, and from the size of no fault if that is outside the interval.
+    """
     low, high = sorted((size(fit.low), size(fit.high)))
+    no_fault = size(0.0)
     for digits in (2, 3, 4):
         at, ends = text(size(fit.t), digits), [text(low, digits), text(high, digits)]
-        if len({at, *ends}) == 3 or fit.is_open_below or fit.is_open_above:
+        is_told_apart = low <= no_fault <= high or text(no_fault, digits) not in ends
+        if (len({at, *ends}) == 3 and is_told_apart) or fit.is_open_below or fit.is_open_above:
             break
     if fit.is_open_above:
         return f"{at} (at least {ends[0]})"

@@ -1,5 +1,7 @@
 """Numbers in words."""
 
+import math
+
 import pytest
 
 from caltest.predictions.faults import Fit
@@ -28,6 +30,11 @@ def test_sizes_have_digits_that_tell_the_ends_apart():
     assert sized(Fit(2.0, 1.0, 3.0, is_open_above=True), same) == "2 (at least 1)"
     assert sized(Fit(2.0, 1.0, 3.0, is_open_below=True), same) == "2 (at most 3)"
     assert sized(Fit(0.1, 0.05, 0.2), same, percent) == "10 % (5 % to 20 %)"
+
+
+def test_ends_are_not_rounded_to_no_fault():
+    assert sized(Fit(0.122, 0.03, 0.223), math.exp) == "1.13 (1.03 to 1.25)"
+    assert sized(Fit(0.122, -0.01, 0.223), math.exp) == "1.1 (0.99 to 1.2)"
 
 
 def test_shifts_have_signs_only_if_the_interval_contains_0():
