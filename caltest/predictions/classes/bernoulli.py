@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number, probability_vector
-from caltest.predictions.base import Predictions, require_family, require_same_classes
+from caltest.predictions.base import Parameter, Predictions, require_family, require_same_classes
 from caltest.predictions.classes.categorical import ClassProbabilities
 
 
@@ -41,6 +41,7 @@ class Bernoulli(ClassProbabilities):
     brier_factor = 0.5
     _notion = "binary"
     n_classes = 2
+    probability = Parameter(0, "Probabilities of the outcome 1, (..., n).")
 
     @staticmethod
     def _checked(probabilities: ArrayLike, copy: bool) -> tuple[FloatArray, str]:
@@ -53,15 +54,6 @@ class Bernoulli(ClassProbabilities):
         new._notion = notion
         new.notes = (*notes, *new.notes)
         return new
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._array.shape
-
-    @property
-    def probability(self) -> FloatArray:
-        """Probabilities of the outcome 1, (..., n)."""
-        return self._array
 
     @property
     def probabilities(self) -> FloatArray:

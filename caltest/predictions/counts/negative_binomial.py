@@ -8,9 +8,8 @@ from caltest._basics.arrays import to_array
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows, same_length
-from caltest.predictions.counts.expectations import CountPredictions
-from caltest.predictions.counts.law import HALF_LOG_2_PI, logs_from_tail, stirling_error
-from caltest.predictions.parameter import Parameter
+from caltest.predictions.base import Parameter
+from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, logs_from_tail, stirling_error
 
 
 class NegativeBinomial(CountPredictions):
@@ -180,10 +179,10 @@ class NegativeBinomial(CountPredictions):
         return _log_factor(counts, sizes[:, None])[places.reshape(self.size.shape)]
 
     def with_mean(self, mean: FloatArray) -> "NegativeBinomial":
-        return self._with((mean, self.size))
+        return self._like(mean, self.size)
 
     def with_dispersion(self, dispersion: FloatArray) -> "NegativeBinomial":
-        return self._with((self.mean, 1.0 / dispersion))
+        return self._like(self.mean, 1.0 / dispersion)
 
     @classmethod
     def of(cls, mean: FloatArray, size: FloatArray) -> Self:

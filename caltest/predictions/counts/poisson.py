@@ -7,9 +7,8 @@ import numpy as np
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows
-from caltest.predictions.counts.expectations import CountPredictions
-from caltest.predictions.counts.law import HALF_LOG_2_PI, logs_from_tail, stirling_error
-from caltest.predictions.parameter import Parameter
+from caltest.predictions.base import Parameter
+from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, logs_from_tail, stirling_error
 
 if TYPE_CHECKING:
     from caltest.predictions.counts.negative_binomial import NegativeBinomial
@@ -98,7 +97,7 @@ class Poisson(CountPredictions):
             raise ValueError(
                 f"temperature: got {t:.6g}, with which a rate is {rate.max():.6g}, wanted rates below 2**53"
             )
-        return self._with((rate,))
+        return self._like(rate)
 
     def _tail_exponent(self, counts: FloatArray) -> FloatArray:
         """``u log(u / rate) - u + rate``."""
@@ -120,7 +119,7 @@ class Poisson(CountPredictions):
         return -stirling_error(counts) - 0.5 * np.log(counts) - HALF_LOG_2_PI
 
     def with_mean(self, mean: FloatArray) -> "Poisson":
-        return self._with((mean,))
+        return self._like(mean)
 
     def with_dispersion(self, dispersion: FloatArray) -> "NegativeBinomial":
         from caltest.predictions.counts.negative_binomial import NegativeBinomial

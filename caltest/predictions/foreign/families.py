@@ -6,7 +6,8 @@ from typing import Any
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.bernoulli import Bernoulli
 from caltest.predictions.classes.categorical import Categorical
-from caltest.predictions.counts import NegativeBinomial, Poisson
+from caltest.predictions.counts.negative_binomial import NegativeBinomial
+from caltest.predictions.counts.poisson import Poisson
 from caltest.predictions.foreign import from_scipy, from_torch
 from caltest.predictions.foreign.described import Described, is_of_scipy, is_of_torch, joined
 from caltest.predictions.mixture import Mixture

@@ -11,16 +11,10 @@ import numpy as np
 
 from caltest._basics.arrays import in_one_order
 from caltest._basics.numerics import generator_of
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import real_array, refuse_rows, same_length
 from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
-from caltest.predictions.base import (
-    ClosedFormMissing,
-    Predictions,
-    median_standard_deviation,
-    require_family,
-    weighted_sum,
-)
+from caltest.predictions.base import ClosedFormMissing, Predictions, weighted_sum
 from caltest.predictions.measures.law_sums import (
     LawSums,
     Place,
@@ -121,10 +115,6 @@ class Univariate(Predictions):
         """The parameters (..., n)."""
         return self._parameters
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._parameters[0].shape
-
     def take(self, index: Any) -> Self:
         parameters = tuple(values[index] for values in self._parameters)
         new = copy(self)
@@ -192,21 +182,12 @@ class Univariate(Predictions):
         wanted = above if high == inf else f"numbers from {low:g} to {high:g}"
         refuse_rows(outside, values, name, f"{wanted}, the support of {self.family} predictions")
 
-    def impossible(self, targets: Array) -> BoolArray:
-        return np.zeros(targets.shape, dtype=np.bool_)
-
     def check_continuous(self) -> None:
         """All of them are."""
-
-    def check_compatible(self, other: Predictions, name: str) -> None:
-        require_family(other, type(self), name)
 
     def width(self, kernel: TargetKernel) -> int:
         """The parameters, and the waves of each term of the kernel, of which there are often so many."""
         return super().width(kernel) + WAVES * len(kernel.weighted_terms)
-
-    def target_scale(self) -> float:
-        return median_standard_deviation(np.sqrt(self.moments()[1]))
 
     def prepared(self, kernel: TargetKernel) -> Self:
         """The same predictions; expectations of the kernel are prepared."""
@@ -254,13 +235,6 @@ class Univariate(Predictions):
     def default_kernel(self) -> ProductKernel:
         """``exp(-W2 / median) x Gaussian`` with the median standard deviation as the bandwidth of the targets."""
         return ProductKernel(ExponentialKernel(Wasserstein(), "median"), GaussianKernel(bandwidth="median"))
-
-    def describe(self, n: int | None = None) -> str:
-        return f"{self.family}, n = {len(self) if n is None else n}"
-
-    def followed_by(self, other: Self) -> Self:
-        self.check_compatible(other, "predictions")
-        return self._like(*(np.concatenate(pair) for pair in zip(self._parameters, other._parameters, strict=True)))
 
 
 def _broadcast(parameters: tuple[ArrayLike, ...], names: tuple[str, ...]) -> list[FloatArray]:
