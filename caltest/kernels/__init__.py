@@ -16,8 +16,11 @@ from caltest.kernels.base import (
     PredictionKernel as PredictionKernel,
     TargetKernel as TargetKernel,
 )
-from caltest.kernels.exponential import ExponentialKernel as ExponentialKernel, LaplacianKernel as LaplacianKernel
-from caltest.kernels.gaussian import GaussianKernel as GaussianKernel
+from caltest.kernels.exponential import (
+    ExponentialKernel as ExponentialKernel,
+    GaussianKernel as GaussianKernel,
+    LaplacianKernel as LaplacianKernel,
+)
 from caltest.kernels.matern import MaternKernel as MaternKernel
 from caltest.kernels.matrix import DeltaKernel as DeltaKernel, MatrixKernel as MatrixKernel
 from caltest.kernels.metrics.discrepancies import (

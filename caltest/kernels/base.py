@@ -1,14 +1,14 @@
 """What a kernel is: a function of two predicted distributions, or of two targets, with a known supremum."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 from caltest._basics.numerics import OwnErrstate
 from caltest._basics.types import Array, FloatArray
 from caltest.kernels.metrics.vector_metrics import Metric
 
 if TYPE_CHECKING:
-    from caltest.kernels.gaussian import GaussianKernel
+    from caltest.kernels.exponential import GaussianKernel
     from caltest.kernels.radial import DistanceForm, RadialKernel
     from caltest.kernels.sums import SumKernel
 
@@ -17,27 +17,9 @@ class KernelWarning(UserWarning):
     """A kernel that is not positive definite: the tests lose their guarantee to see every miscalibration."""
 
 
-class PredictedDistributions(Protocol):
-    """What kernels need to know of predictions."""
-
-    def resolve_metric(self, metric: Metric) -> Metric:
-        """The metric with every setting that depends on the predictions replaced by its value."""
-
-    def distance(self, metric: Metric, other: Any) -> FloatArray:
-        """Distances (..., r, c) to other predictions of the same family."""
-
-    def median_distance(self, metric: Metric) -> float:
-        """Median distance of pairs of predictions."""
-
-    def median_positive_distance(self, metric: Metric) -> float:
-        """Median distance of the pairs that differ."""
-
-    def target_scale(self) -> float:
-        """Typical width of the predicted distributions, in units of the targets."""
-
-    @property
-    def weight(self) -> float:
-        """Factor of kernels of such predictions."""
+PredictedDistributions: TypeAlias = Any
+"""Predictions. Of them kernels ask the methods ``distance``, ``median_distance``, ``median_positive_distance``,
+``resolve_metric`` and ``target_scale``, and ``weight``."""
 
 
 class Kernel(OwnErrstate, ABC):
@@ -158,7 +140,7 @@ class TargetKernel(Kernel):
     def __mul__(self, factor: float) -> "SumKernel":
         from caltest.kernels.sums import SumKernel
 
-        return SumKernel.multiple(factor, self)
+        return SumKernel(((factor, self),))
 
     __rmul__ = __mul__
 

@@ -1,12 +1,10 @@
 """Matern kernels: between the exponential and the Gaussian kernel in smoothness."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import sqrt
 
 from caltest._loops.formulas.kernels import MATERN_3, MATERN_5
 from caltest._validation import real_number
-from caltest.kernels.base import Exponential
-from caltest.kernels.metrics.vector_metrics import Euclidean, Metric
 from caltest.kernels.radial import Function, RadialKernel
 
 
@@ -35,17 +33,11 @@ class MaternKernel(RadialKernel):
     array([[0.4834]])
     """
 
-    metric: Metric = field(default_factory=Euclidean)
     order: float = 1.5
 
     def _check_settings(self) -> None:
         if real_number(self.order) not in (1.5, 2.5):
             raise ValueError(f"order: got {self.order!r}, wanted 1.5 or 2.5 (ExponentialKernel has order 0.5)")
-
-    @property
-    def exponential(self) -> Exponential:
-        """Of degree 1 or 2."""
-        return Exponential(sqrt(2.0 * self.order) / self.width, 1.0, 0.0 if self.order == 1.5 else 1.0 / 3.0)
 
     @property
     def function(self) -> Function:
@@ -55,6 +47,3 @@ class MaternKernel(RadialKernel):
     @property
     def formula(self) -> str:
         return "Matern(" + f"{self.order:g}" + ", {d} / {w})"
-
-    def _is_positive_definite(self) -> bool:
-        return self.metric.squared_negative_definite

@@ -2,18 +2,18 @@
 
 from abc import abstractmethod
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
 from caltest._basics.warnings import warn
-from caltest._loops.formulas.kernels import EXPONENTIAL, FUNCTIONS, RATIONAL
+from caltest._loops.formulas.kernels import EXPONENTIAL, FUNCTIONS, POLYNOMIALS, RATIONAL
 from caltest._loops.pair_sums.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._validation import positive_number
-from caltest.kernels.base import KernelWarning, PredictedDistributions, PredictionKernel, TargetKernel
-from caltest.kernels.metrics.vector_metrics import Metric, VectorMetric
+from caltest.kernels.base import Exponential, KernelWarning, PredictedDistributions, PredictionKernel, TargetKernel
+from caltest.kernels.metrics.vector_metrics import Euclidean, Metric, VectorMetric
 
 Bandwidth = float | Literal["median"] | tuple[float, ...]
 
@@ -48,7 +48,7 @@ class DistanceForm(NamedTuple):
 class RadialKernel(PredictionKernel, TargetKernel):
     """A kernel ``f(d / bandwidth)`` of a distance d, usable on predictions and, if d is Euclidean, on targets."""
 
-    metric: Metric
+    metric: Metric = field(default_factory=Euclidean)
     bandwidth: Bandwidth = "median"
 
     has_bandwidth = True
@@ -88,8 +88,9 @@ class RadialKernel(PredictionKernel, TargetKernel):
     def formula(self) -> str:
         """The formula with {d} for the distance and {w} for the bandwidth."""
 
-    @abstractmethod
-    def _is_positive_definite(self) -> bool: ...
+    def _is_positive_definite(self) -> bool:
+        """Whether the kernel is so for the metric; by default that of a mixture of Gaussian kernels."""
+        return self.metric.squared_negative_definite
 
     @property
     def inverse_width(self) -> float:
@@ -181,6 +182,13 @@ class RadialKernel(PredictionKernel, TargetKernel):
     @property
     def radial(self) -> Self:
         return self
+
+    @property
+    def exponential(self) -> Exponential | None:
+        function = self.function
+        if function is None or function.exponent != 1.0 or function.kind >= RATIONAL:
+            return None
+        return Exponential(function.stretch / self.width, *POLYNOMIALS[function.kind])
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
         difference = np.subtract(rows[..., :, None], columns[..., None, :], dtype=np.float64, order="C")

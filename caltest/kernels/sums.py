@@ -37,7 +37,8 @@ class SumKernel(TargetKernel):
         for pair in self.weighted:
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise ValueError(f"weighted: got {pair!r} among the terms, wanted pairs (weight, kernel of targets)")
-            _check_term(pair[1])
+            if not isinstance(pair[1], TargetKernel):
+                raise TypeError(f"target_kernel: got {pair[1]!r} in a sum, wanted a kernel of targets")
         weighted = ((positive_number("weight", weight), kernel) for weight, kernel in self.weighted)
         terms = tuple((weight * inner, term) for weight, kernel in weighted for inner, term in kernel.weighted_terms)
         object.__setattr__(self, "weighted", terms)
@@ -46,11 +47,6 @@ class SumKernel(TargetKernel):
     def of(cls, *kernels: TargetKernel) -> "SumKernel":
         """The sum of kernels, some of which can be sums."""
         return cls(tuple((1.0, kernel) for kernel in kernels))
-
-    @classmethod
-    def multiple(cls, factor: float, kernel: TargetKernel) -> "SumKernel":
-        """A kernel times a positive number."""
-        return cls(((factor, kernel),))
 
     @property
     def weighted_terms(self) -> tuple[tuple[float, TargetKernel], ...]:
@@ -89,8 +85,3 @@ class SumKernel(TargetKernel):
             factor = "" if weight == 1.0 else f"{weight:.4g} "
             parts.append(factor + kernel.describe_for_targets())
         return " + ".join(parts)
-
-
-def _check_term(kernel: object) -> None:
-    if not isinstance(kernel, TargetKernel):
-        raise TypeError(f"target_kernel: got {kernel!r} in a sum, wanted a kernel of targets")

@@ -8,7 +8,7 @@ import numpy as np
 from caltest._basics.types import FloatArray
 from caltest._basics.warnings import warn
 from caltest.kernels.base import KernelWarning, TargetKernel
-from caltest.kernels.gaussian import GaussianKernel
+from caltest.kernels.exponential import GaussianKernel
 from caltest.kernels.metrics.vector_metrics import Metric, VectorMetric, Wasserstein
 
 ROUNDING = 1e-13
