@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
+from caltest._basics.numerics import upper_tiles
 from caltest._basics.threads import threaded
-from caltest._basics.types import FloatArray
+from caltest._basics.types import FloatArray, IntArray
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import Metric, PredictionKernel
 from caltest.predictions import Predictions
@@ -34,28 +34,17 @@ def tile_size(predictions: Predictions) -> int:
     return TILE if predictions.law.discrete else NUMBERS_TILE
 
 
-def upper_tiles(n: int, tile: int) -> Iterator[Place]:
-    """Row and column ranges that cover the pairs i <= j: tiles on the diagonal come whole, none lies below it."""
-    for rows in ranges(n, tile):
-        for columns in ranges(n, tile):
-            if columns.start >= rows.start:
-                yield rows, columns
+def tiles_of_blocks(sizes: IntArray, tile: int) -> Places:
+    """Tiles that cover the pairs i <= j within blocks of these sizes, which follow each other."""
+    strips = -(-sizes // tile)
+    return _shifted_tiles(sizes, tile), int((strips * (strips + 1) // 2).sum())
 
 
-def n_upper_tiles(n: int, tile: int) -> int:
-    """How many tiles ``upper_tiles`` yields."""
-    strips = -(-n // tile)
-    return strips * (strips + 1) // 2
-
-
-def block_tiles(n: int, block_size: int, tile: int) -> Iterator[Place]:
-    """Tiles that cover the pairs i <= j within blocks."""
-    for block in ranges(n, block_size):
-        for rows, columns in upper_tiles(block_size, tile):
-            yield (
-                slice(block.start + rows.start, block.start + rows.stop),
-                slice(block.start + columns.start, block.start + columns.stop),
-            )
+def _shifted_tiles(sizes: IntArray, tile: int) -> Iterator[Place]:
+    for stop, size in zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True):
+        for rows, columns in upper_tiles(size, tile)[0]:
+            start = stop - size
+            yield slice(start + rows.start, start + rows.stop), slice(start + columns.start, start + columns.stop)
 
 
 def total_of_tiles(tile_sums: TileSums, places: Places) -> FloatArray:

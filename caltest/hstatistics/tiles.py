@@ -35,17 +35,14 @@ def h_tile(kernel: PairKernel, rows: Sample, columns: Sample) -> FloatArray:
 
     and a sum of these for a sum of products. If the predictions are calibrated, E[h | p, p', y] = 0.
     """
-    first, *rest = (_product_tile(product, rows, columns) for product in kernel.products)
-    for tile in rest:
-        first += tile
-    return first
-
-
-def _product_tile(kernel: ProductKernel, rows: Sample, columns: Sample) -> FloatArray:
     left, right = rows.predictions, columns.predictions
-    tile = left.law.centred_kernel(kernel.target_kernel, rows.targets, right.law, columns.targets)
-    tile *= kernel.prediction_kernel.tile(left, right)
-    return tile
+
+    def tile(one: ProductKernel) -> FloatArray:
+        values = left.law.centred_kernel(one.target_kernel, rows.targets, right.law, columns.targets)
+        values *= one.prediction_kernel.tile(left, right)
+        return values
+
+    return kernel.sum_of(tile)
 
 
 class Tiles(ABC):

@@ -1,11 +1,12 @@
 """Kernels of pairs of a prediction and a target: a product of two kernels, or a sum of such products."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Self
 
 from caltest._basics.numerics import OwnErrstate
+from caltest._basics.types import FloatArray
 from caltest.kernels.base import PredictedDistributions, PredictionKernel, TargetKernel
 from caltest.kernels.matrix import MatrixKernel, rank_on_residuals
 from caltest.kernels.metrics.vector_metrics import Euclidean
@@ -19,6 +20,13 @@ class PairKernel(OwnErrstate, ABC):
     @abstractmethod
     def products(self) -> "tuple[ProductKernel, ...]":
         """The products whose sum it is."""
+
+    def sum_of(self, function: "Callable[[ProductKernel], FloatArray]") -> FloatArray:
+        """The sum over the products of a function of each, which is written over."""
+        total = function(self.products[0])
+        for one in self.products[1:]:
+            total += function(one)
+        return total
 
     @property
     def single(self) -> "ProductKernel | None":
