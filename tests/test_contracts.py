@@ -275,7 +275,7 @@ def test_redraws_equal_estimates_one_by_one(some_case, replications):
 
 def by_rule(predictions, kernel):
     """Whether expectations come from the rule for continuous laws, not from formulas."""
-    laws = [law for law in getattr(predictions, "_components", [predictions]) if isinstance(law, Univariate)]
+    laws = [law for law in getattr(predictions, "components", [predictions]) if isinstance(law, Univariate)]
     terms = [term for product in kernel.products for _, term in product.target_kernel.weighted_terms]
     return not all(law._has_closed_form(term) for law in laws for term in terms)
 

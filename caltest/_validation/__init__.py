@@ -6,9 +6,9 @@ from caltest._validation.arrays import (
     observation_weights as observation_weights,
     positive_semidefinite as positive_semidefinite,
     real_array as real_array,
+    real_targets as real_targets,
     refuse_rows as refuse_rows,
     same_length as same_length,
-    vector_targets as vector_targets,
 )
 from caltest._validation.labels import (
     LARGEST_COUNT as LARGEST_COUNT,

@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._basics.arrays import to_array
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._validation import finite_array, increasing_numbers, real_array, refuse_rows, same_length
+from caltest._validation import finite_array, increasing_numbers, real_array, real_targets, refuse_rows
 from caltest.kernels import ExponentialKernel, LaplacianKernel, Metric, ProductKernel, Wasserstein
 from caltest.predictions.base import Parameter, Predictions, require_family
 from caltest.predictions.classes.finite import FinitePredictions
@@ -120,8 +120,7 @@ class QuantileForecast(FinitePredictions):
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Real targets as the numbers of quantiles below them, an (n,) integer array."""
-        values = real_array(targets, name, ndim=1)
-        same_length(len(self), values.shape[0], name)
+        values = real_targets(targets, len(self), name)
         intervals: Array = (values[:, None] > self.values).sum(axis=1, dtype=np.intp)
         return intervals
 

@@ -8,7 +8,7 @@ import numpy as np
 from caltest._basics.arrays import to_array
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._loops.steps import squared_gaps
-from caltest._validation import finite_array, real_array, same_length, vector_targets
+from caltest._validation import finite_array, real_targets
 from caltest.kernels import EnergyDistance, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.kernels.metrics.discrepancies import difference_of_means
 from caltest.predictions.base import Parameter, Predictions, weighted_sum
@@ -72,11 +72,7 @@ class Members(Predictions):
         return int(self.members.shape[-1]) if self._is_vector else 1
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        if self._is_vector:
-            return vector_targets(targets, len(self), self._dimension, name)
-        values = real_array(targets, name, ndim=1)
-        same_length(len(self), values.shape[0], name)
-        return values
+        return real_targets(targets, len(self), name, self._dimension if self._is_vector else None)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         """Raise unless ``other`` is an ensemble of the same kind of targets; the numbers of members can differ."""

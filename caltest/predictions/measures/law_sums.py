@@ -6,9 +6,8 @@
 many, as for distributions of very different scales, kernels are summed over the points of the rule instead.
 """
 
-from collections.abc import Callable
 from math import isfinite, prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +17,9 @@ from caltest.kernels import RadialKernel, TargetKernel
 from caltest.predictions.measures import Measures, kernel_sums, mixture_sums
 from caltest.predictions.measures.waves import MOST, RadialWaves, radial_waves, reach
 from caltest.predictions.numbers import quantile_rule as rule
+
+if TYPE_CHECKING:
+    from caltest.predictions.numbers.univariate import Univariate
 
 TAILS = 5, 8
 """Quantiles beyond these, of levels 8e-4 or else 0.012 from both ends, are left out if they are far from all others."""
@@ -55,14 +57,16 @@ class Waved(NamedTuple):
 
 
 class LawSums:
-    """n distributions, of which quantiles (n, m) at the levels of the rule are computed when they are needed first.
+    """What all parts of n distributions share, computed when it is needed first.
 
     Several threads may compute the same numbers; all of them are functions of the distributions alone.
     """
 
-    def __init__(self, quantiles: Callable[[], FloatArray]) -> None:
-        self._compute = quantiles
+    def __init__(self, predictions: "Univariate") -> None:
+        self.predictions = predictions
+        """All of them, (n,), which share nothing with others themselves."""
         self._quantiles: FloatArray | None = None
+        self._vectors: FloatArray | None = None
         self._power: tuple[FloatArray, FloatArray] | None = None
         self._waved: dict[tuple[TargetKernel, LawSums], Waved | None] = {}
 
@@ -71,8 +75,19 @@ class LawSums:
         """Quantiles at ``quantile_rule.LEVELS``, (n, m)."""
         if self._quantiles is None:
             largest = np.finfo(np.float64).max
-            self._quantiles = np.clip(self._compute(), -largest, largest)
+            quantiles = np.ascontiguousarray(self.predictions.quantile(rule.LEVELS[:, None]).T)
+            self._quantiles = np.clip(quantiles, -largest, largest)
         return self._quantiles
+
+    @property
+    def vectors(self) -> FloatArray:
+        """Vectors (n, d) for the 2-Wasserstein distance."""
+        if self._vectors is None:
+            self._vectors = self.predictions.quantile_vectors(self)
+        return self._vectors
+
+    def __reduce__(self) -> Any:
+        return LawSums, (self.predictions,)
 
     def waved(self, kernel: TargetKernel, other: "LawSums") -> Waved | None:
         """The waves for these distributions and others; None if sums over points take their place."""

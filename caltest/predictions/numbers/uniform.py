@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._validation import levels, real_array, refuse_rows, same_length
+from caltest._validation import levels, real_targets, refuse_rows
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel
 from caltest.kernels.base import Exponential
 from caltest.predictions.base import Predictions
@@ -46,8 +46,7 @@ class StandardUniform(Predictions):
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Numbers in [0, 1] as an (n,) float array."""
-        values = real_array(targets, name, ndim=1)
-        same_length(len(self), values.shape[0], name)
+        values = real_targets(targets, len(self), name)
         refuse_rows((values < 0.0) | (values > 1.0), values, name, "numbers between 0 and 1")
         return values
 

@@ -12,7 +12,7 @@ import numpy as np
 from caltest._basics.arrays import in_one_order
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._validation import real_array, refuse_rows, same_length
+from caltest._validation import real_array, real_targets, refuse_rows
 from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.base import ClosedFormMissing, Predictions, weighted_sum
 from caltest.predictions.measures.law_sums import (
@@ -24,7 +24,7 @@ from caltest.predictions.measures.law_sums import (
     prepare,
     sums_of_targets,
 )
-from caltest.predictions.numbers.quantile_rule import LEVEL_WEIGHTS, LEVELS
+from caltest.predictions.numbers.quantile_rule import LEVEL_WEIGHTS
 
 T = TypeVar("T")
 
@@ -32,28 +32,6 @@ WAVES = 256
 """Numbers in the sums of waves of a distribution, about."""
 
 LARGEST = float(np.finfo(np.float64).max)
-
-
-class _Shared:
-    """What all parts of some predictions share, computed once for all of them."""
-
-    def __init__(self, predictions: "Univariate") -> None:
-        self.predictions = predictions
-        """All of them, (n,), which share nothing with others themselves."""
-        self.sums = LawSums(self._quantiles)
-        self._vectors: FloatArray | None = None
-
-    def _quantiles(self) -> FloatArray:
-        return np.ascontiguousarray(self.predictions.quantile(LEVELS[:, None]).T)
-
-    def __reduce__(self) -> Any:
-        return _Shared, (self.predictions,)
-
-    def vectors(self) -> FloatArray:
-        """Vectors (n, d) for the 2-Wasserstein distance; several threads may compute the same ones."""
-        if self._vectors is None:
-            self._vectors = self.predictions.quantile_vectors(self.sums)
-        return self._vectors
 
 
 class Univariate(Predictions):
@@ -85,7 +63,7 @@ class Univariate(Predictions):
         flat = copy(self)
         vars(flat).pop("_shared", None)
         flat._parameters = tuple(values.reshape(-1) for values in parameters)
-        self._shared = _Shared(flat)
+        self._shared = LawSums(flat)
         self._rows = np.arange(parameters[0].size).reshape(self.shape)
 
     def _check(self) -> None:
@@ -152,7 +130,7 @@ class Univariate(Predictions):
 
     def transport_vectors(self) -> FloatArray:
         """``quantile_vectors`` of these predictions, computed once for all that were given together."""
-        return self._shared.vectors()[self._rows]
+        return self._shared.vectors[self._rows]
 
     def parameter_vectors(self) -> FloatArray:
         """Means and standard deviations."""
@@ -166,8 +144,7 @@ class Univariate(Predictions):
         return np.clip(draws, np.nextafter(low, high) if self.is_open else low, high, out=draws)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        values = real_array(targets, name, ndim=1)
-        same_length(len(self), values.shape[0], name)
+        values = real_targets(targets, len(self), name)
         self._check_support(values, name)
         return values
 
@@ -218,7 +195,7 @@ class Univariate(Predictions):
 
     @property
     def _place(self) -> Place:
-        return self._shared.sums, self._rows
+        return self._shared, self._rows
 
     def _by_rule(self, kernel: TargetKernel, function: Callable[[Place], T]) -> T:
         if kernel.is_identity or kernel.of_classes:

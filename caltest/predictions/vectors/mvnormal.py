@@ -11,7 +11,7 @@ from caltest._basics.warnings import warn
 from caltest._loops.formulas import normals
 from caltest._loops.pair_sums.gaussian import redrawn_expectation_sums
 from caltest._loops.stacks import redraws_last
-from caltest._validation import positive_number, real_array, vector_targets
+from caltest._validation import positive_number, real_array, real_targets
 from caltest.kernels import (
     Euclidean,
     ExponentialKernel,
@@ -136,7 +136,7 @@ class MvNormal(Predictions):
         return super().width(kernel) + self.dimension * (1 + (self.dimension if self._kind == FULL else 1))
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        return vector_targets(targets, len(self), self.dimension, name)
+        return real_targets(targets, len(self), name, self.dimension)
 
     def standardised(self, targets: Array) -> tuple[Predictions, Array]:
         """The standard normal distribution, and ``S**-1/2 (y - m)`` with the symmetric root."""

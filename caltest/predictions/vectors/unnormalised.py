@@ -8,7 +8,7 @@ import numpy as np
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._validation import finite_array, real_array, same_length, vector_targets
+from caltest._validation import finite_array, real_array, real_targets
 from caltest.kernels import GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.kernels.metrics.vector_metrics import Euclidean
 from caltest.predictions.base import ClosedFormMissing, Parameter, Predictions, Unbounded, require_family, weighted_sum
@@ -136,11 +136,7 @@ class Unnormalised(Predictions):
         return 8 * self.dimension
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        if self._points.ndim == 2:
-            return vector_targets(targets, len(self), self.dimension, name)
-        values = real_array(targets, name, ndim=1)
-        same_length(len(self), len(values), name)
-        return values
+        return real_targets(targets, len(self), name, self.dimension if self._points.ndim == 2 else None)
 
     def embedding(self, metric: Metric) -> FloatArray:
         if metric != Euclidean():
