@@ -18,8 +18,7 @@ from caltest.comparisons.formats import Table
 from caltest.generators import Distortion
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
-from caltest.studies.power import power as simulated_power
-from caltest.studies.power_result import PowerResult
+from caltest.studies.power import PowerResult, power as simulated_power
 
 DEVIATIONS: dict[str, tuple[str, Callable[[float], Distortion]]] = {
     "tempering": ("targets from p^(1 + S): S < 0 for overconfident predictions", generators.Tempering),

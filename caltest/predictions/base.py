@@ -231,10 +231,6 @@ class Predictions(OwnErrstate, ABC):
         """2-Wasserstein distances (..., r, c) to others where they are not those of ``transport_vectors``."""
         return None
 
-    def coupling_distances(self, metric: Metric, other: Self) -> FloatArray | None:
-        """Distances (..., r, c) of mixtures by the cheapest coupling of components, None for other predictions."""
-        return None
-
     def resolve_metric(self, metric: Metric) -> Metric:
         """The metric with every setting that depends on the predictions replaced by its value."""
         return metric.resolve(self)

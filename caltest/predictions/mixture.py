@@ -6,12 +6,11 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._basics.arrays import to_array
-from caltest._basics.numerics import check_finite, generator_of
+from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._loops.formulas import normals
-from caltest._loops.transport import transport_costs
 from caltest._validation import mixture_weights
-from caltest.kernels import MMD, ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel
+from caltest.kernels import MMD, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel
 from caltest.predictions.base import Parameter, Predictions, require_family
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.numbers.normal import Normal
@@ -110,18 +109,6 @@ class Mixture(Predictions):
         require_family(other, Mixture, name)
         assert isinstance(other, Mixture)
         self.components[0].check_compatible(other.components[0], name)
-
-    def coupling_distances(self, metric: Metric, other: Self) -> FloatArray:
-        squares = self._squared_costs(metric, other)
-        check_finite(float(squares.max()))
-        return np.sqrt(transport_costs(self.weights, other.weights, squares))
-
-    def _squared_costs(self, metric: Metric, other: Self) -> FloatArray:
-        """Squared distances of components, (..., r, c, m, m')."""
-        rows = [
-            np.stack([np.square(a.distance(metric, b)) for b in other.components], axis=-1) for a in self.components
-        ]
-        return np.stack(rows, axis=-2)
 
     def prepared(self, kernel: TargetKernel) -> Self:
         return self._like(*(one.prepared(kernel) for one in self.components), self.weights)

@@ -12,8 +12,7 @@ from caltest._basics.threads import progress_bars
 from caltest._basics.types import FloatArray
 from caltest._results.stored import Stored, restored
 from caltest._validation import fraction, switch, whole_number
-from caltest.studies.power import check_same_study, power_result
-from caltest.studies.power_result import PowerResult
+from caltest.studies.power import PowerResult, check_same_study, power_result
 from caltest.studies.simulation import (
     Task,
     Test,

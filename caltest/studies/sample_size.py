@@ -9,7 +9,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.stored import Stored
 from caltest._validation import fraction, switch, whole_number
-from caltest.studies.power_result import PowerResult
+from caltest.studies.power import PowerResult
 from caltest.studies.search import Search
 from caltest.studies.simulation import (
     Test,

@@ -11,8 +11,7 @@ import scipy
 
 from caltest._basics.types import FloatArray
 from caltest._results.confidence_interval import ConfidenceInterval
-from caltest.studies.power import power_result
-from caltest.studies.power_result import PowerResult
+from caltest.studies.power import PowerResult, power_result
 from caltest.studies.simulation import Task, Test, child_seed, simulate
 
 PILOT = 10

@@ -12,8 +12,7 @@ from caltest._validation import finite_array, real_targets
 from caltest.kernels import EnergyDistance, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.kernels.metrics.discrepancies import difference_of_means
 from caltest.predictions.base import Parameter, Predictions, weighted_sum
-from caltest.predictions.measures.measures import Measures
-from caltest.predictions.measures.sums import distance_sums, kernel_sums, mixture_sums
+from caltest.predictions.measures.sums import Measures, distance_sums, kernel_sums, mixture_sums
 
 UNEQUAL = (
     "all cases need as many members, because the errors of fewer members are larger; where this number differs, keep "

@@ -14,7 +14,7 @@ import numpy as np
 from caltest._basics.numerics import ranges
 from caltest._basics.types import FloatArray, IntArray
 from caltest.kernels import RadialKernel, TargetKernel
-from caltest.predictions.measures import Measures, kernel_sums, mixture_sums
+from caltest.predictions.measures.sums import Measures, kernel_sums, mixture_sums
 from caltest.predictions.measures.waves import MOST, RadialWaves, radial_waves, reach
 from caltest.predictions.numbers import quantile_rule as rule
 
