@@ -13,6 +13,9 @@ from caltest._loops.formulas.exponential import exp_of_negative
 Side = tuple[FloatArray, FloatArray, FloatArray]
 """Targets (r, B) of rows or columns, and the means and precisions (r,) of their smoothed predictions."""
 
+Range = tuple[int, int]
+"""Where rows or columns begin and end."""
+
 
 def smoothed_gaussian_sums(
     tiles: FloatArray, precision: float, rows: Side, columns: Side, skip_lower: bool
@@ -61,23 +64,17 @@ def _add_smoothed(
 
 
 @jit
-def gaussian_tile(
-    means: FloatArray,
-    scales: FloatArray,
-    targets: FloatArray,
-    precision: float,
-    rows: tuple[int, int],
-    columns: tuple[int, int],
-    out: FloatArray,
-) -> None:
+def gaussian_tile(vectors: Side, precision: float, rows: Range, columns: Range, out: FloatArray) -> None:
     """Multiply ``out`` (r, c) by the target part of h for normal predictions and a Gaussian kernel of the targets.
 
-    With scales in units of the kernel's width 1 / precision, and g(x) = exp(-x**2 / 2), it is::
+    Vectors are means, scales and targets (n,). With scales in units of the kernel's width 1 / precision, and
+    g(x) = exp(-x**2 / 2), it is::
 
         g(y - y') - g((m - y') / c) / c - g((m' - y) / c') / c' + g((m - m') / c'') / c''
 
     where differences are multiplied by the precision and c**2 = 1 + s**2, c'**2 = 1 + s'**2, c''**2 = 1 + s**2 + s'**2.
     """
+    means, scales, targets = vectors
     for i in range(rows[1] - rows[0]):
         m, y, s2 = means[rows[0] + i], targets[rows[0] + i], 1.0 + scales[rows[0] + i] ** 2
         one = 1.0 / np.sqrt(s2)

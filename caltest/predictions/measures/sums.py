@@ -160,7 +160,7 @@ def _by_pairs(form: Form, rows: Measures, columns: Measures) -> FloatArray:
     """Pair of points by pair of points."""
     left, right = np.ascontiguousarray(rows.points), np.ascontiguousarray(columns.points)
     out = np.empty((left.shape[0], left.shape[1], right.shape[1]))
-    members.pair_sums(form.settings, left, rows.weights, right, columns.weights, out)
+    members.pair_sums(form.settings, (left, rows.weights), (right, columns.weights), out)
     return out
 
 
