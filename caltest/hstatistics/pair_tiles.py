@@ -9,7 +9,8 @@ from caltest._basics.numerics import upper_tiles
 from caltest._basics.threads import threaded
 from caltest._basics.types import FloatArray, IntArray
 from caltest.hstatistics.tiles import Place
-from caltest.kernels import Metric, PredictionKernel
+from caltest.kernels import PredictionKernel
+from caltest.kernels.base import Distances
 from caltest.predictions import Predictions
 
 Places = tuple[Iterable[Place], int]
@@ -64,15 +65,15 @@ class ObservationKernel:
     factors: FloatArray
 
 
-PairsKernel = PredictionKernel | ObservationKernel
-"""What is summed over the pairs of one sample."""
+Kernels = Sequence[PredictionKernel | ObservationKernel]
+"""What is summed over the pairs of one sample, all of them in one pass."""
 
 
-def kernel_tiles(kernels: Sequence[PairsKernel], predictions: Predictions, place: Place) -> FloatArray:
+def kernel_tiles(kernels: Kernels, predictions: Predictions, place: Place) -> FloatArray:
     """Tiles of the kernels of predictions, (L, r, c); each metric is computed once."""
     rows, columns = place
     left, right = predictions.take(rows), predictions.take(columns)
-    distances: dict[Metric, FloatArray] = {}
+    distances: Distances = {}
     tiles = np.empty((len(kernels), len(left), len(right)))
     for one, owner in enumerate(kernels):
         kernel = owner.kernel if isinstance(owner, ObservationKernel) else owner
@@ -82,7 +83,7 @@ def kernel_tiles(kernels: Sequence[PairsKernel], predictions: Predictions, place
     return tiles
 
 
-def upper_kernel_tiles(kernels: Sequence[PairsKernel], predictions: Predictions, place: Place) -> FloatArray:
+def upper_kernel_tiles(kernels: Kernels, predictions: Predictions, place: Place) -> FloatArray:
     """``kernel_tiles`` of the pairs i < j: tiles on the diagonal are 0 on it and below."""
     tiles = kernel_tiles(kernels, predictions, place)
     return np.triu(tiles, k=1) if place[0] == place[1] else tiles

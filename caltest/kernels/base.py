@@ -20,7 +20,10 @@ class KernelWarning(UserWarning):
     """A kernel that is not positive definite: the tests lose their guarantee to see every miscalibration."""
 
 
-PredictedDistributions: TypeAlias = Any
+Distances = dict[Metric, FloatArray]
+"""Distances of the predictions in rows and columns that are known already."""
+
+Predicted: TypeAlias = Any
 """Predictions. Of them kernels ask the methods ``distance``, ``median_distance``, ``median_positive_distance``,
 ``resolve_metric`` and ``target_scale``, and ``weight``."""
 
@@ -128,7 +131,7 @@ class TargetKernel(Kernel):
         return ((1.0, self),)
 
     @abstractmethod
-    def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
+    def resolve_for_targets(self, predictions: Predicted) -> Self:
         """The same kernel with every setting that depends on the predictions replaced by its value."""
 
     @abstractmethod
@@ -205,7 +208,7 @@ class SumKernel(TargetKernel):
             np.sum([weight * kernel.vector_target_tile(rows, columns) for weight, kernel in self.weighted], axis=0)
         )
 
-    def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
+    def resolve_for_targets(self, predictions: Predicted) -> Self:
         terms = ((weight, kernel.resolve_for_targets(predictions)) for weight, kernel in self.weighted)
         return type(self)(tuple(terms))
 
@@ -230,32 +233,26 @@ class PredictionKernel(Kernel):
         return None
 
     @abstractmethod
-    def tile(self, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
+    def tile(self, rows: Predicted, columns: Predicted) -> FloatArray:
         """``k(p, p')`` for all rows and columns, of shape (..., r, c), times the weights of both."""
 
-    def fill(
-        self,
-        out: FloatArray,
-        rows: PredictedDistributions,
-        columns: PredictedDistributions,
-        distances: dict[Metric, FloatArray],
-    ) -> None:
+    def fill(self, out: FloatArray, rows: Predicted, columns: Predicted, distances: Distances) -> None:
         """Write ``tile`` into an array (r, c); distances that are known are not computed again."""
         tile = self.tile(rows, columns)
         if tile.shape != out.shape:
             raise ValueError(f"{type(self).__name__}.tile: got an array of shape {tile.shape}, wanted {out.shape}")
         out[...] = tile
 
-    def resolve_metric(self, predictions: PredictedDistributions) -> Self:
+    def resolve_metric(self, predictions: Predicted) -> Self:
         """The same kernel with the settings of its metric that depend on the predictions replaced by their values."""
         return self
 
-    def resolve_distinct(self, predictions: PredictedDistributions) -> Self:
+    def resolve_distinct(self, predictions: Predicted) -> Self:
         """``resolve`` with medians over the pairs of predictions that differ."""
         return self.resolve(predictions)
 
     @abstractmethod
-    def resolve(self, predictions: PredictedDistributions) -> Self:
+    def resolve(self, predictions: Predicted) -> Self:
         """The same kernel with every setting that depends on the predictions replaced by its value."""
 
     @abstractmethod

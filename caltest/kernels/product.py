@@ -7,7 +7,7 @@ from typing import Self
 
 from caltest._basics.numerics import OwnErrstate
 from caltest._basics.types import FloatArray
-from caltest.kernels.base import PredictedDistributions, PredictionKernel, TargetKernel
+from caltest.kernels.base import Predicted, PredictionKernel, TargetKernel
 from caltest.kernels.matrix import MatrixKernel, rank_on_residuals
 from caltest.kernels.metrics.vector_metrics import Euclidean
 from caltest.kernels.radial import RadialKernel
@@ -34,7 +34,7 @@ class PairKernel(OwnErrstate, ABC):
         return self.products[0] if len(self.products) == 1 else None
 
     @abstractmethod
-    def resolve(self, predictions: PredictedDistributions) -> Self:
+    def resolve(self, predictions: Predicted) -> Self:
         """The same kernel with its ``"median"`` bandwidths replaced by numbers computed from the predictions."""
 
     @property
@@ -140,7 +140,7 @@ class ProductKernel(PairKernel):
     def products(self) -> "tuple[ProductKernel, ...]":
         return (self,)
 
-    def resolve(self, predictions: PredictedDistributions) -> Self:
+    def resolve(self, predictions: Predicted) -> Self:
         return type(self)(
             self.prediction_kernel.resolve(predictions), self.target_kernel.resolve_for_targets(predictions)
         )
@@ -186,7 +186,7 @@ class SumOfProducts(PairKernel):
     def products(self) -> tuple[ProductKernel, ...]:
         return self.terms
 
-    def resolve(self, predictions: PredictedDistributions) -> Self:
+    def resolve(self, predictions: Predicted) -> Self:
         return type(self)(tuple(term.resolve(predictions) for term in self.terms))
 
 

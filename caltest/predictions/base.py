@@ -6,6 +6,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.jobs import Stream
 from caltest._basics.numerics import OwnErrstate, check_memory, generator_apart
@@ -14,7 +15,7 @@ from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
 from caltest.predictions.outcomes import Outcomes, Traces
-from caltest.predictions.standard_scores import in_units, mean_square, normal_scores, of_normal_scores
+from caltest.predictions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
@@ -429,7 +430,12 @@ class Predictions(OwnErrstate, ABC):
         the score 0. ``TypeError`` for classes.
         """
         if self.is_continuous:
-            return normal_scores(self, targets)
+            u = self.cdf(targets)
+            z = np.asarray(scipy.special.ndtri(np.maximum(u, SMALLEST)))
+            # In the upper tail from 1 - F(y), which has digits there.
+            far = np.nonzero(u > 1.0 - UPPER)
+            z[far] = -scipy.special.ndtri(np.maximum(self.take(far[-1]).survival(targets[far]), SMALLEST))
+            return z
         mean, variance = self.moments()
         if targets.ndim == 3:
             return in_units(targets - mean, np.sqrt(variance / mean.shape[-1])[:, None])
@@ -437,7 +443,7 @@ class Predictions(OwnErrstate, ABC):
 
     def of_standard_scores(self, scores: FloatArray) -> Array:
         """Targets with these scores, which are normal ones."""
-        return of_normal_scores(self, scores)
+        return self.quantile(np.clip(scipy.special.ndtr(scores), FARTHEST, 1.0 - FARTHEST))
 
     @property
     def has_spread(self) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import generator_of
@@ -169,10 +170,8 @@ class Mixture(Predictions):
 
     def log_density(self, targets: Array) -> FloatArray:
         """``log p(y)`` for the target y of each prediction, (..., n), whatever underflows."""
-        from scipy.special import logsumexp
-
         parts = np.stack([one.log_density(targets) for one in self.components], axis=-1)
-        return np.asarray(logsumexp(parts, axis=-1, b=self.weights))
+        return np.asarray(scipy.special.logsumexp(parts, axis=-1, b=self.weights))
 
     def check_continuous(self) -> None:
         for component in self.components:

@@ -251,8 +251,7 @@ def power(
     task = Task((test,), generator, n, checked_seed(rng, resume))
     earlier = np.empty(0) if resume is None else resume.pvalues
     with progress_bars(shown):
-        made = simulate(task, earlier.size, wanted, f"n = {n}")
-    pvalues = np.concatenate([earlier, made.pvalues[:, 0]])
+        pvalues = simulate(task, earlier[:, None], wanted).pvalues[:, 0]
     if pvalues.size == 0:
         raise KeyboardInterrupt
     return power_result(test, generator, n, wanted, alphas, level, pvalues, task.seed)

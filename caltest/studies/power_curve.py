@@ -296,9 +296,8 @@ def _simulate_cell(
     for start in sorted({values.size for values in made.values()}):
         names = [name for name, values in made.items() if values.size == start]
         task = Task(tuple(tests[name] for name in names), generator, n, seed)
-        found = simulate(task, start, wanted, f"n = {n}")
-        for name, column in zip(names, found.pvalues.T, strict=True):
-            made[name] = np.concatenate([made[name], column])
+        found = simulate(task, np.stack([made[name] for name in names], axis=1), wanted)
+        made |= zip(names, found.pvalues.T, strict=True)
         if found.interrupted:
             return made, True
     return made, False

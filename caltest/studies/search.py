@@ -86,8 +86,8 @@ class Search:
     def _simulate(self, n: int, m: int) -> None:
         seed = child_seed(self.seed, n)
         earlier = self.stored[n].pvalues if n in self.stored else np.empty(0)
-        made = simulate(Task((self.test,), self.generator, n, seed), earlier.size, m, f"n = {n}")
-        pvalues = np.concatenate([earlier, made.pvalues[:, 0]])
+        made = simulate(Task((self.test,), self.generator, n, seed), earlier[:, None], m)
+        pvalues = made.pvalues[:, 0]
         if pvalues.size:
             levels = (self.alpha,)
             self.stored[n] = power_result(

@@ -11,7 +11,7 @@ import numpy as np
 from caltest._basics.numerics import ranges, upper_tiles, weight_of_pairs
 from caltest._basics.threads import threaded
 from caltest._basics.types import Array, FloatArray
-from caltest.hstatistics.pair_tiles import ObservationKernel, PairsKernel, Places, tile_size, tiles_of_blocks
+from caltest.hstatistics.pair_tiles import Kernels, ObservationKernel, Places, tile_size, tiles_of_blocks
 from caltest.hstatistics.redraws.of_labels import label_diagonal_sums, label_pair_sums
 from caltest.hstatistics.redraws.of_numbers import number_diagonal_sums, number_pair_sums
 from caltest.hstatistics.sums.binary_line import Line, on_a_line
@@ -64,7 +64,7 @@ def _redrawn_means(
             pairs[one] = _pair_sums_on_a_line(line, targets, None if weights is None else weights[line.order])
     if rest:
         places = upper_tiles(n, tile_size(predictions))
-        some: list[PairsKernel] = [kernels[one].prediction_kernel for one in rest]
+        some: Kernels = [kernels[one].prediction_kernel for one in rest]
         if weights is not None:
             some = [ObservationKernel(kernels[one].prediction_kernel, weights[:, None]) for one in rest]
         pairs[rest] = _sums_of_pairs(some, kernels[0].target_kernel, predictions, targets, places)
@@ -148,16 +148,12 @@ def factored_pair_sums(kernel: PairKernel, factors: FloatArray, predictions: Pre
 
 
 def _sums_of_pairs(
-    prediction_kernels: Sequence[PairsKernel],
-    target_kernel: TargetKernel,
-    predictions: Predictions,
-    targets: Array,
-    places: Places,
+    kernels: Kernels, target_kernel: TargetKernel, predictions: Predictions, targets: Array, places: Places
 ) -> FloatArray:
     outcomes = predictions.law.outcomes(target_kernel, targets)
     if outcomes is None:
-        return number_pair_sums(prediction_kernels, target_kernel, predictions, targets, places)
-    return label_pair_sums(prediction_kernels, predictions, outcomes, places)
+        return number_pair_sums(kernels, target_kernel, predictions, targets, places)
+    return label_pair_sums(kernels, predictions, outcomes, places)
 
 
 def _diagonal_sums(kernel: PairKernel, predictions: Predictions, targets: Array) -> FloatArray:

@@ -7,15 +7,13 @@ features of many redraws sums over all pairs. It takes the same time whatever th
 many labels change and the root has few rows.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from caltest._basics.numerics import ranges
 from caltest._basics.threads import threaded
 from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.pair_sums import redraws
-from caltest.hstatistics.pair_tiles import PairsKernel, Places, kernel_tiles, total_of_tiles, upper_kernel_tiles
+from caltest.hstatistics.pair_tiles import Kernels, Places, kernel_tiles, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel
 from caltest.predictions import Predictions
@@ -32,9 +30,7 @@ MOST_LABELS = 256
 """Labels up to which a root of the matrix of the target kernel takes no time, and is likely to have few rows."""
 
 
-def label_pair_sums(
-    kernels: Sequence[PairsKernel], predictions: Predictions, outcomes: Outcomes, places: Places
-) -> FloatArray:
+def label_pair_sums(kernels: Kernels, predictions: Predictions, outcomes: Outcomes, places: Places) -> FloatArray:
     """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and redraws, (L, B).
 
     In the faster of two ways, of which the Delta kernel, up to a factor, needs only one.
@@ -73,7 +69,7 @@ def features_are_faster(outcomes: Outcomes, rank: int) -> bool:
 
 
 def _feature_sums(
-    kernels: Sequence[PairsKernel], predictions: Predictions, outcomes: Outcomes, root: FloatArray, places: Places
+    kernels: Kernels, predictions: Predictions, outcomes: Outcomes, root: FloatArray, places: Places
 ) -> FloatArray:
     """Matrix products, for labels that often change."""
     means = outcomes.probabilities @ root.T
@@ -112,11 +108,7 @@ def _features(root: FloatArray, means: FloatArray, labels: Array) -> FloatArray:
 
 
 def _listed_sums(
-    kernels: Sequence[PairsKernel],
-    predictions: Predictions,
-    outcomes: Outcomes,
-    matrix: FloatArray | None,
-    places: Places,
+    kernels: Kernels, predictions: Predictions, outcomes: Outcomes, matrix: FloatArray | None, places: Places
 ) -> FloatArray:
     """One addition for each pair of redrawn labels that differ from their bases and, without a matrix, agree.
 

@@ -3,6 +3,7 @@
 from typing import Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number, probability_vector
@@ -104,6 +105,5 @@ class Bernoulli(ClassProbabilities):
         The powers are those of densities with respect to the counting measure (Widmann et al. 2021, Definition F.1);
         0, 1/2 and 1 stay.
         """
-        from scipy.special import expit, logit
-
-        return self._like(expit(logit(self._array) / positive_number("temperature", temperature)))
+        logit = scipy.special.logit(self._array)
+        return self._like(scipy.special.expit(logit / positive_number("temperature", temperature)))

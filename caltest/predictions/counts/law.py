@@ -6,6 +6,7 @@ from math import log, pi, prod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.jobs import Stream
 from caltest._basics.numerics import check_memory, ranges
@@ -446,8 +447,6 @@ def stirling_error(x: FloatArray) -> FloatArray:
     From 16 on by its asymptotic series. The logarithms of large factorials themselves are so large that their last
     digits are those of a relative error of the probabilities, which is why they are not used (Loader 2000).
     """
-    from scipy.special import gammaln
-
     x = np.asarray(x, dtype=np.float64)
     large = np.maximum(x, 16.0)
     square = np.square(1.0 / large)
@@ -455,7 +454,7 @@ def stirling_error(x: FloatArray) -> FloatArray:
     errors: FloatArray = (1.0 / 12.0 - square * (1.0 / 360.0 - square * series)) / large
     few = x < 16.0
     small = x[few]
-    errors[few] = gammaln(small + 1.0) - (small + 0.5) * np.log(small) + small - HALF_LOG_2_PI
+    errors[few] = scipy.special.gammaln(small + 1.0) - (small + 0.5) * np.log(small) + small - HALF_LOG_2_PI
     return errors
 
 

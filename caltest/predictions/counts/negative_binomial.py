@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import generator_of
@@ -130,13 +131,11 @@ class NegativeBinomial(CountPredictions):
         return draw() if size is None else np.stack([draw() for _ in range(size)])
 
     def cdf(self, targets: Array) -> FloatArray:
-        from scipy.special import betainc, betaincc
-
         y = np.floor(np.asarray(targets, dtype=np.float64))
         above = np.maximum(y, 0.0) + 1.0
         # Of a probability next to 1 and its complement only the complement has all its digits.
-        low = betainc(self.size, above, self.probability)
-        high = betaincc(above, self.size, self.mean / (self.size + self.mean))
+        low = scipy.special.betainc(self.size, above, self.probability)
+        high = scipy.special.betaincc(above, self.size, self.mean / (self.size + self.mean))
         return np.where(y < 0.0, 0.0, np.where(self.mean > self.size, low, high))
 
     def at_temperature(self, temperature: float) -> "NegativeBinomial":

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, FloatArray
@@ -80,10 +81,8 @@ class Poisson(CountPredictions):
         return np.asarray(generator_of(rng).poisson(self.rate, shape))
 
     def cdf(self, targets: Array) -> FloatArray:
-        from scipy.special import gammaincc
-
         y = np.floor(np.asarray(targets, dtype=np.float64))
-        return np.where(y < 0.0, 0.0, gammaincc(np.maximum(y, 0.0) + 1.0, self.rate))
+        return np.where(y < 0.0, 0.0, scipy.special.gammaincc(np.maximum(y, 0.0) + 1.0, self.rate))
 
     def at_temperature(self, temperature: float) -> "Poisson":
         """Poisson predictions with the rates ``rate**(1/T)``: densities ``p**(1/T)`` with respect to 1 / u!.

@@ -95,15 +95,10 @@ class LawSums:
         if key not in self._waved:
             while len(self._waved) >= KEPT:
                 self._waved.pop(next(iter(self._waved)), None)
-            self._waved[key] = None if kernel.radial is None else self._new_waves(kernel.radial, other)
+            radial = kernel.radial
+            found = (self._waves_without(tail, radial, other) for tail in TAILS if radial is not None)
+            self._waved[key] = next((one for one in found if one is not None), None)
         return self._waved[key]
-
-    def _new_waves(self, kernel: RadialKernel, other: "LawSums") -> Waved | None:
-        for tail in TAILS:
-            waved = self._waves_without(tail, kernel, other)
-            if waved is not None:
-                return waved
-        return None
 
     def _waves_without(self, tail: int, kernel: RadialKernel, other: "LawSums") -> Waved | None:
         (low, high), (lowest, highest) = self._interval(kernel, tail), other._interval(kernel, tail)

@@ -4,6 +4,7 @@ from math import pi, sqrt
 from typing import Any, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, FloatArray
@@ -91,10 +92,8 @@ class StandardUniform(Predictions):
 def _integral(kernel: TargetKernel, ends: FloatArray) -> FloatArray:
     """Integral of the kernel from distance 0 to each of the ends."""
     if kernel.gaussian is not None:
-        from scipy.special import erf
-
         width = kernel.gaussian.width
-        return np.asarray(width * sqrt(pi / 2.0) * erf(ends / (sqrt(2.0) * width)))
+        return np.asarray(width * sqrt(pi / 2.0) * scipy.special.erf(ends / (sqrt(2.0) * width)))
     if kernel.exponential is not None:
         return _integral_of_exponential(kernel.exponential, ends)
     return np.asarray(ends * (_of_distance(kernel, ends[..., None] * POINTS) @ WEIGHTS))

@@ -27,6 +27,10 @@ from caltest.predictions.measures.law_sums import (
 from caltest.predictions.numbers.quantile_rule import LEVEL_WEIGHTS
 
 T = TypeVar("T")
+Other = TypeVar("Other", bound="Univariate")
+
+ClosedForm = tuple[Callable[[Array], FloatArray], Callable[[Other], FloatArray]]
+"""``_expected_kernel`` of targets, and ``_expected_kernel2`` of other predictions, by formulas."""
 
 WAVES = 256
 """Numbers in the sums of waves of a distribution, about."""
@@ -169,19 +173,23 @@ class Univariate(Predictions):
     def prepared(self, kernel: TargetKernel) -> Self:
         """The same predictions; expectations of the kernel are prepared."""
         for _, term in kernel.weighted_terms:
-            if not self._has_closed_form(term):
+            if self._closed_form(term) is None:
                 self._by_rule(term, partial(prepare, term))
         return self
 
-    def _has_closed_form(self, kernel: TargetKernel) -> bool:
-        """Whether the family has formulas of its own for expectations of a kernel that is no sum."""
-        return False
+    def _closed_form(self, kernel: TargetKernel) -> "ClosedForm[Self] | None":
+        """Formulas of the family for expectations of a kernel that is no sum, if there are some."""
+        return None
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        if (formulas := self._closed_form(kernel)) is not None:
+            return formulas[0](targets)
         self._check_support(targets, "targets")
         return self._by_rule(kernel, lambda place: expected(kernel, place, targets))
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        if (formulas := self._closed_form(kernel)) is not None:
+            return formulas[1](other)
         return self._by_rule(kernel, lambda place: expected_of_pairs(kernel, place, other._place))
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
@@ -189,7 +197,7 @@ class Univariate(Predictions):
 
     def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
         sums = None
-        if not self._has_closed_form(kernel):
+        if self._closed_form(kernel) is None:
             sums = self._by_rule(kernel, lambda place: sums_of_targets(kernel, place, weights, targets))
         return super().expectation_sums(kernel, weights, targets) if sums is None else sums
 
