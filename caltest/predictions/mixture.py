@@ -1,6 +1,6 @@
 """Predicted mixtures of distributions of one family."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -123,28 +123,16 @@ class Mixture(Predictions):
             certain = points, np.zeros_like(points), np.ones_like(points)
             return normals.mixture(self._in_units_of(gaussian.width), certain)
 
-        def part(a: int) -> FloatArray:
-            tile = self.components[a].expected_kernel(kernel, targets)
-            tile *= self.weights[..., :, a, None]
-            return tile
-
-        return _sum_of(part, len(self.components))
+        tiles = (one.expected_kernel(kernel, targets) for one in self.components)
+        return _mean(tiles, np.moveaxis(self.weights, -1, 0)[..., :, None])
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         if (gaussian := self._fused(kernel)) is not None:
             return normals.mixture(self._in_units_of(gaussian.width), other._in_units_of(gaussian.width))
 
-        def part(a: int) -> FloatArray:
-            tile = _sum_of(lambda b: pair(a, b), len(other.components))
-            tile *= self.weights[..., :, a, None]
-            return tile
-
-        def pair(a: int, b: int) -> FloatArray:
-            tile = self.components[a].expected_kernel2(kernel, other.components[b])
-            tile *= other.weights[..., None, :, b]
-            return tile
-
-        return _sum_of(part, len(self.components))
+        shares = np.moveaxis(other.weights, -1, 0)[..., None, :]
+        rows = (_mean((a.expected_kernel2(kernel, b) for b in other.components), shares) for a in self.components)
+        return _mean(rows, np.moveaxis(self.weights, -1, 0)[..., :, None])
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
         parts = zip(self.components, np.moveaxis(self.weights, -1, 0), strict=True)
@@ -219,10 +207,12 @@ class Mixture(Predictions):
         return super().followed_by(other)
 
 
-def _sum_of(part: Callable[[int], FloatArray], number: int) -> FloatArray:
-    total = part(0)
-    for index in range(1, number):
-        total += part(index)
+def _mean(tiles: Iterable[FloatArray], weights: FloatArray) -> FloatArray:
+    """The sum of tiles times weights that broadcast to them, without keeping all tiles."""
+    products = (np.multiply(tile, weight, out=tile) for tile, weight in zip(tiles, weights, strict=True))
+    total: FloatArray = next(products)
+    for product in products:
+        total += product
     return total
 
 

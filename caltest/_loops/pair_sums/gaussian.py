@@ -17,6 +17,7 @@ Range = tuple[int, int]
 """Where rows or columns begin and end."""
 
 
+@jit
 def smoothed_gaussian_sums(
     tiles: FloatArray, precision: float, rows: Side, columns: Side, skip_lower: bool
 ) -> FloatArray:
@@ -26,18 +27,9 @@ def smoothed_gaussian_sums(
     E k(Z, y) = r / precision g(r (m - y)) for Z normal with mean m, where 1 / r**2 is 1 / precision**2 plus the
     variance of Z.
     """
-    lines, sums = np.empty((tiles.shape[0], rows[0].shape[1])), np.zeros((tiles.shape[0], rows[0].shape[1]))
-    _add_smoothed(tiles, precision, rows, columns, skip_lower, (lines, lines[0].copy(), sums))
-    return sums
-
-
-@jit
-def _add_smoothed(
-    tiles: FloatArray, precision: float, rows: Side, columns: Side, skip_lower: bool, work: tuple[FloatArray, ...]
-) -> None:
     (y_rows, row_means, row_precisions), (y_columns, column_means, column_precisions) = rows, columns
-    lines, values, sums = work
-    n_tiles, n_redraws = sums.shape
+    n_tiles, n_redraws = tiles.shape[0], y_rows.shape[1]
+    lines, values, sums = np.empty((n_tiles, n_redraws)), np.empty(n_redraws), np.zeros((n_tiles, n_redraws))
     for i in range(tiles.shape[1]):
         m, r = row_means[i], row_precisions[i]
         for tile in range(n_tiles):
@@ -61,6 +53,7 @@ def _add_smoothed(
         for tile in range(n_tiles):
             for b in range(n_redraws):
                 sums[tile, b] += lines[tile, b]
+    return sums
 
 
 @jit

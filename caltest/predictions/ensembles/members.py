@@ -77,12 +77,8 @@ class Members(Predictions):
         """Raise unless ``other`` is an ensemble of the same kind of targets; the numbers of members can differ."""
         if not isinstance(other, Members):
             raise TypeError(f"{name}: got {other.family} predictions, wanted {self.family} predictions")
-        if self.members.shape[len(self.shape) + 1 :] != other._targets_shape:
+        if self._kind != other._kind:
             raise ValueError(f"{name}: got members that are {other._kind}, wanted {self._kind} as in the predictions")
-
-    @property
-    def _targets_shape(self) -> tuple[int, ...]:
-        return (self._dimension,) if self._is_vector else ()
 
     @property
     def _kind(self) -> str:
