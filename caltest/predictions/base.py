@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -75,8 +74,8 @@ class Predictions(OwnErrstate, ABC):
 
     def _like(self, *parameters: Any) -> Self:
         """The same predictions with other parameters."""
-        new = copy(self)
-        new._parameters = parameters
+        new = object.__new__(type(self))
+        vars(new).update(vars(self), _parameters=parameters)
         return new
 
     def __len__(self) -> int:

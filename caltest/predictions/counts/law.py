@@ -103,7 +103,7 @@ class CountPredictions(Predictions):
         """What Euclidean and cityblock distances compare, (..., n, d)."""
 
     def take(self, index: Any) -> Self:
-        new = super().take(index)
+        new = self._like(*(one[index] for one in self._parameters))
         new._table = None if self._table is None else self._table.take(index)
         return new
 

@@ -99,8 +99,8 @@ class Univariate(Predictions):
 
     def take(self, index: Any) -> Self:
         parameters = tuple(values[index] for values in self._parameters)
-        new = copy(self)
-        new._parameters, new._shared, new._rows = parameters, self._shared, self._rows[index]
+        new = super()._like(*parameters)
+        new._rows = self._rows[index]
         return new
 
     @abstractmethod
