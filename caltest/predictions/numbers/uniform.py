@@ -8,7 +8,7 @@ import scipy
 
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._validation import levels, real_targets, refuse_rows
+from caltest._validation import real_targets, refuse_rows
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel
 from caltest.kernels.base import Exponential
 from caltest.predictions.base import Predictions
@@ -60,8 +60,8 @@ class StandardUniform(Predictions):
     def check_continuous(self) -> None:
         """All of them are."""
 
-    def quantile(self, level: ArrayLike) -> FloatArray:
-        return np.broadcast_to(levels("level", level), np.broadcast_shapes(np.shape(level), self.shape)).copy()
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        return np.broadcast_to(level, np.broadcast_shapes(level.shape, self.shape)).copy()
 
     def cdf(self, targets: Array) -> FloatArray:
         return np.clip(targets, 0.0, 1.0)
