@@ -35,8 +35,8 @@ from caltest.risk.error_estimate import (
 )
 from caltest.risk.pair_risk import RiskEstimate as RiskEstimate
 from caltest.sequential.sequential_result import SequentialTestResult as SequentialTestResult
+from caltest.studies.power import PowerResult as PowerResult
 from caltest.studies.power_curve import PowerCurve as PowerCurve
-from caltest.studies.power_result import PowerResult as PowerResult
 from caltest.studies.sample_size import SampleSize as SampleSize
 
 __all__ = _names.offered(globals())

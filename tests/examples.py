@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 import caltest as ct
-from caltest.predictions import Sample
+from caltest.predictions import CountPredictions, Sample, Univariate
 
 
 def _is_name(node):
@@ -50,7 +50,7 @@ def pair_of_example(null):
 def sample_of_example(family, n):
     """n of the predictions of an example, or predictions with parameters between theirs, and draws from them."""
     predictions = example(family)
-    parameters = getattr(predictions, "_parameters", ())
+    parameters = predictions._parameters if isinstance(predictions, (Univariate, CountPredictions)) else ()
     if parameters:
         weights = np.random.default_rng(50).dirichlet(np.ones(len(predictions)), n)
         predictions = family(*(weights @ values for values in parameters))

@@ -173,7 +173,6 @@ WHOLE = {"benchmarks", "fuzz", "golden", "statistical"}
 TOGETHER = {
     "basics": ["progress"],
     "estimators": ["binned_errors", "omnibus_weights", "scores"],
-    "generators": ["distortions"],
     "kernels": ["questions"],
     "loops": ["bounds", "scatter"],
     "predictions": ["log_density", "pools", "quantile", "saddle_point", "sampling", "temperature_of_classes"],

@@ -82,7 +82,7 @@ class Table:
             return self, ()
         if not (index.is_unique and wanted.is_unique):
             if sorted(map(repr, index)) == sorted(map(repr, wanted)):
-                _warn_of_order(
+                warn(
                     f"{name} and {other_name} have the same index in another order, in which labels repeat; "
                     "they are matched by position"
                 )
@@ -92,7 +92,7 @@ class Table:
             return self, ()
         note = f"{name} and {other_name} were matched by their index, which is in another order"
         if any(type(one).__name__ == "RangeIndex" for one in (index, wanted)):
-            _warn_of_order(f"{note}; to match them by position pass to_numpy() of both")
+            warn(f"{note}; to match them by position pass to_numpy() of both")
         return self.take(rows), (note,)
 
 
@@ -121,10 +121,6 @@ def read_only(array: Array, dtype: DTypeLike) -> Array:
     view = np.require(array, dtype, ["C", "A"]).view()
     view.flags.writeable = False
     return view
-
-
-def _warn_of_order(message: str) -> None:
-    warn(message)
 
 
 def are_chunks(data: Any) -> bool:

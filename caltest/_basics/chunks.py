@@ -18,26 +18,22 @@ def evenly_spaced_rows(data: Any, n: int) -> Any:
 
 
 def accumulate(
-    make: Callable[[int], Sequence[Any]],
-    predictions: Any,
-    targets: Any,
-    granularity: int,
-    classes: Sequence[Any] | None,
+    make: Callable[[int], Sequence[Any]], predictions: Any, targets: Any, step: int, classes: Sequence[Any] | None
 ) -> Any:
     """The merged accumulator of all chunks: each is updated where its chunk is, then they are merged in pairs.
 
-    ``make`` gives so many accumulators. Chunks are cut at multiples of ``granularity`` rows.
+    ``make`` gives so many accumulators. Chunks are cut at multiples of ``step`` rows.
     """
     from dask.delayed import delayed
 
-    predictions, targets, starts = _aligned(predictions, targets, granularity)
+    predictions, targets, starts = _aligned(predictions, targets, step)
     blocks = zip(predictions.to_delayed().ravel(), targets.to_delayed().ravel(), strict=True)
     accumulators = make(len(starts))
     parts = [
         delayed(_updated)(*one, classes) for one in zip(accumulators, *zip(*blocks, strict=True), starts, strict=True)
     ]
     while len(parts) > 1:
-        merged = [delayed(_merged)(left, right) for left, right in zip(parts[::2], parts[1::2], strict=False)]
+        merged = [left.merge(right) for left, right in zip(parts[::2], parts[1::2], strict=False)]
         parts = merged + parts[len(merged) * 2 :]
     return parts[0].compute()
 
@@ -47,10 +43,6 @@ def _updated(accumulator: Any, predictions: Any, targets: Any, start: int, class
         return accumulator.update(predictions, targets, classes=classes)
     except ValueError as error:
         raise ValueError(f"in the chunk that begins at row {start}: {error}") from error
-
-
-def _merged(left: Any, right: Any) -> Any:
-    return left.merge(right)
 
 
 def _aligned(predictions: Any, targets: Any, granularity: int) -> tuple[Any, Any, list[int]]:

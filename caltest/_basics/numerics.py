@@ -1,7 +1,7 @@
 """Numerical rules shared by all tests: errors of floats, random seeds, the p-value of resampling, ranges of tiles."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from inspect import isfunction
 from typing import Any
@@ -140,3 +140,10 @@ def ranges(n: int, size: int) -> Iterator[slice]:
     """Consecutive slices of at most ``size`` that cover 0..n-1."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
+
+
+def upper_tiles(n: int, size: int) -> tuple[Iterable[tuple[slice, slice]], int]:
+    """Row and column ranges that cover the pairs i <= j, and how many: tiles on the diagonal are whole, none below."""
+    strips = -(-n // size)
+    tiles = ((rows, columns) for rows in ranges(n, size) for columns in ranges(n, size) if columns.start >= rows.start)
+    return tiles, strips * (strips + 1) // 2

@@ -21,15 +21,15 @@ def over_pairs(
     ndim: int,
     *settings: float | FloatArray,
 ) -> FloatArray:
-    """What a loop writes to (m, r, c) for rows (m, r, ...) and columns (m, ..., c), as an array (..., r, c).
+    """What a loop writes to (m, r, c) for rows (m, r, ...) and columns (m, ..., c), both tuples, as (..., r, c).
 
     They are given as (..., r, ...) and (..., c, ...), the last ``ndim`` dimensions of which are not broadcast.
     """
     batch = np.broadcast_shapes(rows[0].shape[:-ndim], columns[0].shape[:-ndim])
-    left = [stack(values, batch, ndim) for values in rows]
-    right = [stack(values.swapaxes(-1, -ndim), batch, ndim) for values in columns]
+    left = tuple(stack(values, batch, ndim) for values in rows)
+    right = tuple(stack(values.swapaxes(-1, -ndim), batch, ndim) for values in columns)
     out = np.empty((*batch, rows[0].shape[-ndim], columns[0].shape[-ndim]))
-    loop(*left, *right, *settings, out.reshape(-1, *out.shape[-2:]))
+    loop(left, right, *settings, out.reshape(-1, *out.shape[-2:]))
     return out
 
 

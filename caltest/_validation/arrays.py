@@ -57,11 +57,11 @@ def increasing_numbers(data: ArrayLike, name: str, advice: str) -> FloatArray:
     return values
 
 
-def vector_targets(data: ArrayLike, n: int, d: int, name: str) -> FloatArray:
-    """Observed vectors as an (n, d) float array."""
-    values = real_array(data, name, ndim=2)
+def real_targets(data: ArrayLike, n: int, name: str, d: int | None = None) -> FloatArray:
+    """Observed numbers as an (n,) float array, or vectors as an (n, d) one."""
+    values = real_array(data, name, ndim=1 if d is None else 2)
     same_length(n, values.shape[0], name)
-    if values.shape[1] != d:
+    if d is not None and values.shape[1] != d:
         raise ValueError(f"{name}: got vectors of length {values.shape[1]}, wanted {d} as predicted")
     return values
 
@@ -92,9 +92,7 @@ def positive_semidefinite(data: ArrayLike, name: str) -> FloatArray:
 def observation_weights(data: ArrayLike, name: str = "weights") -> FloatArray:
     """Weights (n,) of at least 0, not all 0, scaled so that the largest is 1."""
     weights = real_array(data, name, ndim=1)
-    if weights.min() < 0.0:
-        i = int(np.argmin(weights))
-        raise ValueError(f"{name}: got {weights[i]:.6g} at row {i}, wanted numbers of at least 0")
+    refuse_rows(weights < 0.0, weights, name, "numbers of at least 0")
     largest = float(weights.max())
     if largest == 0.0:
         raise ValueError(f"{name}: got only zeros, wanted some that are positive")

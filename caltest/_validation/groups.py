@@ -91,7 +91,8 @@ def _from_table(table: Table) -> Groups:
         raise ValueError(f"groups: got no values (shape {array.shape}), wanted one label per observation")
     if array.ndim == 2 and (array.shape[1] > 1 or array.dtype.kind == "b"):
         return Groups(as_texts(table.names or range(array.shape[1])), _mask(array, "groups"))
-    return _from_labels(column(array))
+    labels, codes = labels_of(column(array), "groups")
+    return Groups(as_texts(labels.tolist()), np.arange(len(labels)) == codes[:, None])
 
 
 def labels_of(data: ArrayLike, name: str) -> tuple[Array, IntArray]:
@@ -108,11 +109,6 @@ def labels_of(data: ArrayLike, name: str) -> tuple[Array, IntArray]:
         )
     labels, codes = np.unique(array, return_inverse=True)
     return labels, codes
-
-
-def _from_labels(array: Array) -> Groups:
-    labels, codes = labels_of(array, "groups")
-    return Groups(as_texts(labels.tolist()), np.arange(len(labels)) == codes[:, None])
 
 
 def _from_masks(groups: Mapping[Any, ArrayLike], targets: ArrayLike) -> Groups:

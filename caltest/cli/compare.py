@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from caltest._basics.threads import in_terminal
-from caltest.cli.options import add_fail, add_missing, add_shared, command, outcomes_help, predictions_help, show, whole
+from caltest.cli.options import add, command, show, whole
 from caltest.cli.prediction_files import check_different, read_outcomes, read_sample
 from caltest.comparisons.models import compare_samples
 from caltest.comparisons.pairs import pairs_of_samples
@@ -20,15 +20,13 @@ def add_to(commands: Any) -> None:
         "compare models with the same outcomes",
         "Compare the calibration of several models: estimates, intervals, p-values adjusted for their number.",
     )
-    parser.add_argument("predictions", type=Path, nargs="+", help=predictions_help())
-    parser.add_argument("outcomes", type=Path, help=outcomes_help())
+    add(parser, "predictions", nargs="+")
+    add(parser, "outcomes")
     parser.add_argument(
         "--n-resamples", type=whole, default=999, metavar="B", help="redraws of the outcomes (default: 999)"
     )
     parser.add_argument("--pairs", action="store_true", help="test which models differ from each other instead")
-    add_missing(parser)
-    add_shared(parser)
-    add_fail(parser)
+    add(parser, "--missing", "--normal", "--format", "--alpha", "--seed", "--fail-on-reject")
     parser.set_defaults(run=run)
 
 
@@ -38,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     check_different([*options.predictions, options.outcomes])
     paths = zip(names, options.predictions, strict=True)
     outcomes = read_outcomes(options.outcomes)
-    samples = {name: read_sample(path, outcomes, options.normal, options.missing) for name, path in paths}
+    samples = {name: read_sample(path, outcomes, options.normal, options.missing)[0] for name, path in paths}
     if options.pairs:
         return run_pairs(options, samples)
     comparison = compare_samples(samples, options.n_resamples, options.seed, in_terminal())

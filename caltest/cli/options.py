@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from caltest.comparisons.formats import Table, latex, markdown
@@ -11,16 +12,6 @@ from caltest.predictions.convert import Missing
 N = TypeVar("N", int, float)
 
 FORMATS = ("table", "json", "markdown", "latex")
-
-
-def predictions_help() -> str:
-    """What a file of predictions holds."""
-    return "CSV (.gz) or .npy, - for stdin: a column per class, or one, the probability of class 1"
-
-
-def outcomes_help() -> str:
-    """What a file of outcomes holds."""
-    return "CSV (.gz) or .npy, - for stdin, one column: labels 0..k-1, or names as in the header"
 
 
 def level(text: str) -> float:
@@ -48,33 +39,34 @@ def _number(text: str, kind: Callable[[str], N], is_right: Callable[[N], bool], 
     return number
 
 
-def add_shared(parser: argparse.ArgumentParser) -> None:
-    """Options of all commands that read files."""
-    add_normal(parser)
-    parser.add_argument("--format", choices=FORMATS, default="table", metavar="F", help=" | ".join(FORMATS))
-    parser.add_argument("--alpha", type=level, default=0.05, metavar="A", help="level of the test (default: 0.05)")
-    add_seed(parser)
+OPTIONS: dict[str, dict[str, Any]] = {
+    "predictions": {
+        "type": Path,
+        "help": "CSV (.gz) or .npy, - for stdin: a column per class, or one, the probability of class 1",
+    },
+    "outcomes": {
+        "type": Path,
+        "help": "CSV (.gz) or .npy, - for stdin, one column: labels 0..k-1, or names as in the header",
+    },
+    "--missing": {
+        "choices": get_args(Missing),
+        "default": "refuse",
+        "metavar": "M",
+        "help": "refuse (default) | drop missing outcomes, if they are like the others",
+    },
+    "--normal": {"action": "store_true", "help": "the two columns are mean and standard deviation"},
+    "--format": {"choices": FORMATS, "default": "table", "metavar": "F", "help": " | ".join(FORMATS)},
+    "--alpha": {"type": level, "default": 0.05, "metavar": "A", "help": "level of the test (default: 0.05)"},
+    "--seed": {"type": seed, "metavar": "S", "help": "of the random numbers, to reproduce a result"},
+    "--fail-on-reject": {"action": "store_true", "help": "exit with 1 if calibration is rejected"},
+}
+"""Arguments of several commands."""
 
 
-def add_normal(parser: argparse.ArgumentParser) -> None:
-    """The option for normal predictions."""
-    parser.add_argument("--normal", action="store_true", help="the two columns are mean and standard deviation")
-
-
-def add_missing(parser: argparse.ArgumentParser) -> None:
-    """The option for missing outcomes."""
-    text = "refuse (default) | drop missing outcomes, if they are like the others"
-    parser.add_argument("--missing", choices=get_args(Missing), default="refuse", metavar="M", help=text)
-
-
-def add_seed(parser: argparse.ArgumentParser) -> None:
-    """The option of random numbers."""
-    parser.add_argument("--seed", type=seed, metavar="S", help="of the random numbers, to reproduce a result")
-
-
-def add_fail(parser: argparse.ArgumentParser) -> None:
-    """The option that makes a rejection an exit status."""
-    parser.add_argument("--fail-on-reject", action="store_true", help="exit with 1 if calibration is rejected")
+def add(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
+    """Add some of these arguments, possibly changed."""
+    for name in names:
+        parser.add_argument(name, **{**OPTIONS[name], **changes})
 
 
 def show(

@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,13 @@ from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest.calibration_test import CalibrationTest
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared
-from caltest.cli.options import add_shared, command, predictions_help, show, whole
+from caltest.cli.options import add, command, show, whole
 from caltest.cli.prediction_files import read_predictions
 from caltest.comparisons.formats import Table
 from caltest.generators import Distortion
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
-from caltest.studies.power import power as simulated_power
-from caltest.studies.power_result import PowerResult
+from caltest.studies.power import PowerResult, power as simulated_power
 
 DEVIATIONS: dict[str, tuple[str, Callable[[float], Distortion]]] = {
     "tempering": ("targets from p^(1 + S): S < 0 for overconfident predictions", generators.Tempering),
@@ -42,7 +40,7 @@ def add_to(commands: Any) -> None:
         "Simulate how often a test rejects, if outcomes deviate from the predictions in a given way.",
         f"deviations:\n{deviations}\n\ntests:\n{names_help()}",
     )
-    parser.add_argument("predictions", type=Path, help=predictions_help())
+    add(parser, "predictions")
     parser.add_argument(
         "--deviation", choices=DEVIATIONS, default="tempering", metavar="NAME", help="one of those below"
     )
@@ -53,7 +51,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--n-resamples", type=whole, default=199, metavar="B", help="redraws of each test (default: 199)"
     )
-    add_shared(parser)
+    add(parser, "--normal", "--format", "--alpha", "--seed")
     parser.set_defaults(run=run)
 
 

@@ -5,7 +5,7 @@ import gzip
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -24,15 +24,8 @@ MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"}
 OUTPUTS = (".csv", ".csv.gz", ".npy")
 
 
-@dataclass(frozen=True, eq=False)
-class Outcomes:
+def read_outcomes(path: Path) -> Rows:
     """Outcomes as they are written in a file, to be matched with several predictions."""
-
-    rows: Rows
-
-
-def read_outcomes(path: Path) -> Outcomes:
-    """Outcomes from a file."""
     rows = read_rows(path, lambda _, cells, __: np.array(cells, dtype=object))
     width = len(rows.head) if rows.head is not None else rows.values.shape[1]
     if width != 1:
@@ -40,26 +33,20 @@ def read_outcomes(path: Path) -> Outcomes:
             f"{rows.path}: got {width} columns, wanted 1: the outcome (save without the index; numbers with decimal "
             "commas need a header)"
         )
-    return Outcomes(rows)
+    return rows
 
 
 def read_sample(
-    predictions: Path, outcomes: Path | Outcomes, normal: bool = False, missing: Missing = "refuse"
-) -> Sample:
-    """Predictions and outcomes from files; errors name the file, and the line where there is one."""
-    return read_sample_and_number(predictions, outcomes, normal, missing)[0]
-
-
-def read_sample_and_number(
-    predictions: Path, outcomes: Path | Outcomes, normal: bool = False, missing: Missing = "refuse"
+    predictions: Path, outcomes: Path | Rows, normal: bool = False, missing: Missing = "refuse"
 ) -> tuple[Sample, int]:
-    """The same and the number of rows, those of missing outcomes among them."""
+    """Predictions and outcomes from files, and the number of rows, those of missing outcomes among them.
+
+    Errors name the file, and the line where there is one.
+    """
     if isinstance(outcomes, Path):
-        _check_different(outcomes, predictions)
-    given = read_rows(predictions, _numbers)
-    if not normal:
-        _check_columns(given)
-    observed = (read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes).rows
+        check_different([predictions, outcomes])
+    given = _read(predictions, normal)
+    observed = read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes
     is_header, outcome_is_header = _headers(given, observed, normal)
     table = _with_head(given, is_header, _numbers)
     labels = _with_head(observed, outcome_is_header, lambda _, cells, __: np.array(cells, dtype=object))
@@ -71,6 +58,13 @@ def read_sample_and_number(
         return replace(sample, predictions=_named(sample.predictions, table.names)), len(targets)
     except ValueError as error:
         raise ValueError(_located(str(error), table, labels)) from None
+
+
+def _read(path: Path, normal: bool) -> Rows:
+    given = read_rows(path, _numbers)
+    if not normal:
+        _check_columns(given)
+    return given
 
 
 def read_weights(path: Path, n: int) -> FloatArray:
@@ -92,9 +86,7 @@ def read_weights(path: Path, n: int) -> FloatArray:
 
 def read_predictions(path: Path, normal: bool = False) -> tuple[Predictions, list[str] | None]:
     """Predictions from a file, without outcomes, and the names of its columns, if it has some."""
-    given = read_rows(path, _numbers)
-    if not normal:
-        _check_columns(given)
+    given = _read(path, normal)
     table = _with_head(given, _is_header(given, normal), _numbers)
     try:
         if normal:
@@ -155,12 +147,8 @@ def check_outputs(outputs: dict[str, Path | None], inputs: Iterable[Path], overw
 def check_different(paths: list[Path]) -> None:
     """Raise ``ValueError`` if a file is named twice, under whatever name."""
     for i, path in enumerate(paths):
-        _check_different(path, *paths[:i])
-
-
-def _check_different(path: Path, *others: Path) -> None:
-    if any(_same(path, other) for other in others):
-        raise ValueError(f"{name_of(path)}: got this file 2 times, wanted different files")
+        if any(_same(path, other) for other in paths[:i]):
+            raise ValueError(f"{name_of(path)}: got this file 2 times, wanted different files")
 
 
 def _same(path: Path, other: Path) -> bool:

@@ -6,16 +6,7 @@ from typing import Any
 
 from caltest import recalibration as maps
 from caltest._basics.threads import in_terminal
-from caltest.cli.options import (
-    FORMATS,
-    add_missing,
-    add_normal,
-    add_seed,
-    command,
-    outcomes_help,
-    predictions_help,
-    show,
-)
+from caltest.cli.options import add, command, show
 from caltest.cli.prediction_files import check_outputs, read_predictions, read_sample, write_predictions
 from caltest.predictions import Predictions
 from caltest.recalibration import Calibrator
@@ -53,17 +44,13 @@ def add_to(commands: Any) -> None:
         "applied is fitted to all rows.",
         f"methods:\n{names}",
     )
-    parser.add_argument("predictions", type=Path, help=predictions_help())
-    parser.add_argument("outcomes", type=Path, help=outcomes_help())
+    add(parser, "predictions", "outcomes")
     parser.add_argument("--method", choices=METHODS, default="temperature", metavar="M", help="one of those below")
     parser.add_argument("--apply", type=Path, metavar="NEW", help="other predictions, to be recalibrated")
     parser.add_argument("--output", type=Path, metavar="FILE", help="CSV or .npy for the recalibrated NEW")
     parser.add_argument("--save", type=Path, metavar="MAP", help="the map, .npz, for CalibrationMap.load")
     parser.add_argument("--overwrite", action="store_true", help="replace FILE and MAP if they exist")
-    add_missing(parser)
-    add_normal(parser)
-    parser.add_argument("--format", choices=FORMATS, default="table", metavar="F", help=" | ".join(FORMATS))
-    add_seed(parser)
+    add(parser, "--missing", "--normal", "--format", "--seed")
     parser.set_defaults(run=run)
 
 
@@ -73,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--apply, --output: got one of them, wanted both: what is recalibrated, and where it goes")
     inputs = [path for path in (options.predictions, options.outcomes, options.apply) if path is not None]
     check_outputs({"--output": options.output, "--save": options.save}, inputs, options.overwrite)
-    sample = read_sample(options.predictions, options.outcomes, options.normal, options.missing)
+    sample, _ = read_sample(options.predictions, options.outcomes, options.normal, options.missing)
     method, targets = method_for(options.method, sample.predictions), targets_as_given(sample)
     others = None if options.apply is None else read_predictions(options.apply, options.normal)
     report = maps.report(sample.predictions, targets, method, rng=options.seed, progress=in_terminal())

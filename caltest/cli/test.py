@@ -10,8 +10,8 @@ from caltest._basics.types import FloatArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.pvalues import EXCLUDED, format_pvalue, in_brackets
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
-from caltest.cli.options import add_fail, add_missing, add_shared, command, outcomes_help, predictions_help, show
-from caltest.cli.prediction_files import check_different, read_sample, read_sample_and_number, read_weights
+from caltest.cli.options import add, command, show
+from caltest.cli.prediction_files import check_different, read_sample, read_weights
 from caltest.comparisons.formats import Table
 from caltest.default_test import weighted
 from caltest.predictions import Sample
@@ -26,16 +26,13 @@ def add_to(commands: Any) -> None:
         "Test whether the predictions in a file are calibrated.",
         f"tests:\n{names_help()}",
     )
-    parser.add_argument("predictions", type=Path, help=predictions_help())
-    parser.add_argument("outcomes", type=Path, help=outcomes_help())
+    add(parser, "predictions", "outcomes")
     parser.add_argument("--test", choices=TESTS, default="omnibus", metavar="NAME", help="one of those below")
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
     weights = "one column of numbers of at least 0 that do not depend on outcomes; for the tests " + ", ".join(WEIGHTED)
     parser.add_argument("--weights", type=Path, metavar="FILE", help=weights)
-    add_missing(parser)
-    add_shared(parser)
+    add(parser, "--missing", "--normal", "--format", "--alpha", "--seed", "--fail-on-reject")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
-    add_fail(parser)
     parser.set_defaults(run=run)
 
 
@@ -54,14 +51,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:
     """The sample, its weights if there are some, and a note on rows without weight."""
-    if options.weights is None:
-        return read_sample(options.predictions, options.outcomes, options.normal, options.missing), None, ()
-    if options.test not in WEIGHTED:
+    if options.weights is not None and options.test not in WEIGHTED:
         raise ValueError(
             f"--weights: got a file for the test {options.test}, which takes none; wanted {' or '.join(WEIGHTED)}"
         )
-    check_different([options.predictions, options.outcomes, options.weights])
-    sample, n = read_sample_and_number(options.predictions, options.outcomes, options.normal, options.missing)
+    check_different([options.predictions, options.outcomes, *([] if options.weights is None else [options.weights])])
+    sample, n = read_sample(options.predictions, options.outcomes, options.normal, options.missing)
+    if options.weights is None:
+        return sample, None, ()
     return weighted(sample, read_weights(options.weights, n), n)
 
 

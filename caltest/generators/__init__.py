@@ -14,22 +14,20 @@ predictions of a generator, ``Resampled`` to those of a user.
 
 from caltest._basics import names as _names
 from caltest.generators.base import Distortion as Distortion, Generator as Generator
-from caltest.generators.class_distortions import (
+from caltest.generators.dirichlet import DirichletModel as DirichletModel, class_model as class_model
+from caltest.generators.distorted import Distorted as Distorted, Resampled as Resampled
+from caltest.generators.distortions import (
+    Bias as Bias,
     ClassDistortion as ClassDistortion,
     Contamination as Contamination,
     LabelNoise as LabelNoise,
-    Rotation as Rotation,
-    Wave as Wave,
-)
-from caltest.generators.dirichlet import DirichletModel as DirichletModel, class_model as class_model
-from caltest.generators.distorted import Distorted as Distorted, Resampled as Resampled
-from caltest.generators.gaussian import GaussianModel as GaussianModel
-from caltest.generators.real_distortions import (
-    Bias as Bias,
     Outliers as Outliers,
+    Rotation as Rotation,
     Scaling as Scaling,
     Tempering as Tempering,
+    Wave as Wave,
 )
+from caltest.generators.gaussian import GaussianModel as GaussianModel
 from caltest.generators.regression import (
     Friedman1 as Friedman1,
     HeteroscedasticSine as HeteroscedasticSine,

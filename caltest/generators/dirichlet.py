@@ -11,9 +11,8 @@ from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, FloatArray
 from caltest._validation import number_of_observations, whole_number
 from caltest.generators.base import Generator, number_within, positive_numbers, probabilities_of_classes
-from caltest.generators.class_distortions import Rotation, Wave
 from caltest.generators.distorted import Distorted
-from caltest.generators.real_distortions import Tempering
+from caltest.generators.distortions import Rotation, Tempering, Wave
 from caltest.predictions import Categorical
 
 

@@ -7,7 +7,7 @@ from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike
 from caltest._validation import number_of_observations
 from caltest.generators.base import Distortion, Generator
-from caltest.generators.real_distortions import Tempering
+from caltest.generators.distortions import Tempering
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions
 

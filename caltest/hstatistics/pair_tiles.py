@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
+from caltest._basics.numerics import upper_tiles
 from caltest._basics.threads import threaded
-from caltest._basics.types import FloatArray
+from caltest._basics.types import FloatArray, IntArray
 from caltest.hstatistics.tiles import Place
-from caltest.kernels import Metric, PredictionKernel
+from caltest.kernels import PredictionKernel
+from caltest.kernels.base import Distances
 from caltest.predictions import Predictions
 
 Places = tuple[Iterable[Place], int]
@@ -34,28 +35,17 @@ def tile_size(predictions: Predictions) -> int:
     return TILE if predictions.law.discrete else NUMBERS_TILE
 
 
-def upper_tiles(n: int, tile: int) -> Iterator[Place]:
-    """Row and column ranges that cover the pairs i <= j: tiles on the diagonal come whole, none lies below it."""
-    for rows in ranges(n, tile):
-        for columns in ranges(n, tile):
-            if columns.start >= rows.start:
-                yield rows, columns
+def tiles_of_blocks(sizes: IntArray, tile: int) -> Places:
+    """Tiles that cover the pairs i <= j within blocks of these sizes, which follow each other."""
+    strips = -(-sizes // tile)
+    return _shifted_tiles(sizes, tile), int((strips * (strips + 1) // 2).sum())
 
 
-def n_upper_tiles(n: int, tile: int) -> int:
-    """How many tiles ``upper_tiles`` yields."""
-    strips = -(-n // tile)
-    return strips * (strips + 1) // 2
-
-
-def block_tiles(n: int, block_size: int, tile: int) -> Iterator[Place]:
-    """Tiles that cover the pairs i <= j within blocks."""
-    for block in ranges(n, block_size):
-        for rows, columns in upper_tiles(block_size, tile):
-            yield (
-                slice(block.start + rows.start, block.start + rows.stop),
-                slice(block.start + columns.start, block.start + columns.stop),
-            )
+def _shifted_tiles(sizes: IntArray, tile: int) -> Iterator[Place]:
+    for stop, size in zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True):
+        for rows, columns in upper_tiles(size, tile)[0]:
+            start = stop - size
+            yield slice(start + rows.start, start + rows.stop), slice(start + columns.start, start + columns.stop)
 
 
 def total_of_tiles(tile_sums: TileSums, places: Places) -> FloatArray:
@@ -75,15 +65,15 @@ class ObservationKernel:
     factors: FloatArray
 
 
-PairsKernel = PredictionKernel | ObservationKernel
-"""What is summed over the pairs of one sample."""
+Kernels = Sequence[PredictionKernel | ObservationKernel]
+"""What is summed over the pairs of one sample, all of them in one pass."""
 
 
-def kernel_tiles(kernels: Sequence[PairsKernel], predictions: Predictions, place: Place) -> FloatArray:
+def kernel_tiles(kernels: Kernels, predictions: Predictions, place: Place) -> FloatArray:
     """Tiles of the kernels of predictions, (L, r, c); each metric is computed once."""
     rows, columns = place
     left, right = predictions.take(rows), predictions.take(columns)
-    distances: dict[Metric, FloatArray] = {}
+    distances: Distances = {}
     tiles = np.empty((len(kernels), len(left), len(right)))
     for one, owner in enumerate(kernels):
         kernel = owner.kernel if isinstance(owner, ObservationKernel) else owner
@@ -93,7 +83,7 @@ def kernel_tiles(kernels: Sequence[PairsKernel], predictions: Predictions, place
     return tiles
 
 
-def upper_kernel_tiles(kernels: Sequence[PairsKernel], predictions: Predictions, place: Place) -> FloatArray:
+def upper_kernel_tiles(kernels: Kernels, predictions: Predictions, place: Place) -> FloatArray:
     """``kernel_tiles`` of the pairs i < j: tiles on the diagonal are 0 on it and below."""
     tiles = kernel_tiles(kernels, predictions, place)
     return np.triu(tiles, k=1) if place[0] == place[1] else tiles

@@ -35,17 +35,14 @@ def h_tile(kernel: PairKernel, rows: Sample, columns: Sample) -> FloatArray:
 
     and a sum of these for a sum of products. If the predictions are calibrated, E[h | p, p', y] = 0.
     """
-    first, *rest = (_product_tile(product, rows, columns) for product in kernel.products)
-    for tile in rest:
-        first += tile
-    return first
-
-
-def _product_tile(kernel: ProductKernel, rows: Sample, columns: Sample) -> FloatArray:
     left, right = rows.predictions, columns.predictions
-    tile = left.law.centred_kernel(kernel.target_kernel, rows.targets, right.law, columns.targets)
-    tile *= kernel.prediction_kernel.tile(left, right)
-    return tile
+
+    def tile(one: ProductKernel) -> FloatArray:
+        values = left.law.centred_kernel(one.target_kernel, rows.targets, right.law, columns.targets)
+        values *= one.prediction_kernel.tile(left, right)
+        return values
+
+    return kernel.sum_of(tile)
 
 
 class Tiles(ABC):
@@ -153,15 +150,15 @@ class FiniteTiles(Tiles):
     def tile(self, place: Place) -> FloatArray:
         rows, columns = (_ends(part) for part in place)
         out = np.empty((rows[1] - rows[0], columns[1] - columns[0]))
-        finite_tile(*self._vectors, rows, columns, self._settings, out)
+        finite_tile(self._vectors, rows, columns, self._settings, out)
         return out
 
     def sums(self, strip: Place) -> tuple[float, float]:
         rows, columns = strip
-        return finite_sums(*self._vectors, _ends(rows), columns.stop, self._settings)
+        return finite_sums(self._vectors, _ends(rows), columns.stop, self._settings)
 
     def block_sums(self, block_size: int) -> FloatArray:
-        return block_sums(*self._vectors, self._settings, block_size)
+        return block_sums(self._vectors, self._settings, block_size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +175,7 @@ class NormalTiles(AnyTiles):
         self.kernel.prediction_kernel.fill(tile, predictions.take(rows), predictions.take(columns), {})
         precision = 1.0 / gaussian.width
         vectors = normal[0], normal[1] * precision, self.sample.targets
-        gaussian_tile(*vectors, precision, _ends(rows), _ends(columns), tile)
+        gaussian_tile(vectors, precision, _ends(rows), _ends(columns), tile)
         return tile
 
 

@@ -14,11 +14,15 @@ from caltest._basics import names as _names
 from caltest.kernels.base import (
     KernelWarning as KernelWarning,
     PredictionKernel as PredictionKernel,
+    SumKernel as SumKernel,
     TargetKernel as TargetKernel,
 )
-from caltest.kernels.exponential import ExponentialKernel as ExponentialKernel, LaplacianKernel as LaplacianKernel
-from caltest.kernels.gaussian import GaussianKernel as GaussianKernel
-from caltest.kernels.matern import MaternKernel as MaternKernel
+from caltest.kernels.exponential import (
+    ExponentialKernel as ExponentialKernel,
+    GaussianKernel as GaussianKernel,
+    LaplacianKernel as LaplacianKernel,
+    MaternKernel as MaternKernel,
+)
 from caltest.kernels.matrix import DeltaKernel as DeltaKernel, MatrixKernel as MatrixKernel
 from caltest.kernels.metrics.discrepancies import (
     MMD as MMD,
@@ -42,6 +46,5 @@ from caltest.kernels.product import (
 )
 from caltest.kernels.radial import RadialKernel as RadialKernel
 from caltest.kernels.rational_quadratic import RationalQuadraticKernel as RationalQuadraticKernel
-from caltest.kernels.sums import SumKernel as SumKernel
 
 __all__ = _names.offered(globals())

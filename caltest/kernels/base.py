@@ -1,43 +1,31 @@
 """What a kernel is: a function of two predicted distributions, or of two targets, with a known supremum."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
+
+import numpy as np
 
 from caltest._basics.numerics import OwnErrstate
 from caltest._basics.types import Array, FloatArray
+from caltest._validation import positive_number
 from caltest.kernels.metrics.vector_metrics import Metric
 
 if TYPE_CHECKING:
-    from caltest.kernels.gaussian import GaussianKernel
+    from caltest.kernels.exponential import GaussianKernel
     from caltest.kernels.radial import DistanceForm, RadialKernel
-    from caltest.kernels.sums import SumKernel
 
 
 class KernelWarning(UserWarning):
     """A kernel that is not positive definite: the tests lose their guarantee to see every miscalibration."""
 
 
-class PredictedDistributions(Protocol):
-    """What kernels need to know of predictions."""
+Distances = dict[Metric, FloatArray]
+"""Distances of the predictions in rows and columns that are known already."""
 
-    def resolve_metric(self, metric: Metric) -> Metric:
-        """The metric with every setting that depends on the predictions replaced by its value."""
-
-    def distance(self, metric: Metric, other: Any) -> FloatArray:
-        """Distances (..., r, c) to other predictions of the same family."""
-
-    def median_distance(self, metric: Metric) -> float:
-        """Median distance of pairs of predictions."""
-
-    def median_positive_distance(self, metric: Metric) -> float:
-        """Median distance of the pairs that differ."""
-
-    def target_scale(self) -> float:
-        """Typical width of the predicted distributions, in units of the targets."""
-
-    @property
-    def weight(self) -> float:
-        """Factor of kernels of such predictions."""
+Predicted: TypeAlias = Any
+"""Predictions. Of them kernels ask the methods ``distance``, ``median_distance``, ``median_positive_distance``,
+``resolve_metric`` and ``target_scale``, and ``weight``."""
 
 
 class Kernel(OwnErrstate, ABC):
@@ -143,7 +131,7 @@ class TargetKernel(Kernel):
         return ((1.0, self),)
 
     @abstractmethod
-    def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
+    def resolve_for_targets(self, predictions: Predicted) -> Self:
         """The same kernel with every setting that depends on the predictions replaced by its value."""
 
     @abstractmethod
@@ -151,16 +139,89 @@ class TargetKernel(Kernel):
         """Formula in one line."""
 
     def __add__(self, other: "TargetKernel") -> "SumKernel":
-        from caltest.kernels.sums import SumKernel
-
         return SumKernel.of(self, other)
 
     def __mul__(self, factor: float) -> "SumKernel":
-        from caltest.kernels.sums import SumKernel
-
-        return SumKernel.multiple(factor, self)
+        return SumKernel(((factor, self),))
 
     __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class SumKernel(TargetKernel):
+    """``sum_i w_i k_i(y, y')`` with positive weights: kernels that look at several scales at once.
+
+    Made by adding kernels of targets and multiplying them by positive numbers.
+
+    Parameters
+    ----------
+    weighted
+        Pairs (weight, kernel of targets); those of sums are taken apart.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> kernel = ct.GaussianKernel(bandwidth=0.5) + 2.0 * ct.GaussianKernel(bandwidth=3.0)
+    >>> print(kernel.describe_for_targets(), kernel.bound)
+    exp(-|y - y'|^2 / (2 0.5^2)) + 2 exp(-|y - y'|^2 / (2 3^2)) 3.0
+    """
+
+    weighted: tuple[tuple[float, TargetKernel], ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.weighted, (tuple, list)) or not self.weighted:
+            raise ValueError(f"weighted: got {self.weighted!r}, wanted pairs (weight, kernel of targets)")
+        for pair in self.weighted:
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise ValueError(f"weighted: got {pair!r} among the terms, wanted pairs (weight, kernel of targets)")
+            if not isinstance(pair[1], TargetKernel):
+                raise TypeError(f"target_kernel: got {pair[1]!r} in a sum, wanted a kernel of targets")
+        weighted = ((positive_number("weight", weight), kernel) for weight, kernel in self.weighted)
+        terms = tuple((weight * inner, term) for weight, kernel in weighted for inner, term in kernel.weighted_terms)
+        object.__setattr__(self, "weighted", terms)
+
+    @classmethod
+    def of(cls, *kernels: TargetKernel) -> "SumKernel":
+        """The sum of kernels, some of which can be sums."""
+        return cls(tuple((1.0, kernel) for kernel in kernels))
+
+    @property
+    def weighted_terms(self) -> tuple[tuple[float, TargetKernel], ...]:
+        return self.weighted
+
+    @property
+    def bound(self) -> float:
+        """Sum of the bounds, which is the supremum for kernels that are largest at y = y'."""
+        return sum(weight * kernel.bound for weight, kernel in self.weighted)
+
+    @property
+    def squared_diameter(self) -> float:
+        return sum(weight * kernel.squared_diameter for weight, kernel in self.weighted)
+
+    def target_tile(self, rows: Array, columns: Array) -> FloatArray:
+        return np.asarray(
+            np.sum([weight * kernel.target_tile(rows, columns) for weight, kernel in self.weighted], axis=0)
+        )
+
+    def vector_target_tile(self, rows: Array, columns: Array) -> FloatArray:
+        return np.asarray(
+            np.sum([weight * kernel.vector_target_tile(rows, columns) for weight, kernel in self.weighted], axis=0)
+        )
+
+    def resolve_for_targets(self, predictions: Predicted) -> Self:
+        terms = ((weight, kernel.resolve_for_targets(predictions)) for weight, kernel in self.weighted)
+        return type(self)(tuple(terms))
+
+    @property
+    def uses_median(self) -> bool:
+        return any(kernel.uses_median for _, kernel in self.weighted)
+
+    def describe_for_targets(self) -> str:
+        parts = []
+        for weight, kernel in self.weighted:
+            factor = "" if weight == 1.0 else f"{weight:.4g} "
+            parts.append(factor + kernel.describe_for_targets())
+        return " + ".join(parts)
 
 
 class PredictionKernel(Kernel):
@@ -172,32 +233,26 @@ class PredictionKernel(Kernel):
         return None
 
     @abstractmethod
-    def tile(self, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
+    def tile(self, rows: Predicted, columns: Predicted) -> FloatArray:
         """``k(p, p')`` for all rows and columns, of shape (..., r, c), times the weights of both."""
 
-    def fill(
-        self,
-        out: FloatArray,
-        rows: PredictedDistributions,
-        columns: PredictedDistributions,
-        distances: dict[Metric, FloatArray],
-    ) -> None:
+    def fill(self, out: FloatArray, rows: Predicted, columns: Predicted, distances: Distances) -> None:
         """Write ``tile`` into an array (r, c); distances that are known are not computed again."""
         tile = self.tile(rows, columns)
         if tile.shape != out.shape:
             raise ValueError(f"{type(self).__name__}.tile: got an array of shape {tile.shape}, wanted {out.shape}")
         out[...] = tile
 
-    def resolve_metric(self, predictions: PredictedDistributions) -> Self:
+    def resolve_metric(self, predictions: Predicted) -> Self:
         """The same kernel with the settings of its metric that depend on the predictions replaced by their values."""
         return self
 
-    def resolve_distinct(self, predictions: PredictedDistributions) -> Self:
+    def resolve_distinct(self, predictions: Predicted) -> Self:
         """``resolve`` with medians over the pairs of predictions that differ."""
         return self.resolve(predictions)
 
     @abstractmethod
-    def resolve(self, predictions: PredictedDistributions) -> Self:
+    def resolve(self, predictions: Predicted) -> Self:
         """The same kernel with every setting that depends on the predictions replaced by its value."""
 
     @abstractmethod

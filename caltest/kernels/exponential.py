@@ -1,14 +1,65 @@
-"""The exponential kernel, and the Laplacian kernel of targets."""
+"""Exponential functions of a distance or its powers: Gaussian, exponential, Laplacian and Matern kernels."""
 
 from dataclasses import dataclass, field
 from math import sqrt
+from typing import Self
 
-from caltest._loops.formulas.kernels import EXPONENTIAL
-from caltest._validation import positive_number
-from caltest.kernels.base import Exponential
-from caltest.kernels.gaussian import GaussianKernel
+import numpy as np
+
+from caltest._basics.types import FloatArray
+from caltest._loops.formulas.kernels import EXPONENTIAL, MATERN_3, MATERN_5
+from caltest._validation import positive_number, real_number
 from caltest.kernels.metrics.vector_metrics import Euclidean, Metric
 from caltest.kernels.radial import Bandwidth, Function, RadialKernel
+
+
+@dataclass(frozen=True)
+class GaussianKernel(RadialKernel):
+    """``exp(-d**2 / (2 bandwidth**2))`` of a distance d, on predictions or on real targets.
+
+    The factor 1/2 is that of the 2021 paper's software; the 2021 text writes exp(-gamma d**2), so
+    ``bandwidth = 1/sqrt(2 gamma)``.
+
+    Parameters
+    ----------
+    metric
+        Distance of two predicted distributions; a kernel of targets uses the absolute difference, so leave the default.
+    bandwidth
+        Positive number, or ``"median"``: on predictions the median distance of all pairs; on targets the median
+        standard deviation of the predicted distributions (the root of the trace of the covariance matrix for vectors).
+        Neither depends on the observed targets. For vector targets also one number per dimension.
+
+    Warns
+    -----
+    KernelWarning
+        If the squared distance is not negative definite (total variation, cityblock): the kernel need not be
+        positive definite then, except for one-dimensional predictions.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.GaussianKernel(bandwidth=2.0).tile(ct.Normal([0.0], [1.0]), ct.Normal([2.0], [1.0])).round(4)
+    array([[0.6065]])
+    """
+
+    formula = "exp(-{d}^2 / (2 {w}^2))"
+
+    @property
+    def function(self) -> Function:
+        """``exp(-u)``, ``u = (d / (sqrt(2) bandwidth))**2``."""
+        return Function(EXPONENTIAL, sqrt(0.5), 2.0)
+
+    @property
+    def gaussian(self) -> Self:
+        return self
+
+    def derivatives(self, squares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """``exp(-r u)`` with ``r = 1 / (2 bandwidth**2)``, and its derivatives."""
+        if isinstance(self.bandwidth, tuple):
+            return super().derivatives(squares)
+        rate = 0.5 / self.width**2
+        value = np.exp(-rate * squares)
+        return value, -rate * value, rate**2 * value
 
 
 @dataclass(frozen=True)
@@ -50,7 +101,6 @@ class ExponentialKernel(RadialKernel):
     array([[0.5488]])
     """
 
-    metric: Metric = field(default_factory=Euclidean)
     exponent: float = 1.0
 
     def _check_settings(self) -> None:
@@ -72,11 +122,6 @@ class ExponentialKernel(RadialKernel):
         if isinstance(self.bandwidth, tuple):
             return GaussianKernel(bandwidth=tuple(width / sqrt(2.0) for width in self.bandwidth))
         return GaussianKernel(bandwidth=self.width / sqrt(2.0))
-
-    @property
-    def exponential(self) -> Exponential | None:
-        """Of degree 0, for the exponent 1."""
-        return Exponential(1.0 / self.width, 0.0, 0.0) if self.exponent == 1.0 else None
 
     @property
     def formula(self) -> str:
@@ -110,3 +155,44 @@ class LaplacianKernel(ExponentialKernel):
     metric: Metric = field(default_factory=Euclidean, init=False, repr=False)
     bandwidth: Bandwidth = "median"
     exponent: float = field(default=1.0, init=False, repr=False)
+
+
+@dataclass(frozen=True)
+class MaternKernel(RadialKernel):
+    """Matern kernel of order 3/2 or 5/2 of a distance d, on predictions or on real targets.
+
+    With ``x = sqrt(2 order) d / bandwidth``: ``(1 + x) exp(-x)`` and ``(1 + x + x**2 / 3) exp(-x)``. Order 1/2 is
+    ``ExponentialKernel``; the limit of infinite order is ``GaussianKernel`` (Rasmussen and Williams 2006, eq. 4.17).
+    It is a mixture of Gaussian kernels, so it is positive definite wherever these are.
+
+    Parameters
+    ----------
+    metric
+        Distance of two predicted distributions; a kernel of targets uses the Euclidean distance, so leave the default.
+    bandwidth
+        Positive number or ``"median"`` as in ``GaussianKernel``; for vector targets also one number per dimension.
+    order
+        1.5 or 2.5.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> kernel = ct.MaternKernel(bandwidth=1.0, order=1.5)
+    >>> kernel.tile(ct.Normal([0.0], [1.0]), ct.Normal([1.0], [1.0])).round(4)
+    array([[0.4834]])
+    """
+
+    order: float = 1.5
+
+    def _check_settings(self) -> None:
+        if real_number(self.order) not in (1.5, 2.5):
+            raise ValueError(f"order: got {self.order!r}, wanted 1.5 or 2.5 (ExponentialKernel has order 0.5)")
+
+    @property
+    def function(self) -> Function:
+        """A polynomial times ``exp(-u)``, ``u = sqrt(2 order) d / bandwidth``."""
+        return Function(MATERN_3 if self.order == 1.5 else MATERN_5, sqrt(2.0 * self.order))
+
+    @property
+    def formula(self) -> str:
+        return "Matern(" + f"{self.order:g}" + ", {d} / {w})"

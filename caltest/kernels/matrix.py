@@ -8,7 +8,7 @@ import numpy as np
 from caltest._basics.arrays import read_only
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_semidefinite
-from caltest.kernels.base import PredictedDistributions, TargetKernel
+from caltest.kernels.base import Predicted, TargetKernel
 
 PRINTED = 10
 """Classes up to which a matrix is printed."""
@@ -99,7 +99,7 @@ class MatrixKernel(TargetKernel):
         """
         return squared_diameter(self.matrix)
 
-    def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
+    def resolve_for_targets(self, predictions: Predicted) -> Self:
         return self
 
     def describe_for_targets(self) -> str:
@@ -141,7 +141,7 @@ class DeltaKernel(TargetKernel):
         equal: FloatArray = (rows[..., :, None] == columns[..., None, :]).astype(np.float64)
         return equal
 
-    def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
+    def resolve_for_targets(self, predictions: Predicted) -> Self:
         return self
 
     def describe_for_targets(self) -> str:

@@ -1,12 +1,13 @@
 """Kernels of pairs of a prediction and a target: a product of two kernels, or a sum of such products."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Self
 
 from caltest._basics.numerics import OwnErrstate
-from caltest.kernels.base import PredictedDistributions, PredictionKernel, TargetKernel
+from caltest._basics.types import FloatArray
+from caltest.kernels.base import Predicted, PredictionKernel, TargetKernel
 from caltest.kernels.matrix import MatrixKernel, rank_on_residuals
 from caltest.kernels.metrics.vector_metrics import Euclidean
 from caltest.kernels.radial import RadialKernel
@@ -20,13 +21,20 @@ class PairKernel(OwnErrstate, ABC):
     def products(self) -> "tuple[ProductKernel, ...]":
         """The products whose sum it is."""
 
+    def sum_of(self, function: "Callable[[ProductKernel], FloatArray]") -> FloatArray:
+        """The sum over the products of a function of each, which is written over."""
+        total = function(self.products[0])
+        for one in self.products[1:]:
+            total += function(one)
+        return total
+
     @property
     def single(self) -> "ProductKernel | None":
         """The product, if it is only one."""
         return self.products[0] if len(self.products) == 1 else None
 
     @abstractmethod
-    def resolve(self, predictions: PredictedDistributions) -> Self:
+    def resolve(self, predictions: Predicted) -> Self:
         """The same kernel with its ``"median"`` bandwidths replaced by numbers computed from the predictions."""
 
     @property
@@ -132,7 +140,7 @@ class ProductKernel(PairKernel):
     def products(self) -> "tuple[ProductKernel, ...]":
         return (self,)
 
-    def resolve(self, predictions: PredictedDistributions) -> Self:
+    def resolve(self, predictions: Predicted) -> Self:
         return type(self)(
             self.prediction_kernel.resolve(predictions), self.target_kernel.resolve_for_targets(predictions)
         )
@@ -178,7 +186,7 @@ class SumOfProducts(PairKernel):
     def products(self) -> tuple[ProductKernel, ...]:
         return self.terms
 
-    def resolve(self, predictions: PredictedDistributions) -> Self:
+    def resolve(self, predictions: Predicted) -> Self:
         return type(self)(tuple(term.resolve(predictions) for term in self.terms))
 
 

@@ -2,18 +2,18 @@
 
 from abc import abstractmethod
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
 from caltest._basics.warnings import warn
-from caltest._loops.formulas.kernels import EXPONENTIAL, FUNCTIONS, RATIONAL
+from caltest._loops.formulas.kernels import EXPONENTIAL, FUNCTIONS, POLYNOMIALS, RATIONAL
 from caltest._loops.pair_sums.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._validation import positive_number
-from caltest.kernels.base import KernelWarning, PredictedDistributions, PredictionKernel, TargetKernel
-from caltest.kernels.metrics.vector_metrics import Metric, VectorMetric
+from caltest.kernels.base import Distances, Exponential, KernelWarning, Predicted, PredictionKernel, TargetKernel
+from caltest.kernels.metrics.vector_metrics import Euclidean, Metric, VectorMetric
 
 Bandwidth = float | Literal["median"] | tuple[float, ...]
 
@@ -48,7 +48,7 @@ class DistanceForm(NamedTuple):
 class RadialKernel(PredictionKernel, TargetKernel):
     """A kernel ``f(d / bandwidth)`` of a distance d, usable on predictions and, if d is Euclidean, on targets."""
 
-    metric: Metric
+    metric: Metric = field(default_factory=Euclidean)
     bandwidth: Bandwidth = "median"
 
     has_bandwidth = True
@@ -88,8 +88,9 @@ class RadialKernel(PredictionKernel, TargetKernel):
     def formula(self) -> str:
         """The formula with {d} for the distance and {w} for the bandwidth."""
 
-    @abstractmethod
-    def _is_positive_definite(self) -> bool: ...
+    def _is_positive_definite(self) -> bool:
+        """Whether the kernel is so for the metric; by default that of a mixture of Gaussian kernels."""
+        return self.metric.squared_negative_definite
 
     @property
     def inverse_width(self) -> float:
@@ -152,17 +153,11 @@ class RadialKernel(PredictionKernel, TargetKernel):
             return np.array(self.bandwidth)
         return np.full(d, self.width)
 
-    def tile(self, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
+    def tile(self, rows: Predicted, columns: Predicted) -> FloatArray:
         """``k(p, p')`` for all rows and columns, (..., r, c), times their weights. Cost: that of the distances."""
         return self.weighted(self.of_distance(rows.distance(self.metric, columns)), rows, columns)
 
-    def fill(
-        self,
-        out: FloatArray,
-        rows: PredictedDistributions,
-        columns: PredictedDistributions,
-        distances: dict[Metric, FloatArray],
-    ) -> None:
+    def fill(self, out: FloatArray, rows: Predicted, columns: Predicted, distances: Distances) -> None:
         if self.metric not in distances:
             distances[self.metric] = rows.distance(self.metric, columns)
         out[...] = distances[self.metric]
@@ -171,7 +166,7 @@ class RadialKernel(PredictionKernel, TargetKernel):
             out[...] = values
         self.weighted(out, rows, columns)
 
-    def weighted(self, tile: FloatArray, rows: PredictedDistributions, columns: PredictedDistributions) -> FloatArray:
+    def weighted(self, tile: FloatArray, rows: Predicted, columns: Predicted) -> FloatArray:
         """A tile times the weights of both sides, in its place."""
         weight = rows.weight * columns.weight
         if weight != 1.0:
@@ -182,6 +177,13 @@ class RadialKernel(PredictionKernel, TargetKernel):
     def radial(self) -> Self:
         return self
 
+    @property
+    def exponential(self) -> Exponential | None:
+        function = self.function
+        if function is None or function.exponent != 1.0 or function.kind >= RATIONAL:
+            return None
+        return Exponential(function.stretch / self.width, *POLYNOMIALS[function.kind])
+
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
         difference = np.subtract(rows[..., :, None], columns[..., None, :], dtype=np.float64, order="C")
         return self.of_distance(np.abs(difference, out=difference))
@@ -191,23 +193,23 @@ class RadialKernel(PredictionKernel, TargetKernel):
         squares = sum_over_coordinates(SQUARED_EUCLIDEAN, rows / widths, columns / widths)
         return self.with_bandwidth(1.0).of_distance(np.sqrt(squares, out=squares))
 
-    def resolve(self, predictions: PredictedDistributions) -> Self:
+    def resolve(self, predictions: Predicted) -> Self:
         """Replace ``"median"`` by the median distance of all pairs of different predictions."""
         resolved = self.resolve_metric(predictions)
         if not _is_median(self.bandwidth):
             return resolved
         return resolved.with_bandwidth(predictions.median_distance(resolved.metric))
 
-    def resolve_metric(self, predictions: PredictedDistributions) -> Self:
+    def resolve_metric(self, predictions: Predicted) -> Self:
         metric = predictions.resolve_metric(self.metric)
         return self if metric is self.metric else self._changed("metric", metric)
 
-    def resolve_distinct(self, predictions: PredictedDistributions) -> Self:
+    def resolve_distinct(self, predictions: Predicted) -> Self:
         """Replace the bandwidth by the median distance of the pairs of predictions that differ."""
         resolved = self.resolve_metric(predictions)
         return resolved.with_bandwidth(predictions.median_positive_distance(resolved.metric))
 
-    def resolve_for_targets(self, predictions: PredictedDistributions) -> Self:
+    def resolve_for_targets(self, predictions: Predicted) -> Self:
         """Replace ``"median"`` by the median standard deviation of the predicted distributions."""
         return self.with_bandwidth(predictions.target_scale()) if _is_median(self.bandwidth) else self
 

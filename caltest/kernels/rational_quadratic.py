@@ -1,12 +1,11 @@
 """The rational quadratic kernel: heavier tails than any exponential."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import sqrt
 
 from caltest._basics.types import FloatArray
 from caltest._loops.formulas.kernels import RATIONAL
 from caltest._validation import positive_number
-from caltest.kernels.metrics.vector_metrics import Euclidean, Metric
 from caltest.kernels.radial import Function, RadialKernel
 
 
@@ -34,7 +33,6 @@ class RationalQuadraticKernel(RadialKernel):
     array([[0.3333]])
     """
 
-    metric: Metric = field(default_factory=Euclidean)
     shape: float = 1.0
 
     def _check_settings(self) -> None:
@@ -58,6 +56,3 @@ class RationalQuadraticKernel(RadialKernel):
     def formula(self) -> str:
         a = f"{self.shape:.4g}"
         return "(1 + {d}^2 / (2 " + a + " {w}^2))^-" + a
-
-    def _is_positive_definite(self) -> bool:
-        return self.metric.squared_negative_definite

@@ -14,7 +14,7 @@ from caltest.predictions.classes.bernoulli import Bernoulli as Bernoulli
 from caltest.predictions.classes.categorical import Categorical as Categorical
 from caltest.predictions.classes.ordinal import Ordinal as Ordinal
 from caltest.predictions.convert import median_bandwidth as median_bandwidth
-from caltest.predictions.counts.expectations import CountPredictions as CountPredictions
+from caltest.predictions.counts.law import CountPredictions as CountPredictions
 from caltest.predictions.counts.negative_binomial import NegativeBinomial as NegativeBinomial
 from caltest.predictions.counts.poisson import Poisson as Poisson
 from caltest.predictions.ensembles.ensemble import Ensemble as Ensemble

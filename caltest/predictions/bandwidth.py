@@ -1,15 +1,18 @@
 """The median heuristic: exact medians of all pairwise distances, without storing them."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
+from caltest._basics.numerics import upper_tiles
 from caltest._basics.threads import threaded
 from caltest._basics.types import FloatArray, IntArray
 from caltest._loops.counting import count_cells
 from caltest.kernels import Metric
+
+if TYPE_CHECKING:
+    from caltest.predictions.base import Predictions
 
 R = TypeVar("R")
 
@@ -21,23 +24,11 @@ KEPT = 500_000
 """The most distances kept in memory, 4 MB; above it the interval of the median is narrowed first."""
 
 
-class Distances(Protocol):
-    """Predictions, as far as their distances go: they can be counted, taken apart and compared."""
-
-    def __len__(self) -> int: ...
-
-    def take(self, index: Any) -> Any:
-        """The predictions at an index."""
-
-    def distance(self, metric: Metric, other: Any) -> FloatArray:
-        """Distances (..., r, c) to others."""
-
-
 class ZeroBandwidth(ValueError):
     """A median that is to be a bandwidth is 0: most pairs of predictions are identical, or most targets certain."""
 
 
-def median_distance(predictions: Distances, metric: Metric, include_diagonal: bool = False) -> float:
+def median_distance(predictions: "Predictions", metric: Metric, include_diagonal: bool = False) -> float:
     """Median of the n(n-1)/2 distances of different predictions, or of all n**2 with the zeros of the diagonal."""
     n = len(predictions)
     if n < 2:
@@ -58,7 +49,7 @@ def median_distance(predictions: Distances, metric: Metric, include_diagonal: bo
     return median
 
 
-def median_positive_distance(predictions: Distances, metric: Metric) -> float:
+def median_positive_distance(predictions: "Predictions", metric: Metric) -> float:
     """Median of the distances of the pairs that differ by more than rounding; ``ZeroBandwidth`` if none does."""
     n = len(predictions)
     pairs = n * (n - 1) // 2
@@ -73,7 +64,7 @@ def median_positive_distance(predictions: Distances, metric: Metric) -> float:
     return _mean_of_ranks(predictions, metric, [equal + (pairs - equal - 1) // 2, equal + (pairs - equal) // 2], pairs)
 
 
-def _mean_of_ranks(predictions: Distances, metric: Metric, ranks: list[int], pairs: int) -> float:
+def _mean_of_ranks(predictions: "Predictions", metric: Metric, ranks: list[int], pairs: int) -> float:
     """Mean of two order statistics of neighbouring ranks, where rank -1 stands for a zero of the diagonal."""
     low, high = ranks
     if low < 0:
@@ -82,7 +73,7 @@ def _mean_of_ranks(predictions: Distances, metric: Metric, ranks: list[int], pai
     return (first + second) / 2.0
 
 
-def _order_statistics(predictions: Distances, metric: Metric, rank: int, next_rank: int, pairs: int) -> list[float]:
+def _order_statistics(predictions: "Predictions", metric: Metric, rank: int, next_rank: int, pairs: int) -> list[float]:
     """The distance with ``rank`` others before it and that of the next rank, by narrowing an interval around them."""
     low, high = 0.0, np.inf
     if pairs > KEPT:
@@ -115,7 +106,9 @@ def _between(values: FloatArray, low: float, high: float) -> tuple[int, FloatArr
     return int(np.count_nonzero(values < low)), values[(values >= low) & (values <= high)]
 
 
-def _among_equal_ones(predictions: Distances, metric: Metric, ranks: list[int], low: float, high: float) -> list[float]:
+def _among_equal_ones(
+    predictions: "Predictions", metric: Metric, ranks: list[int], low: float, high: float
+) -> list[float]:
     """Distances of some ranks in an interval with very many of which few differ: each is kept once a tile."""
 
     def different(values: FloatArray) -> tuple[int, FloatArray, IntArray]:
@@ -130,7 +123,7 @@ def _among_equal_ones(predictions: Distances, metric: Metric, ranks: list[int], 
     return [float(value) for value in inner[order[places]]]
 
 
-def _count(predictions: Distances, metric: Metric, low: float, high: float) -> tuple[int, IntArray]:
+def _count(predictions: "Predictions", metric: Metric, low: float, high: float) -> tuple[int, IntArray]:
     """How many distances lie below an interval, and in each of its cells."""
 
     def count(values: FloatArray) -> tuple[int, IntArray]:
@@ -144,7 +137,7 @@ def _count(predictions: Distances, metric: Metric, low: float, high: float) -> t
     return below, total
 
 
-def _of_all_pairs(predictions: Distances, metric: Metric, function: Callable[[FloatArray], R]) -> Iterator[R]:
+def _of_all_pairs(predictions: "Predictions", metric: Metric, function: Callable[[FloatArray], R]) -> Iterator[R]:
     """A function of the distances of all pairs i < j, tile by tile."""
     n = len(predictions)
 
@@ -158,6 +151,4 @@ def _of_all_pairs(predictions: Distances, metric: Metric, function: Callable[[Fl
             )
         return function(tile.ravel() if rows != columns else tile[np.triu_indices(tile.shape[0], k=1)])
 
-    places = ((rows, columns) for rows in ranges(n, TILE) for columns in ranges(n, TILE) if columns.start >= rows.start)
-    strips = -(-n // TILE)
-    return threaded(of_tile, places, strips * (strips + 1) // 2, "median distance", work=2.0 * n * n)
+    return threaded(of_tile, *upper_tiles(n, TILE), "median distance", work=2.0 * n * n)

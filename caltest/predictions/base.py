@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.jobs import Stream
 from caltest._basics.numerics import OwnErrstate, check_memory, generator_apart
@@ -13,7 +14,7 @@ from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
 from caltest.predictions.outcomes import Outcomes, Traces
-from caltest.predictions.standard_scores import in_units, mean_square, normal_scores, of_normal_scores
+from caltest.predictions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
@@ -29,15 +30,28 @@ class ClosedFormMissing(TypeError):
     """No formula is known for the expectation of a target kernel under a family of predictions."""
 
 
+class Parameter(property):
+    """One of the arrays of ``_parameters``, read-only: ``scale = Parameter(1, "Scales (..., n).")``."""
+
+    def __init__(self, place: int, doc: str) -> None:
+        super().__init__(lambda predictions: predictions._parameters[place], doc=doc)
+
+    if TYPE_CHECKING:
+
+        def __get__(self, instance: Any, owner: type | None = None) -> FloatArray: ...  # type: ignore[override]
+
+
 class Predictions(OwnErrstate, ABC):
     """n predicted distributions of one family, stored as a structure of arrays.
 
-    Arrays have the shape (..., n): leading dimensions make a stack of samples, so one formula serves strips of
-    the full matrix of pairs, all blocks at once, test locations and single pairs. Public constructors check
-    their data and make stacks of depth one; ``take`` makes the others.
+    Arrays have the shape (..., n), or more dimensions behind these: leading dimensions make a stack of samples, so one
+    formula serves strips of the full matrix of pairs, all blocks at once, test locations and single pairs. Public
+    constructors check their data and make stacks of depth one; ``take`` makes the others.
     """
 
     family: ClassVar[str]
+    _parameters: tuple[Any, ...]
+    """The arrays, and predictions that these are made of."""
     notes: tuple[str, ...] = ()
     classes: tuple[Any, ...] | None = None
     """Names of the outcomes, if these are classes."""
@@ -53,9 +67,16 @@ class Predictions(OwnErrstate, ABC):
     """Whether ``centred_kernel`` has a formula of its own, and expectations of kernels have none."""
 
     @property
-    @abstractmethod
     def shape(self) -> tuple[int, ...]:
         """Shape (..., n) of the stack."""
+        shape: tuple[int, ...] = self._parameters[0].shape
+        return shape
+
+    def _like(self, *parameters: Any) -> Self:
+        """The same predictions with other parameters."""
+        new = object.__new__(type(self))
+        vars(new).update(vars(self), _parameters=parameters)
+        return new
 
     def __len__(self) -> int:
         return self.shape[-1]
@@ -126,9 +147,9 @@ class Predictions(OwnErrstate, ABC):
         """The same predictions with names of their classes; ``TypeError`` for other outcomes than classes."""
         raise TypeError(f"classes: got {classes!r} for {self.family} predictions, which are not of classes")
 
-    @abstractmethod
     def take(self, index: Any) -> Self:
         """The predictions at an index of the last dimension: a slice or an integer array of any shape."""
+        return self._like(*(one[index] if isinstance(one, np.ndarray) else one.take(index) for one in self._parameters))
 
     @abstractmethod
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
@@ -165,9 +186,9 @@ class Predictions(OwnErrstate, ABC):
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Observed targets as an (n,) array; ``ValueError`` if they are not possible outcomes of the family."""
 
-    @abstractmethod
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the targets (n,) are outcomes that the predictions exclude."""
+        return np.zeros(len(self), dtype=np.bool_)
 
     def hits(self, targets: Array) -> BoolArray | None:
         """Where the most probable outcome occurred, (..., n); None if outcomes have no probabilities."""
@@ -178,9 +199,9 @@ class Predictions(OwnErrstate, ABC):
         numbers = ", ".join(f"{number:.6g}" for number in np.atleast_1d(outcome)[:5])
         return numbers if np.ndim(outcome) == 0 else f"({numbers}{', ...' if len(outcome) > 5 else ''})"
 
-    @abstractmethod
     def check_compatible(self, other: "Predictions", name: str) -> None:
         """Raise unless kernels can compare these predictions with others."""
+        require_family(other, type(self), name)
 
     def embedding(self, metric: Metric) -> FloatArray:
         """Vectors (..., n, d) whose distances are the metric; ``TypeError`` if the family does not have it."""
@@ -210,10 +231,6 @@ class Predictions(OwnErrstate, ABC):
         """2-Wasserstein distances (..., r, c) to others where they are not those of ``transport_vectors``."""
         return None
 
-    def coupling_distances(self, metric: Metric, other: Self) -> FloatArray | None:
-        """Distances (..., r, c) of mixtures by the cheapest coupling of components, None for other predictions."""
-        return None
-
     def resolve_metric(self, metric: Metric) -> Metric:
         """The metric with every setting that depends on the predictions replaced by its value."""
         return metric.resolve(self)
@@ -240,13 +257,19 @@ class Predictions(OwnErrstate, ABC):
     def default_kernel(self) -> ProductKernel:
         """The kernel used when none is named."""
 
-    @abstractmethod
     def describe(self, n: int | None = None) -> str:
         """Family and dimensions in a few words, for n such predictions if there are more than these."""
+        return f"{self.family}, n = {len(self) if n is None else n}"
 
-    @abstractmethod
     def followed_by(self, other: Self) -> Self:
         """These predictions and others of the same kind, in this order."""
+        self.check_compatible(other, "predictions")
+        pairs = zip(self._parameters, other._parameters, strict=True)
+        joined = self._like(
+            *(np.concatenate([a, b]) if isinstance(a, np.ndarray) else a.followed_by(b) for a, b in pairs)
+        )
+        joined.notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
+        return joined
 
     def prepared(self, kernel: TargetKernel) -> Self:
         """The same predictions with what the expectations of a kernel can share; ``take`` keeps it."""
@@ -336,11 +359,11 @@ class Predictions(OwnErrstate, ABC):
         Expectations are those over the draws; targets are still drawn from these predictions, so that Monte Carlo
         tests are exact for any number of members.
         """
-        from caltest.predictions.ensembles.ensemble import Ensemble
+        from caltest.predictions.ensembles.ensemble import DrawnEnsemble
 
         number = whole_number("n_members", n_members, 1)
         check_memory(24 * number * len(self), "members", "take fewer")
-        return Ensemble.drawn_from(self, number, generator_apart(rng))
+        return DrawnEnsemble(self, np.moveaxis(self.redraw(generator_apart(rng), number), 0, 1))
 
     def median_distance(self, metric: Metric) -> float:
         """Median distance of pairs of at most 10 000 predictions; ``ValueError`` if it is 0, useless as a bandwidth."""
@@ -406,7 +429,12 @@ class Predictions(OwnErrstate, ABC):
         the score 0. ``TypeError`` for classes.
         """
         if self.is_continuous:
-            return normal_scores(self, targets)
+            u = self.cdf(targets)
+            z = np.asarray(scipy.special.ndtri(np.maximum(u, SMALLEST)))
+            # In the upper tail from 1 - F(y), which has digits there.
+            far = np.nonzero(u > 1.0 - UPPER)
+            z[far] = -scipy.special.ndtri(np.maximum(self.take(far[-1]).survival(targets[far]), SMALLEST))
+            return z
         mean, variance = self.moments()
         if targets.ndim == 3:
             return in_units(targets - mean, np.sqrt(variance / mean.shape[-1])[:, None])
@@ -414,7 +442,7 @@ class Predictions(OwnErrstate, ABC):
 
     def of_standard_scores(self, scores: FloatArray) -> Array:
         """Targets with these scores, which are normal ones."""
-        return of_normal_scores(self, scores)
+        return self.quantile(np.clip(scipy.special.ndtr(scores), FARTHEST, 1.0 - FARTHEST))
 
     @property
     def has_spread(self) -> bool:

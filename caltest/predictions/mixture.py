@@ -1,18 +1,18 @@
 """Predicted mixtures of distributions of one family."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.arrays import to_array
-from caltest._basics.numerics import check_finite, generator_of
+from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._loops.formulas import normals
-from caltest._loops.transport import transport_costs
 from caltest._validation import mixture_weights
-from caltest.kernels import MMD, ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel
-from caltest.predictions.base import Predictions, require_family
+from caltest.kernels import MMD, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel
+from caltest.predictions.base import Parameter, Predictions, require_family
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.numbers.normal import Normal
 
@@ -57,41 +57,26 @@ class Mixture(Predictions):
 
     family = "Mixture"
     known_metrics = "MMD(kernel), MixtureWasserstein()"
+    weights = Parameter(-1, "Weights (..., n, m).")
 
     def __init__(self, components: Sequence[Predictions], weights: ArrayLike | None = None) -> None:
-        self._components = _checked_components(components)
-        n, m = len(self._components[0]), len(self._components)
+        checked = _checked_components(components)
+        n, m = len(checked[0]), len(checked)
         given = np.full((n, m), 1.0 / m) if weights is None else to_array(weights, "weights")
-        self._weights, note = mixture_weights(given, n, m)
-        own = (note_ for component in self._components for note_ in component.notes)
+        shares, note = mixture_weights(given, n, m)
+        self._parameters = (*checked, shares)
+        own = (note_ for component in checked for note_ in component.notes)
         self.notes = tuple(dict.fromkeys((*own, note) if note else own))
-
-    def _like(self, components: tuple[Predictions, ...], weights: FloatArray) -> Self:
-        new = object.__new__(type(self))
-        new._components, new._weights, new.notes = components, weights, self.notes
-        return new
 
     @property
     def components(self) -> tuple[Predictions, ...]:
         """The m predictions, each of shape (..., n)."""
-        return self._components
-
-    @property
-    def weights(self) -> FloatArray:
-        """Weights (..., n, m)."""
-        return self._weights
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._weights.shape[:-1]
-
-    def take(self, index: Any) -> Self:
-        return self._like(tuple(one.take(index) for one in self._components), self._weights[index])
+        return self._parameters[:-1]
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets (n,), or (size, n), drawn from the predictions; vectors have one more dimension."""
         generator = generator_of(rng)
-        drawn, first = self.redraw(generator, size), self._components[0]
+        drawn, first = self.redraw(generator, size), self.components[0]
         return first.observed(drawn, generator) if isinstance(first, FinitePredictions) else drawn
 
     def redraw(self, rng: Any = None, size: int | None = None) -> Array:
@@ -101,48 +86,36 @@ class Mixture(Predictions):
         return np.stack([self._draw(generator) for _ in range(size)])
 
     def _draw(self, generator: np.random.Generator) -> Array:
-        ends = np.cumsum(self._weights, axis=-1)
+        ends = np.cumsum(self.weights, axis=-1)
         chosen = (generator.random(self.shape)[..., None] * ends[..., -1:] >= ends[..., :-1]).sum(axis=-1)
-        draws = np.stack([one.redraw(generator) for one in self._components])
+        draws = np.stack([one.redraw(generator) for one in self.components])
         return np.asarray(draws[chosen, np.arange(len(self))])
 
     @property
     def target_bytes(self) -> int:
-        return self._components[0].target_bytes
+        return self.components[0].target_bytes
 
     def width(self, kernel: TargetKernel) -> int:
-        return sum(one.width(kernel) for one in self._components)
+        return sum(one.width(kernel) for one in self.components)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        return self._components[0].check_targets(targets, name)
+        return self.components[0].check_targets(targets, name)
 
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the targets every component of positive weight excludes."""
-        excluded = np.stack([one.impossible(targets) for one in self._components], axis=-1)
-        return np.asarray((excluded | (self._weights == 0.0)).all(axis=-1))
+        excluded = np.stack([one.impossible(targets) for one in self.components], axis=-1)
+        return np.asarray((excluded | (self.weights == 0.0)).all(axis=-1))
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         require_family(other, Mixture, name)
         assert isinstance(other, Mixture)
-        self._components[0].check_compatible(other._components[0], name)
-
-    def coupling_distances(self, metric: Metric, other: Self) -> FloatArray:
-        squares = self._squared_costs(metric, other)
-        check_finite(float(squares.max()))
-        return np.sqrt(transport_costs(self._weights, other._weights, squares))
-
-    def _squared_costs(self, metric: Metric, other: Self) -> FloatArray:
-        """Squared distances of components, (..., r, c, m, m')."""
-        rows = [
-            np.stack([np.square(a.distance(metric, b)) for b in other._components], axis=-1) for a in self._components
-        ]
-        return np.stack(rows, axis=-2)
+        self.components[0].check_compatible(other.components[0], name)
 
     def prepared(self, kernel: TargetKernel) -> Self:
-        return self._like(tuple(one.prepared(kernel) for one in self._components), self._weights)
+        return self._like(*(one.prepared(kernel) for one in self.components), self.weights)
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        return self._components[0].target_tile(kernel, rows, columns)
+        return self.components[0].target_tile(kernel, rows, columns)
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         if (gaussian := self._fused(kernel)) is not None:
@@ -150,66 +123,52 @@ class Mixture(Predictions):
             certain = points, np.zeros_like(points), np.ones_like(points)
             return normals.mixture(self._in_units_of(gaussian.width), certain)
 
-        def part(a: int) -> FloatArray:
-            tile = self._components[a].expected_kernel(kernel, targets)
-            tile *= self._weights[..., :, a, None]
-            return tile
-
-        return _sum_of(part, len(self._components))
+        tiles = (one.expected_kernel(kernel, targets) for one in self.components)
+        return _mean(tiles, np.moveaxis(self.weights, -1, 0)[..., :, None])
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         if (gaussian := self._fused(kernel)) is not None:
             return normals.mixture(self._in_units_of(gaussian.width), other._in_units_of(gaussian.width))
 
-        def part(a: int) -> FloatArray:
-            tile = _sum_of(lambda b: pair(a, b), len(other._components))
-            tile *= self._weights[..., :, a, None]
-            return tile
-
-        def pair(a: int, b: int) -> FloatArray:
-            tile = self._components[a].expected_kernel2(kernel, other._components[b])
-            tile *= other._weights[..., None, :, b]
-            return tile
-
-        return _sum_of(part, len(self._components))
+        shares = np.moveaxis(other.weights, -1, 0)[..., None, :]
+        rows = (_mean((a.expected_kernel2(kernel, b) for b in other.components), shares) for a in self.components)
+        return _mean(rows, np.moveaxis(self.weights, -1, 0)[..., :, None])
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        parts = zip(self._components, np.moveaxis(self._weights, -1, 0), strict=True)
+        parts = zip(self.components, np.moveaxis(self.weights, -1, 0), strict=True)
         sums = [one.expectation_sums(kernel, weights * share[:, None], targets) for one, share in parts]
         return np.asarray(np.sum(sums, axis=0))
 
     def _fused(self, kernel: TargetKernel) -> GaussianKernel | None:
         """The kernel, if one compiled loop goes over all pairs of components."""
-        return kernel.gaussian if self._components[0].normal is not None else None
+        return kernel.gaussian if self.components[0].normal is not None else None
 
     def _in_units_of(self, width: float) -> normals.Components:
-        parts = [one.in_units_of(width) for one in self._components if isinstance(one, Normal)]
+        parts = [one.in_units_of(width) for one in self.components if isinstance(one, Normal)]
         means, variances = (np.stack(values, axis=-1) for values in zip(*parts, strict=True))
-        return means, variances, self._weights
+        return means, variances, self.weights
 
     def cdf(self, targets: Array) -> FloatArray:
-        parts = np.stack([one.cdf(targets) for one in self._components], axis=-1)
-        return np.asarray((self._weights * parts).sum(axis=-1))
+        parts = np.stack([one.cdf(targets) for one in self.components], axis=-1)
+        return np.asarray((self.weights * parts).sum(axis=-1))
 
     def survival(self, targets: Array) -> FloatArray:
-        parts = np.stack([one.survival(targets) for one in self._components], axis=-1)
-        return np.asarray((self._weights * parts).sum(axis=-1))
+        parts = np.stack([one.survival(targets) for one in self.components], axis=-1)
+        return np.asarray((self.weights * parts).sum(axis=-1))
 
     def log_density(self, targets: Array) -> FloatArray:
         """``log p(y)`` for the target y of each prediction, (..., n), whatever underflows."""
-        from scipy.special import logsumexp
-
-        parts = np.stack([one.log_density(targets) for one in self._components], axis=-1)
-        return np.asarray(logsumexp(parts, axis=-1, b=self._weights))
+        parts = np.stack([one.log_density(targets) for one in self.components], axis=-1)
+        return np.asarray(scipy.special.logsumexp(parts, axis=-1, b=self.weights))
 
     def check_continuous(self) -> None:
-        for component in self._components:
+        for component in self.components:
             component.check_continuous()
 
     def _quantile(self, level: FloatArray) -> FloatArray:
         """Bisection, to the last digit, between the quantiles of the components."""
-        parts = np.stack([one.quantile(level) for one in self._components], axis=-1)
-        present = self._weights > 0.0
+        parts = np.stack([one.quantile(level) for one in self.components], axis=-1)
+        present = self.weights > 0.0
         low = np.where(present, parts, np.inf).min(axis=-1)
         high = np.where(present, parts, -np.inf).max(axis=-1)
         middle = low + (high - low) / 2.0
@@ -220,41 +179,40 @@ class Mixture(Predictions):
         return np.asarray(high)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        moments = [one.moments() for one in self._components]
+        moments = [one.moments() for one in self.components]
         means = np.stack([mean for mean, _ in moments], axis=-1)
-        is_vector = means.ndim > self._weights.ndim
-        weights = self._weights[..., None, :] if is_vector else self._weights
+        is_vector = means.ndim > self.weights.ndim
+        weights = self.weights[..., None, :] if is_vector else self.weights
         mean = (weights * means).sum(axis=-1)
         spread = np.square(means - mean[..., None])
         within = np.stack([variance for _, variance in moments], axis=-1)
         within += spread.sum(axis=-2) if is_vector else spread
-        return np.asarray(mean), np.asarray((self._weights * within).sum(axis=-1))
+        return np.asarray(mean), np.asarray((self.weights * within).sum(axis=-1))
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-MMD / median)`` with the kernel of targets that is the default of the components."""
-        target_kernel = self._components[0].default_kernel().target_kernel
+        target_kernel = self.components[0].default_kernel().target_kernel
         return ProductKernel(ExponentialKernel(MMD(target_kernel), "median"), target_kernel)
 
     def describe(self, n: int | None = None) -> str:
-        family, _, rest = self._components[0].describe(len(self) if n is None else n).partition(",")
-        return f"Mixture of {len(self._components)} {family},{rest}"
+        family, _, rest = self.components[0].describe(len(self) if n is None else n).partition(",")
+        return f"Mixture of {len(self.components)} {family},{rest}"
 
     def followed_by(self, other: Self) -> Self:
         self.check_compatible(other, "predictions")
-        if len(other._components) != len(self._components):
+        if len(other.components) != len(self.components):
             raise ValueError(
-                f"predictions: got mixtures of {len(other._components)} components, wanted {len(self._components)}"
+                f"predictions: got mixtures of {len(other.components)} components, wanted {len(self.components)}"
             )
-        pairs = zip(self._components, other._components, strict=True)
-        joined = self._like(tuple(a.followed_by(b) for a, b in pairs), np.concatenate([self._weights, other._weights]))
-        joined.notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
-        return joined
+        return super().followed_by(other)
 
 
-def _sum_of(part: Callable[[int], FloatArray], number: int) -> FloatArray:
-    total = part(0)
-    for index in range(1, number):
-        total += part(index)
+def _mean(tiles: Iterable[FloatArray], weights: FloatArray) -> FloatArray:
+    """The sum of tiles times weights that broadcast to them, without keeping all tiles."""
+    products = (np.multiply(tile, weight, out=tile) for tile, weight in zip(tiles, weights, strict=True))
+    total: FloatArray = next(products)
+    for product in products:
+        total += product
     return total
 
 

@@ -1,14 +1,14 @@
 """Forecasts given by quantiles at a few levels, tested for what they say and no more."""
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from caltest._basics.arrays import to_array
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._validation import finite_array, increasing_numbers, real_array, refuse_rows, same_length
+from caltest._validation import finite_array, increasing_numbers, real_array, real_targets, refuse_rows
 from caltest.kernels import ExponentialKernel, LaplacianKernel, Metric, ProductKernel, Wasserstein
-from caltest.predictions.base import Predictions, require_family
+from caltest.predictions.base import Parameter, Predictions, require_family
 from caltest.predictions.classes.finite import FinitePredictions
 
 if TYPE_CHECKING:
@@ -71,28 +71,20 @@ class QuantileForecast(FinitePredictions):
     notion = "intervals between quantiles"
     hypothesis = "P(outcome between two quantiles | all quantiles) = difference of their levels"
 
+    values = Parameter(0, "Quantiles (..., n, K).")
+
     def __init__(self, levels: ArrayLike, values: ArrayLike) -> None:
         self._levels = _checked_levels(levels)
-        self._values = _checked_values(values, self._levels.shape[0])
-        self._levels.flags.writeable = self._values.flags.writeable = False
-
-    def _like(self, values: FloatArray) -> Self:
-        new = object.__new__(type(self))
-        new._levels, new._values = self._levels, values
-        return new
+        self._parameters = (_checked_values(values, self._levels.shape[0]),)
+        self._levels.flags.writeable = self.values.flags.writeable = False
 
     @property
     def levels(self) -> FloatArray:
         return self._levels
 
     @property
-    def values(self) -> FloatArray:
-        """Quantiles (..., n, K)."""
-        return self._values
-
-    @property
     def shape(self) -> tuple[int, ...]:
-        return self._values.shape[:-1]
+        return self.values.shape[:-1]
 
     @property
     def _edges(self) -> FloatArray:
@@ -112,12 +104,9 @@ class QuantileForecast(FinitePredictions):
     def n_classes(self) -> int:
         return int(self._levels.shape[0]) + 1
 
-    def take(self, index: Any) -> Self:
-        return self._like(self._values[index])
-
     def observed(self, labels: Array, rng: np.random.Generator) -> FloatArray:
         """Targets (..., n) in the intervals of these numbers; nothing that is tested depends on where in them."""
-        q, rows, last = self._values, np.arange(len(self)), self._values.shape[1]
+        q, rows, last = self.values, np.arange(len(self)), self.values.shape[1]
         with np.errstate(over="ignore"):
             widths = np.minimum(np.diff(q, axis=1), LARGEST / 64.0) if last > 1 else np.ones_like(q)
         low, high = q[rows, np.maximum(labels - 1, 0)], q[rows, np.minimum(labels, last - 1)]
@@ -131,9 +120,8 @@ class QuantileForecast(FinitePredictions):
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Real targets as the numbers of quantiles below them, an (n,) integer array."""
-        values = real_array(targets, name, ndim=1)
-        same_length(len(self), values.shape[0], name)
-        intervals: Array = (values[:, None] > self._values).sum(axis=1, dtype=np.intp)
+        values = real_targets(targets, len(self), name)
+        intervals: Array = (values[:, None] > self.values).sum(axis=1, dtype=np.intp)
         return intervals
 
     def faults(self, weights: FloatArray | None = None) -> "Faults | None":
@@ -152,7 +140,7 @@ class QuantileForecast(FinitePredictions):
     def transport_vectors(self) -> FloatArray:
         """Quantiles times the roots of the widths of the cells around their levels, which are 1 together."""
         middles = (self._levels[1:] + self._levels[:-1]) / 2.0
-        return np.asarray(self._values * np.sqrt(np.diff(middles, prepend=0.0, append=1.0)))
+        return np.asarray(self.values * np.sqrt(np.diff(middles, prepend=0.0, append=1.0)))
 
     def distance(self, metric: Metric, other: Any) -> FloatArray:
         """Distances (..., r, c) of these predictions (..., r) to others (..., c), those of vectors only."""
@@ -166,10 +154,6 @@ class QuantileForecast(FinitePredictions):
     def describe(self, n: int | None = None) -> str:
         levels = self._levels.shape[0]
         return f"QuantileForecast, n = {len(self) if n is None else n}, {levels} level{'s' if levels > 1 else ''}"
-
-    def followed_by(self, other: Self) -> Self:
-        self.check_compatible(other, "predictions")
-        return self._like(np.concatenate([self._values, other._values]))
 
 
 def _checked_levels(levels: ArrayLike) -> FloatArray:

@@ -32,27 +32,21 @@ class Residuals(Predictions):
     def __init__(
         self, predictions: Predictions, law: Predictions, hypothesis: str, widths: tuple[float, ...] = (0.5, 1.0, 2.0)
     ) -> None:
-        self._predictions = predictions
-        self._law = law
+        self._parameters = predictions, law
         self._hypothesis = hypothesis
         self._widths = widths
         self.notes = predictions.notes
 
-    def _like(self, predictions: Predictions, law: Predictions) -> Self:
-        return type(self)(predictions, law, self._hypothesis, self._widths)
-
     @property
     def predictions(self) -> Predictions:
         """The predictions that the residuals are of, (..., n)."""
-        return self._predictions
+        predictions: Predictions = self._parameters[0]
+        return predictions
 
     @property
     def law(self) -> Predictions:
-        return self._law
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._predictions.shape
+        law: Predictions = self._parameters[1]
+        return law
 
     @property
     def hypothesis(self) -> str:
@@ -60,63 +54,60 @@ class Residuals(Predictions):
 
     @property
     def assumption(self) -> str:
-        return self._predictions.assumption
-
-    def take(self, index: Any) -> Self:
-        return self._like(self._predictions.take(index), self._law.take(index))
+        return self.predictions.assumption
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        return self._law.sample(rng, size)
+        return self.law.sample(rng, size)
 
     @property
     def target_bytes(self) -> int:
-        return self._law.target_bytes
+        return self.law.target_bytes
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        return self._law.check_targets(targets, name)
+        return self.law.check_targets(targets, name)
 
     def impossible(self, targets: Array) -> BoolArray:
-        return self._law.impossible(targets)
+        return self.law.impossible(targets)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         require_family(other, Residuals, name)
         assert isinstance(other, Residuals)
-        self._predictions.check_compatible(other._predictions, name)
-        self._law.check_compatible(other._law, name)
+        self.predictions.check_compatible(other.predictions, name)
+        self.law.check_compatible(other.law, name)
 
     def embedding(self, metric: Metric) -> FloatArray:
-        return self._predictions.embedding(metric)
+        return self.predictions.embedding(metric)
 
     def distance(self, metric: Metric, other: Any) -> FloatArray:
         self.check_compatible(other, "other")
-        return self._predictions.distance(metric, other._predictions)
+        return self.predictions.distance(metric, other.predictions)
 
     def resolve_metric(self, metric: Metric) -> Metric:
-        return self._predictions.resolve_metric(metric)
+        return self.predictions.resolve_metric(metric)
 
     def target_scale(self) -> float:
-        return self._law.target_scale()
+        return self.law.target_scale()
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        return self._law.moments()
+        return self.law.moments()
 
     def cdf(self, targets: Array) -> FloatArray:
-        return self._law.cdf(targets)
+        return self.law.cdf(targets)
 
     def log_density(self, targets: Array) -> FloatArray:
-        return self._law.log_density(targets)
+        return self.law.log_density(targets)
 
     def prepared(self, kernel: TargetKernel) -> Self:
-        return self._like(self._predictions, self._law.prepared(kernel))
+        return self._like(self.predictions, self.law.prepared(kernel))
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        return self._law.target_tile(kernel, rows, columns)
+        return self.law.target_tile(kernel, rows, columns)
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
-        return self._law.expected_kernel(kernel, targets)
+        return self.law.expected_kernel(kernel, targets)
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        return self._law.expected_kernel2(kernel, other._law)
+        return self.law.expected_kernel2(kernel, other.law)
 
     def default_kernel(self) -> ProductKernel:
         """The default kernel of the predictions, times a sum of Gaussian kernels of several widths.
@@ -124,16 +115,12 @@ class Residuals(Predictions):
         They are 1/2, 1 and 2 standard deviations of standardised residuals; 1/4, 1/2 and 1 of integral transforms, the
         law of which has no tails.
         """
-        scale = self._law.target_scale()
+        scale = self.law.target_scale()
         first, *others = (GaussianKernel(bandwidth=width * scale) for width in self._widths)
-        return ProductKernel(self._predictions.default_kernel().prediction_kernel, sum(others, start=first))
+        return ProductKernel(self.predictions.default_kernel().prediction_kernel, sum(others, start=first))
 
     def describe(self, n: int | None = None) -> str:
-        return f"Residuals of {self._predictions.describe(n)}"
-
-    def followed_by(self, other: Self) -> Self:
-        self.check_compatible(other, "predictions")
-        return self._like(self._predictions.followed_by(other._predictions), self._law.followed_by(other._law))
+        return f"Residuals of {self.predictions.describe(n)}"
 
 
 @own_errstate

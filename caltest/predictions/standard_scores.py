@@ -1,13 +1,8 @@
 """Targets in units of what was predicted for them, for many redraws at once."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
-
-if TYPE_CHECKING:
-    from caltest.predictions.base import Predictions
+from caltest._basics.types import FloatArray
 
 LARGEST_SCORE = 1e140
 """Differences beyond this, in units of a scale, are taken as this: sums of squares of many of them are finite."""
@@ -26,24 +21,6 @@ def in_units(differences: FloatArray, scales: FloatArray) -> FloatArray:
     """Differences in units of scales, finite however large they are; 0 where the scale is."""
     ratios = np.divide(differences, scales, out=np.zeros(np.shape(differences)), where=scales > 0.0)
     return np.clip(ratios, -LARGEST_SCORE, LARGEST_SCORE, out=ratios)
-
-
-def normal_scores(law: "Predictions", targets: Array) -> FloatArray:
-    """Normal quantiles of ``F(y)``, in the upper tail from ``1 - F(y)``, which has digits there."""
-    from scipy.special import ndtri
-
-    levels = law.cdf(targets)
-    z = np.asarray(ndtri(np.maximum(levels, SMALLEST)))
-    far = np.nonzero(levels > 1.0 - UPPER)
-    z[far] = -ndtri(np.maximum(law.take(far[-1]).survival(targets[far]), SMALLEST))
-    return z
-
-
-def of_normal_scores(law: "Predictions", scores: FloatArray) -> Array:
-    """Targets with these normal scores."""
-    from scipy.special import ndtr
-
-    return law.quantile(np.clip(ndtr(scores), FARTHEST, 1.0 - FARTHEST))
 
 
 def mean_square(scores: FloatArray, weights: FloatArray | None = None) -> FloatArray:

@@ -12,8 +12,7 @@ from caltest._basics.threads import progress_bars
 from caltest._basics.types import FloatArray
 from caltest._results.stored import Stored, restored
 from caltest._validation import fraction, switch, whole_number
-from caltest.studies.power import check_same_study, power_result
-from caltest.studies.power_result import PowerResult
+from caltest.studies.power import PowerResult, check_same_study, power_result
 from caltest.studies.simulation import (
     Task,
     Test,
@@ -297,9 +296,8 @@ def _simulate_cell(
     for start in sorted({values.size for values in made.values()}):
         names = [name for name, values in made.items() if values.size == start]
         task = Task(tuple(tests[name] for name in names), generator, n, seed)
-        found = simulate(task, start, wanted, f"n = {n}")
-        for name, column in zip(names, found.pvalues.T, strict=True):
-            made[name] = np.concatenate([made[name], column])
+        found = simulate(task, np.stack([made[name] for name in names], axis=1), wanted)
+        made |= zip(names, found.pvalues.T, strict=True)
         if found.interrupted:
             return made, True
     return made, False

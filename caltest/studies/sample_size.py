@@ -1,25 +1,33 @@
-"""The number of observations that a test needs for a wanted power."""
+"""The number of observations that a test needs for a wanted power, and the search for it."""
 
-from dataclasses import dataclass
-from math import inf
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, floor, inf, sqrt
+from typing import Any, NamedTuple
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+import scipy
 
 from caltest._basics.numerics import own_errstate
 from caltest._basics.threads import progress_bars
+from caltest._basics.types import FloatArray
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.stored import Stored
 from caltest._validation import fraction, switch, whole_number
-from caltest.studies.power_result import PowerResult
-from caltest.studies.search import Search
+from caltest.studies.power import PowerResult, power_result
 from caltest.studies.simulation import (
+    Task,
     Test,
     check_generator,
     check_resumed,
     check_test,
     checked_seed,
+    child_seed,
     describe_generator,
     describe_test,
     is_calibrated,
+    simulate,
 )
 
 
@@ -184,3 +192,220 @@ def sample_size(
         seed=search.seed,
         notes=answer.notes,
     )
+
+
+PILOT = 10
+"""Each step of the doubling takes one in so many of the simulations of the answer."""
+FEWEST = 50
+"""Simulations that a step takes at least, if the answer takes as many."""
+AROUND = (0.8, 1.0, 1.25)
+"""Where powers are simulated, in units of the current estimate of n."""
+SHARES = (0.25, 0.5)
+"""Simulations at each of these places, round by round, in units of those of the answer."""
+ROUNDS = 6
+"""The most rounds; there are more than two only where the estimate still moves by more than a step."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a search found; ``n`` is None if it was interrupted too early."""
+
+    n: int | None
+    interval: ConfidenceInterval | None = None
+    achieved: PowerResult | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Crossing(NamedTuple):
+    """An estimate of n as a real number, and the ends of its confidence interval."""
+
+    n: float
+    low: float
+    high: float
+
+
+class _Interrupted(Exception):
+    """The user wants no more simulations."""
+
+
+@dataclass
+class Search:
+    """Powers that are simulated where they are asked for, with seeds that depend on n alone.
+
+    ``stored`` keeps all simulations, also those of an earlier search; ``used`` says how many of them this search has
+    asked for, so that it takes the same way whether it was interrupted or not.
+    """
+
+    test: Test
+    generator: Any
+    alpha: float
+    confidence_level: float
+    seed: int
+    stored: dict[int, PowerResult] = field(default_factory=dict)
+    used: dict[int, int] = field(default_factory=dict)
+
+    def run(self, power: float, m: int, n_min: int, n_max: int) -> Answer:
+        """The answer, with m simulations there; ``ValueError`` if the power is not reached at ``n_max``."""
+        try:
+            centre = self._doubled(power, m, n_min, n_max)
+            if centre is None:
+                return self._at_least(power, m, n_min)
+            centre = self._refined(power, m, n_min, n_max, centre)
+            return self._answer(power, m, n_min, n_max, centre)
+        except _Interrupted:
+            return self._unfinished(power)
+
+    def rate(self, n: int, m: int) -> float:
+        """The power at n from the first m simulations."""
+        missing = m - (self.stored[n].n_simulations if n in self.stored else 0)
+        if missing > 0:
+            self._simulate(n, m)
+        self.used[n] = max(m, self.used.get(n, 0))
+        return self._cell(n).rate
+
+    def _simulate(self, n: int, m: int) -> None:
+        seed = child_seed(self.seed, n)
+        earlier = self.stored[n].pvalues if n in self.stored else np.empty(0)
+        made = simulate(Task((self.test,), self.generator, n, seed), earlier[:, None], m)
+        pvalues = made.pvalues[:, 0]
+        if pvalues.size:
+            levels = (self.alpha,)
+            self.stored[n] = power_result(
+                self.test, self.generator, n, pvalues.size, levels, self.confidence_level, pvalues, seed
+            )
+        if made.interrupted:
+            raise _Interrupted
+
+    def _cell(self, n: int) -> PowerResult:
+        """The simulations at n that were asked for."""
+        cell, m = self.stored[n], self.used[n]
+        return replace(cell, n_requested=m, pvalues=cell.pvalues[:m])
+
+    def _doubled(self, power: float, m: int, n_min: int, n_max: int) -> float | None:
+        """A first estimate between two sizes of which the larger one has the power; None if already the least has."""
+        pilot, n = max(min(m, FEWEST), m // PILOT), n_min
+        if self.rate(n, pilot) >= power and self.rate(n, m) >= power:
+            return None
+        while self.rate(n, pilot) < power:
+            if n == n_max and self.rate(n, m) < power:
+                raise ValueError(
+                    f"n_max: got {n_max}, where the simulated power is {self._cell(n).rate:.3g} and not {power:g}; "
+                    "raise it, or take a stronger deviation or a test with more power"
+                )
+            n = min(2 * n, n_max)
+        start = n / sqrt(2.0)
+        crossing = self._crossing(power, start)
+        return start if crossing is None else _moved(start, crossing.n, n_min, n_max)
+
+    def _refined(self, power: float, m: int, n_min: int, n_max: int, centre: float) -> float:
+        """The estimate after powers around it are simulated, until it has settled."""
+        for step in range(ROUNDS):
+            share = SHARES[min(step, len(SHARES) - 1)]
+            places = {min(max(round(factor * centre), n_min), n_max) for factor in AROUND}
+            for n in sorted(places):
+                self.rate(n, max(min(m, FEWEST), int(share * m)))
+            crossing = self._crossing(power, centre)
+            before, centre = centre, centre if crossing is None else _moved(centre, crossing.n, n_min, n_max)
+            if step >= len(SHARES) - 1 and AROUND[0] <= centre / before <= AROUND[-1]:
+                break
+        return centre
+
+    def _answer(self, power: float, m: int, n_min: int, n_max: int, centre: float) -> Answer:
+        """The estimate, after its power is simulated too."""
+        n = _whole(centre, n_min, n_max)
+        self.rate(n, m)
+        crossing = self._crossing(power, centre)
+        if crossing is None:
+            note = "the simulated powers do not increase with n; the answer is rough"
+            return Answer(n, None, self._cell(n), (note,))
+        n = _whole(_moved(centre, crossing.n, n_min, n_max), n_min, n_max)
+        self.rate(n, m)
+        cell = self._cell(n)
+        low, high = cell.interval
+        rough = f"the power simulated at n = {n} differs from {power:g} by more than chance; the fit is rough there"
+        return Answer(n, self._interval(crossing), cell, () if low <= power <= high else (rough,))
+
+    def _at_least(self, power: float, m: int, n_min: int) -> Answer:
+        note = f"the power is at least {power:g} at the smallest n of the search; lower n_min for a smaller one"
+        self.rate(n_min, m)
+        return Answer(n_min, None, self._cell(n_min), (note,))
+
+    def _unfinished(self, power: float) -> Answer:
+        note = "interrupted: the search is not finished; resume=result continues it"
+        self.used = {n: cell.n_simulations for n, cell in self.stored.items()}
+        reached = [n for n in sorted(self.stored) if self.stored[n].rate >= power]
+        crossing = self._crossing(power, reached[0] / sqrt(2.0)) if reached else None
+        if crossing is None:
+            return Answer(None, notes=(note,))
+        return Answer(max(1, ceil(crossing.n)), self._interval(crossing), notes=(note,))
+
+    def _crossing(self, power: float, centre: float) -> Crossing | None:
+        cells = [self._cell(n) for n in sorted(self.used)]
+        points = [(cell.n, cell.rejections(), cell.n_simulations) for cell in cells]
+        return fitted_size(points, power, centre, self.confidence_level)
+
+    def _interval(self, crossing: Crossing) -> ConfidenceInterval:
+        low, high = floor(crossing.low), inf if crossing.high == inf else ceil(crossing.high)
+        return ConfidenceInterval(float(max(low, 1)), float(high), self.confidence_level, "probit regression")
+
+
+def _moved(centre: float, estimate: float, n_min: int, n_max: int) -> float:
+    """The estimate, but not more than a factor of 2 away from the centre of what was simulated."""
+    return min(max(estimate, centre / 2.0, n_min), 2.0 * centre, n_max)
+
+
+def _whole(estimate: float, n_min: int, n_max: int) -> int:
+    return min(max(ceil(estimate - 1e-9), n_min), n_max)
+
+
+Point = tuple[int, int, int]
+"""Observations, rejections, simulations."""
+
+WINDOWS = (1.7, 3.0, inf)
+"""Powers at n within such a factor of the estimate are fitted: the narrowest window in which they increase."""
+
+
+def fitted_size(points: Sequence[Point], power: float, centre: float, confidence_level: float) -> Crossing | None:
+    """Where ``Phi(a + b sqrt(n))`` is the wanted power, from a probit regression; None if powers do not increase.
+
+    Points near ``centre`` are used, three at least. Half a rejection and half an acceptance are added to each, so
+    that rates of 0 and 1 have finite probits. The interval holds the n for which the line is not significantly above or
+    below the wanted probit (Fieller 1954).
+    """
+    for factor in WINDOWS:
+        used = [point for point in points if centre / factor <= point[0] <= centre * factor]
+        if len(used) < 3:
+            continue
+        (a, b), covariance = _fit(used)
+        if b > 0.0:
+            a -= float(scipy.special.ndtri(power))
+            low, high = _fieller(a, b, covariance, float(scipy.special.ndtri(0.5 + confidence_level / 2.0)))
+            return Crossing(max(-a / b, 0.0) ** 2, max(low, 0.0) ** 2, high**2)
+    return None
+
+
+def _fit(points: Sequence[Point]) -> tuple[FloatArray, FloatArray]:
+    """Coefficients (2,) of 1 and sqrt(n), and their covariance matrix."""
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.families.links import Probit
+    from statsmodels.genmod.generalized_linear_model import GLM
+    from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
+
+    sizes, counts, totals = np.array(points, dtype=np.float64).T
+    outcomes = np.stack([counts + 0.5, totals - counts + 0.5], axis=1)
+    design = np.stack([np.ones_like(sizes), np.sqrt(sizes)], axis=1)
+    with catch_warnings():
+        # Points on a line fit perfectly; the half counts keep it finite all the same.
+        simplefilter("ignore", PerfectSeparationWarning)
+        fit = GLM(outcomes, design, family=Binomial(link=Probit())).fit()
+    return np.asarray(fit.params), np.asarray(fit.cov_params())
+
+
+def _fieller(a: float, b: float, covariance: FloatArray, z: float) -> tuple[float, float]:
+    """The x with ``(a + b x)**2 <= z**2 Var(a + b x)``, for estimates a and b with this covariance."""
+    aa, ab, bb = covariance[0, 0], covariance[0, 1], covariance[1, 1]
+    square, linear, constant = b * b - z * z * bb, a * b - z * z * ab, a * a - z * z * aa
+    root = linear * linear - square * constant
+    if square <= 0.0 or root < 0.0:
+        return 0.0, inf
+    return (-linear - sqrt(root)) / square, (-linear + sqrt(root)) / square

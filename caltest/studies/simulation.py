@@ -40,8 +40,12 @@ class Task:
 
     def pvalues(self, i: int) -> list[float]:
         """P-values of all tests on the i-th data set."""
-        predictions, targets = self.generator.sample(self.n, rng=self._stream(i, 0))
-        return [_pvalue(test(predictions, targets, rng=self._stream(i, 1))) for test in self.tests]
+        try:
+            predictions, targets = self.generator.sample(self.n, rng=self._stream(i, 0))
+            return [_pvalue(test(predictions, targets, rng=self._stream(i, 1))) for test in self.tests]
+        except Exception as error:
+            error.add_note(f"in simulation {i} of n = {self.n} with seed {self.seed}")
+            raise
 
     def _stream(self, i: int, part: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(i, part)))
@@ -54,21 +58,23 @@ class Simulated(NamedTuple):
     interrupted: bool
 
 
-def simulate(task: Task, start: int, stop: int, what: str) -> Simulated:
-    """The data sets ``start`` to ``stop - 1``, on joblib's workers if there are several.
+def simulate(task: Task, earlier: FloatArray, stop: int) -> Simulated:
+    """P-values of earlier data sets (m, number of tests) and of the next ones up to ``stop - 1``.
 
-    ``KeyboardInterrupt`` ends the simulation; what was finished before is returned.
+    On joblib's workers if there are several. ``KeyboardInterrupt`` ends the simulation; what was finished before is
+    returned.
     """
     workers = n_jobs()
-    calls = [(task, *part, workers > 1) for part in _parts(start, stop, workers)]
+    calls = [(task, *part, workers > 1) for part in _parts(len(earlier), stop, workers)]
     rows: list[list[float]] = []
     interrupted = False
     try:
-        for made in results(_batch, calls, what):
+        for made in results(_batch, calls, f"n = {task.n}"):
             rows += made
     except KeyboardInterrupt:
         interrupted = True
-    return Simulated(np.array(rows, dtype=np.float64).reshape(len(rows), len(task.tests)), interrupted)
+    made_now = np.array(rows, dtype=np.float64).reshape(len(rows), len(task.tests))
+    return Simulated(np.concatenate([earlier, made_now]), interrupted)
 
 
 def _parts(start: int, stop: int, workers: int) -> Sequence[tuple[int, int]]:
@@ -79,15 +85,7 @@ def _parts(start: int, stop: int, workers: int) -> Sequence[tuple[int, int]]:
 
 def _batch(task: Task, start: int, stop: int, among_workers: bool) -> list[list[float]]:
     with one_thread() if among_workers else nullcontext():
-        return [_annotated(task, i) for i in range(start, stop)]
-
-
-def _annotated(task: Task, i: int) -> list[float]:
-    try:
-        return task.pvalues(i)
-    except Exception as error:
-        error.add_note(f"in simulation {i} of n = {task.n} with seed {task.seed}")
-        raise
+        return [task.pvalues(i) for i in range(start, stop)]
 
 
 def _pvalue(result: Any) -> float:

@@ -121,7 +121,7 @@ def test_windows_leave_almost_nothing_out(family):
     predictions, _ = family()
     for i in range(len(predictions)):
         one = predictions.take([i])
-        first, stop = one._window()
+        first, stop = one.window
         outside = 1.0 - one.cdf(np.array([stop - 1]))[0] + one.cdf(np.array([first - 1]))[0]
         assert outside <= 2e-16
         assert one._pmf(first, stop).sum() == pytest.approx(1.0, rel=1e-14)
@@ -137,7 +137,6 @@ def test_parts_of_tables_are_tables_of_parts(family, monkeypatch):
     predictions, _ = family()
     whole = predictions._pmf(0, 500)
     monkeypatch.setattr(law, "PART", 1000)
-    monkeypatch.setattr(expectations, "PART", 1000)
     monkeypatch.setattr(expectations, "VALUES", 1000)
     assert np.array_equal(predictions._pmf(0, 500), whole)
     kernel = ct.MaternKernel(bandwidth=3.0)
@@ -213,7 +212,7 @@ def test_redraws_with_outliers(family, outlier, kernel, monkeypatch):
     for estimator in (ct.SKCE(product), ct.SKCE(product, unbiased=False), ct.BlockSKCE(product)):
         fast = estimator.estimates(predictions, targets)
         with monkeypatch.context() as patch:
-            patch.setattr(expectations, "MOST_OUTCOMES", 0)
+            patch.setattr(law, "MOST_OUTCOMES", 0)
             slow = estimator.estimates(predictions, targets)
         assert fast == pytest.approx(slow, rel=1e-10, abs=1e-13)
         one_by_one = [estimator.estimate(Sample(predictions, y.astype(np.intp))) for y in targets[:3]]
@@ -223,7 +222,7 @@ def test_redraws_with_outliers(family, outlier, kernel, monkeypatch):
 def test_redraws_of_counts_above_a_first_one():
     """The window of large rates does not begin at 0, and observed counts lie on either side of it."""
     predictions = ct.Poisson([3000.0, 3050.0, 3100.0])
-    assert predictions._window()[0] > 256
+    assert predictions.window[0] > 256
     observed = predictions.check_targets([3, 3000, 9000])
     targets = predictions.with_redraws(observed, streams(np.random.default_rng(1), 5))
     product = ct.ProductKernel(ct.ExponentialKernel(bandwidth=2.0), ct.GaussianKernel(bandwidth=30.0))
@@ -356,9 +355,8 @@ def test_tables_that_are_too_large_are_those_of_parts(family, monkeypatch):
         ct.UCME(product, predictions.take([1, 2]), sample.targets[[1, 2]]),
     )
     with_tables = [make.estimate(sample) for make in makers]
-    monkeypatch.setattr(expectations, "LARGEST_TABLE", 1000)
+    monkeypatch.setattr(law, "LARGEST_TABLE", 1000)
     monkeypatch.setattr(law, "PART", 1000)
-    monkeypatch.setattr(expectations, "PART", 1000)
     monkeypatch.setattr(expectations, "VALUES", 1000)
     assert predictions.prepared(ct.DeltaKernel()) is predictions
     assert [make.estimate(sample) for make in makers] == pytest.approx(with_tables, rel=1e-12)
@@ -367,7 +365,6 @@ def test_tables_that_are_too_large_are_those_of_parts(family, monkeypatch):
 def test_probabilities_that_do_not_fit_into_memory(monkeypatch):
     monkeypatch.setattr("caltest._basics.numerics._memory", lambda: 1e4)
     monkeypatch.setattr(law, "PART", 1000)
-    monkeypatch.setattr(expectations, "PART", 1000)
     monkeypatch.setattr(expectations, "VALUES", 1000)
     with pytest.raises(MemoryError, match=r"probabilities of all counts would take .*BlockSKCE"):
         ct.SKCE(ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel()))(
@@ -476,7 +473,7 @@ def test_products_of_matrices_are_the_definition(name, kernel, outlier):
 def test_probabilities_by_recursion_are_those_by_logarithms(name):
     """At every count, wherever the window begins, down to probabilities that count for nothing."""
     predictions = many(30)[name]
-    first, stop = predictions._window()
+    first, stop = predictions.window
     exact = predictions._exact_pmf(np.arange(first, stop, dtype=float))
     assert predictions._pmf(first, stop) == pytest.approx(exact, rel=2e-12, abs=1e-149)
     assert np.array_equal(predictions._pmf(first + 37, stop), predictions._pmf(first, stop)[:, 37:])

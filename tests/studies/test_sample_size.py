@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 import caltest as ct
 from caltest.generators import Bias, DirichletModel, Distorted, GaussianModel, Resampled
-from caltest.studies.search import Search, fitted_size
+from caltest.studies.sample_size import Search, fitted_size
 
 PREDICTIONS = ct.Normal([0.0], 1.0)
 
@@ -218,3 +218,13 @@ def test_bad_arguments():
         ct.sample_size(two_sided, model(3.0), resume=earlier)
     with pytest.raises(ValueError, match="resume: got a study with generator"):
         ct.sample_size(mean_test, model(2.0), resume=earlier)
+
+
+def test_doubling_ends_at_the_first_size_that_has_the_power(monkeypatch):
+    monkeypatch.setattr(Search, "rate", lambda self, n, m: {8: 0.2, 16: 0.8, 32: 0.9}[n])
+    monkeypatch.setattr(Search, "_crossing", lambda *_: None)
+    doubled = Search(None, None, 0.05, 0.95, 1)._doubled
+    assert doubled(0.2, 100, 8, 1000) is None
+    assert doubled(0.8, 100, 8, 1000) == pytest.approx(16.0 / 2.0**0.5)
+    assert doubled(0.8, 100, 8, 16) == pytest.approx(16.0 / 2.0**0.5)
+    assert doubled(0.81, 100, 8, 32) == pytest.approx(32.0 / 2.0**0.5)

@@ -23,6 +23,9 @@ NODES = (1.0 + np.polynomial.legendre.leggauss(5)[0]) / 2.0
 WEIGHTS = np.polynomial.legendre.leggauss(5)[1] / 2.0
 """Gauss-Legendre rule on the unit interval."""
 
+Parameters = tuple[FloatArray, FloatArray]
+"""Means and scales."""
+
 
 @jit
 def one_noise(distance: float, b: float, scale: float) -> float:
@@ -96,8 +99,9 @@ def _of_two(distance: float, large: float, small: float) -> float:
 
 
 @jit
-def one_sided_tile(means: FloatArray, scales: FloatArray, targets: FloatArray, b: float, out: FloatArray) -> None:
+def one_sided_tile(rows: Parameters, columns: tuple[FloatArray], b: float, out: FloatArray) -> None:
     """``E exp(-|Z - y| / b)`` for Laplace distributions (m, r) and targets (m, c), to ``out`` (m, r, c)."""
+    (means, scales), (targets,) = rows, columns
     for tile in range(out.shape[0]):
         for i in range(out.shape[1]):
             for j in range(out.shape[2]):
@@ -106,10 +110,9 @@ def one_sided_tile(means: FloatArray, scales: FloatArray, targets: FloatArray, b
 
 
 @jit
-def two_sided_tile(
-    means: FloatArray, scales: FloatArray, other_means: FloatArray, other_scales: FloatArray, b: float, out: FloatArray
-) -> None:
+def two_sided_tile(rows: Parameters, columns: Parameters, b: float, out: FloatArray) -> None:
     """``E exp(-|Z - Z'| / b)`` for Laplace distributions (m, r) and (m, c), to ``out`` (m, r, c)."""
+    (means, scales), (other_means, other_scales) = rows, columns
     for tile in range(out.shape[0]):
         for i in range(out.shape[1]):
             for j in range(out.shape[2]):
@@ -122,6 +125,6 @@ def one_sided(means: FloatArray, scales: FloatArray, targets: FloatArray, b: flo
     return over_pairs(one_sided_tile, (means, scales), (targets,), 1, b)
 
 
-def two_sided(rows: tuple[FloatArray, FloatArray], columns: tuple[FloatArray, FloatArray], b: float) -> FloatArray:
+def two_sided(rows: Parameters, columns: Parameters, b: float) -> FloatArray:
     """``two_sided_tile`` of means and scales (..., r) and (..., c): (..., r, c)."""
     return over_pairs(two_sided_tile, rows, columns, 1, b)

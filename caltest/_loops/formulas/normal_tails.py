@@ -76,16 +76,9 @@ def _half(x: float, s: float, z: float, a: float, b: float) -> float:
 
 
 @jit
-def exponential_tiles(
-    row_means: FloatArray,
-    row_variances: FloatArray,
-    column_means: FloatArray,
-    column_variances: FloatArray,
-    a: float,
-    b: float,
-    out: FloatArray,
-) -> None:
+def exponential_tiles(rows: Moments, columns: Moments, a: float, b: float, out: FloatArray) -> None:
     """``exponential_mean`` of differences of normal variables (m, r) and (m, c), to ``out`` (m, r, c)."""
+    (row_means, row_variances), (column_means, column_variances) = rows, columns
     for tile in range(out.shape[0]):
         for i in range(out.shape[1]):
             m, v = row_means[tile, i], row_variances[tile, i]

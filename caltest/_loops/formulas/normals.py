@@ -15,19 +15,20 @@ LARGEST = 1e300
 """Variances above this are taken as this: the kernel is 0 to rounding for both."""
 
 
+Moments = tuple[FloatArray, FloatArray]
+"""Means, and variances or covariances."""
+
+Components = tuple[FloatArray, FloatArray, FloatArray]
+"""Means, variances and weights."""
+
+
 @jit
-def diagonal_tiles(
-    row_means: FloatArray,
-    row_variances: FloatArray,
-    column_means: FloatArray,
-    column_variances: FloatArray,
-    squares: FloatArray,
-    out: FloatArray,
-) -> None:
+def diagonal_tiles(rows: Moments, columns: Moments, squares: FloatArray, out: FloatArray) -> None:
     """``prod_a c_a**-1/2 exp(-(m_a - m'_a)**2 / (2 c_a))`` with ``c = 1 + v + v'``.
 
     Means and variances of the rows (m, r, d) and columns (m, d, c), to ``out`` (m, r, c). Squares (c,) are work space.
     """
+    (row_means, row_variances), (column_means, column_variances) = rows, columns
     for tile in range(out.shape[0]):
         for i in range(out.shape[1]):
             line = out[tile, i]
@@ -47,16 +48,9 @@ def diagonal_tiles(
 
 
 @jit
-def mixture_tiles(
-    row_means: FloatArray,
-    row_variances: FloatArray,
-    row_weights: FloatArray,
-    column_means: FloatArray,
-    column_variances: FloatArray,
-    column_weights: FloatArray,
-    out: FloatArray,
-) -> None:
+def mixture_tiles(rows: Components, columns: Components, out: FloatArray) -> None:
     """``sum_ab w_a w_b`` times ``diagonal_tiles`` of the components, numbers: rows (m, r, a), columns (m, b, c)."""
+    (row_means, row_variances, row_weights), (column_means, column_variances, column_weights) = rows, columns
     for tile in range(out.shape[0]):
         for i in range(out.shape[1]):
             line = out[tile, i]
@@ -73,19 +67,14 @@ def mixture_tiles(
 
 
 @jit
-def full_tiles(
-    row_means: FloatArray,
-    row_covariances: FloatArray,
-    column_means: FloatArray,
-    column_covariances: FloatArray,
-    out: FloatArray,
-) -> None:
+def full_tiles(rows: Moments, columns: Moments, out: FloatArray) -> None:
     """``|C|**-1/2 exp(-(m - m')' C**-1 (m - m') / 2)`` with ``C = I + S + S'``.
 
     Means (m, r, d) and (m, d, c), lower triangles of the covariance matrices row by row (m, r, t) and (m, t, c) with
     t = d (d + 1) / 2. The Cholesky factors of all columns are computed at once, with the difference of the means as a
     further row of the matrix.
     """
+    (row_means, row_covariances), (column_means, column_covariances) = rows, columns
     d, c = row_means.shape[2], out.shape[2]
     factor = np.empty((row_covariances.shape[2], c))
     difference = np.empty((d, c))
@@ -137,13 +126,6 @@ def _fill(one: FloatArray, others: FloatArray, d: int, out: FloatArray) -> None:
             value, other, line = one[place] + (1.0 if a == b else 0.0), others[place], out[place]
             for j in range(line.shape[0]):
                 line[j] = value + other[j]
-
-
-Moments = tuple[FloatArray, FloatArray]
-"""Means, and variances or covariances."""
-
-Components = tuple[FloatArray, FloatArray, FloatArray]
-"""Means, variances and weights."""
 
 
 def scalar(rows: Moments, columns: Moments) -> FloatArray:

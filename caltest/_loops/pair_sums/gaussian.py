@@ -13,7 +13,11 @@ from caltest._loops.formulas.exponential import exp_of_negative
 Side = tuple[FloatArray, FloatArray, FloatArray]
 """Targets (r, B) of rows or columns, and the means and precisions (r,) of their smoothed predictions."""
 
+Range = tuple[int, int]
+"""Where rows or columns begin and end."""
 
+
+@jit
 def smoothed_gaussian_sums(
     tiles: FloatArray, precision: float, rows: Side, columns: Side, skip_lower: bool
 ) -> FloatArray:
@@ -23,18 +27,9 @@ def smoothed_gaussian_sums(
     E k(Z, y) = r / precision g(r (m - y)) for Z normal with mean m, where 1 / r**2 is 1 / precision**2 plus the
     variance of Z.
     """
-    lines, sums = np.empty((tiles.shape[0], rows[0].shape[1])), np.zeros((tiles.shape[0], rows[0].shape[1]))
-    _add_smoothed(tiles, precision, rows, columns, skip_lower, (lines, lines[0].copy(), sums))
-    return sums
-
-
-@jit
-def _add_smoothed(
-    tiles: FloatArray, precision: float, rows: Side, columns: Side, skip_lower: bool, work: tuple[FloatArray, ...]
-) -> None:
     (y_rows, row_means, row_precisions), (y_columns, column_means, column_precisions) = rows, columns
-    lines, values, sums = work
-    n_tiles, n_redraws = sums.shape
+    n_tiles, n_redraws = tiles.shape[0], y_rows.shape[1]
+    lines, values, sums = np.empty((n_tiles, n_redraws)), np.empty(n_redraws), np.zeros((n_tiles, n_redraws))
     for i in range(tiles.shape[1]):
         m, r = row_means[i], row_precisions[i]
         for tile in range(n_tiles):
@@ -58,26 +53,21 @@ def _add_smoothed(
         for tile in range(n_tiles):
             for b in range(n_redraws):
                 sums[tile, b] += lines[tile, b]
+    return sums
 
 
 @jit
-def gaussian_tile(
-    means: FloatArray,
-    scales: FloatArray,
-    targets: FloatArray,
-    precision: float,
-    rows: tuple[int, int],
-    columns: tuple[int, int],
-    out: FloatArray,
-) -> None:
+def gaussian_tile(vectors: Side, precision: float, rows: Range, columns: Range, out: FloatArray) -> None:
     """Multiply ``out`` (r, c) by the target part of h for normal predictions and a Gaussian kernel of the targets.
 
-    With scales in units of the kernel's width 1 / precision, and g(x) = exp(-x**2 / 2), it is::
+    Vectors are means, scales and targets (n,). With scales in units of the kernel's width 1 / precision, and
+    g(x) = exp(-x**2 / 2), it is::
 
         g(y - y') - g((m - y') / c) / c - g((m' - y) / c') / c' + g((m - m') / c'') / c''
 
     where differences are multiplied by the precision and c**2 = 1 + s**2, c'**2 = 1 + s'**2, c''**2 = 1 + s**2 + s'**2.
     """
+    means, scales, targets = vectors
     for i in range(rows[1] - rows[0]):
         m, y, s2 = means[rows[0] + i], targets[rows[0] + i], 1.0 + scales[rows[0] + i] ** 2
         one = 1.0 / np.sqrt(s2)

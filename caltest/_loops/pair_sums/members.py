@@ -18,6 +18,9 @@ CACHED = 2**13
 Settings: TypeAlias = tuple[int, float, bool, FloatArray]
 """Kind of f and its shape, as in ``kernels``; whether u is a root of squares; and factors (d,) of differences."""
 
+Weighted: TypeAlias = tuple[FloatArray, FloatArray]
+"""Points and their weights."""
+
 
 @jit
 def _add(weight: float, values: FloatArray, out: FloatArray) -> None:
@@ -49,18 +52,12 @@ def _write_values(
 
 
 @jit
-def pair_sums(
-    settings: Settings,
-    rows: FloatArray,
-    row_weights: FloatArray,
-    columns: FloatArray,
-    column_weights: FloatArray,
-    out: FloatArray,
-) -> None:
+def pair_sums(settings: Settings, row_points: Weighted, column_points: Weighted, out: FloatArray) -> None:
     """Write ``sum_ab u_a v_b f(|factors (x_ia - y_jb)|)`` to ``out`` (B, r, c).
 
     For rows (B, r, m, d) with weights u (m,), and columns (B, c, m', d) with weights v (m',).
     """
+    (rows, row_weights), (columns, column_weights) = row_points, column_points
     kind, shape, root, factors = settings
     n_rows, m, d = rows.shape[1:]
     n_columns, k = columns.shape[1:3]

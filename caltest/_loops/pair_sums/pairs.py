@@ -39,14 +39,16 @@ class Settings(NamedTuple):
     shape: float
 
 
-def finite_sums(
-    points: FloatArray, left: FloatArray, right: FloatArray, rows: tuple[int, int], stop: int, settings: Settings
-) -> tuple[float, float]:
-    """Sums of h over the pairs i < j with i in a range of rows and j < stop, and over h_ii for these rows.
+Parts = tuple[FloatArray, FloatArray, FloatArray]
+"""Points (n, d), left and right (n, k)."""
 
-    For points (n, d), left and right (n, k); ``rows`` is where the range begins and ends.
-    """
-    sums = np.zeros(2)
+Range = tuple[int, int]
+"""Where rows or columns begin and end."""
+
+
+def finite_sums(parts: Parts, rows: Range, stop: int, settings: Settings) -> tuple[float, float]:
+    """Sums of h over the pairs i < j with i in a range of rows and j < stop, and over h_ii for these rows."""
+    (points, left, right), sums = parts, np.zeros(2)
     lines = padded(points[slice(*rows)]), padded(left[slice(*rows)])
     _add_sums(
         settings, (_frozen(points), _frozen(right)), lines, *rows, stop, _work(points, right, stop - rows[0]), sums
@@ -54,16 +56,9 @@ def finite_sums(
     return float(sums[0]), float(sums[1])
 
 
-def finite_tile(
-    points: FloatArray,
-    left: FloatArray,
-    right: FloatArray,
-    rows: tuple[int, int],
-    columns: tuple[int, int],
-    settings: Settings,
-    out: FloatArray,
-) -> None:
-    """Write h between rows and columns, given by where they begin and end, to ``out`` (r, c)."""
+def finite_tile(parts: Parts, rows: Range, columns: Range, settings: Settings, out: FloatArray) -> None:
+    """Write h between rows and columns to ``out`` (r, c)."""
+    points, left, right = parts
     lines = padded(points[slice(*rows)]), padded(left[slice(*rows)])
     work = _work(points, right, columns[1] - columns[0])
     _write_tile(settings, (_frozen(points), _frozen(right)), lines, *columns, work, out)
@@ -174,31 +169,22 @@ def _write_tile(
                     out[i + one, start - begin + j] = values[one, j] * products[one, j]
 
 
-def block_sums(
-    points: FloatArray, left: FloatArray, right: FloatArray, settings: Settings, block_size: int
-) -> FloatArray:
+def block_sums(parts: Parts, settings: Settings, block_size: int) -> FloatArray:
     """``sum_{i<j} h_ij`` of each block of consecutive observations, too small for tiles."""
-    sums = np.zeros(points.shape[0] // block_size)
+    sums = np.zeros(parts[0].shape[0] // block_size)
     n_pairs = block_size * (block_size - 1) // 2
     together = max(1, min(PAIRS // max(1, n_pairs), sums.size))
-    values, products = np.empty(together * n_pairs), np.empty(together * n_pairs)
-    vectors = _frozen(points), _frozen(left), _frozen(right)
-    _write_block_sums(settings, *vectors, block_size, together, values, products, sums)
+    work = np.empty(together * n_pairs), np.empty(together * n_pairs)
+    points, left, right = parts
+    _write_block_sums(settings, (_frozen(points), _frozen(left), _frozen(right)), block_size, together, work, sums)
     return sums
 
 
 @jit
 def _write_block_sums(
-    settings: Settings,
-    points: FloatArray,
-    left: FloatArray,
-    right: FloatArray,
-    block_size: int,
-    together: int,
-    values: FloatArray,
-    products: FloatArray,
-    sums: FloatArray,
+    settings: Settings, parts: Parts, block_size: int, together: int, work: Vectors, sums: FloatArray
 ) -> None:
+    (points, left, right), (values, products) = parts, work
     if settings.kind != CITYBLOCK and settings.kind != SQUARED_EUCLIDEAN:
         raise ValueError("unknown kind of sum")
     n_pairs = block_size * (block_size - 1) // 2

@@ -231,20 +231,16 @@ def table_sums(
     return sums
 
 
+@jit
 def gathered_sums(values: FloatArray, labels: Array) -> FloatArray:
     """``sum_i values[i, labels[b, i]]`` for each redraw, (B,)."""
     sums = np.empty(labels.shape[0])
-    _gather(values, labels, sums)
-    return sums
-
-
-@jit
-def _gather(values: FloatArray, labels: Array, sums: FloatArray) -> None:
     for b in range(labels.shape[0]):
         total = 0.0
         for i in range(labels.shape[1]):
             total += values[i, labels[b, i]]
         sums[b] = total
+    return sums
 
 
 @jit
@@ -288,18 +284,14 @@ def _add_tables(values: FloatArray, labels: Array, groups: IntArray, sums: Float
                     sums[b, group, t] += values[i, label, t]
 
 
+@jit
 def sums_by_group(values: FloatArray, labels: Array, groups: IntArray, n_groups: int) -> FloatArray:
     """``sum_i values[i, labels[b, i]]`` over the observations of each group, (n_groups, B)."""
     sums = np.zeros((n_groups, labels.shape[0]))
-    _add_by_group(values, labels, groups, sums)
-    return sums
-
-
-@jit
-def _add_by_group(values: FloatArray, labels: Array, groups: IntArray, sums: FloatArray) -> None:
     for b in range(labels.shape[0]):
         for i in range(labels.shape[1]):
             sums[groups[i], b] += values[i, labels[b, i]]
+    return sums
 
 
 ROWS = 512

@@ -68,19 +68,11 @@ def _adder(kind: int) -> Callable[..., None]:
 
     @jit
     def add_two(
-        rows: FloatArray,
-        i: int,
-        start: int,
-        stop: int,
-        columns: FloatArray,
-        first: int,
-        n: int,
-        out: FloatArray,
-        p: int,
+        rows: FloatArray, i: int, start: int, stop: int, columns: FloatArray, top: int, n: int, out: FloatArray, p: int
     ) -> None:
         """Add sums over coordinates start..stop-1 of rows i and i + 1 with n columns to lines p and p + 1 of ``out``.
 
-        Coordinate t of the columns is ``columns[first + t]``. The lines are cleared before the coordinate 0.
+        Coordinate t of the columns is ``columns[top + t]``. The lines are cleared before the coordinate 0.
         """
         if start == 0:
             for j in range(n):
@@ -89,7 +81,7 @@ def _adder(kind: int) -> Callable[..., None]:
         for t in range(start, stop, 4):
             a0, a1, a2, a3 = rows[i, t], rows[i, t + 1], rows[i, t + 2], rows[i, t + 3]
             b0, b1, b2, b3 = rows[i + 1, t], rows[i + 1, t + 1], rows[i + 1, t + 2], rows[i + 1, t + 3]
-            k = first + t
+            k = top + t
             for j in range(n):
                 v0, v1, v2, v3 = columns[k, j], columns[k + 1, j], columns[k + 2, j], columns[k + 3, j]
                 if kind == PRODUCT:

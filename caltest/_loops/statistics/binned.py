@@ -10,6 +10,9 @@ from caltest._basics.jit import jit
 from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.stacks import assign
 
+Norm = tuple[int, bool, bool, float]
+"""The first class, whether coordinates are squared, whether the root of their sum is taken, and the power."""
+
 
 @jit
 def sums_of_bins(vectors: FloatArray, bins: IntArray, n_bins: int) -> FloatArray:
@@ -31,20 +34,12 @@ def sums_of_bins(vectors: FloatArray, bins: IntArray, n_bins: int) -> FloatArray
 
 
 @jit
-def add_norms(
-    deviations: FloatArray,
-    first: int,
-    squared: bool,
-    root: bool,
-    order: float,
-    weight: float,
-    norms: FloatArray,
-    out: FloatArray,
-) -> None:
+def add_norms(deviations: FloatArray, norm: Norm, weight: float, norms: FloatArray, out: FloatArray) -> None:
     """``out[b] += (weight norm_b)**order``, or their maximum for an infinite order; norms is overwritten.
 
     ``norm_b = sum_c |deviations[c, b]|``, or of their squares, or the root of that.
     """
+    first, squared, root, order = norm
     norms[:] = 0.0
     for c in range(first, deviations.shape[0]):
         line = deviations[c]
@@ -61,45 +56,30 @@ def add_norms(
 
 
 @jit
-def error(
-    sums: FloatArray,
-    weights: FloatArray,
-    bins: IntArray,
-    labels: IntArray,
-    first: int,
-    squared: bool,
-    root: bool,
-    order: float,
-) -> float:
+def error(sums: FloatArray, weights: FloatArray, bins: IntArray, labels: IntArray, norm: Norm) -> float:
     """Sum over the bins of the powers of the weighted norm of the deviation, or their maximum, for labels (n,)."""
+    first = norm[0]
     deviations = np.zeros((sums.shape[0], first + sums.shape[1], 1))
     for m in range(sums.shape[0]):
         for c in range(sums.shape[1]):
             deviations[m, first + c, 0] = sums[m, c]
     for i in range(bins.shape[0]):
         deviations[bins[i], labels[i], 0] -= 1.0
-    norm, total = np.empty(1), np.zeros(1)
+    norms, total = np.empty(1), np.zeros(1)
     for m in range(sums.shape[0]):
-        add_norms(deviations[m], first, squared, root, order, weights[m], norm, total)
+        add_norms(deviations[m], norm, weights[m], norms, total)
     return float(total[0])
 
 
 @jit
 def errors(
-    sums: FloatArray,
-    weights: FloatArray,
-    bounds: IntArray,
-    order: IntArray,
-    labels: Array,
-    first: int,
-    squared: bool,
-    root: bool,
-    power: float,
+    sums: FloatArray, weights: FloatArray, bounds: IntArray, order: IntArray, labels: Array, norm: Norm
 ) -> FloatArray:
     """The same for labels (n, B), one column a redraw, where bin m has the rows ``order[bounds[m]:bounds[m + 1]]``.
 
     The innermost loops run over the redraws: they write to different places, so none waits for another.
     """
+    first = norm[0]
     deviations = np.zeros((first + sums.shape[1], labels.shape[1]))
     norms, totals = np.empty(labels.shape[1]), np.zeros(labels.shape[1])
     for m in range(sums.shape[0]):
@@ -109,7 +89,7 @@ def errors(
             row = labels[i]
             for b in range(row.shape[0]):
                 deviations[row[b], b] -= 1.0
-        add_norms(deviations, first, squared, root, power, weights[m], norms, totals)
+        add_norms(deviations, norm, weights[m], norms, totals)
     return totals
 
 

@@ -85,7 +85,7 @@ class ECE(Estimator):
     def estimate(self, sample: Sample) -> float:
         bins = self._bins(sample.predictions)
         labels = read_only(sample.targets, np.intp)
-        total = binned.error(bins.sums, bins.weights, bins.numbers, labels, bins.first, *self._norm(), self.order)
+        total = binned.error(bins.sums, bins.weights, bins.numbers, labels, (bins.first, *self._norm(), self.order))
         return float(self._mean(total, len(sample)))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
@@ -95,8 +95,8 @@ class ECE(Estimator):
         totals = np.empty(targets.shape[0])
         for rows in ranges(targets.shape[0], TARGETS_AT_ONCE):
             labels = np.ascontiguousarray(targets[rows].T, dtype=binned_predictions(predictions).label_type)
-            settings = *self._norm(), self.order
-            totals[rows] = binned.errors(bins.sums, bins.weights, bounds, order, labels, bins.first, *settings)
+            norm = bins.first, *self._norm(), self.order
+            totals[rows] = binned.errors(bins.sums, bins.weights, bounds, order, labels, norm)
         return np.asarray(self._mean(totals, len(predictions)))
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:

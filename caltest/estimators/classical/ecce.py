@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest._laws.brownian import absolute_maximum_tail, range_tail
+from caltest._laws import absolute_maximum_tail, range_tail
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.effect_size import EffectSize
 from caltest._validation import one_of

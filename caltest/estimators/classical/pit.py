@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest._laws.quadratic_edf import anderson_darling_tail, cramer_von_mises_tail
+from caltest._laws import anderson_darling_tail, cramer_von_mises_tail
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.effect_size import EffectSize, root_per_observation
 from caltest._validation import one_of

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest._laws.pearson import pearson3_exponents
+from caltest._laws import pearson3_exponents
 from caltest._results.calibration_test_result import ComponentResult
 from caltest._results.finding import Finding
 from caltest.estimators.base import Estimator

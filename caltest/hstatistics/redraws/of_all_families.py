@@ -8,18 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from caltest._basics.numerics import ranges, weight_of_pairs
+from caltest._basics.numerics import ranges, upper_tiles, weight_of_pairs
 from caltest._basics.threads import threaded
 from caltest._basics.types import Array, FloatArray
-from caltest.hstatistics.pair_tiles import (
-    ObservationKernel,
-    PairsKernel,
-    Places,
-    block_tiles,
-    n_upper_tiles,
-    tile_size,
-    upper_tiles,
-)
+from caltest.hstatistics.pair_tiles import Kernels, ObservationKernel, Places, tile_size, tiles_of_blocks
 from caltest.hstatistics.redraws.of_labels import label_diagonal_sums, label_pair_sums
 from caltest.hstatistics.redraws.of_numbers import number_diagonal_sums, number_pair_sums
 from caltest.hstatistics.sums.binary_line import Line, on_a_line
@@ -71,9 +63,8 @@ def _redrawn_means(
         if line is not None:
             pairs[one] = _pair_sums_on_a_line(line, targets, None if weights is None else weights[line.order])
     if rest:
-        tile = tile_size(predictions)
-        places = upper_tiles(n, tile), n_upper_tiles(n, tile)
-        some: list[PairsKernel] = [kernels[one].prediction_kernel for one in rest]
+        places = upper_tiles(n, tile_size(predictions))
+        some: Kernels = [kernels[one].prediction_kernel for one in rest]
         if weights is not None:
             some = [ObservationKernel(kernels[one].prediction_kernel, weights[:, None]) for one in rest]
         pairs[rest] = _sums_of_pairs(some, kernels[0].target_kernel, predictions, targets, places)
@@ -94,39 +85,27 @@ def redrawn_block_means(
     n_blocks = len(predictions) // block_size
     used = n_blocks * block_size
     kept, targets = predictions.take(slice(0, used)), targets[:, :used]
-
-    tile = tile_size(predictions)
-
-    def places() -> Places:
-        return block_tiles(used, block_size, tile), n_blocks * n_upper_tiles(block_size, tile)
-
-    sums = [pair_sums([one], kept, targets, places())[0] for one in kernel.products]
-    pairs: FloatArray = np.sum(sums, axis=0)
+    sizes, tile = np.full(n_blocks, block_size), tile_size(predictions)
+    pairs = kernel.sum_of(lambda one: pair_sums([one], kept, targets, tiles_of_blocks(sizes, tile))[0])
     if unbiased:
         pairs *= 2.0 / (n_blocks * block_size * (block_size - 1))
         return pairs
-    means: FloatArray = (2.0 * pairs + _diagonal_sums(kernel, kept, targets)) / (n_blocks * block_size**2)
-    return means
+    return np.asarray((2.0 * pairs + _diagonal_sums(kernel, kept, targets)) / (n_blocks * block_size**2))
 
 
 def redrawn_deviation_means(
     kernel: PairKernel, predictions: Predictions, targets: Array, locations: Sample
 ) -> FloatArray:
     """Mean deviations at J test locations, for targets (B, n): (B, J). Time O(n J B)."""
-    means = [_redrawn_deviation_means(one, predictions, targets, locations) for one in kernel.products]
-    return np.asarray(np.sum(means, axis=0))
 
+    def means(one: ProductKernel) -> FloatArray:
+        weights = one.prediction_kernel.tile(predictions, locations.predictions) / len(predictions)
+        law, target_kernel = predictions.law.prepared(one.target_kernel), one.target_kernel
+        constants = np.einsum("ij,ij->j", weights, law.expected_kernel(target_kernel, locations.targets))
+        tiles = (law.target_tile(target_kernel, y, locations.targets) for y in targets)
+        return np.asarray(np.stack([np.einsum("ij,ij->j", weights, tile) for tile in tiles]) - constants)
 
-def _redrawn_deviation_means(
-    kernel: ProductKernel, predictions: Predictions, targets: Array, locations: Sample
-) -> FloatArray:
-    weights = kernel.prediction_kernel.tile(predictions, locations.predictions) / len(predictions)
-    law, target_kernel = predictions.law.prepared(kernel.target_kernel), kernel.target_kernel
-    constants = np.einsum("ij,ij->j", weights, law.expected_kernel(target_kernel, locations.targets))
-    tiles = (law.target_tile(target_kernel, y, locations.targets) for y in targets)
-    sums = [np.einsum("ij,ij->j", weights, tile) for tile in tiles]
-    means: FloatArray = np.stack(sums) - constants
-    return means
+    return kernel.sum_of(means)
 
 
 def _pair_sums_on_a_line(line: Line, targets: Array, weights: FloatArray | None = None) -> FloatArray:
@@ -155,7 +134,6 @@ def factored_pair_sums(kernel: PairKernel, factors: FloatArray, predictions: Pre
 
     Time that of ``redrawn_means`` and O(n**2 R), or O(n B R) for binary predictions with an exponential kernel.
     """
-    n, tile = len(predictions), tile_size(predictions)
     total = np.zeros(targets.shape[0])
     for one in kernel.products:
         line = on_a_line(one, predictions)
@@ -163,32 +141,28 @@ def factored_pair_sums(kernel: PairKernel, factors: FloatArray, predictions: Pre
             for column in factors.T:
                 total += _pair_sums_on_a_line(line, targets, column[line.order])
             continue
-        places = upper_tiles(n, tile), n_upper_tiles(n, tile)
         factored = ObservationKernel(one.prediction_kernel, factors)
+        places = upper_tiles(len(predictions), tile_size(predictions))
         total += _sums_of_pairs([factored], one.target_kernel, predictions, targets, places)[0]
     return total
 
 
 def _sums_of_pairs(
-    prediction_kernels: Sequence[PairsKernel],
-    target_kernel: TargetKernel,
-    predictions: Predictions,
-    targets: Array,
-    places: Places,
+    kernels: Kernels, target_kernel: TargetKernel, predictions: Predictions, targets: Array, places: Places
 ) -> FloatArray:
     outcomes = predictions.law.outcomes(target_kernel, targets)
     if outcomes is None:
-        return number_pair_sums(prediction_kernels, target_kernel, predictions, targets, places)
-    return label_pair_sums(prediction_kernels, predictions, outcomes, places)
+        return number_pair_sums(kernels, target_kernel, predictions, targets, places)
+    return label_pair_sums(kernels, predictions, outcomes, places)
 
 
 def _diagonal_sums(kernel: PairKernel, predictions: Predictions, targets: Array) -> FloatArray:
     """``sum_i h_ii`` for each of the targets."""
-    sums = []
-    for one in kernel.products:
+
+    def sums(one: ProductKernel) -> FloatArray:
         outcomes = predictions.law.outcomes(one.target_kernel, targets)
         if outcomes is None:
-            sums.append(number_diagonal_sums(one, predictions, targets))
-        else:
-            sums.append(label_diagonal_sums(one.prediction_kernel, predictions, outcomes))
-    return np.asarray(np.sum(sums, axis=0))
+            return number_diagonal_sums(one, predictions, targets)
+        return label_diagonal_sums(one.prediction_kernel, predictions, outcomes)
+
+    return kernel.sum_of(sums)

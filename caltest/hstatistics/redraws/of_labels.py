@@ -7,15 +7,13 @@ features of many redraws sums over all pairs. It takes the same time whatever th
 many labels change and the root has few rows.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from caltest._basics.numerics import ranges
 from caltest._basics.threads import threaded
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.types import Array, FloatArray
 from caltest._loops.pair_sums import redraws
-from caltest.hstatistics.pair_tiles import PairsKernel, Places, kernel_tiles, total_of_tiles, upper_kernel_tiles
+from caltest.hstatistics.pair_tiles import Kernels, Places, kernel_tiles, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel
 from caltest.predictions import Predictions
@@ -32,9 +30,7 @@ MOST_LABELS = 256
 """Labels up to which a root of the matrix of the target kernel takes no time, and is likely to have few rows."""
 
 
-def label_pair_sums(
-    kernels: Sequence[PairsKernel], predictions: Predictions, outcomes: Outcomes, places: Places
-) -> FloatArray:
+def label_pair_sums(kernels: Kernels, predictions: Predictions, outcomes: Outcomes, places: Places) -> FloatArray:
     """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and redraws, (L, B).
 
     In the faster of two ways, of which the Delta kernel, up to a factor, needs only one.
@@ -73,35 +69,24 @@ def features_are_faster(outcomes: Outcomes, rank: int) -> bool:
 
 
 def _feature_sums(
-    kernels: Sequence[PairsKernel], predictions: Predictions, outcomes: Outcomes, root: FloatArray, places: Places
+    kernels: Kernels, predictions: Predictions, outcomes: Outcomes, root: FloatArray, places: Places
 ) -> FloatArray:
     """Matrix products, for labels that often change."""
-    means = outcomes.probabilities @ root.T
+    means, labels = outcomes.probabilities @ root.T, outcomes.labels
 
     def tile_sums(place: Place) -> FloatArray:
-        values = upper_kernel_tiles(kernels, predictions, place)
-        return _tile_sums_by_features(values, root, means, outcomes.labels, place)
+        """``sum_ij K_ij f_i . f_j`` for each kernel and redraw, (L, B)."""
+        tiles = upper_kernel_tiles(kernels, predictions, place)
+        sums = np.empty((len(tiles), len(labels)))
+        for part in ranges(len(labels), max(1, AT_ONCE // root.shape[0])):
+            left, right = (_features(root, means[some], labels[part, some]) for some in place)
+            for one, tile in enumerate(tiles):
+                smoothed = tile @ right.reshape(right.shape[0], -1)
+                smoothed *= left.reshape(smoothed.shape)
+                sums[one, part] = smoothed.reshape(-1, left.shape[2]).sum(axis=0)
+        return sums
 
     return total_of_tiles(tile_sums, places)
-
-
-def _tile_sums_by_features(
-    tiles: FloatArray, root: FloatArray, means: FloatArray, labels: Array, place: Place
-) -> FloatArray:
-    """``sum_ij K_ij f_i . f_j`` over a tile of each of some kernels (L, r, c), for each redraw: (L, B).
-
-    ``means`` are the expectations ``R p``, (n, s), and labels (B, n).
-    """
-    rows, columns = place
-    rank, (n_redraws, _) = root.shape[0], labels.shape
-    sums = np.empty((tiles.shape[0], n_redraws))
-    for part in ranges(n_redraws, max(1, AT_ONCE // rank)):
-        left, right = (_features(root, means[some], labels[part, some]) for some in (rows, columns))
-        for one, tile in enumerate(tiles):
-            smoothed = tile @ right.reshape(right.shape[0], -1)
-            smoothed *= left.reshape(smoothed.shape)
-            sums[one, part] = smoothed.reshape(-1, left.shape[2]).sum(axis=0)
-    return sums
 
 
 def _features(root: FloatArray, means: FloatArray, labels: Array) -> FloatArray:
@@ -112,11 +97,7 @@ def _features(root: FloatArray, means: FloatArray, labels: Array) -> FloatArray:
 
 
 def _listed_sums(
-    kernels: Sequence[PairsKernel],
-    predictions: Predictions,
-    outcomes: Outcomes,
-    matrix: FloatArray | None,
-    places: Places,
+    kernels: Kernels, predictions: Predictions, outcomes: Outcomes, matrix: FloatArray | None, places: Places
 ) -> FloatArray:
     """One addition for each pair of redrawn labels that differ from their bases and, without a matrix, agree.
 
@@ -160,18 +141,11 @@ def _changed_sums(tiles: FloatArray, outcomes: Outcomes, matrix: FloatArray | No
     rows, columns = place
     begin, base, labels = (rows.start, columns.start), outcomes.base, outcomes.labels
     if matrix is None:
-        return _equal_sums(tiles, base, labels, begin, outcomes.probabilities.shape[1])
+        parts, k = ranges(len(tiles), redraws.LANES), outcomes.probabilities.shape[1]
+        return np.concatenate([redraws.equal_sums(tiles[part], base, labels, *begin, k) for part in parts])
     if (base < 0).all():
         return np.stack([redraws.table_sums(tile, matrix, labels, *begin, rows == columns) for tile in tiles])
     return np.stack([redraws.gram_sums(tile, matrix, base, labels, *begin) for tile in tiles])
-
-
-def _equal_sums(tiles: FloatArray, base: IntArray, labels: Array, begin: tuple[int, int], n_classes: int) -> FloatArray:
-    """Sums over pairs of redrawn labels that agree, for each of the kernels, (L, B)."""
-    sums = np.empty((tiles.shape[0], labels.shape[0]))
-    for part in ranges(tiles.shape[0], redraws.LANES):
-        sums[part] = redraws.equal_sums(tiles[part], base, labels, *begin, n_classes)
-    return sums
 
 
 def label_diagonal_sums(kernel: PredictionKernel, predictions: Predictions, outcomes: Outcomes) -> FloatArray:

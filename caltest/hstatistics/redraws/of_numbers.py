@@ -1,7 +1,5 @@
 """Sums of h over tiles for many redraws of targets that are numbers or vectors."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from caltest._basics.numerics import ranges
@@ -9,7 +7,7 @@ from caltest._basics.types import Array, FloatArray
 from caltest._loops.pair_sums.gaussian import smoothed_gaussian_sums
 from caltest._loops.pair_sums.members import redrawn_sums
 from caltest._loops.stacks import redraws_last
-from caltest.hstatistics.pair_tiles import PairsKernel, Places, TileSums, total_of_tiles, upper_kernel_tiles
+from caltest.hstatistics.pair_tiles import Kernels, Places, TileSums, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import ProductKernel, TargetKernel
 from caltest.kernels.radial import form_of
@@ -20,11 +18,7 @@ NUMBERS_AT_ONCE = 2**18
 
 
 def number_pair_sums(
-    kernels: Sequence[PairsKernel],
-    target_kernel: TargetKernel,
-    predictions: Predictions,
-    targets: Array,
-    places: Places,
+    kernels: Kernels, target_kernel: TargetKernel, predictions: Predictions, targets: Array, places: Places
 ) -> FloatArray:
     """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and targets (B, n) or (B, n, d): (L, B)."""
     way = _by_terms
@@ -35,9 +29,7 @@ def number_pair_sums(
     return total_of_tiles(way(kernels, target_kernel, predictions, targets), places)
 
 
-def _directly(
-    kernels: Sequence[PairsKernel], target_kernel: TargetKernel, predictions: Predictions, targets: Array
-) -> TileSums:
+def _directly(kernels: Kernels, target_kernel: TargetKernel, predictions: Predictions, targets: Array) -> TileSums:
     """From the target part of h, redraw by redraw."""
 
     def tile_sums(place: Place) -> FloatArray:
@@ -50,9 +42,7 @@ def _directly(
     return tile_sums
 
 
-def _normal(
-    kernels: Sequence[PairsKernel], target_kernel: TargetKernel, predictions: Predictions, targets: Array
-) -> TileSums:
+def _normal(kernels: Kernels, target_kernel: TargetKernel, predictions: Predictions, targets: Array) -> TileSums:
     """Three Gaussians per pair, redraw and term of the kernel of targets, in one pass for all kernels."""
     law, normal, gaussians = predictions.law, predictions.law.normal, target_kernel.gaussian_terms
     assert normal is not None
@@ -74,9 +64,7 @@ def _normal(
     return tile_sums
 
 
-def _by_terms(
-    kernels: Sequence[PairsKernel], target_kernel: TargetKernel, predictions: Predictions, targets: Array
-) -> TileSums:
+def _by_terms(kernels: Kernels, target_kernel: TargetKernel, predictions: Predictions, targets: Array) -> TileSums:
     """Term by term, each for all redraws at once."""
     predictions, y = predictions.prepared(target_kernel), redraws_last(targets)
 

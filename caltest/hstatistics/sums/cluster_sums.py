@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray, IntArray
-from caltest.hstatistics.pair_tiles import Places, tile_size, upper_tiles
+from caltest.hstatistics.pair_tiles import tile_size, tiles_of_blocks
 from caltest.hstatistics.redraws.of_all_families import pair_sums, redrawn_means
-from caltest.hstatistics.tiles import Place
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions
 
@@ -46,9 +45,9 @@ def within_pair_sums(kernel: PairKernel, clusters: Clusters, predictions: Predic
     """``sum_{i<j} h_ij`` over the pairs in the same cluster, for each of the targets (B, n), (B,)."""
     order = np.argsort(clusters.codes, kind="stable")
     sorted_predictions, sorted_targets = predictions.take(order), np.ascontiguousarray(targets[:, order])
-    places = tiles_of_clusters(clusters.sizes, tile_size(predictions))
-    return np.asarray(
-        np.sum([pair_sums([one], sorted_predictions, sorted_targets, places)[0] for one in kernel.products], axis=0)
+    sizes, tile = clusters.sizes, tile_size(predictions)
+    return kernel.sum_of(
+        lambda one: pair_sums([one], sorted_predictions, sorted_targets, tiles_of_blocks(sizes, tile))[0]
     )
 
 
@@ -57,15 +56,3 @@ def between_pair_sums(kernel: PairKernel, clusters: Clusters, predictions: Predi
     n = len(predictions)
     total = redrawn_means([kernel], predictions, targets, True)[0] * (n * (n - 1) / 2.0)
     return np.asarray(total - within_pair_sums(kernel, clusters, predictions, targets))
-
-
-def tiles_of_clusters(sizes: IntArray, tile: int) -> Places:
-    """Tiles that cover the pairs within clusters that follow each other."""
-    places: list[Place] = []
-    for stop, size in zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True):
-        start = stop - size
-        places += [
-            (slice(start + rows.start, start + rows.stop), slice(start + columns.start, start + columns.stop))
-            for rows, columns in upper_tiles(size, tile)
-        ]
-    return places, len(places)

@@ -31,23 +31,19 @@ PREPARED = 2**13
 
 def h_diagonal(kernel: PairKernel, sample: Sample) -> FloatArray:
     """``h`` of every observation with itself, (n,)."""
-    parts = list(ranges(len(sample), max(1, 8 * PART // _width(kernel, sample))))
-    sums = [_diagonal(one, sample_for(one, sample), parts) for one in kernel.products]
-    return np.asarray(np.sum(sums, axis=0))
+    size = max(1, 8 * PART // _width(kernel, sample))
+
+    def diagonal(one: ProductKernel) -> FloatArray:
+        prepared = sample_for(one, sample)
+        singles = (prepared.take(np.arange(part.start, part.stop)[:, None]) for part in ranges(len(sample), size))
+        return np.concatenate([h_tile(one, single, single)[:, 0, 0] for single in singles])
+
+    return kernel.sum_of(diagonal)
 
 
 def _width(kernel: PairKernel, sample: Sample) -> int:
     """About how many numbers each prediction takes."""
     return max(sample.predictions.law.width(one.target_kernel) for one in kernel.products)
-
-
-def _diagonal(kernel: ProductKernel, sample: Sample, parts: list[slice]) -> FloatArray:
-    return np.concatenate([_diagonal_part(kernel, sample.take(part)) for part in parts])
-
-
-def _diagonal_part(kernel: ProductKernel, sample: Sample) -> FloatArray:
-    single = sample.take(np.arange(len(sample))[:, None])
-    return h_tile(kernel, single, single)[:, 0, 0]
 
 
 def strips(start: int, stop: int, size: int) -> Iterator[Place]:
@@ -182,15 +178,12 @@ def _weighted_tiles(tiles: Tiles, weights: FloatArray) -> tuple[FloatArray, Floa
 
 def deviations(kernel: PairKernel, sample: Sample, locations: Sample) -> FloatArray:
     """``k_P(p, t) [k_Y(y, u) - E k_Y(Z, u)]`` at test locations (t, u): (n, J) (Widmann et al. 2021, app. C.2)."""
-    first, *rest = (_deviations(product, sample, locations) for product in kernel.products)
-    for deviation in rest:
-        first += deviation
-    return first
 
+    def of_product(one: ProductKernel) -> FloatArray:
+        law = sample.predictions.law.prepared(one.target_kernel)
+        deviation = law.target_tile(one.target_kernel, sample.targets, locations.targets)
+        deviation -= law.expected_kernel(one.target_kernel, locations.targets)
+        deviation *= one.prediction_kernel.tile(sample.predictions, locations.predictions)
+        return deviation
 
-def _deviations(kernel: ProductKernel, sample: Sample, locations: Sample) -> FloatArray:
-    law, target_kernel = sample.predictions.law.prepared(kernel.target_kernel), kernel.target_kernel
-    deviation = law.target_tile(target_kernel, sample.targets, locations.targets)
-    deviation -= law.expected_kernel(target_kernel, locations.targets)
-    deviation *= kernel.prediction_kernel.tile(sample.predictions, locations.predictions)
-    return deviation
+    return kernel.sum_of(of_product)

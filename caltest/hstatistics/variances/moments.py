@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from caltest._basics.numerics import check_memory
+from caltest._basics.numerics import check_memory, upper_tiles
 from caltest._basics.threads import threaded
 from caltest._basics.types import FloatArray
-from caltest.hstatistics.pair_tiles import TILE, Places, n_upper_tiles, total_of_tiles, upper_kernel_tiles, upper_tiles
+from caltest.hstatistics.pair_tiles import TILE, Places, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel, ProductKernel
 from caltest.predictions import Predictions
@@ -40,7 +40,7 @@ def standard_deviations(kernels: Sequence[ProductKernel], predictions: Predictio
     if traces is None:
         return None
     n, prediction_kernels = len(predictions), [kernel.prediction_kernel for kernel in kernels]
-    sums = known_squares(prediction_kernels, traces, predictions, (upper_tiles(n, TILE), n_upper_tiles(n, TILE)))
+    sums = known_squares(prediction_kernels, traces, predictions, upper_tiles(n, TILE))
     return np.asarray(2.0 / (n * (n - 1)) * np.sqrt(np.maximum(sums, 0.0)))
 
 
@@ -88,7 +88,7 @@ def _all_pairs(kernel: PredictionKernel, predictions: Predictions) -> FloatArray
         matrix[rows, columns] = kernel.tile(predictions.take(rows), predictions.take(columns))
         matrix[columns, rows] = matrix[rows, columns].T
 
-    for _ in threaded(fill, upper_tiles(n, TILE), n_upper_tiles(n, TILE), "kernel of all pairs"):
+    for _ in threaded(fill, *upper_tiles(n, TILE), "kernel of all pairs"):
         pass
     return matrix
 

@@ -5,16 +5,14 @@ varied. The predictions say how much it does: the terms ``h_ij`` of different pa
 the variance of a sum over pairs is the sum of ``E h_ij**2 = K_ij**2 tr(C_i C_j)`` (see ``moments``).
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from caltest._basics.jobs import streams
-from caltest._basics.numerics import ranges
-from caltest._basics.types import FloatArray
-from caltest.hstatistics.pair_tiles import TILE, Places, n_upper_tiles, total_of_tiles, upper_tiles
+from caltest._basics.numerics import ranges, upper_tiles
+from caltest._basics.types import FloatArray, IntArray
+from caltest.hstatistics.pair_tiles import TILE, Places, tiles_of_blocks, total_of_tiles
 from caltest.hstatistics.sums.binary_line import on_a_line
-from caltest.hstatistics.sums.cluster_sums import Clusters, tiles_of_clusters
+from caltest.hstatistics.sums.cluster_sums import Clusters
 from caltest.hstatistics.sums.pairs import block_means
 from caltest.hstatistics.tiles import Place, tiles_of
 from caltest.hstatistics.variances.moments import known_squares
@@ -48,7 +46,7 @@ def variance_if_calibrated(kernel: PairKernel, predictions: Predictions, rng: np
         variances = (line.probabilities * (1.0 - line.probabilities))[:, None]
         squares = float(line.of_squares().pair_sums(variances)[0])
     else:
-        squares = _squares(kernel, predictions, lambda: (upper_tiles(n, TILE), n_upper_tiles(n, TILE)), rng)
+        squares = _squares(kernel, predictions, np.array([n]), rng)
     return None if squares is None else 4.0 * squares / (float(n) * (n - 1)) ** 2
 
 
@@ -59,7 +57,7 @@ def variance_between_clusters(
     n = len(predictions)
     whole = variance_if_calibrated(kernel, predictions, rng)
     order = np.argsort(clusters.codes, kind="stable")
-    within = _squares(kernel, predictions.take(order), lambda: tiles_of_clusters(clusters.sizes, TILE), rng)
+    within = _squares(kernel, predictions.take(order), clusters.sizes, rng)
     if whole is None or within is None:
         return None
     return max(0.0, whole * (n * (n - 1) / 2.0) ** 2 - within) / float(clusters.n_pairs_between) ** 2
@@ -88,7 +86,7 @@ def _squares_of_blocks(kernel: ProductKernel, predictions: Predictions, part: sl
     """``sum E h_ij**2`` over the pairs i < j within some blocks."""
     rows = predictions.take(slice(part.start * block_size, part.stop * block_size))
     if block_size > TILE:
-        return _known_squares(kernel, rows, (upper_tiles(len(rows), TILE), n_upper_tiles(len(rows), TILE)))
+        return _known_squares(kernel, rows, upper_tiles(len(rows), TILE))
     traces = rows.law.traces(kernel.target_kernel)
     assert traces is not None
     index = np.arange(len(rows)).reshape(-1, block_size)
@@ -97,17 +95,15 @@ def _squares_of_blocks(kernel: ProductKernel, predictions: Predictions, part: sl
     return float(np.triu(squares, k=1).sum())
 
 
-def _squares(
-    kernel: PairKernel, predictions: Predictions, places: Callable[[], Places], rng: np.random.Generator
-) -> float | None:
-    """``sum E h_ij**2`` over the pairs i < j of tiles on and above the diagonal."""
+def _squares(kernel: PairKernel, predictions: Predictions, sizes: IntArray, rng: np.random.Generator) -> float | None:
+    """``sum E h_ij**2`` over the pairs i < j within blocks of these sizes."""
     if has_formula(kernel, predictions):
         assert kernel.single is not None
-        return _known_squares(kernel.single, predictions, places())
+        return _known_squares(kernel.single, predictions, tiles_of_blocks(sizes, TILE))
     if not predictions.can_be_drawn:
         return None
     draws = predictions.with_redraws(None, streams(rng, -(-REDRAWN // len(predictions))))
-    return float(np.mean([_observed_squares(kernel, Sample(predictions, one), places()) for one in draws]))
+    return float(np.mean([_observed_squares(kernel, Sample(predictions, one), sizes) for one in draws]))
 
 
 def _known_squares(kernel: ProductKernel, predictions: Predictions, places: Places) -> float:
@@ -116,12 +112,11 @@ def _known_squares(kernel: ProductKernel, predictions: Predictions, places: Plac
     return float(known_squares([kernel.prediction_kernel], traces, predictions, places)[0])
 
 
-def _observed_squares(kernel: PairKernel, sample: Sample, places: Places) -> float:
+def _observed_squares(kernel: PairKernel, sample: Sample, sizes: IntArray) -> float:
     tiles = tiles_of(kernel, sample)
-    return float(total_of_tiles(lambda place: _above(np.square(tiles.tile(place)), place), places)[0])
 
+    def squares(place: Place) -> FloatArray:
+        tile = np.square(tiles.tile(place))
+        return np.array([np.triu(tile, k=1).sum() if place[0] == place[1] else tile.sum()])
 
-def _above(tile: FloatArray, place: Place) -> FloatArray:
-    """The sum of a tile, of its part above the diagonal where it is on that."""
-    rows, columns = place
-    return np.array([np.triu(tile, k=1).sum() if rows == columns else tile.sum()])
+    return float(total_of_tiles(squares, tiles_of_blocks(sizes, TILE))[0])

@@ -5,7 +5,7 @@ from math import sqrt
 
 import numpy as np
 
-from caltest._laws.pearson import pearson3_tail
+from caltest._laws import pearson3_tail
 from caltest._validation import whole_number
 from caltest.estimators import SKCE, Estimator
 from caltest.hstatistics.variances.moments import standard_deviation, third_moment

@@ -6,7 +6,7 @@ from caltest._basics.numerics import ranges
 from caltest._basics.types import Array, FloatArray
 from caltest._loops.pair_sums.redraws import gathered_tables
 from caltest.predictions.alternatives.base import Alternatives
-from caltest.predictions.counts.law import CountLaw
+from caltest.predictions.counts.law import CountPredictions
 
 FACTORS = (0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0)
 """Ratios of means of counts."""
@@ -24,7 +24,7 @@ TABLE = 2**22
 class CountAlternatives(Alternatives):
     """Other means, half of the weight, and other dispersions, of a family that knows these."""
 
-    def __init__(self, law: CountLaw, weights: FloatArray | None = None) -> None:
+    def __init__(self, law: CountPredictions, weights: FloatArray | None = None) -> None:
         self._law, self._row_weights = law, weights
         own = law.dispersion
         dispersions = [np.full(len(law), a) for a in DISPERSIONS] if own is None else [a * own for a in SIZES]

@@ -3,10 +3,11 @@
 from typing import Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number, probability_vector
-from caltest.predictions.base import Predictions, require_family, require_same_classes
+from caltest.predictions.base import Parameter, Predictions, require_family, require_same_classes
 from caltest.predictions.classes.categorical import ClassProbabilities
 
 
@@ -41,6 +42,7 @@ class Bernoulli(ClassProbabilities):
     brier_factor = 0.5
     _notion = "binary"
     n_classes = 2
+    probability = Parameter(0, "Probabilities of the outcome 1, (..., n).")
 
     @staticmethod
     def _checked(probabilities: ArrayLike, copy: bool) -> tuple[FloatArray, str]:
@@ -53,15 +55,6 @@ class Bernoulli(ClassProbabilities):
         new._notion = notion
         new.notes = (*notes, *new.notes)
         return new
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._array.shape
-
-    @property
-    def probability(self) -> FloatArray:
-        """Probabilities of the outcome 1, (..., n)."""
-        return self._array
 
     @property
     def probabilities(self) -> FloatArray:
@@ -112,6 +105,5 @@ class Bernoulli(ClassProbabilities):
         The powers are those of densities with respect to the counting measure (Widmann et al. 2021, Definition F.1);
         0, 1/2 and 1 stay.
         """
-        from scipy.special import expit, logit
-
-        return self._like(expit(logit(self._array) / positive_number("temperature", temperature)))
+        logit = scipy.special.logit(self._array)
+        return self._like(scipy.special.expit(logit / positive_number("temperature", temperature)))

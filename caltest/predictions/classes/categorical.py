@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -10,14 +9,14 @@ import numpy as np
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import class_labels, class_names, positive_number, probability_matrix, same_length
 from caltest.kernels import DeltaKernel, ExponentialKernel, ProductKernel, TotalVariation
-from caltest.predictions.base import Predictions, require_family, require_same_classes
+from caltest.predictions.base import Parameter, Predictions, require_family, require_same_classes
 from caltest.predictions.classes.finite import FinitePredictions
 
 
 class ClassProbabilities(FinitePredictions):
     """Distributions on the classes 0..k-1, given by an array of probabilities."""
 
-    _array: FloatArray
+    _array = Parameter(0, "Probabilities.")
 
     def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
         self._fill(probabilities, classes, copy=True)
@@ -30,7 +29,8 @@ class ClassProbabilities(FinitePredictions):
         return new
 
     def _fill(self, probabilities: ArrayLike, classes: Sequence[Any] | None, copy: bool) -> None:
-        self._array, note = self._checked(probabilities, copy)
+        array, note = self._checked(probabilities, copy)
+        self._parameters = (array,)
         self.classes = class_names(classes, self.n_classes)
         self.notes = (note,) if note else ()
 
@@ -38,11 +38,6 @@ class ClassProbabilities(FinitePredictions):
     @abstractmethod
     def _checked(probabilities: ArrayLike, copy: bool) -> tuple[FloatArray, str]:
         """The array, and a note on what was done to it."""
-
-    def _like(self, array: FloatArray) -> Self:
-        new = copy(self)
-        new._array = array
-        return new
 
     def to_array(self) -> FloatArray:
         return self._array
@@ -52,9 +47,6 @@ class ClassProbabilities(FinitePredictions):
         if checked.shape != self._array.shape:
             raise ValueError(f"probabilities: got shape {checked.shape}, wanted {self._array.shape}")
         return self._like(checked)
-
-    def take(self, index: Any) -> Self:
-        return self._like(self._array[index])
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Labels 0..k-1, booleans for two classes, or names of ``classes``, as an (n,) integer array."""
@@ -67,10 +59,8 @@ class ClassProbabilities(FinitePredictions):
         return ProductKernel(ExponentialKernel(TotalVariation(), "median"), DeltaKernel())
 
     def followed_by(self, other: Self) -> Self:
-        self.check_compatible(other, "predictions")
-        joined = self._like(np.concatenate([self._array, other._array]))
+        joined = super().followed_by(other)
         joined.classes = other.classes if self.classes is None else self.classes
-        joined.notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
         return joined
 
 

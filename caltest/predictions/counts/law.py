@@ -1,23 +1,27 @@
-"""Distributions of counts: their probabilities, and the window of counts outside of which there are none."""
+"""Predicted distributions of counts: every expectation is a sum over a window of counts."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import log, pi, prod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.jobs import Stream
 from caltest._basics.numerics import check_memory, ranges
 from caltest._basics.threads import threaded
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._loops.formulas.recursion import STEP, probabilities_between
+from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest._validation import same_length, whole_counts
-from caltest.kernels import TargetKernel
-from caltest.predictions.base import Predictions, require_family
+from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, SquaredEuclidean, TargetKernel
+from caltest.predictions.base import Predictions
+from caltest.predictions.counts.expectations import CountTable, looked_up, means_of_counts, means_of_range, without_tiny
+from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
+    from caltest.predictions.alternatives import Alternatives
     from caltest.predictions.faults import Faults
 
 TAIL = 42.0
@@ -31,49 +35,38 @@ PART = 2**20
 
 WAYS_OUT = "use BlockSKCE, Normal(mean, standard_deviation), or draws: predictions.to_ensemble(n_members, rng)"
 
+LARGEST_TABLE = 2**31
+"""Bytes of probabilities and expectations that are kept together."""
 
-@dataclass(frozen=True, eq=False)
-class CountTable:
-    """What the expectations of a kernel share: probabilities of the counts of a window, and ``E k(Z, .)`` there."""
-
-    kernel: TargetKernel
-    first: int
-    probabilities: FloatArray
-    means: FloatArray
-    gram: FloatArray | None
-    """The kernel between counts of the window, or None if it is longer than there are predictions, or too long."""
-
-    def take(self, index: Any) -> "CountTable":
-        """The rows of some of the predictions."""
-        return CountTable(self.kernel, self.first, self.probabilities[index], self.means[index], self.gram)
-
-    def contains(self, counts: Array) -> bool:
-        """Whether all counts are in the window."""
-        return bool(self.first <= counts.min() <= counts.max() < self.stop)
-
-    @property
-    def stop(self) -> int:
-        """The count behind the last one."""
-        return self.first + int(self.probabilities.shape[-1])
+MOST_OUTCOMES = 4096
+"""Counts up to which the kernel of all pairs of them is kept, 128 MB."""
 
 
-class CountLaw(Predictions):
+class CountPredictions(Predictions):
     """Distributions of whole numbers from 0 on, by their parameters.
 
     A family is its ``family`` name, a constructor that fills ``_parameters``, ``mean``, ``variance``, ``sample``,
     ``cdf``, ``log_probabilities``, ``_tail_exponent`` and ``parameter_vectors``; ``_recursion`` makes it faster.
 
-    All sums run over one window of counts for all predictions, outside of which each has a probability below 2e-18.
+    With the probabilities p(u) of the counts u = 0, 1, ..., as in appendix G of Widmann et al. 2021::
+
+        E k(Z, y)  = sum_u p(u) k(u, y)
+        E k(Z, Z') = sum_u sum_v p(u) p'(v) k(u, v)
+
+    for every kernel of numbers. The sums run over one window of counts for all predictions, outside of which each of
+    them has a probability below 2e-18, so the error is rounding: below 1e-13 of the bound of the kernel. Targets can
+    lie anywhere.
     """
 
     known_metrics = "Euclidean(), Cityblock(), TotalVariation(), Wasserstein1(), EnergyDistance(), MMD(kernel)"
-    _parameters: tuple[FloatArray, ...]
+    has_jumps = True
+    discrete = True
     _table: CountTable | None = None
     _known_window: tuple[int, int] | None = None
 
-    def _with(self, parameters: tuple[FloatArray, ...], table: CountTable | None = None) -> Self:
-        new = object.__new__(type(self))
-        new._parameters, new._table = parameters, table
+    def _like(self, *parameters: Any) -> Self:
+        new = super()._like(*parameters)
+        new._table = new._known_window = None
         return new
 
     @property
@@ -109,13 +102,14 @@ class CountLaw(Predictions):
     def parameter_vectors(self) -> FloatArray:
         """What Euclidean and cityblock distances compare, (..., n, d)."""
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._parameters[0].shape
-
     def take(self, index: Any) -> Self:
-        table = None if self._table is None else self._table.take(index)
-        return self._with(tuple(parameter[index] for parameter in self._parameters), table)
+        new = self._like(*(one[index] for one in self._parameters))
+        new._table = None if self._table is None else self._table.take(index)
+        return new
+
+    def _flat(self) -> Self:
+        """A sample of all predictions of a stack."""
+        return self._like(*(parameter.ravel() for parameter in self._parameters))
 
     def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:
         """Observed counts (n,), if given, and those drawn by each stream, in the smallest type that holds them."""
@@ -128,7 +122,7 @@ class CountLaw(Predictions):
 
     @property
     def target_bytes(self) -> int:
-        return np.min_scalar_type(self._window()[1] - 1).itemsize
+        return np.min_scalar_type(self.window[1] - 1).itemsize
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Counts as an (n,) integer array."""
@@ -141,26 +135,12 @@ class CountLaw(Predictions):
         excluded: BoolArray = (self.mean == 0.0) & (targets > 0)
         return excluded
 
-    def check_compatible(self, other: Predictions, name: str) -> None:
-        require_family(other, type(self), name)
-
-    def followed_by(self, other: Self) -> Self:
-        self.check_compatible(other, "predictions")
-        pairs = zip(self._parameters, other._parameters, strict=True)
-        return self._with(tuple(np.concatenate(pair) for pair in pairs))
-
     def moments(self) -> tuple[FloatArray, FloatArray]:
         return self.mean, self.variance
-
-    def describe(self, n: int | None = None) -> str:
-        return f"{self.family}, n = {len(self) if n is None else n}"
 
     @property
     def window(self) -> tuple[int, int]:
         """First count and the one behind the last, outside of which no prediction has a probability above 2e-18."""
-        return self._window()
-
-    def _window(self) -> tuple[int, int]:
         if self._table is not None:
             return self._table.first, self._table.stop
         if self._known_window is None:
@@ -172,8 +152,8 @@ class CountLaw(Predictions):
 
         ``ValueError`` if they are too many to sum over.
         """
-        mean, spread = self.mean.ravel(), np.sqrt(self.variance.ravel())
-        flat = self._with(tuple(parameter.ravel() for parameter in self._parameters))
+        flat = self._flat()
+        mean, spread = flat.mean, np.sqrt(flat.variance)
 
         def is_far(counts: FloatArray) -> BoolArray:
             # No number for a mean of 0, or one next to it, to which no count above 0 is near.
@@ -199,7 +179,7 @@ class CountLaw(Predictions):
         """Probabilities of the counts from first to stop - 1, (..., n, stop - first); those below 1e-150 are 0."""
         size, n_all = stop - first, prod(self.shape)
         check_memory(8 * n_all * size, "probabilities of all counts", WAYS_OUT)
-        flat = self._with(tuple(parameter.ravel() for parameter in self._parameters))
+        flat = self._flat()
         start = first // STEP * STEP
         counts = np.arange(start, stop + STEP, STEP, dtype=np.float64)
         out = np.empty((n_all, size))
@@ -220,11 +200,11 @@ class CountLaw(Predictions):
             logs[rows] = self.take(rows).log_probabilities(np.array([count], dtype=np.float64))[:, 0]
         return logs
 
-    def with_mean(self, mean: FloatArray) -> "CountLaw | None":
+    def with_mean(self, mean: FloatArray) -> "CountPredictions | None":
         """Counts with other means (n,) and the same dispersions; None for families of which these are not known."""
         return None
 
-    def with_dispersion(self, dispersion: FloatArray) -> "CountLaw | None":
+    def with_dispersion(self, dispersion: FloatArray) -> "CountPredictions | None":
         """Counts with the same means and the variances ``mean + dispersion mean**2``; None as above."""
         return None
 
@@ -252,26 +232,182 @@ class CountLaw(Predictions):
         return self._pmf(first, stop)
 
     def cumulative_vectors(self) -> FloatArray:
-        sums = np.cumsum(self._probabilities(*self._window()), axis=-1)
+        sums = np.cumsum(self._probabilities(*self.window), axis=-1)
         # Where nothing is left they are exactly 1, so that no rounding adds up over the tails.
         sums /= sums[..., -1:]
         return sums
 
     def with_common_outcomes(self, other: Self) -> tuple[Self, Self]:
         """Both with the window that covers those of both."""
-        windows = self._window(), other._window()
+        windows = self.window, other.window
         window = min(first for first, _ in windows), max(stop for _, stop in windows)
-        one, two = (law if law._window() == window else law._at(window) for law in (self, other))
+        one, two = (law if law.window == window else law._at(window) for law in (self, other))
         return one, two
 
     def _at(self, window: tuple[int, int]) -> Self:
         """The same predictions with another window."""
-        new = self._with(self._parameters)
+        new = self._like(*self._parameters)
         new._known_window = window
         return new
 
     def probability_vectors(self) -> FloatArray:
-        return self._probabilities(*self._window())
+        return self._probabilities(*self.window)
+
+    def cdf_below(self, targets: Array) -> FloatArray:
+        return self.cdf(targets - 1.0)
+
+    def default_kernel(self) -> ProductKernel:
+        """``exp(-d / median) x Gaussian`` with d the Euclidean distance of the parameter vectors.
+
+        A Gaussian of the median predicted standard deviation sees neighbouring counts as similar, so that few
+        observations of each count are enough; ``DeltaKernel`` would compare the counts one by one.
+        """
+        return ProductKernel(ExponentialKernel(Euclidean(), "median"), GaussianKernel(bandwidth="median"))
+
+    def energy_distances(self, other: Self) -> FloatArray:
+        """``2 sum_u (F(u) - F'(u))**2`` with the distribution functions of each and of each other one, (..., r, c)."""
+        one, two = self.with_common_outcomes(other)
+        squares = SquaredEuclidean().tile(one.cumulative_vectors(), two.cumulative_vectors())
+        squares *= 2.0
+        return squares
+
+    def width(self, kernel: TargetKernel) -> int:
+        first, stop = self.window
+        return 2 * (stop - first)
+
+    def prepared(self, kernel: TargetKernel) -> Self:
+        """The same predictions with a table of expectations; time O(n U**2), memory O(n U) for a window of U counts.
+
+        Tables that would be larger than 2 GB are left to the parts that are taken of the predictions.
+        """
+        self._check_kernel(kernel)
+        if self._table is not None and self._table.kernel == kernel:
+            return self
+        first, stop = self.window
+        if 8 * self.width(kernel) * len(self) > LARGEST_TABLE:
+            return self
+        probabilities = self._probabilities(first, stop)
+        means = means_of_range(kernel, probabilities, first, first, stop)
+        counts = np.arange(first, stop)
+        is_short = counts.size <= min(len(self), MOST_OUTCOMES)
+        gram = without_tiny(kernel.target_tile(counts, counts)) if is_short else None
+        new = self._like(*self._parameters)
+        new._table = CountTable(kernel, first, probabilities, means, gram)
+        return new
+
+    @property
+    def table(self) -> CountTable:
+        """The table of prepared predictions."""
+        if self._table is None:
+            raise AttributeError("table: call prepared(kernel) first")
+        return self._table
+
+    def outcomes(self, kernel: TargetKernel, targets: Array) -> Outcomes | None:
+        """The counts of the window and those that occur outside of it; None if they are too many to look up pairs."""
+        self._check_kernel(kernel)
+        first, stop = self.window
+        parts = list(ranges(targets.shape[0], max(1, PART // len(self))))
+        outside = np.unique(np.concatenate([_outside(targets[part], first, stop) for part in parts]))
+        if stop - first + outside.size > MOST_OUTCOMES:
+            return None
+        counts = np.concatenate([np.arange(first, stop), outside])
+        labels = np.empty(targets.shape, dtype=np.min_scalar_type(counts.size - 1))
+        for part in parts:
+            some = targets[part].astype(np.intp)
+            inside = (some >= first) & (some < stop)
+            labels[part] = np.where(inside, some - first, stop - first + np.searchsorted(outside, some))
+        probabilities = np.zeros((len(self), counts.size))
+        probabilities[:, : stop - first] = self._probabilities(first, stop)
+        gram = without_tiny(kernel.target_tile(counts, counts))
+        return Outcomes(probabilities, gram, labels, np.full(len(self), -1))
+
+    def alternatives(self, weights: FloatArray | None = None) -> "Alternatives | None":
+        """Other means and dispersions, where the family knows them."""
+        from caltest.predictions.alternatives.counts import CountAlternatives
+
+        return None if self.with_mean(self.mean) is None else CountAlternatives(self, weights)
+
+    def traces(self, kernel: TargetKernel) -> Traces | None:
+        outcomes = self.outcomes(kernel, np.full((1, len(self)), self.window[0]))
+        return None if outcomes is None else OutcomeTraces(outcomes.probabilities, outcomes.gram)
+
+    def has_traces(self, kernel: TargetKernel) -> bool:
+        first, stop = self.window
+        return stop - first <= MOST_OUTCOMES
+
+    def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
+        self._check_kernel(kernel)
+        return kernel.target_tile(rows, columns)
+
+    def centred_kernel(self, kernel: TargetKernel, targets: Array, other: Self, other_targets: Array) -> FloatArray:
+        """``(e_y - p)' A (e_y' - p')`` with the counts of the window as outcomes, where tables are there."""
+        one, two = self._table, other._table
+        if one is None or two is None or one.gram is None or one.kernel != kernel or one.gram is not two.gram:
+            return super().centred_kernel(kernel, targets, other, other_targets)
+        if targets.ndim > 1 or not (one.contains(targets) and two.contains(other_targets)):
+            return super().centred_kernel(kernel, targets, other, other_targets)
+        vectors = one.gram[targets.astype(np.intp) - one.first]
+        vectors -= one.means
+        residuals = -two.probabilities
+        residuals[np.arange(len(other)), other_targets.astype(np.intp) - two.first] += 1.0
+        return np.asarray(vectors @ residuals.T)
+
+    def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        return self._expected_kernel(kernel, targets)
+
+    def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        return self._expected_kernel2(kernel, other)
+
+    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        """From the table where all counts lie in its window, else from the sums for the counts that occur."""
+        self._check_kernel(kernel)
+        table = self._table
+        if table is not None and table.kernel == kernel and table.contains(targets):
+            return looked_up(table.means, targets.astype(np.intp) - table.first)
+        first, stop = self.window
+        rows = max(1, PART // (stop - first))
+        if table is None and len(self.shape) == targets.ndim == 1 and len(self) > rows:
+            parts = [self.take(part) for part in ranges(len(self), rows)]
+            return np.concatenate([part._expected_kernel(kernel, targets) for part in parts])
+        counts, places = np.unique(targets, return_inverse=True)
+        means = means_of_counts(kernel, self._probabilities(first, stop), first, counts)
+        return looked_up(means, places.reshape(targets.shape))
+
+    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        """Means of one side, summed with the probabilities of the other."""
+        self._check_kernel(kernel)
+        mine, theirs = self.window, other.window
+        if other._has_means(kernel, *mine) and not self._has_means(kernel, *theirs):
+            one, two = self._probabilities(*mine), other._means_of_range(kernel, *mine)
+        else:
+            one, two = self._means_of_range(kernel, *theirs), other._probabilities(*theirs)
+        return sum_over_coordinates(PRODUCT, one, two)
+
+    def self_kernel(self, kernel: TargetKernel) -> FloatArray:
+        self._check_kernel(kernel)
+        first, stop = self.window
+        means = self._means_of_range(kernel, first, stop)
+        return np.asarray(np.einsum("...u,...u->...", means, self._probabilities(first, stop)))
+
+    def _means_of_range(self, kernel: TargetKernel, first: int, stop: int) -> FloatArray:
+        """``E k(Z, u)`` for the counts of a window, (..., n, stop - first)."""
+        if self._table is not None and self._has_means(kernel, first, stop):
+            return self._table.means[..., first - self._table.first : stop - self._table.first]
+        mine = self.window
+        return means_of_range(kernel, self._probabilities(*mine), mine[0], first, stop)
+
+    def _has_means(self, kernel: TargetKernel, first: int, stop: int) -> bool:
+        """Whether the table has them."""
+        table = self._table
+        return table is not None and table.kernel == kernel and table.first <= first and stop <= table.stop
+
+    def _check_kernel(self, kernel: TargetKernel) -> None:
+        for _, term in kernel.weighted_terms:
+            if term.of_classes:
+                raise TypeError(
+                    f"target_kernel: got {term.describe_for_targets()} for {self.family} predictions, wanted a kernel "
+                    "of numbers such as GaussianKernel(bandwidth=2.0): a matrix is for classes only"
+                )
 
 
 def _smallest(counts: Array) -> Array:
@@ -311,8 +447,6 @@ def stirling_error(x: FloatArray) -> FloatArray:
     From 16 on by its asymptotic series. The logarithms of large factorials themselves are so large that their last
     digits are those of a relative error of the probabilities, which is why they are not used (Loader 2000).
     """
-    from scipy.special import gammaln
-
     x = np.asarray(x, dtype=np.float64)
     large = np.maximum(x, 16.0)
     square = np.square(1.0 / large)
@@ -320,5 +454,12 @@ def stirling_error(x: FloatArray) -> FloatArray:
     errors: FloatArray = (1.0 / 12.0 - square * (1.0 / 360.0 - square * series)) / large
     few = x < 16.0
     small = x[few]
-    errors[few] = gammaln(small + 1.0) - (small + 0.5) * np.log(small) + small - HALF_LOG_2_PI
+    errors[few] = scipy.special.gammaln(small + 1.0) - (small + 0.5) * np.log(small) + small - HALF_LOG_2_PI
     return errors
+
+
+def _outside(counts: Array, first: int, stop: int) -> IntArray:
+    """The counts that are not from first to stop - 1."""
+    # As signed numbers: numpy 2.0 can crash where small unsigned ones are compared with larger Python integers.
+    signed = counts.astype(np.intp)
+    return signed[(signed < first) | (signed >= stop)]

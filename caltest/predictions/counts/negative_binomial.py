@@ -3,14 +3,14 @@
 from typing import Any, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows, same_length
-from caltest.predictions.counts.expectations import CountPredictions
-from caltest.predictions.counts.law import HALF_LOG_2_PI, logs_from_tail, stirling_error
-from caltest.predictions.parameter import Parameter
+from caltest.predictions.base import Parameter
+from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, logs_from_tail, stirling_error
 
 
 class NegativeBinomial(CountPredictions):
@@ -131,13 +131,11 @@ class NegativeBinomial(CountPredictions):
         return draw() if size is None else np.stack([draw() for _ in range(size)])
 
     def cdf(self, targets: Array) -> FloatArray:
-        from scipy.special import betainc, betaincc
-
         y = np.floor(np.asarray(targets, dtype=np.float64))
         above = np.maximum(y, 0.0) + 1.0
         # Of a probability next to 1 and its complement only the complement has all its digits.
-        low = betainc(self.size, above, self.probability)
-        high = betaincc(above, self.size, self.mean / (self.size + self.mean))
+        low = scipy.special.betainc(self.size, above, self.probability)
+        high = scipy.special.betaincc(above, self.size, self.mean / (self.size + self.mean))
         return np.where(y < 0.0, 0.0, np.where(self.mean > self.size, low, high))
 
     def at_temperature(self, temperature: float) -> "NegativeBinomial":
@@ -180,10 +178,10 @@ class NegativeBinomial(CountPredictions):
         return _log_factor(counts, sizes[:, None])[places.reshape(self.size.shape)]
 
     def with_mean(self, mean: FloatArray) -> "NegativeBinomial":
-        return self._with((mean, self.size))
+        return self._like(mean, self.size)
 
     def with_dispersion(self, dispersion: FloatArray) -> "NegativeBinomial":
-        return self._with((self.mean, 1.0 / dispersion))
+        return self._like(self.mean, 1.0 / dispersion)
 
     @classmethod
     def of(cls, mean: FloatArray, size: FloatArray) -> Self:

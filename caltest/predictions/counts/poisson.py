@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows
-from caltest.predictions.counts.expectations import CountPredictions
-from caltest.predictions.counts.law import HALF_LOG_2_PI, logs_from_tail, stirling_error
-from caltest.predictions.parameter import Parameter
+from caltest.predictions.base import Parameter
+from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, logs_from_tail, stirling_error
 
 if TYPE_CHECKING:
     from caltest.predictions.counts.negative_binomial import NegativeBinomial
@@ -81,10 +81,8 @@ class Poisson(CountPredictions):
         return np.asarray(generator_of(rng).poisson(self.rate, shape))
 
     def cdf(self, targets: Array) -> FloatArray:
-        from scipy.special import gammaincc
-
         y = np.floor(np.asarray(targets, dtype=np.float64))
-        return np.where(y < 0.0, 0.0, gammaincc(np.maximum(y, 0.0) + 1.0, self.rate))
+        return np.where(y < 0.0, 0.0, scipy.special.gammaincc(np.maximum(y, 0.0) + 1.0, self.rate))
 
     def at_temperature(self, temperature: float) -> "Poisson":
         """Poisson predictions with the rates ``rate**(1/T)``: densities ``p**(1/T)`` with respect to 1 / u!.
@@ -98,7 +96,7 @@ class Poisson(CountPredictions):
             raise ValueError(
                 f"temperature: got {t:.6g}, with which a rate is {rate.max():.6g}, wanted rates below 2**53"
             )
-        return self._with((rate,))
+        return self._like(rate)
 
     def _tail_exponent(self, counts: FloatArray) -> FloatArray:
         """``u log(u / rate) - u + rate``."""
@@ -120,7 +118,7 @@ class Poisson(CountPredictions):
         return -stirling_error(counts) - 0.5 * np.log(counts) - HALF_LOG_2_PI
 
     def with_mean(self, mean: FloatArray) -> "Poisson":
-        return self._with((mean,))
+        return self._like(mean)
 
     def with_dispersion(self, dispersion: FloatArray) -> "NegativeBinomial":
         from caltest.predictions.counts.negative_binomial import NegativeBinomial

@@ -7,7 +7,7 @@ import numpy as np
 from caltest._basics.numerics import generator_of
 from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import whole_number
-from caltest.predictions.base import Predictions
+from caltest.predictions.base import Parameter, Predictions
 from caltest.predictions.ensembles.members import Members, checked_members
 from caltest.predictions.ensembles.scenarios import Pool
 
@@ -79,29 +79,11 @@ class Ensemble(Members):
     meaning = "that are exchangeable with the outcome"
     can_be_drawn = False
     """Not without an outcome to be exchanged with, unless it is known where the members come from."""
+    _given = Parameter(1, "The members in the order in which they were given.")
 
     def __init__(self, members: ArrayLike) -> None:
-        self._given = checked_members(members)
-        super().__init__(self._given)
-
-    @classmethod
-    def drawn_from(cls, predictions: Predictions, n_members: int, rng: Any = None) -> "DrawnEnsemble":
-        """Draws from other predictions, from which targets are redrawn too."""
-        return DrawnEnsemble(predictions, np.moveaxis(predictions.redraw(rng, n_members), 0, 1))
-
-    @property
-    def source(self) -> Predictions | None:
-        return None
-
-    def take(self, index: Any) -> Self:
-        new = super().take(index)
-        new._given = self._given[index]
-        return new
-
-    def followed_by(self, other: Self) -> Self:
-        new = super().followed_by(other)
-        new._given = np.concatenate([self._given, other._given])
-        return new
+        given = checked_members(members)
+        super().__init__(given, given)
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """None: ``TypeError``, as the distribution of the outcome is known given the pool only."""
@@ -117,13 +99,13 @@ class Ensemble(Members):
         Settings that are computed from data, such as bandwidths and landmarks, have to come from pools, so that they do
         not depend on which value is the target: ``LowRankSKCE(kernel).resolve(ensemble.pooled(targets))``.
         """
-        return Pool.of(self._members, self.check_targets(targets))
+        return Pool(np.concatenate([self.members, self.check_targets(targets)[:, None]], axis=1))
 
     @property
     def redrawable(self) -> Predictions:
         """The m members as pools of m - 1 of them and an outcome; ``ValueError`` for a single member."""
         self._check_two("to leave one out")
-        return Pool(self._members)
+        return Pool(self.members)
 
     def thinned(self, step: int) -> "Ensemble":
         """Every step-th member of each case, in the order in which they were given: distant draws of a chain.
@@ -172,15 +154,10 @@ class _HeldOut(Ensemble):
     """Ensembles with outcomes that are known: members that were left out."""
 
     can_be_drawn = True
+    _outcomes = Parameter(2, "The members that were left out.")
 
     def __init__(self, members: FloatArray, outcomes: Array) -> None:
-        super().__init__(members)
-        self._outcomes = outcomes
-
-    def take(self, index: Any) -> Self:
-        new = super().take(index)
-        new._outcomes = self._outcomes[index]
-        return new
+        Members.__init__(self, members, members, outcomes)
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """The members that were left out."""
@@ -194,31 +171,22 @@ class DrawnEnsemble(Ensemble):
     can_be_drawn = True
 
     def __init__(self, source: Predictions, members: FloatArray) -> None:
-        super().__init__(members)
-        self._source = source
+        given = checked_members(members)
+        Members.__init__(self, given, given, source)
 
     @property
     def source(self) -> Predictions:
-        return self._source
+        source: Predictions = self._parameters[2]
+        return source
 
     @property
     def hypothesis(self) -> str:
-        return self._source.hypothesis
+        return self.source.hypothesis
 
     @property
     def redrawable(self) -> Predictions:
         """Themselves: outcomes are drawn from the source."""
         return self
-
-    def take(self, index: Any) -> Self:
-        new = super().take(index)
-        new._source = self._source.take(index)
-        return new
-
-    def followed_by(self, other: Self) -> Self:
-        new = super().followed_by(other)
-        new._source = self._source.followed_by(other._source)
-        return new
 
     def pooled(self, targets: ArrayLike) -> Predictions:
         """Themselves: the law of the targets is that of the source."""
@@ -230,21 +198,21 @@ class DrawnEnsemble(Ensemble):
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets drawn from the predictions whose draws the members are."""
-        return self._source.sample(rng, size)
+        return self.source.sample(rng, size)
 
     def redraw(self, rng: Any = None, size: int | None = None) -> Array:
-        return self._source.redraw(rng, size).astype(np.float64)
+        return self.source.redraw(rng, size).astype(np.float64)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        checked: Array = self._source.check_targets(targets, name).astype(np.float64)
+        checked: Array = self.source.check_targets(targets, name).astype(np.float64)
         return checked
 
     def impossible(self, targets: Array) -> BoolArray:
-        return self._source.impossible(targets)
+        return self.source.impossible(targets)
 
     def cdf(self, targets: Array) -> FloatArray:
-        return self._source.cdf(targets)
+        return self.source.cdf(targets)
 
     @property
     def _number(self) -> str:
-        return f"{super()._number} drawn from {self._source.family}"
+        return f"{super()._number} drawn from {self.source.family}"

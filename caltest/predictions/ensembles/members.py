@@ -1,20 +1,18 @@
 """Sums over equally likely members, whatever they say of the targets."""
 
 from collections.abc import Sequence
-from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from caltest._basics.arrays import to_array
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._loops.steps import squared_gaps
-from caltest._validation import finite_array, real_array, same_length, vector_targets
+from caltest._validation import finite_array, real_targets
 from caltest.kernels import EnergyDistance, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.kernels.metrics.discrepancies import difference_of_means
-from caltest.predictions.base import Predictions, weighted_sum
-from caltest.predictions.measures.measures import Measures
-from caltest.predictions.measures.sums import distance_sums, kernel_sums, mixture_sums
+from caltest.predictions.base import Parameter, Predictions, weighted_sum
+from caltest.predictions.measures.sums import Measures, distance_sums, kernel_sums, mixture_sums
 
 UNEQUAL = (
     "all cases need as many members, because the errors of fewer members are larger; where this number differs, keep "
@@ -40,34 +38,26 @@ class Members(Predictions):
     known_metrics = "EnergyDistance(), MMD(kernel), and Wasserstein() for scalar targets"
     meaning: ClassVar[str]
     """What the members are to the targets, in a few words."""
+    members = Parameter(0, "Members (..., n, m) in ascending order, or (..., n, m, d) for vectors.")
 
-    def __init__(self, members: FloatArray) -> None:
+    def __init__(self, members: FloatArray, *others: Any) -> None:
         self._is_vector = members.ndim == 3
         # In ascending order the members of a scalar ensemble are its quantile function.
-        self._members = members if self._is_vector else np.sort(members, axis=1)
-        self._members.flags.writeable = False
+        self._parameters = (members if self._is_vector else np.sort(members, axis=1), *others)
+        self.members.flags.writeable = False
 
-    def _like(self, members: FloatArray) -> Self:
-        new = copy(self)
-        new._members = members
-        return new
-
-    @property
-    def members(self) -> FloatArray:
-        """Members (..., n, m) in ascending order, or (..., n, m, d) for vectors."""
-        return self._members
+    def _of(self, members: FloatArray) -> Self:
+        """The same with other members."""
+        return self._like(members, *self._parameters[1:])
 
     @property
     def n_members(self) -> int:
         """Number m of members."""
-        return int(self._members.shape[-2 if self._is_vector else -1])
+        return int(self.members.shape[-2 if self._is_vector else -1])
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._members.shape[: -2 if self._is_vector else -1]
-
-    def take(self, index: Any) -> Self:
-        return self._like(self._members[index])
+        return self.members.shape[: -2 if self._is_vector else -1]
 
     @property
     def target_bytes(self) -> int:
@@ -78,29 +68,17 @@ class Members(Predictions):
 
     @property
     def _dimension(self) -> int:
-        return int(self._members.shape[-1]) if self._is_vector else 1
+        return int(self.members.shape[-1]) if self._is_vector else 1
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        if self._is_vector:
-            return vector_targets(targets, len(self), self._dimension, name)
-        values = real_array(targets, name, ndim=1)
-        same_length(len(self), values.shape[0], name)
-        return values
-
-    def impossible(self, targets: Array) -> BoolArray:
-        """None: members stand for a distribution, they do not list the possible outcomes."""
-        return np.zeros(len(self), dtype=np.bool_)
+        return real_targets(targets, len(self), name, self._dimension if self._is_vector else None)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         """Raise unless ``other`` is an ensemble of the same kind of targets; the numbers of members can differ."""
         if not isinstance(other, Members):
             raise TypeError(f"{name}: got {other.family} predictions, wanted {self.family} predictions")
-        if self._members.shape[len(self.shape) + 1 :] != other._targets_shape:
+        if self._kind != other._kind:
             raise ValueError(f"{name}: got members that are {other._kind}, wanted {self._kind} as in the predictions")
-
-    @property
-    def _targets_shape(self) -> tuple[int, ...]:
-        return (self._dimension,) if self._is_vector else ()
 
     @property
     def _kind(self) -> str:
@@ -108,7 +86,7 @@ class Members(Predictions):
 
     def transport_vectors(self) -> FloatArray | None:
         """Sorted members over sqrt(m), for scalar targets."""
-        return None if self._is_vector else np.asarray(self._members / np.sqrt(self.n_members))
+        return None if self._is_vector else np.asarray(self.members / np.sqrt(self.n_members))
 
     def transport_distances(self, other: Self) -> FloatArray | None:
         """Those to ensembles with more or less members.
@@ -118,7 +96,7 @@ class Members(Predictions):
         """
         if self._is_vector or other.n_members == self.n_members:
             return None
-        return Wasserstein().tile(*_quantile_functions(self._members, other._members))
+        return Wasserstein().tile(*_quantile_functions(self.members, other.members))
 
     def energy_distances(self, other: Self) -> FloatArray:
         """``2 E|Z - Z'| - E|Z - Z~| - E|Z' - Z'~|`` for each prediction (..., r) and each other one (..., c).
@@ -133,7 +111,7 @@ class Members(Predictions):
         out = np.empty((*batch, len(self), len(other)))
         rows, columns = (
             np.broadcast_to(ended, (*batch, *ended.shape[-2:])).reshape(-1, *ended.shape[-2:])
-            for ended in (_ended(self._members), _ended(other._members))
+            for ended in (_ended(self.members), _ended(other.members))
         )
         squared_gaps(rows, columns, out.reshape(-1, len(self), len(other)))
         out *= 2.0
@@ -141,18 +119,18 @@ class Members(Predictions):
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         axis = len(self.shape)
-        variances = self._members.var(axis=axis)
-        return self._members.mean(axis=axis), variances.sum(axis=-1) if self._is_vector else variances
+        variances = self.members.var(axis=axis)
+        return self.members.mean(axis=axis), variances.sum(axis=-1) if self._is_vector else variances
 
     def first_deviations(self) -> FloatArray:
-        first = self._members[..., 0] if self._is_vector else self._members
+        first = self.members[..., 0] if self._is_vector else self.members
         return np.asarray(first.std(axis=1))
 
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= y)``: the share of members up to y."""
         if self._is_vector:
             return super().cdf(targets)
-        return np.asarray((self._members <= targets[..., None]).mean(axis=-1))
+        return np.asarray((self.members <= targets[..., None]).mean(axis=-1))
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         if self._is_vector:
@@ -161,7 +139,7 @@ class Members(Predictions):
 
     @property
     def _measures(self) -> Measures:
-        points = self._members if self._is_vector else self._members[..., None]
+        points = self.members if self._is_vector else self.members[..., None]
         return Measures(points, np.full(self.n_members, 1.0 / self.n_members))
 
     def _point_masses(self, targets: Array) -> Measures:
@@ -170,7 +148,7 @@ class Members(Predictions):
 
     def _each(self) -> Self:
         """A stack of samples of one prediction."""
-        return self._like(self._members[..., None, :, :] if self._is_vector else self._members[..., None, :])
+        return self._of(self.members[..., None, :, :] if self._is_vector else self.members[..., None, :])
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         return kernel_sums(kernel, self._measures, self._point_masses(targets), self._is_vector)
@@ -210,7 +188,7 @@ class Members(Predictions):
     def of_fewer(self, n_members: int) -> Self:
         """So many of the members, at equal distances in their order: about the same distributions."""
         places = (np.arange(n_members) + 0.5) * self.n_members / n_members
-        return self._like(np.take(self._members, places.astype(np.intp), axis=len(self.shape)))
+        return self._of(np.take(self.members, places.astype(np.intp), axis=len(self.shape)))
 
     def followed_by(self, other: Self) -> Self:
         """These predictions and others with as many members, in this order."""
@@ -223,7 +201,7 @@ class Members(Predictions):
             raise ValueError(
                 f"predictions: got members {other.meaning}, wanted members {self.meaning}, as in those that they follow"
             )
-        return self._like(np.concatenate([self._members, other._members]))
+        return super().followed_by(other)
 
 
 def of_equal_size(predictions: Sequence[Predictions]) -> list[Predictions]:

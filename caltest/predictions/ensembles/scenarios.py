@@ -1,6 +1,6 @@
 """Outcomes that are one of finitely many equally likely values: scenarios, and an outcome among its ensemble."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -52,13 +52,13 @@ class Scenarios(Members):
         """Members drawn at random: (n,) or (n, d), or (size, n) or (size, n, d)."""
         shape = self.shape if size is None else (size, *self.shape)
         index = generator_of(rng).integers(self.n_members, size=shape)
-        return self._members[np.arange(len(self)), index]
+        return self.members[np.arange(len(self)), index]
 
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the targets are none of the scenarios."""
         axis = len(self.shape)
-        rounding = 1e-9 * np.abs(self._members).max(axis=axis, keepdims=True)
-        same = np.abs(self._members - np.expand_dims(targets, axis)) <= rounding
+        rounding = 1e-9 * np.abs(self.members).max(axis=axis, keepdims=True)
+        same = np.abs(self.members - np.expand_dims(targets, axis)) <= rounding
         return np.asarray(~(same.all(axis=-1) if self._is_vector else same).any(axis=axis))
 
     @property
@@ -67,8 +67,8 @@ class Scenarios(Members):
 
     def pool_residuals(self, targets: Array) -> FloatArray:
         # With the score z in the pool of m members and the target it is z sqrt((m - 1) / (m - z**2)).
-        m, means = self.n_members - 1.0, self._members.mean(axis=1)
-        z = in_units(targets - means, self._members.std(axis=1))
+        m, means = self.n_members - 1.0, self.members.mean(axis=1)
+        z = in_units(targets - means, self.members.std(axis=1))
         return np.asarray(z * np.sqrt((m - 1.0) / np.maximum(m - z * z, FARTHEST)))
 
     @property
@@ -78,7 +78,7 @@ class Scenarios(Members):
 
     def cdf_below(self, targets: Array) -> FloatArray:
         """``P(Z < y)``: the share of members below y."""
-        return np.asarray((self._members < targets[..., None]).mean(axis=-1))
+        return np.asarray((self.members < targets[..., None]).mean(axis=-1))
 
 
 class Pool(Scenarios):
@@ -104,11 +104,6 @@ class Pool(Scenarios):
             order = np.lexsort(np.moveaxis(values, 2, 0)[::-1], axis=1)
             values = np.take_along_axis(values, order[..., None], axis=1)
         Members.__init__(self, values)
-
-    @classmethod
-    def of(cls, members: FloatArray, targets: Array) -> Self:
-        """Members (n, m) or (n, m, d) with targets (n,) or (n, d)."""
-        return cls(np.concatenate([members, targets[:, None]], axis=1))
 
     @property
     def weight(self) -> float:

@@ -46,9 +46,10 @@ class Described:
     def as_rows(self) -> Self:
         """The same with a batch (n,); ``ValueError`` for more dimensions."""
         if len(self.batch) > 1:
+            advice = "for targets that are vectors pass multivariate distributions, or MvNormal(mean, variances)"
             raise ValueError(
                 f"predictions: got {self.name} with parameters of shape {self.batch}, wanted one dimension, one "
-                f"distribution for each target{_advice(self.batch)}"
+                f"distribution for each target; {'remove the last dimension' if self.batch[-1] == 1 else advice}"
             )
         return self if self.batch else self._with_leading_dimension()
 
@@ -60,12 +61,6 @@ class Described:
     def component(self, a: int) -> "Described":
         """The distributions at a place of the second dimension of the batch (n, m)."""
         return replace(self, arguments=tuple(argument[:, a] for argument in self.arguments), batch=self.batch[:1])
-
-
-def _advice(batch: tuple[int, ...]) -> str:
-    if batch[-1] == 1:
-        return "; remove the last dimension"
-    return "; for targets that are vectors pass multivariate distributions, or MvNormal(mean, variances)"
 
 
 def joined(parts: Sequence[Described]) -> Described:

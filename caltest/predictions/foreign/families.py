@@ -1,41 +1,14 @@
 """Predictions that are distributions of scipy.stats or torch.distributions, without importing either."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from caltest.predictions.base import Predictions
-from caltest.predictions.classes.bernoulli import Bernoulli
-from caltest.predictions.classes.categorical import Categorical
-from caltest.predictions.counts import NegativeBinomial, Poisson
 from caltest.predictions.foreign import from_scipy, from_torch
 from caltest.predictions.foreign.described import Described, is_of_scipy, is_of_torch, joined
 from caltest.predictions.mixture import Mixture
-from caltest.predictions.numbers.beta import Beta
 from caltest.predictions.numbers.continuous import Continuous
-from caltest.predictions.numbers.gamma import Gamma
-from caltest.predictions.numbers.laplace import Laplace
-from caltest.predictions.numbers.log_normal import LogNormal
-from caltest.predictions.numbers.normal import Normal
-from caltest.predictions.numbers.student_t import StudentT
-from caltest.predictions.vectors.mvnormal import MvNormal
-
-FAMILIES: dict[str, Callable[..., Predictions]] = {
-    family.__name__: family
-    for family in (
-        Bernoulli,
-        Beta,
-        Categorical,
-        Gamma,
-        Laplace,
-        LogNormal,
-        MvNormal,
-        NegativeBinomial,
-        Normal,
-        Poisson,
-        StudentT,
-    )
-}
-"""Families without components, by their names."""
 
 
 def from_foreign(data: Any, classes: Sequence[Any] | None = None) -> Predictions:
@@ -61,4 +34,7 @@ def _predictions(described: Described, options: dict[str, Any]) -> Predictions:
         (weights,) = described.arguments
         components = [_predictions(described.components.component(a), {}) for a in range(weights.shape[1])]
         return Mixture(components, weights)
-    return FAMILIES[described.family](*described.arguments, **options)
+    predictions: Predictions = getattr(import_module("caltest.predictions"), described.family)(
+        *described.arguments, **options
+    )
+    return predictions

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.arrays import to_array
 from caltest._basics.types import Array, FloatArray
-from caltest._validation import real_array
+from caltest._validation import real_array, refuse_rows
 from caltest.predictions.foreign.described import Described, joined
 
 Rule = tuple[str, Callable[..., tuple[Array, ...]]]
@@ -16,13 +16,7 @@ Rule = tuple[str, Callable[..., tuple[Array, ...]]]
 
 
 def _from_zero(loc: FloatArray) -> None:
-    _all_equal("loc", loc, 0.0, "the family has a fixed origin; subtract loc from the targets")
-
-
-def _all_equal(name: str, values: FloatArray, wanted: float, advice: str) -> None:
-    if (values != wanted).any():
-        i = int(np.argmax(values != wanted))
-        raise ValueError(f"{name}: got {values.flat[i]:.6g} at row {i}, wanted {wanted:g}: {advice}")
+    refuse_rows(loc != 0.0, loc, "loc", "0: the family has a fixed origin; subtract loc from the targets")
 
 
 def _gamma(a: FloatArray, loc: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
@@ -37,15 +31,13 @@ def _exponential(loc: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
 
 def _lognormal(s: FloatArray, loc: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
     _from_zero(loc)
-    if (scale <= 0.0).any():
-        i = int(np.argmax(scale <= 0.0))
-        raise ValueError(f"scale: got {scale.flat[i]:.6g} at row {i}, wanted positive numbers")
+    refuse_rows(scale <= 0.0, scale, "scale", "positive numbers")
     return np.log(scale), s
 
 
 def _beta(a: FloatArray, b: FloatArray, loc: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
     _from_zero(loc)
-    _all_equal("scale", scale, 1.0, "the family lives on [0, 1]; divide the targets by scale")
+    refuse_rows(scale != 1.0, scale, "scale", "1: the family lives on [0, 1]; divide the targets by scale")
     return a, b
 
 

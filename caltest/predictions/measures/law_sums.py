@@ -6,18 +6,20 @@
 many, as for distributions of very different scales, kernels are summed over the points of the rule instead.
 """
 
-from collections.abc import Callable
 from math import isfinite, prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from caltest._basics.numerics import ranges
 from caltest._basics.types import FloatArray, IntArray
 from caltest.kernels import RadialKernel, TargetKernel
-from caltest.predictions.measures import Measures, kernel_sums, mixture_sums
+from caltest.predictions.measures.sums import Measures, kernel_sums, mixture_sums
 from caltest.predictions.measures.waves import MOST, RadialWaves, radial_waves, reach
 from caltest.predictions.numbers import quantile_rule as rule
+
+if TYPE_CHECKING:
+    from caltest.predictions.numbers.univariate import Univariate
 
 TAILS = 5, 8
 """Quantiles beyond these, of levels 8e-4 or else 0.012 from both ends, are left out if they are far from all others."""
@@ -55,14 +57,16 @@ class Waved(NamedTuple):
 
 
 class LawSums:
-    """n distributions, of which quantiles (n, m) at the levels of the rule are computed when they are needed first.
+    """What all parts of n distributions share, computed when it is needed first.
 
     Several threads may compute the same numbers; all of them are functions of the distributions alone.
     """
 
-    def __init__(self, quantiles: Callable[[], FloatArray]) -> None:
-        self._compute = quantiles
+    def __init__(self, predictions: "Univariate") -> None:
+        self.predictions = predictions
+        """All of them, (n,), which share nothing with others themselves."""
         self._quantiles: FloatArray | None = None
+        self._vectors: FloatArray | None = None
         self._power: tuple[FloatArray, FloatArray] | None = None
         self._waved: dict[tuple[TargetKernel, LawSums], Waved | None] = {}
 
@@ -71,8 +75,19 @@ class LawSums:
         """Quantiles at ``quantile_rule.LEVELS``, (n, m)."""
         if self._quantiles is None:
             largest = np.finfo(np.float64).max
-            self._quantiles = np.clip(self._compute(), -largest, largest)
+            quantiles = np.ascontiguousarray(self.predictions.quantile(rule.LEVELS[:, None]).T)
+            self._quantiles = np.clip(quantiles, -largest, largest)
         return self._quantiles
+
+    @property
+    def vectors(self) -> FloatArray:
+        """Vectors (n, d) for the 2-Wasserstein distance."""
+        if self._vectors is None:
+            self._vectors = self.predictions.quantile_vectors(self)
+        return self._vectors
+
+    def __reduce__(self) -> Any:
+        return LawSums, (self.predictions,)
 
     def waved(self, kernel: TargetKernel, other: "LawSums") -> Waved | None:
         """The waves for these distributions and others; None if sums over points take their place."""
@@ -80,15 +95,10 @@ class LawSums:
         if key not in self._waved:
             while len(self._waved) >= KEPT:
                 self._waved.pop(next(iter(self._waved)), None)
-            self._waved[key] = None if kernel.radial is None else self._new_waves(kernel.radial, other)
+            radial = kernel.radial
+            found = (self._waves_without(tail, radial, other) for tail in TAILS if radial is not None)
+            self._waved[key] = next((one for one in found if one is not None), None)
         return self._waved[key]
-
-    def _new_waves(self, kernel: RadialKernel, other: "LawSums") -> Waved | None:
-        for tail in TAILS:
-            waved = self._waves_without(tail, kernel, other)
-            if waved is not None:
-                return waved
-        return None
 
     def _waves_without(self, tail: int, kernel: RadialKernel, other: "LawSums") -> Waved | None:
         (low, high), (lowest, highest) = self._interval(kernel, tail), other._interval(kernel, tail)

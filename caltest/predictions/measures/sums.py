@@ -1,7 +1,8 @@
-"""Kernels summed over all pairs of points of two measures, in the fastest way there is for the kernel."""
+"""Kernels summed over all pairs of points of two finite sums of weighted points, in the fastest way there is."""
 
 from collections.abc import Callable
-from math import prod, sqrt
+from dataclasses import dataclass
+from math import inf, prod, sqrt
 
 import numpy as np
 
@@ -9,11 +10,11 @@ from caltest._basics.numerics import ranges
 from caltest._basics.types import FloatArray
 from caltest._loops.formulas.kernels import IDENTITY
 from caltest._loops.pair_sums import lines, members
+from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest._loops.stacks import redraws_last
 from caltest.kernels import TargetKernel
 from caltest.kernels.radial import Form, form_of
-from caltest.predictions.measures.measures import Measures
-from caltest.predictions.measures.waves import GaussianWaves
+from caltest.predictions.measures.waves import GaussianWaves, Waves
 
 POINTS = 2**16
 """Points of rows, and of columns, that are taken together."""
@@ -26,6 +27,37 @@ VALUES = 2**18
 
 NANOSECONDS_PAIR = 1.2
 """Measured time of a Gaussian function of a pair of points."""
+
+NANOSECONDS_WAVE, NANOSECONDS_PRODUCT, NANOSECONDS_CALL = 0.5, 0.12, 30_000.0
+"""Measured times of a wave at a point, of the product of a wave of two measures, and of all the rest."""
+
+LARGEST = 2**22
+"""Numbers in the sums of waves of a block, 32 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """n measures ``sum_a w_a delta(x_a)`` each, with points x_a of dimension d and the same m weights w_a for all."""
+
+    points: FloatArray
+    """(..., n, m, d)."""
+    weights: FloatArray
+    """(m,)."""
+
+    @property
+    def n_points(self) -> int:
+        """Number m of points of each."""
+        return int(self.points.shape[-2])
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the points."""
+        return int(self.points.shape[-1])
+
+    def __sub__(self, other: "Measures") -> "Measures":
+        """The differences, one by one."""
+        points = np.concatenate([self.points, other.points], axis=-2)
+        return Measures(points, np.concatenate([self.weights, -other.weights]))
 
 
 def kernel_sums(kernel: TargetKernel, rows: Measures, columns: Measures, vectors: bool) -> FloatArray:
@@ -103,16 +135,32 @@ def _block_sums(form: Form, rows: Measures, columns: Measures) -> FloatArray:
     if rows.dimension == 1 and form.is_gaussian:
         waves = GaussianWaves.between(sqrt(2.0) * float(form.factors[0]), rows.points, columns.points)
         pairs = float(rows.points.size) * columns.points.shape[1] * columns.n_points
-        if waves.nanoseconds(rows, columns) < NANOSECONDS_PAIR * pairs:
-            return waves.sums(rows, columns)
+        if nanoseconds(waves, rows, columns) < NANOSECONDS_PAIR * pairs:
+            return sums_of_waves(waves, rows, columns)
     return _by_pairs(form, rows, columns)
+
+
+def nanoseconds(waves: Waves, rows: Measures, columns: Measures) -> float:
+    """About how long ``sums_of_waves`` takes; infinite if it takes too much memory."""
+    batch, r, c = rows.points.shape[0], rows.points.shape[1], columns.points.shape[1]
+    if 2.0 * waves.size * batch * (r + c) > LARGEST:
+        return inf
+    n_points = batch * (r * rows.n_points + c * columns.n_points)
+    one = NANOSECONDS_WAVE * n_points + 2.0 * NANOSECONDS_PRODUCT * batch * r * c
+    return float(NANOSECONDS_CALL + waves.size * one)
+
+
+def sums_of_waves(waves: Waves, rows: Measures, columns: Measures) -> FloatArray:
+    """Sums over all pairs of points of rows (B, r) and columns (B, c), (B, r, c)."""
+    left, right = (waves.of(one.points[..., 0], one.weights) for one in (rows, columns))
+    return sum_over_coordinates(PRODUCT, waves.weighted(left), right)
 
 
 def _by_pairs(form: Form, rows: Measures, columns: Measures) -> FloatArray:
     """Pair of points by pair of points."""
     left, right = np.ascontiguousarray(rows.points), np.ascontiguousarray(columns.points)
     out = np.empty((left.shape[0], left.shape[1], right.shape[1]))
-    members.pair_sums(form.settings, left, rows.weights, right, columns.weights, out)
+    members.pair_sums(form.settings, (left, rows.weights), (right, columns.weights), out)
     return out
 
 

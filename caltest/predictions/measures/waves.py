@@ -11,9 +11,7 @@ import numpy as np
 from caltest._basics.numerics import ranges
 from caltest._basics.types import FloatArray
 from caltest._loops.pair_sums import waves
-from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest.kernels.radial import RadialKernel
-from caltest.predictions.measures.measures import Measures
 
 PERIOD_BEYOND = 9.0
 """A sum of waves repeats the Gaussian function; so far from it, it is below 3e-18."""
@@ -21,17 +19,11 @@ PERIOD_BEYOND = 9.0
 LAST_FREQUENCY = 8.6
 """Waves of higher frequencies have weights that sum to 8e-18."""
 
-LARGEST = 2**22
-"""Numbers in the sums of waves of a block, 32 MB."""
-
 FADING = 2.2
 """Radians from one point to the next from which on a wave fades, up to twice that."""
 
 IN_CACHE = 2**15
 """Numbers in sums of waves that are added to at once."""
-
-NANOSECONDS_WAVE, NANOSECONDS_PRODUCT, NANOSECONDS_CALL = 0.5, 0.12, 30_000.0
-"""Measured times of a wave at a point, of the product of a wave of two measures, and of all the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,20 +44,6 @@ class Waves(ABC):
     @abstractmethod
     def heights(self) -> FloatArray:
         """The coefficients c_f, (F,)."""
-
-    def nanoseconds(self, rows: Measures, columns: Measures) -> float:
-        """About how long ``sums`` takes; infinite if it takes too much memory."""
-        batch, r, c = rows.points.shape[0], rows.points.shape[1], columns.points.shape[1]
-        if 2.0 * self.size * batch * (r + c) > LARGEST:
-            return inf
-        n_points = batch * (r * rows.n_points + c * columns.n_points)
-        one = NANOSECONDS_WAVE * n_points + 2.0 * NANOSECONDS_PRODUCT * batch * r * c
-        return float(NANOSECONDS_CALL + self.size * one)
-
-    def sums(self, rows: Measures, columns: Measures) -> FloatArray:
-        """Sums over all pairs of points of rows (B, r) and columns (B, c), (B, r, c)."""
-        left, right = (self.of(one.points[..., 0], one.weights) for one in (rows, columns))
-        return sum_over_coordinates(PRODUCT, self.weighted(left), right)
 
     def weighted(self, sums: FloatArray) -> FloatArray:
         """Sums of waves (..., 2F) times the coefficients, whose scalar products with others are sums of kernels."""

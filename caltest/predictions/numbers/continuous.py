@@ -138,18 +138,15 @@ class Continuous(Univariate):
     def _quantile(self, level: FloatArray) -> FloatArray:
         return self._of_each("ppf", level)
 
-    def _check_rows(self, targets: FloatArray, name: str) -> None:
-        inside = (targets >= self._of_each("ppf", np.array(0.0))) & (targets <= self._of_each("ppf", np.array(1.0)))
-        if not inside.all():
-            i = int(np.argmin(inside))
-            raise ValueError(
-                f"{name}: got {targets[i]:.6g} at row {i}, wanted a number in the support of {self._named(i)}"
-            )
-
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Real targets, each in the support of its distribution, as an (n,) float array."""
         values = super().check_targets(targets, name)
-        self._check_rows(values, name)
+        inside = (values >= self._of_each("ppf", np.array(0.0))) & (values <= self._of_each("ppf", np.array(1.0)))
+        if not inside.all():
+            i = int(np.argmin(inside))
+            raise ValueError(
+                f"{name}: got {values[i]:.6g} at row {i}, wanted a number in the support of {self._named(i)}"
+            )
         return values
 
     def quantile_vectors(self, sums: LawSums) -> FloatArray:

@@ -7,8 +7,8 @@ import scipy
 
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
+from caltest.predictions.base import Parameter
 from caltest.predictions.numbers.univariate import Univariate, check_positive, check_shape, of_distinct
-from caltest.predictions.parameter import Parameter
 
 
 class Gamma(Univariate):

@@ -5,11 +5,12 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.types import FloatArray
 from caltest._loops.formulas import laplaces
 from caltest._validation import positive_number
 from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.numbers.location_scale import LocationScale
+from caltest.predictions.numbers.univariate import ClosedForm
 
 
 class Laplace(LocationScale):
@@ -66,28 +67,17 @@ class Laplace(LocationScale):
         t = positive_number("temperature", temperature)
         return self._tempered(t, self.mean, t * self.scale)
 
-    def _has_closed_form(self, kernel: TargetKernel) -> bool:
+    def _closed_form(self, kernel: TargetKernel) -> ClosedForm[Self] | None:
         """For Laplacian kernels."""
-        return _bandwidth(kernel) is not None
-
-    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
-        width = _bandwidth(kernel)
-        if width is None:
-            return super()._expected_kernel(kernel, targets)
-        return laplaces.one_sided(self.mean, self.scale, targets, width)
-
-    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        width = _bandwidth(kernel)
-        if width is None:
-            return super()._expected_kernel2(kernel, other)
-        return laplaces.two_sided((self.mean, self.scale), (other.mean, other.scale), width)
+        form = kernel.exponential
+        if form is None or form.linear != 0.0 or form.square != 0.0:
+            return None
+        width = 1.0 / form.rate
+        return (
+            lambda targets: laplaces.one_sided(self.mean, self.scale, targets, width),
+            lambda other: laplaces.two_sided((self.mean, self.scale), (other.mean, other.scale), width),
+        )
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-W2 / median) x Laplacian`` with the median standard deviation as the bandwidth of the targets."""
         return ProductKernel(ExponentialKernel(Wasserstein(), "median"), LaplacianKernel("median"))
-
-
-def _bandwidth(kernel: TargetKernel) -> float | None:
-    """That of a Laplacian kernel."""
-    form = kernel.exponential
-    return 1.0 / form.rate if form is not None and form.linear == form.square == 0.0 else None

@@ -14,10 +14,9 @@ from caltest._loops.formulas.normal_tails import exponential
 from caltest._validation import positive_number
 from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.numbers.location_scale import LocationScale
+from caltest.predictions.numbers.univariate import ClosedForm
 from caltest.predictions.outcomes import Index, Traces
 from caltest.predictions.standard_scores import in_units
-
-MeansAndVariances = tuple[FloatArray, FloatArray]
 
 
 class Normal(LocationScale):
@@ -78,23 +77,20 @@ class Normal(LocationScale):
         t = positive_number("temperature", temperature)
         return self._tempered(t, self.mean, np.sqrt(t) * self.scale)
 
-    def _has_closed_form(self, kernel: TargetKernel) -> bool:
-        """For Gaussian, Laplacian and Matern kernels."""
-        return _closed_form(kernel) is not None
-
-    def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
-        closed_form = _closed_form(kernel)
-        if closed_form is None:
-            return super()._expected_kernel(kernel, targets)
-        width, tiles = closed_form
-        return tiles(self.in_units_of(width), (targets / width, np.zeros(targets.shape)))
-
-    def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        closed_form = _closed_form(kernel)
-        if closed_form is None:
-            return super()._expected_kernel2(kernel, other)
-        width, tiles = closed_form
-        return tiles(self.in_units_of(width), other.in_units_of(width))
+    def _closed_form(self, kernel: TargetKernel) -> ClosedForm[Self] | None:
+        """For Gaussian, Laplacian and Matern kernels, in units of their bandwidths."""
+        tiles: Callable[..., FloatArray]
+        if kernel.gaussian is not None:
+            width, tiles = kernel.gaussian.width, normals.scalar
+        elif kernel.exponential is not None:
+            rate, linear, square = kernel.exponential
+            width, tiles = 1.0 / rate, partial(exponential, a=linear, b=square)
+        else:
+            return None
+        return (
+            lambda targets: tiles(self.in_units_of(width), (targets / width, np.zeros(targets.shape))),
+            lambda other: tiles(self.in_units_of(width), other.in_units_of(width)),
+        )
 
     def standard_scores(self, targets: Array) -> FloatArray:
         """``(y - m) / s``; 0 for predictions of points."""
@@ -123,18 +119,6 @@ class Normal(LocationScale):
     def default_kernel(self) -> ProductKernel:
         """``exp(-W2 / median) x Gaussian`` with the median predicted scale as the bandwidth of the targets."""
         return ProductKernel(ExponentialKernel(Wasserstein(), "median"), GaussianKernel(bandwidth="median"))
-
-
-def _closed_form(
-    kernel: TargetKernel,
-) -> tuple[float, Callable[[MeansAndVariances, MeansAndVariances], FloatArray]] | None:
-    """The unit of length of a kernel, and the formula of its expectation in that unit, if there is one."""
-    if kernel.gaussian is not None:
-        return kernel.gaussian.width, normals.scalar
-    if kernel.exponential is None:
-        return None
-    rate, linear, square = kernel.exponential
-    return 1.0 / rate, partial(exponential, a=linear, b=square)
 
 
 class _Traces:

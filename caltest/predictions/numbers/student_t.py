@@ -8,9 +8,8 @@ import scipy
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, Wasserstein
-from caltest.predictions.base import Predictions, median_standard_deviation
+from caltest.predictions.base import Parameter, Predictions, median_standard_deviation
 from caltest.predictions.numbers.univariate import Univariate, check_positive, check_shape, of_distinct
-from caltest.predictions.parameter import Parameter
 
 
 class StudentT(Univariate):

@@ -4,13 +4,14 @@ from math import pi, sqrt
 from typing import Any, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import generator_of
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import levels, real_array, refuse_rows, same_length
+from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._validation import real_targets, refuse_rows
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel
 from caltest.kernels.base import Exponential
-from caltest.predictions.base import Predictions, require_family
+from caltest.predictions.base import Predictions
 
 PANELS, NODES = 24, 14
 """Panels of the quadrature rule, each half as wide as the one before, and nodes in each of them."""
@@ -39,43 +40,28 @@ class StandardUniform(Predictions):
     known_metrics = "none: all uniform distributions are equal"
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        self._shape = shape
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._shape
-
-    def take(self, index: Any) -> Self:
-        """As many distributions as the index takes."""
-        return type(self)(np.empty(self._shape, dtype=np.bool_)[index].shape)
+        self._parameters = (np.empty(shape, dtype=np.bool_),)
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        return generator_of(rng).random(self._shape if size is None else (size, *self._shape))
+        return generator_of(rng).random(self.shape if size is None else (size, *self.shape))
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Numbers in [0, 1] as an (n,) float array."""
-        values = real_array(targets, name, ndim=1)
-        same_length(len(self), values.shape[0], name)
+        values = real_targets(targets, len(self), name)
         refuse_rows((values < 0.0) | (values > 1.0), values, name, "numbers between 0 and 1")
         return values
-
-    def impossible(self, targets: Array) -> BoolArray:
-        return np.zeros(targets.shape, dtype=np.bool_)
-
-    def check_compatible(self, other: Predictions, name: str) -> None:
-        require_family(other, StandardUniform, name)
 
     def target_scale(self) -> float:
         return float(1.0 / np.sqrt(12.0))
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        return np.full(self._shape, 0.5), np.full(self._shape, 1.0 / 12.0)
+        return np.full(self.shape, 0.5), np.full(self.shape, 1.0 / 12.0)
 
     def check_continuous(self) -> None:
         """All of them are."""
 
-    def quantile(self, level: ArrayLike) -> FloatArray:
-        return np.broadcast_to(levels("level", level), np.broadcast_shapes(np.shape(level), self._shape)).copy()
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        return np.broadcast_to(level, np.broadcast_shapes(level.shape, self.shape)).copy()
 
     def cdf(self, targets: Array) -> FloatArray:
         return np.clip(targets, 0.0, 1.0)
@@ -87,12 +73,6 @@ class StandardUniform(Predictions):
         """A kernel of targets with the bandwidth 1/4; the kernel of predictions is that of equal ones."""
         return ProductKernel(ExponentialKernel(Euclidean(), 1.0), GaussianKernel(bandwidth=0.25))
 
-    def describe(self, n: int | None = None) -> str:
-        return f"uniform, n = {len(self) if n is None else n}"
-
-    def followed_by(self, other: Self) -> Self:
-        return type(self)((len(self) + len(other),))
-
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
         """``sum_ij w_lij E k(Z, y_bj)`` for weights (L, n, c) and targets (B, c): (L, B), one expectation a target."""
         means = self.take([0]).expected_kernel(kernel, targets)[:, 0]
@@ -100,22 +80,20 @@ class StandardUniform(Predictions):
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         means = _integral(kernel, targets) + _integral(kernel, 1.0 - targets)
-        batch = np.broadcast_shapes(self._shape[:-1], targets.shape[:-1])
+        batch = np.broadcast_shapes(self.shape[:-1], targets.shape[:-1])
         return np.broadcast_to(means[..., None, :], (*batch, len(self), targets.shape[-1])).copy()
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         mean = 2.0 * float(WEIGHTS @ ((1.0 - POINTS) * _of_distance(kernel, POINTS)))
-        batch = np.broadcast_shapes(self._shape[:-1], other._shape[:-1])
+        batch = np.broadcast_shapes(self.shape[:-1], other.shape[:-1])
         return np.full((*batch, len(self), len(other)), mean)
 
 
 def _integral(kernel: TargetKernel, ends: FloatArray) -> FloatArray:
     """Integral of the kernel from distance 0 to each of the ends."""
     if kernel.gaussian is not None:
-        from scipy.special import erf
-
         width = kernel.gaussian.width
-        return np.asarray(width * sqrt(pi / 2.0) * erf(ends / (sqrt(2.0) * width)))
+        return np.asarray(width * sqrt(pi / 2.0) * scipy.special.erf(ends / (sqrt(2.0) * width)))
     if kernel.exponential is not None:
         return _integral_of_exponential(kernel.exponential, ends)
     return np.asarray(ends * (_of_distance(kernel, ends[..., None] * POINTS) @ WEIGHTS))

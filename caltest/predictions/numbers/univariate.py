@@ -11,16 +11,10 @@ import numpy as np
 
 from caltest._basics.arrays import in_one_order
 from caltest._basics.numerics import generator_of
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import real_array, refuse_rows, same_length
+from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._validation import real_array, real_targets, refuse_rows
 from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
-from caltest.predictions.base import (
-    ClosedFormMissing,
-    Predictions,
-    median_standard_deviation,
-    require_family,
-    weighted_sum,
-)
+from caltest.predictions.base import ClosedFormMissing, Predictions, weighted_sum
 from caltest.predictions.measures.law_sums import (
     LawSums,
     Place,
@@ -30,36 +24,18 @@ from caltest.predictions.measures.law_sums import (
     prepare,
     sums_of_targets,
 )
-from caltest.predictions.numbers.quantile_rule import LEVEL_WEIGHTS, LEVELS
+from caltest.predictions.numbers.quantile_rule import LEVEL_WEIGHTS
 
 T = TypeVar("T")
+Other = TypeVar("Other", bound="Univariate")
+
+ClosedForm = tuple[Callable[[Array], FloatArray], Callable[[Other], FloatArray]]
+"""``_expected_kernel`` of targets, and ``_expected_kernel2`` of other predictions, by formulas."""
 
 WAVES = 256
 """Numbers in the sums of waves of a distribution, about."""
 
 LARGEST = float(np.finfo(np.float64).max)
-
-
-class _Shared:
-    """What all parts of some predictions share, computed once for all of them."""
-
-    def __init__(self, predictions: "Univariate") -> None:
-        self.predictions = predictions
-        """All of them, (n,), which share nothing with others themselves."""
-        self.sums = LawSums(self._quantiles)
-        self._vectors: FloatArray | None = None
-
-    def _quantiles(self) -> FloatArray:
-        return np.ascontiguousarray(self.predictions.quantile(LEVELS[:, None]).T)
-
-    def __reduce__(self) -> Any:
-        return _Shared, (self.predictions,)
-
-    def vectors(self) -> FloatArray:
-        """Vectors (n, d) for the 2-Wasserstein distance; several threads may compute the same ones."""
-        if self._vectors is None:
-            self._vectors = self.predictions.quantile_vectors(self.sums)
-        return self._vectors
 
 
 class Univariate(Predictions):
@@ -91,7 +67,7 @@ class Univariate(Predictions):
         flat = copy(self)
         vars(flat).pop("_shared", None)
         flat._parameters = tuple(values.reshape(-1) for values in parameters)
-        self._shared = _Shared(flat)
+        self._shared = LawSums(flat)
         self._rows = np.arange(parameters[0].size).reshape(self.shape)
 
     def _check(self) -> None:
@@ -121,14 +97,10 @@ class Univariate(Predictions):
         """The parameters (..., n)."""
         return self._parameters
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._parameters[0].shape
-
     def take(self, index: Any) -> Self:
         parameters = tuple(values[index] for values in self._parameters)
-        new = copy(self)
-        new._parameters, new._shared, new._rows = parameters, self._shared, self._rows[index]
+        new = super()._like(*parameters)
+        new._rows = self._rows[index]
         return new
 
     @abstractmethod
@@ -162,7 +134,7 @@ class Univariate(Predictions):
 
     def transport_vectors(self) -> FloatArray:
         """``quantile_vectors`` of these predictions, computed once for all that were given together."""
-        return self._shared.vectors()[self._rows]
+        return self._shared.vectors[self._rows]
 
     def parameter_vectors(self) -> FloatArray:
         """Means and standard deviations."""
@@ -176,8 +148,7 @@ class Univariate(Predictions):
         return np.clip(draws, np.nextafter(low, high) if self.is_open else low, high, out=draws)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        values = real_array(targets, name, ndim=1)
-        same_length(len(self), values.shape[0], name)
+        values = real_targets(targets, len(self), name)
         self._check_support(values, name)
         return values
 
@@ -192,38 +163,33 @@ class Univariate(Predictions):
         wanted = above if high == inf else f"numbers from {low:g} to {high:g}"
         refuse_rows(outside, values, name, f"{wanted}, the support of {self.family} predictions")
 
-    def impossible(self, targets: Array) -> BoolArray:
-        return np.zeros(targets.shape, dtype=np.bool_)
-
     def check_continuous(self) -> None:
         """All of them are."""
-
-    def check_compatible(self, other: Predictions, name: str) -> None:
-        require_family(other, type(self), name)
 
     def width(self, kernel: TargetKernel) -> int:
         """The parameters, and the waves of each term of the kernel, of which there are often so many."""
         return super().width(kernel) + WAVES * len(kernel.weighted_terms)
 
-    def target_scale(self) -> float:
-        return median_standard_deviation(np.sqrt(self.moments()[1]))
-
     def prepared(self, kernel: TargetKernel) -> Self:
         """The same predictions; expectations of the kernel are prepared."""
         for _, term in kernel.weighted_terms:
-            if not self._has_closed_form(term):
+            if self._closed_form(term) is None:
                 self._by_rule(term, partial(prepare, term))
         return self
 
-    def _has_closed_form(self, kernel: TargetKernel) -> bool:
-        """Whether the family has formulas of its own for expectations of a kernel that is no sum."""
-        return False
+    def _closed_form(self, kernel: TargetKernel) -> "ClosedForm[Self] | None":
+        """Formulas of the family for expectations of a kernel that is no sum, if there are some."""
+        return None
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        if (formulas := self._closed_form(kernel)) is not None:
+            return formulas[0](targets)
         self._check_support(targets, "targets")
         return self._by_rule(kernel, lambda place: expected(kernel, place, targets))
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
+        if (formulas := self._closed_form(kernel)) is not None:
+            return formulas[1](other)
         return self._by_rule(kernel, lambda place: expected_of_pairs(kernel, place, other._place))
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
@@ -231,13 +197,13 @@ class Univariate(Predictions):
 
     def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
         sums = None
-        if not self._has_closed_form(kernel):
+        if self._closed_form(kernel) is None:
             sums = self._by_rule(kernel, lambda place: sums_of_targets(kernel, place, weights, targets))
         return super().expectation_sums(kernel, weights, targets) if sums is None else sums
 
     @property
     def _place(self) -> Place:
-        return self._shared.sums, self._rows
+        return self._shared, self._rows
 
     def _by_rule(self, kernel: TargetKernel, function: Callable[[Place], T]) -> T:
         if kernel.is_identity or kernel.of_classes:
@@ -254,13 +220,6 @@ class Univariate(Predictions):
     def default_kernel(self) -> ProductKernel:
         """``exp(-W2 / median) x Gaussian`` with the median standard deviation as the bandwidth of the targets."""
         return ProductKernel(ExponentialKernel(Wasserstein(), "median"), GaussianKernel(bandwidth="median"))
-
-    def describe(self, n: int | None = None) -> str:
-        return f"{self.family}, n = {len(self) if n is None else n}"
-
-    def followed_by(self, other: Self) -> Self:
-        self.check_compatible(other, "predictions")
-        return self._like(*(np.concatenate(pair) for pair in zip(self._parameters, other._parameters, strict=True)))
 
 
 def _broadcast(parameters: tuple[ArrayLike, ...], names: tuple[str, ...]) -> list[FloatArray]:

@@ -11,7 +11,7 @@ from caltest._basics.warnings import warn
 from caltest._loops.formulas import normals
 from caltest._loops.pair_sums.gaussian import redrawn_expectation_sums
 from caltest._loops.stacks import redraws_last
-from caltest._validation import positive_number, real_array, vector_targets
+from caltest._validation import finite_array, positive_number, real_array, real_targets, refuse_rows
 from caltest.kernels import (
     Euclidean,
     ExponentialKernel,
@@ -22,21 +22,17 @@ from caltest.kernels import (
     TargetKernel,
     Wasserstein,
 )
-from caltest.predictions.base import Predictions, require_family, weighted_sum
+from caltest.predictions.base import Parameter, Predictions, require_family, weighted_sum
 from caltest.predictions.standard_scores import LARGEST_SCORE, in_units
-from caltest.predictions.vectors.covariances import (
-    ROUNDING,
-    checked_covariance,
-    do_commute,
-    in_standard_deviations,
-    roots_of,
-)
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
 
 NUMBER, DIAGONAL, FULL = 0, 1, 2
 """Dimensions of a covariance: v I, diag(v), or a matrix."""
+
+ROUNDING = 1e-10
+"""Eigenvalues of correlation matrices between minus this and this, in units of the largest one, count as zeros."""
 
 
 class MvNormal(Predictions):
@@ -82,56 +78,45 @@ class MvNormal(Predictions):
 
     family = "MvNormal"
     known_metrics = "Wasserstein(), Euclidean(), Cityblock(), MMD(kernel)"
+    mean = Parameter(0, "Means (..., n, d).")
+    covariance = Parameter(1, "Variances (..., n) or (..., n, d), or covariance matrices (..., n, d, d).")
+    _root = Parameter(2, "Roots of the covariances.")
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
         means, covariances = in_one_order((mean, covariance), ("mean", "covariance"))
-        self._mean = real_array(means, "mean", ndim=2)
-        self._covariance = checked_covariance(covariances.array("covariance"), *self._mean.shape)
-        self._kind = self._covariance.ndim - 1
-        self._root = roots_of(self._covariance) if self._kind == FULL else np.sqrt(self._covariance)
-        self._commute = self._kind != FULL or do_commute(self._covariance)
-        for array in (self._mean, self._covariance, self._root):
+        mean = real_array(means, "mean", ndim=2)
+        covariance = checked_covariance(covariances.array("covariance"), *mean.shape)
+        is_full = covariance.ndim == 3
+        self._parameters = mean, covariance, roots_of(covariance) if is_full else np.sqrt(covariance)
+        self._commute = not is_full or do_commute(covariance)
+        for array in self._parameters:
             array.flags.writeable = False
 
-    def _like(self, mean: FloatArray, covariance: FloatArray, root: FloatArray, kind: int, commute: bool) -> Self:
-        new = object.__new__(type(self))
-        new._mean, new._covariance, new._root, new._kind, new._commute = mean, covariance, root, kind, commute
-        return new
-
     @property
-    def mean(self) -> FloatArray:
-        """Means (..., n, d)."""
-        return self._mean
-
-    @property
-    def covariance(self) -> FloatArray:
-        """Variances (..., n) or (..., n, d), or covariance matrices (..., n, d, d)."""
-        return self._covariance
+    def _kind(self) -> int:
+        return self.covariance.ndim - self.mean.ndim + 1
 
     @property
     def dimension(self) -> int:
         """Dimension d of the targets."""
-        return int(self._mean.shape[-1])
+        return int(self.mean.shape[-1])
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._mean.shape[:-1]
-
-    def take(self, index: Any) -> Self:
-        return self._like(self._mean[index], self._covariance[index], self._root[index], self._kind, self._commute)
+        return self.mean.shape[:-1]
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        shape = self._mean.shape if size is None else (size, *self._mean.shape)
+        shape = self.mean.shape if size is None else (size, *self.mean.shape)
         noise = generator_of(rng).standard_normal(shape)
-        return self._mean + self._times_root(noise)
+        return self.mean + self._times_root(noise)
 
     def log_density(self, targets: Array) -> FloatArray:
         """``log p(y)`` for the target y of each prediction, (..., n); ``ValueError`` for singular matrices."""
         z = self.standardised(targets)[1]
         if self._kind == FULL:
-            log_determinant = np.linalg.slogdet(self._covariance)[1]
+            log_determinant = np.linalg.slogdet(self.covariance)[1]
         else:
-            log_determinant = np.log(self._as_kind(DIAGONAL)._covariance).sum(axis=-1)
+            log_determinant = np.log(self._as_kind(DIAGONAL).covariance).sum(axis=-1)
         return np.asarray(-0.5 * (np.square(z).sum(axis=-1) + log_determinant + self.dimension * np.log(2.0 * np.pi)))
 
     def _times_root(self, vectors: FloatArray) -> FloatArray:
@@ -147,17 +132,17 @@ class MvNormal(Predictions):
         return super().width(kernel) + self.dimension * (1 + (self.dimension if self._kind == FULL else 1))
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        return vector_targets(targets, len(self), self.dimension, name)
+        return real_targets(targets, len(self), name, self.dimension)
 
     def standardised(self, targets: Array) -> tuple[Predictions, Array]:
         """The standard normal distribution, and ``S**-1/2 (y - m)`` with the symmetric root."""
-        difference = targets - self._mean
-        law = MvNormal(np.zeros(self._mean.shape), 1.0)
+        difference = targets - self.mean
+        law = MvNormal(np.zeros(self.mean.shape), 1.0)
         if self._kind != FULL:
             roots = self._as_kind(DIAGONAL)._root
             self._refuse_singular(roots.min(axis=-1) > 0.0)
             return law, difference / roots
-        scales, correlations = in_standard_deviations(self._covariance)
+        scales, correlations = in_standard_deviations(self.covariance)
         self._refuse_singular(_are_regular(correlations))
         inverse = np.linalg.inv(self._root / scales[..., None])
         return law, np.asarray((inverse @ in_units(difference, scales)[..., None])[..., 0])
@@ -175,7 +160,7 @@ class MvNormal(Predictions):
 
     def of_standard_scores(self, scores: FloatArray) -> FloatArray:
         """Targets ``m + S**1/2 z`` for scores z (..., n, d), with the symmetric root."""
-        return self._mean + self._times_root(scores)
+        return self.mean + self._times_root(scores)
 
     def alternatives(self, weights: FloatArray | None = None) -> "Alternatives | None":
         """Shifted means, one coordinate at a time, and other scales."""
@@ -187,8 +172,8 @@ class MvNormal(Predictions):
     def is_singular(self) -> bool:
         """Whether some of the covariance matrices are singular."""
         if self._kind == FULL:
-            return not _are_regular(in_standard_deviations(self._covariance)[1]).all()
-        return bool((self._covariance <= 0.0).any())
+            return not _are_regular(in_standard_deviations(self.covariance)[1]).all()
+        return bool((self.covariance <= 0.0).any())
 
     def _refuse_singular(self, regular: BoolArray) -> None:
         if not regular.all():
@@ -202,11 +187,11 @@ class MvNormal(Predictions):
 
         That is nine times the largest standard deviation that counts as 0, or 1e-9 of the numbers themselves.
         """
-        difference, size = targets - self._mean, 1e-9 * np.maximum(np.abs(targets), np.abs(self._mean))
+        difference, size = targets - self.mean, 1e-9 * np.maximum(np.abs(targets), np.abs(self.mean))
         if self._kind != FULL:
             spread = self._root[:, None] if self._kind == NUMBER else self._root
             return np.asarray(((spread == 0.0) & (np.abs(difference) > size.max(axis=-1)[:, None])).any(axis=-1))
-        scales, correlations = in_standard_deviations(self._covariance)
+        scales, correlations = in_standard_deviations(self.covariance)
         values, vectors = np.linalg.eigh(correlations)
         directions, smallest = vectors.swapaxes(-1, -2), ROUNDING * values[:, -1:]
         components = np.abs(directions @ in_units(difference, scales)[..., None])[..., 0]
@@ -224,8 +209,8 @@ class MvNormal(Predictions):
     def transport_vectors(self) -> FloatArray:
         """Vectors (m, S**1/2), with the diagonal of the root for diagonal covariances."""
         if self._kind == NUMBER:
-            return np.concatenate([self._mean, np.sqrt(self.dimension) * self._root[..., None]], axis=-1)
-        return np.concatenate([self._mean, self._root.reshape(*self.shape, -1)], axis=-1)
+            return np.concatenate([self.mean, np.sqrt(self.dimension) * self._root[..., None]], axis=-1)
+        return np.concatenate([self.mean, self._root.reshape(*self.shape, -1)], axis=-1)
 
     def parameter_vectors(self) -> FloatArray:
         """The same, with a root for each dimension of isotropic covariances too."""
@@ -240,8 +225,8 @@ class MvNormal(Predictions):
         return None if self._commute and other._commute else self._bures_wasserstein(other)
 
     def _bures_wasserstein(self, other: Self) -> FloatArray:
-        squares = np.square(Euclidean().tile(self._mean, other._mean))
-        traces = [np.trace(one._covariance, axis1=-2, axis2=-1) for one in (self, other)]
+        squares = np.square(Euclidean().tile(self.mean, other.mean))
+        traces = [np.trace(one.covariance, axis1=-2, axis2=-1) for one in (self, other)]
         squares += traces[0][..., :, None] + traces[1][..., None, :]
         for i in range(squares.shape[-2]):
             # The trace of (S**1/2 S' S**1/2)**1/2 is the sum of the singular values of the product of the roots.
@@ -263,17 +248,17 @@ class MvNormal(Predictions):
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         if self._kind == FULL:
-            return self._mean, np.trace(self._covariance, axis1=-2, axis2=-1)
-        return self._mean, self._covariance.sum(axis=-1) if self._kind else self.dimension * self._covariance
+            return self.mean, np.trace(self.covariance, axis1=-2, axis2=-1)
+        return self.mean, self.covariance.sum(axis=-1) if self._kind else self.dimension * self.covariance
 
     def first_deviations(self) -> FloatArray:
-        return np.sqrt(self._covariance.reshape(len(self), -1)[:, 0])
+        return np.sqrt(self.covariance.reshape(len(self), -1)[:, 0])
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         return kernel.vector_target_tile(rows, columns)
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
-        certain = self._like(targets, np.zeros(targets.shape[:-1]), np.zeros(targets.shape[:-1]), NUMBER, True)
+        certain = self._like(targets, np.zeros(targets.shape[:-1]), np.zeros(targets.shape[:-1]))
         return self._expected_kernel2(kernel, certain)
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
@@ -312,24 +297,24 @@ class MvNormal(Predictions):
         if kind == self._kind:
             return self
         arrays = []
-        for values in (self._covariance, self._root):
+        for values in (self.covariance, self._root):
             diagonal = values
             if self._kind == NUMBER:
-                diagonal = np.broadcast_to(values[..., None], self._mean.shape)
+                diagonal = np.broadcast_to(values[..., None], self.mean.shape)
             arrays.append(diagonal[..., None] * np.eye(self.dimension) if kind == FULL else diagonal)
-        return self._like(self._mean, arrays[0], arrays[1], kind, self._commute)
+        return self._like(self.mean, *arrays)
 
     def _in_units_of(self, widths: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self._kind == FULL:
-            return self._mean / widths, self._covariance / np.outer(widths, widths)
-        return self._mean / widths, self._as_kind(DIAGONAL)._covariance / widths**2
+            return self.mean / widths, self.covariance / np.outer(widths, widths)
+        return self.mean / widths, self._as_kind(DIAGONAL).covariance / widths**2
 
     def at_temperature(self, temperature: float) -> Self:
         """The same means and T times the covariance matrices (with respect to the Lebesgue measure)."""
         t = positive_number("temperature", temperature)
-        if not np.isfinite(t * self._covariance).all():
+        if not np.isfinite(t * self.covariance).all():
             raise ValueError(f"temperature: got {t:.6g}, with which a covariance is infinite, wanted a smaller one")
-        return self._like(self._mean, t * self._covariance, np.sqrt(t) * self._root, self._kind, self._commute)
+        return self._like(self.mean, t * self.covariance, np.sqrt(t) * self._root)
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-d / median) x Gaussian`` with d the distance of (m, S**1/2), W2 for covariances that commute."""
@@ -343,13 +328,75 @@ class MvNormal(Predictions):
     def followed_by(self, other: Self) -> Self:
         self.check_compatible(other, "predictions")
         left, right = self._of_one_kind(other)
-        covariance = np.concatenate([left._covariance, right._covariance])
-        commute = left._kind != FULL or do_commute(covariance)
-        mean, root = np.concatenate([left._mean, right._mean]), np.concatenate([left._root, right._root])
-        return self._like(mean, covariance, root, left._kind, commute)
+        joined = super(MvNormal, left).followed_by(right)
+        joined._commute = joined._kind != FULL or do_commute(joined.covariance)
+        return joined
 
 
 def _are_regular(correlations: FloatArray) -> BoolArray:
     """Which correlation matrices have full rank."""
     values = np.linalg.eigvalsh(correlations)
     return np.asarray(values[..., 0] > ROUNDING * values[..., -1])
+
+
+def checked_covariance(array: Array, n: int, d: int) -> FloatArray:
+    """Variances (n,) or (n, d), or symmetric matrices (n, d, d)."""
+    if array.ndim == 0:
+        array = np.full(n, array)
+    if array.shape not in ((n,), (n, d), (n, d, d)):
+        raise ValueError(
+            f"covariance: got shape {array.shape}, wanted ({n},) variances, ({n}, {d}) variances of the coordinates or "
+            f"({n}, {d}, {d}) matrices for means of shape ({n}, {d}); one matrix for all: numpy.broadcast_to"
+        )
+    values = finite_array(array, "covariance")
+    if values.ndim < 3:
+        least = values.reshape(n, -1).min(axis=1)
+        refuse_rows(least < 0.0, least, "covariance", "variances of at least 0")
+        return values
+    size = np.abs(values).max(axis=(1, 2))
+    gaps = np.abs(values - values.swapaxes(1, 2)).max(axis=(1, 2))
+    if (gaps > ROUNDING * size).any():
+        i = int(np.argmax(gaps > ROUNDING * size))
+        raise ValueError(f"covariance: got a matrix at row {i} that differs from its transpose by {gaps[i]:.3g}")
+    return np.asarray(values / 2.0 + values.swapaxes(1, 2) / 2.0)
+
+
+def in_standard_deviations(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Standard deviations (..., d), 1 in place of 0, and the correlation matrices (..., d, d) that are left.
+
+    Rank is judged by the latter: it does not depend on the units of the coordinates.
+    """
+    variances = np.diagonal(matrices, axis1=-2, axis2=-1)
+    scales = np.sqrt(np.where(variances > 0.0, variances, 1.0))
+    return scales, matrices / scales[..., :, None] / scales[..., None, :]
+
+
+def roots_of(matrices: FloatArray) -> FloatArray:
+    """Square roots R (n, d, d), ``S = R R'``: the symmetric positive semi-definite ones, to rounding of large entries.
+
+    ``R = F Q'`` with the root F of the correlation matrix, in units of the standard deviations, and the orthogonal
+    factor Q of its polar decomposition: R R' has all digits of S, however much the standard deviations differ.
+    """
+    scales, correlations = in_standard_deviations(matrices)
+    values, vectors = np.linalg.eigh(correlations)
+    low = values[:, 0] < -ROUNDING * np.abs(values).max(axis=1)
+    if low.any():
+        i = int(np.argmax(low))
+        raise ValueError(
+            f"covariance: got a matrix at row {i} with the eigenvalue {np.linalg.eigvalsh(matrices[i])[0]:.3g}, wanted "
+            "positive semi-definite matrices"
+        )
+    factors = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :] @ vectors.swapaxes(1, 2) * scales[..., None]
+    left, _, right = np.linalg.svd(factors)
+    return np.asarray(factors @ (left @ right).swapaxes(1, 2))
+
+
+def do_commute(matrices: FloatArray) -> bool:
+    """Whether all matrices commute: whether the eigenvectors of a generic weighted sum are those of each of them."""
+    weights = 0.5 + np.modf(np.arange(1, len(matrices) + 1) * 0.6180339887498949)[0]
+    sizes = np.maximum(np.abs(matrices).max(axis=(1, 2)), np.finfo(float).tiny)
+    _, vectors = np.linalg.eigh(np.einsum("i,iab->ab", weights / sizes, matrices))
+    rotated = vectors.T @ matrices @ vectors
+    d = rotated.shape[1]
+    rotated[:, np.arange(d), np.arange(d)] = 0.0
+    return bool((np.abs(rotated).max(axis=(1, 2)) <= 1e-9 * sizes).all())

@@ -7,11 +7,11 @@ import numpy as np
 
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import generator_of
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
-from caltest._validation import finite_array, real_array, same_length, vector_targets
+from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._validation import finite_array, real_array, real_targets
 from caltest.kernels import GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.kernels.metrics.vector_metrics import Euclidean
-from caltest.predictions.base import ClosedFormMissing, Predictions, Unbounded, require_family, weighted_sum
+from caltest.predictions.base import ClosedFormMissing, Parameter, Predictions, Unbounded, require_family, weighted_sum
 
 Score = Callable[[Array, FloatArray], ArrayLike]
 Sampler = Callable[[Array, np.random.Generator], ArrayLike]
@@ -72,6 +72,7 @@ class Unnormalised(Predictions):
     family = "Unnormalised"
     centred_directly = True
     known_metrics = "Euclidean(), the distance of the scores"
+    _vectors = Parameter(1, "Scores at the points, which are compared, (..., n, m d).")
 
     def __init__(
         self, score: Score, parameters: ArrayLike, points: ArrayLike, *, sampler: Sampler | None = None
@@ -80,23 +81,21 @@ class Unnormalised(Predictions):
             if not callable(function) and not (name == "sampler" and function is None):
                 raise TypeError(f"{name}: got {function!r}, wanted a function")
         self._score, self._sampler = score, sampler
-        self._parameters = to_array(parameters, "parameters")
-        if self._parameters.ndim == 0 or len(self._parameters) == 0:
-            raise ValueError(f"parameters: got shape {self._parameters.shape}, wanted a row for each prediction")
+        given = to_array(parameters, "parameters")
+        if given.ndim == 0 or len(given) == 0:
+            raise ValueError(f"parameters: got shape {given.shape}, wanted a row for each prediction")
         array = to_array(points, "points")
         self._points = real_array(array, "points", ndim=2 if array.ndim == 2 else 1)
-        self._depth = 1
-        self._vectors = self._compared_scores()
-
-    def _compared_scores(self) -> FloatArray:
-        """Scores at all points, side by side, so that the distance of two rows is that of the predictions, (n, m d)."""
-        n = len(self._parameters)
+        n = len(given)
+        self._parameters = given, np.empty((n, 0))
+        # Scores at all points, side by side, so that the distance of two rows is that of the predictions.
         columns = [self.score(np.broadcast_to(z, (n, *z.shape))).reshape(n, -1) for z in self._points]
-        return np.asarray(np.concatenate(columns, axis=1) / np.sqrt(len(self._points)))
+        self._parameters = given, np.concatenate(columns, axis=1) / np.sqrt(len(self._points))
 
     def score(self, targets: Array) -> FloatArray:
         """``grad log p(y)`` for the target y of each prediction, (..., n) or (..., n, d), of that shape."""
-        flat = self._parameters.reshape(-1, *self._parameters.shape[self._depth :])
+        given = self._parameters[0]
+        flat = given.reshape(-1, *given.shape[len(self.shape) :])
         y = np.asarray(targets, dtype=np.float64).reshape(-1, *self._points.shape[1:])
         scores = to_array(self._score(flat, y.copy()), "score")
         if scores.shape != y.shape:
@@ -105,27 +104,12 @@ class Unnormalised(Predictions):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._parameters.shape[: self._depth]
+        return self._vectors.shape[:-1]
 
     @property
     def dimension(self) -> int:
         """Dimension d of the outcomes."""
         return 1 if self._points.ndim == 1 else int(self._points.shape[1])
-
-    def take(self, index: Any) -> Self:
-        lead = (slice(None),) * (self._depth - 1)
-        return self._like(self._parameters[(*lead, index)], self._vectors[(*lead, index)])
-
-    def _like(self, parameters: Array, vectors: FloatArray) -> Self:
-        new = object.__new__(type(self))
-        new._score, new._sampler, new._points = self._score, self._sampler, self._points
-        new._parameters, new._vectors, new._depth = parameters, vectors, vectors.ndim - 1
-        return new
-
-    def followed_by(self, other: Self) -> Self:
-        self.check_compatible(other, "predictions")
-        vectors = np.concatenate([self._vectors, other._vectors])
-        return self._like(np.concatenate([self._parameters, other._parameters]), vectors)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         require_family(other, Unnormalised, name)
@@ -140,7 +124,7 @@ class Unnormalised(Predictions):
                 "AsymptoticSKCETest(kernel), or name a function that draws: Unnormalised(..., sampler=function)"
             )
         generator = generator_of(rng)
-        draws = [self.check_targets(self._sampler(self._parameters, generator)) for _ in range(size or 1)]
+        draws = [self.check_targets(self._sampler(self._parameters[0], generator)) for _ in range(size or 1)]
         return draws[0] if size is None else np.stack(draws)
 
     @property
@@ -152,14 +136,7 @@ class Unnormalised(Predictions):
         return 8 * self.dimension
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        if self._points.ndim == 2:
-            return vector_targets(targets, len(self), self.dimension, name)
-        values = real_array(targets, name, ndim=1)
-        same_length(len(self), len(values), name)
-        return values
-
-    def impossible(self, targets: Array) -> BoolArray:
-        return np.zeros(len(targets), dtype=bool)
+        return real_targets(targets, len(self), name, self.dimension if self._points.ndim == 2 else None)
 
     def embedding(self, metric: Metric) -> FloatArray:
         if metric != Euclidean():

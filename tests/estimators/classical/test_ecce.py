@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest._laws.brownian import absolute_maximum_tail, range_tail
+from caltest._laws import absolute_maximum_tail, range_tail
 
 
 def by_hand(p, y):

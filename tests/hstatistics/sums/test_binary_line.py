@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.hstatistics import pair_tiles as hplaces
+from caltest._basics.numerics import upper_tiles
 from caltest.hstatistics.redraws import of_all_families as hredraws
 from caltest.hstatistics.sums import binary_line as hlines, pairs as hpairs
 from caltest.hstatistics.tiles import h_tile
@@ -62,7 +62,7 @@ def test_every_sum_equals_that_of_all_pairs(shape, family, metric, target):
     assert rows == pytest.approx(h.sum(axis=1), abs=1e-13)
 
     redraws = sample.predictions.redraw(4, 6)
-    tiles = list(hplaces.upper_tiles(n, 10)), hplaces.n_upper_tiles(n, 10)
+    tiles = upper_tiles(n, 10)
     slow = hredraws.pair_sums([kernel], sample.predictions, redraws, tiles)[0]
     for unbiased in (True, False):
         means = hredraws.redrawn_means([kernel], sample.predictions, redraws, unbiased)[0]

@@ -45,7 +45,7 @@ def test_sums_over_strips(d):
     settings = Settings(CITYBLOCK, False, EXPONENTIAL, 1.0, False, 0.0)
     h = slow_h(points, left, right, settings)
     for rows, stop in (((0, 128), n), ((128, 256), n), ((0, 127), 200), ((3, 134), 140), ((5, 6), 6), ((0, n), n)):
-        pairs, diagonal = finite_sums(points, left, right, rows, stop, settings)
+        pairs, diagonal = finite_sums((points, left, right), rows, stop, settings)
         strip = h[rows[0] : rows[1], rows[0] : stop]
         scale = np.abs(strip).sum()
         assert pairs == pytest.approx(np.triu(strip, 1).sum(), abs=1e-13 * scale)
@@ -71,9 +71,9 @@ def test_every_metric_and_power(settings):
     h = slow_h(points, left, right, settings)
     for (i, j), (k, m) in (((0, 21), (0, 21)), ((2, 7), (9, 21)), ((4, 5), (0, 1))):
         out = np.empty((j - i, m - k))
-        finite_tile(points, left, right, (i, j), (k, m), settings, out)
+        finite_tile((points, left, right), (i, j), (k, m), settings, out)
         assert out == pytest.approx(h[i:j, k:m], rel=1e-12, abs=1e-14)
-    pairs, diagonal = finite_sums(points, left, right, (0, 21), 21, settings)
+    pairs, diagonal = finite_sums((points, left, right), (0, 21), 21, settings)
     assert pairs == pytest.approx(np.triu(h, 1).sum(), rel=1e-12)
     assert diagonal == pytest.approx(np.trace(h), rel=1e-12)
 
@@ -85,7 +85,7 @@ def test_sums_of_blocks(block_size, kind):
     n_blocks = 3 if block_size > 5 else 2 * PAIRS // block_size + 1
     points, left, right = vectors(n_blocks * block_size, 3, 4)
     settings = Settings(kind, kind == SQUARED_EUCLIDEAN, MATERN_3, 3.0, False, 0.0)
-    sums = block_sums(points, left, right, settings, block_size)
+    sums = block_sums((points, left, right), settings, block_size)
     assert sums.shape == (n_blocks,)
     for m in {0, 1, n_blocks // 2, n_blocks - 1}:
         part = slice(m * block_size, (m + 1) * block_size)

@@ -6,7 +6,7 @@ from grids import thinned
 from scipy import special, stats
 
 import caltest as ct
-from caltest._laws.pearson import pearson3_exponents, pearson3_tail
+from caltest._laws import pearson3_exponents, pearson3_tail
 from caltest.kernels import ProductKernel
 from caltest.nulls.limit_laws.pearson import probability_of
 from caltest.predictions import Sample

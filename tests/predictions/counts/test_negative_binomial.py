@@ -20,7 +20,7 @@ def exact(size, mean, count):
 @pytest.mark.parametrize("mean", [1e-9, 0.4, 25.0, 2000.0])
 def test_probabilities_have_all_their_digits(size, mean):
     predictions = ct.NegativeBinomial.from_mean([mean], 1.0 / size)
-    first, stop = predictions._window()
+    first, stop = predictions.window
     pmf = predictions._pmf(first, stop)[0]
     spread = math.sqrt(mean + mean**2 / size)
     for count in {0, 1, 2, *(int(mean + z * spread) for z in (-3, -0.5, 0, 0.5, 2, 8))}:

@@ -18,7 +18,7 @@ def exact(rate, count):
 @pytest.mark.parametrize("rate", [1e-12, 0.25, 3.0, 15.5, 80.0, 1000.0])
 def test_probabilities_have_all_their_digits(rate):
     predictions = ct.Poisson([rate])
-    first, stop = predictions._window()
+    first, stop = predictions.window
     pmf = predictions._pmf(first, stop)[0]
     spread = math.sqrt(rate)
     for count in {first, *(int(rate + z * spread) for z in (-5, -2, -0.1, 0, 0.5, 1, 3, 6))}:
@@ -29,7 +29,7 @@ def test_probabilities_have_all_their_digits(rate):
 def test_probabilities_of_large_counts():
     """Their sum is 1 and their ratios are rate / (u + 1), which is all there is to a Poisson distribution."""
     predictions = ct.Poisson([100_000.0])
-    first, stop = predictions._window()
+    first, stop = predictions.window
     pmf = predictions._pmf(first, stop)[0]
     assert pmf.sum() == pytest.approx(1.0, rel=1e-14)
     assert pmf[1:] / pmf[:-1] == pytest.approx(1e5 / np.arange(first + 1, stop), rel=1e-12)

@@ -7,8 +7,7 @@ import pytest
 
 import caltest as ct
 from caltest.predictions.measures import sums as measure_sums
-from caltest.predictions.measures.measures import Measures
-from caltest.predictions.measures.sums import distance_sums, kernel_sums, mixture_sums
+from caltest.predictions.measures.sums import Measures, distance_sums, kernel_sums, mixture_sums
 from caltest.predictions.measures.waves import GaussianWaves
 
 KERNELS = {
@@ -145,16 +144,16 @@ def test_waves_make_a_gaussian_function(spread):
     rows, columns = np.zeros((1, 1, 1, 1)), np.linspace(0.0, spread, 50).reshape(1, 50, 1, 1)
     waves = GaussianWaves.between(1.0, rows, columns)
     one = np.ones(1)
-    sums = waves.sums(Measures(rows, one), Measures(columns, one))[0, 0]
+    sums = measure_sums.sums_of_waves(waves, Measures(rows, one), Measures(columns, one))[0, 0]
     assert sums == pytest.approx(np.exp(-0.5 * columns.ravel() ** 2), abs=3e-15)
     period = 2.0 * np.pi / waves.step
-    again = waves.sums(Measures(rows, one), Measures(columns + period, one))[0, 0]
+    again = measure_sums.sums_of_waves(waves, Measures(rows, one), Measures(columns + period, one))[0, 0]
     assert again == pytest.approx(sums, abs=1e-13)
 
 
 def test_many_waves_are_refused_for_their_memory():
     one = Measures(np.array([0.0, 1e9]).reshape(1, 1, 2, 1), np.ones(2))
-    assert GaussianWaves.between(1.0, one.points).nanoseconds(one, one) == np.inf
+    assert measure_sums.nanoseconds(GaussianWaves.between(1.0, one.points), one, one) == np.inf
 
 
 @lines

@@ -1,0 +1,348 @@
+"""Distortions of predictions: of probabilities of classes, of numbers and vectors, and of any family."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+
+from caltest._basics.numerics import generator_of
+from caltest._basics.types import Array, FloatArray
+from caltest.generators.base import Distortion, probabilities_of_classes
+from caltest.predictions import Categorical, Predictions
+from caltest.predictions.classes.finite import of_classes
+
+WANTED = "Categorical, Bernoulli or Ordinal ones; for others use Tempering, Outliers, Bias or Scaling"
+
+
+@dataclass(frozen=True)
+class ClassDistortion(Distortion):
+    """A distortion that turns probability vectors p into others, from which labels are drawn."""
+
+    least, most = 0.0, 1.0
+
+    @abstractmethod
+    def probabilities(self, p: FloatArray) -> FloatArray:
+        """Laws of the labels (n, k) for predicted probabilities (n, k)."""
+
+    def law(self, predictions: Predictions) -> Categorical:
+        """The distributions of the labels; ``TypeError`` unless the predictions are of classes."""
+        return Categorical(self.probabilities(of_classes(predictions, WANTED).probabilities))
+
+    def sample(self, predictions: Predictions, rng: Any = None) -> Array:
+        """Outcomes (n,) as the predictions take them: labels, or names of the classes if there are some."""
+        generator = generator_of(rng)
+        labels = self.law(predictions).redraw(generator)
+        return of_classes(predictions, WANTED).observed(labels, generator)
+
+    def total_variation(self, predictions: Predictions) -> float:
+        """Mean total variation distance of predictions and laws: the true ECE if these are all predictions."""
+        p = of_classes(predictions, WANTED).probabilities
+        return float(np.abs(self.probabilities(p) - p).sum(axis=1).mean() / 2.0)
+
+
+@dataclass(frozen=True)
+class Contamination(ClassDistortion):
+    """A share s of the labels is drawn from one distribution b whatever the prediction: ``(1 - s) p + s b``.
+
+    Parameters
+    ----------
+    strength
+        Share s, from 0 to 1.
+    fixed
+        The k probabilities b.
+
+    Raises
+    ------
+    ValueError
+        For a share outside of [0, 1], for numbers that are not probabilities, and if there are not k of them.
+
+    Notes
+    -----
+    Source: the generative model of Widmann et al. 2019, appendix J.2, for any distribution of the predictions.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> half_first = ct.generators.Contamination(0.5, fixed=(1.0, 0.0))
+    >>> half_first.law(ct.Categorical([[0.2, 0.8]])).probabilities
+    array([[0.6, 0.4]])
+    """
+
+    fixed: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "fixed", probabilities_of_classes("fixed", self.fixed))
+
+    @property
+    def description(self) -> str:
+        return f"{100 * self.strength:g} % of the labels from ({', '.join(f'{b:.3g}' for b in self.fixed)})"
+
+    def probabilities(self, p: FloatArray) -> FloatArray:
+        if p.shape[1] != len(self.fixed):
+            raise ValueError(f"fixed: got {len(self.fixed)} probabilities, wanted {p.shape[1]}, one for each class")
+        return np.asarray((1.0 - self.strength) * p + self.strength * np.array(self.fixed))
+
+
+@dataclass(frozen=True)
+class LabelNoise(ClassDistortion):
+    """A share s of the labels is replaced by labels that are uniform on all k classes: ``(1 - s) p + s / k``.
+
+    Parameters
+    ----------
+    strength
+        Share s, from 0 to 1 (``ValueError`` otherwise).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.generators.LabelNoise(0.2).law(ct.Categorical([[1.0, 0.0]])).probabilities
+    array([[0.9, 0.1]])
+    """
+
+    @property
+    def description(self) -> str:
+        return f"{100 * self.strength:g} % of the labels uniform"
+
+    def probabilities(self, p: FloatArray) -> FloatArray:
+        return np.asarray((1.0 - self.strength) * p + self.strength / p.shape[1])
+
+
+@dataclass(frozen=True)
+class Rotation(ClassDistortion):
+    """A share s of the labels of each class carries the next one: ``(1 - s) p_j + s p_(j - 1)``, cyclically.
+
+    Parameters
+    ----------
+    strength
+        Share s, from 0 to 1 (``ValueError`` otherwise).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.generators.Rotation(0.3).law(ct.Categorical([[1.0, 0.0, 0.0]])).probabilities
+    array([[0.7, 0.3, 0. ]])
+    """
+
+    @property
+    def description(self) -> str:
+        return f"{100 * self.strength:g} % of each class labelled as the next"
+
+    def probabilities(self, p: FloatArray) -> FloatArray:
+        return np.asarray((1.0 - self.strength) * p + self.strength * np.roll(p, 1, axis=1))
+
+
+@dataclass(frozen=True)
+class Wave(ClassDistortion):
+    """Two classes; probabilities of class 1 that are right at 0, 1/4, 1/2, 3/4 and 1 only: ``p + s sin(4 pi p)``.
+
+    Values outside [0, 1] are taken as 0 or 1, which happens for s above 1 / (4 pi).
+
+    Parameters
+    ----------
+    strength
+        Amplitude s, from -1 to 1 (``ValueError`` otherwise, and for other than two classes).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.generators.Wave(0.2).law(ct.Bernoulli([0.25, 0.375])).probabilities
+    array([[0.75 , 0.25 ],
+           [0.825, 0.175]])
+    """
+
+    least = -1.0
+
+    @property
+    def description(self) -> str:
+        return f"p + {self.strength:g} sin(4 pi p)"
+
+    def probabilities(self, p: FloatArray) -> FloatArray:
+        """``p + s sin(4 pi p)`` for class 1, the rest for class 0."""
+        if p.shape[1] != 2:
+            raise ValueError(f"predictions: got {p.shape[1]} classes, wanted 2 for Wave")
+        ones = np.clip(p[:, 1] + self.strength * np.sin(4.0 * np.pi * p[:, 1]), 0.0, 1.0)
+        return np.stack([1.0 - ones, ones], axis=1)
+
+
+INSIDE = np.finfo(np.float64).tiny, 1.0 - 2.0**-53
+"""Levels of quantiles other than 0 and 1."""
+
+
+@dataclass(frozen=True)
+class Tempering(Distortion):
+    """Targets from densities proportional to ``p**(1 + s)``.
+
+    With s > 0 the targets are more certain than predicted (underconfident predictions), with s < 0 less (overconfident
+    ones). For classes s = -1 makes all possible classes equally likely.
+
+    Parameters
+    ----------
+    strength
+        s > -1.
+
+    Raises
+    ------
+    TypeError
+        When sampling, for families whose powers are of another family (``at_temperature``).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> overconfident = ct.generators.Tempering(-0.4)
+    >>> overconfident.law(ct.Categorical([[0.9, 0.1]])).probabilities.round(4)
+    array([[0.7889, 0.2111]])
+    """
+
+    least, is_open = -1.0, True
+
+    @property
+    def description(self) -> str:
+        return f"targets from p^{1.0 + self.strength:g}"
+
+    def law(self, predictions: Predictions) -> Predictions:
+        """The distributions of the targets."""
+        return predictions if self.strength == 0.0 else predictions.at_temperature(1.0 / (1.0 + self.strength))
+
+    def sample(self, predictions: Predictions, rng: Any = None) -> Array:
+        """Targets drawn from the laws, or names of the classes if the predictions have some."""
+        return self.law(predictions).sample(rng)
+
+
+@dataclass(frozen=True, eq=False)
+class Outliers(Distortion):
+    """A share s of the targets is drawn from one distribution whatever the prediction; for families of any kind.
+
+    Parameters
+    ----------
+    strength
+        Share s, from 0 to 1.
+    fixed
+        ``Predictions`` that hold that one distribution.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> wild = ct.generators.Outliers(0.1, fixed=ct.Normal([0.0], 10.0))
+    >>> wild.sample(ct.Normal([0.0, 1.0, 2.0], 0.1), rng=1).shape
+    (3,)
+    """
+
+    fixed: Predictions
+
+    least, most = 0.0, 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.fixed, Predictions):
+            raise TypeError(f"fixed: got {self.fixed!r}, wanted predictions such as Normal([0.0], 10.0)")
+        if self.fixed.shape != (1,):
+            raise ValueError(f"fixed: got {self.fixed!r}, wanted one distribution")
+
+    @property
+    def description(self) -> str:
+        return f"{100 * self.strength:g} % of the targets from one {self.fixed.family} distribution"
+
+    def sample(self, predictions: Predictions, rng: Any = None) -> Array:
+        """Targets of which the share is drawn from the fixed distribution."""
+        generator = generator_of(rng)
+        n = len(predictions)
+        own = predictions.sample(generator)
+        others = self.fixed.take(np.zeros(n, dtype=np.intp)).sample(generator)
+        if others.shape != own.shape:
+            raise ValueError(
+                f"fixed: got {self.fixed!r} for {predictions!r}, wanted a distribution of targets of the same shape"
+            )
+        chosen = generator.random(n) < self.strength
+        return np.where(chosen.reshape(n, *[1] * (own.ndim - 1)), others, own)
+
+
+@dataclass(frozen=True)
+class _Moved(Distortion):
+    """Targets moved on the scale on which a prediction is standard normal."""
+
+    @abstractmethod
+    def moved(self, residuals: FloatArray, scale: FloatArray | float) -> FloatArray:
+        """What becomes of targets minus means, (n,) or (n, d), with the standard deviation (n,) of the first."""
+
+    def sample(self, predictions: Predictions, rng: Any = None) -> Array:
+        generator = generator_of(rng)
+        scale = predictions.first_deviations()
+        if scale is not None:
+            means = predictions.moments()[0]
+            return np.asarray(means + self.moved(predictions.sample(generator) - means, scale))
+        z = self.moved(generator.standard_normal(len(predictions)), 1.0)
+        return predictions.quantile(np.clip(scipy.special.ndtr(z), *INSIDE))
+
+
+@dataclass(frozen=True)
+class Bias(_Moved):
+    """Targets with the first coordinate s standard deviations above what is predicted.
+
+    For a family with quantiles F^-1 the target is ``F^-1(Phi(E + s))`` with E standard normal, which is a shift by s
+    standard deviations for normal predictions and stays in the range of the others (rates stay positive).
+
+    Parameters
+    ----------
+    strength
+        s, a number of either sign.
+
+    Raises
+    ------
+    TypeError
+        When sampling, for classes and other families without quantiles.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> targets = ct.generators.Bias(3.0).sample(ct.Normal([0.0] * 1000, 2.0), rng=1)
+    >>> round(float(targets.mean()), 1)
+    5.9
+    """
+
+    @property
+    def description(self) -> str:
+        return f"targets {self.strength:+g} standard deviations off"
+
+    def moved(self, residuals: FloatArray, scale: FloatArray | float) -> FloatArray:
+        moved = residuals.copy()
+        first = moved if moved.ndim == 1 else moved[:, 0]
+        first += self.strength * scale
+        return moved
+
+
+@dataclass(frozen=True)
+class Scaling(_Moved):
+    """Targets whose deviations from the mean are 1 + s times as large as predicted, in all coordinates.
+
+    For a family with quantiles F^-1 the target is ``F^-1(Phi((1 + s) E))`` with E standard normal, which has 1 + s
+    times the standard deviation for normal predictions and stays in the range of the others.
+
+    Parameters
+    ----------
+    strength
+        s > -1: above 0 the predictions are too narrow, below 0 too wide.
+
+    Raises
+    ------
+    TypeError
+        When sampling, for classes and other families without quantiles.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> targets = ct.generators.Scaling(0.5).sample(ct.Normal([0.0] * 1000, 2.0), rng=1)
+    >>> round(float(targets.std()), 1)
+    3.0
+    """
+
+    least, is_open = -1.0, True
+
+    @property
+    def description(self) -> str:
+        return f"targets spread {1.0 + self.strength:g} times as far"
+
+    def moved(self, residuals: FloatArray, scale: FloatArray | float) -> FloatArray:
+        return (1.0 + self.strength) * residuals
