@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.arrays import are_chunks
-from caltest._basics.chunks import accumulate
+from caltest._basics.chunks import accumulate, evenly_spaced_rows
 from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._basics.types import ArrayLike
@@ -15,11 +15,11 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.effect_size import EffectSize
 from caltest._validation import switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
-from caltest.estimators import Estimator
-from caltest.estimators.base import some_predictions
+from caltest.estimators import BlockSKCE, Estimator
 from caltest.nulls import Null, Outcome
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.bandwidth import MEDIAN_OF
+from caltest.predictions.convert import as_predictions, as_sample
 
 LEVEL = 0.05
 """P-values up to which a result says what was found in the other rows, where one row makes its own p-value 0."""
@@ -186,8 +186,8 @@ class CalibrationTest(_Named):
         self, predictions: Any, targets: Any, classes: Sequence[Any] | None, rng: Any
     ) -> CalibrationTestResult:
         seed = seed_of(rng)
-        resolved = CalibrationTest(self.estimator.resolve(some_predictions(predictions), seed), self.null)
-        granularity = resolved.accumulator().estimator.granularity
+        resolved = CalibrationTest(self.estimator.resolve(_some_predictions(predictions), seed), self.null)
+        granularity = self.estimator.block_size if isinstance(self.estimator, BlockSKCE) else 1
 
         def accumulators(n_chunks: int) -> list[CalibrationTestAccumulator]:
             return [resolved.accumulator(rng=seed, part=part) for part in range(n_chunks)]
@@ -241,3 +241,12 @@ class CalibrationTest(_Named):
             findings=outcome.findings,
             assumes="; ".join(filter(None, (estimator.assumptions, predictions.assumption))),
         )
+
+
+def _some_predictions(data: Any) -> Predictions:
+    """At most 10 000 evenly spaced predictions of a dask array, checked."""
+    rows = evenly_spaced_rows(data, MEDIAN_OF)
+    try:
+        return as_predictions(rows)
+    except ValueError as error:
+        raise ValueError(f"in {len(rows)} evenly spaced rows: {error}") from error

@@ -7,22 +7,15 @@ Kernel errors: ``SKCE``, ``BlockSKCE``, ``CrossSKCE``, ``LowRankSKCE``, ``MaxSKC
 ``cox_calibration``, its fit), ``CalibrationBelt``, ``ECCE``, ``CORPMiscalibration``; of numbers: ``PIT``,
 ``QuantileCalibration``, ``ResidualMean``, ``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
 
-``Estimator`` is the base of all, ``BinaryStatistic`` of the classical ones. ``MeanOfTerms``, ``UStatistic``,
-``VectorMean``, ``BoundedEstimator``, ``SummableEstimator`` and ``HasTextbookLaw`` say which nulls an estimator can be
-paired with. ``EstimateAccumulator`` takes data in chunks; ``one_per_cluster`` picks independent observations.
+``Estimator`` is the base of all, ``BinaryStatistic`` of the classical ones; an estimator with ``HasTextbookLaw`` can be
+paired with ``TextbookNull``. ``one_per_cluster`` picks independent observations.
 """
 
 from caltest._basics import names as _names
-from caltest.estimators.accumulator import EstimateAccumulator as EstimateAccumulator
 from caltest.estimators.base import (
-    BoundedEstimator as BoundedEstimator,
     Estimator as Estimator,
     HasTextbookLaw as HasTextbookLaw,
-    MeanOfTerms as MeanOfTerms,
-    SummableEstimator as SummableEstimator,
     TextbookTail as TextbookTail,
-    UStatistic as UStatistic,
-    VectorMean as VectorMean,
 )
 from caltest.estimators.binned_errors.classwise_ece import ClasswiseECE as ClasswiseECE
 from caltest.estimators.binned_errors.debiased_ece import DebiasedSquaredECE as DebiasedSquaredECE

@@ -79,7 +79,7 @@ def distribution_free_interval(
     [0, 0.04334] (95 %, distribution-free bound)
     """
     level, side = fraction("confidence_level", confidence_level), checked_side(side)
-    if not isinstance(estimator, (SKCE, BlockSKCE)) or not estimator.has_tail_bound:
+    if not isinstance(estimator, (SKCE, BlockSKCE)) or (isinstance(estimator, BlockSKCE) and not estimator.unbiased):
         raise TypeError(
             f"estimator: got {estimator!r}, wanted SKCE(kernel), SKCE(kernel, unbiased=False) or unbiased "
             "BlockSKCE(kernel, block_size)"

@@ -5,7 +5,7 @@ from math import exp, isfinite, log
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.types import FloatArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.finding import Finding
 from caltest._results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
@@ -33,8 +33,6 @@ class SequentialTestResult(Reported):
         Number of observations.
     history
         ``log E`` after each observation, (n,); infinite from the first outcome of predicted probability 0 on.
-    times
-        When, (n,), if the times were given.
     finding
         The fault that explains all outcomes best, or None where nothing is found.
     notes
@@ -60,7 +58,6 @@ class SequentialTestResult(Reported):
     bets: str
     n: int
     history: FloatArray
-    times: Array | None
     finding: Finding | None
     notes: tuple[str, ...] = ()
 

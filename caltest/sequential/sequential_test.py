@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import OwnErrstate, ranges, seed_of
-from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
+from caltest._basics.types import ArrayLike, FloatArray, IntArray
 from caltest._results.finding import Finding, impossible
 from caltest._validation import one_of, switch
 from caltest.estimators.combined.findings import findings_of, named
@@ -62,7 +62,7 @@ class SequentialCalibrationTest(OwnErrstate):
     Raises
     ------
     ValueError
-        For another strategy; in ``update`` for bad data, other classes than before, or times that do not increase.
+        For another strategy; in ``update`` for bad data, or other classes than before.
     TypeError
         For an unsuitable kernel; in ``update`` for predictions of another family than before, or without likelihood
         ratios for ``strategy="likelihood"``.
@@ -113,7 +113,6 @@ class SequentialCalibrationTest(OwnErrstate):
         predictions: ArrayLike,
         targets: ArrayLike,
         *,
-        times: ArrayLike | None = None,
         classes: Sequence[Any] | None = None,
         rng: Any = None,
         progress: bool = False,
@@ -122,7 +121,7 @@ class SequentialCalibrationTest(OwnErrstate):
 
         Parameters
         ----------
-        predictions, targets, times
+        predictions, targets
             As in ``update``.
         classes, rng, progress
             As in ``calibration_test``: the same call as that of other tests. No random numbers are drawn, and there is
@@ -136,14 +135,14 @@ class SequentialCalibrationTest(OwnErrstate):
         seed_of(rng)
         switch("progress", progress)
         fresh = replace(self, classes=self.classes if classes is None else classes)
-        return fresh.update(predictions, targets, times=times).result()
+        return fresh.update(predictions, targets).result()
 
     @property
     def n(self) -> int:
         """Number of observations so far."""
         return self._state.n
 
-    def update(self, predictions: ArrayLike, targets: ArrayLike, *, times: ArrayLike | None = None) -> Self:
+    def update(self, predictions: ArrayLike, targets: ArrayLike) -> Self:
         """Take the next observations, in the order of time; returns the test itself.
 
         Parameters
@@ -152,9 +151,6 @@ class SequentialCalibrationTest(OwnErrstate):
             What ``calibration_test`` takes; or, for one outcome, a probability or the (k,) probabilities of k classes.
         targets
             Outcomes, (b,) or (b, d); or one outcome.
-        times
-            When, (b,): numbers or dates that increase. They are checked and kept for pictures; give them for all
-            observations or for none.
 
         Returns
         -------
@@ -166,7 +162,6 @@ class SequentialCalibrationTest(OwnErrstate):
         state = self._state
         if state.kind is not None:
             state.kind.check_compatible(sample.predictions, "predictions")
-        checked = self._checked_times(times, len(sample))
         if state.kind is None:
             state = self._started(sample.predictions)
         evidence = []
@@ -184,7 +179,7 @@ class SequentialCalibrationTest(OwnErrstate):
         # Those of an update that was not finished are none.
         del self._batches[self._state.n_batches :]
         excluded = sample.excluded_outcomes(self.n)
-        self._batches.append(_Batch(sample, np.concatenate(evidence), sample.impossible + self.n, excluded, checked))
+        self._batches.append(_Batch(sample, np.concatenate(evidence), sample.impossible + self.n, excluded))
         self._state = state
         return self
 
@@ -231,7 +226,6 @@ class SequentialCalibrationTest(OwnErrstate):
             bets=self._describe(),
             n=self.n,
             history=history,
-            times=None if self._last_time is None else np.concatenate([batch.times for batch in self._taken]),
             finding=self._finding(),
             notes=(*state.notes, *self._impossible_notes()),
             pvalue_otherwise=self._pvalue_before(),
@@ -240,25 +234,9 @@ class SequentialCalibrationTest(OwnErrstate):
     def _classes_of(self, predictions: ArrayLike) -> Sequence[Any] | None:
         return None if isinstance(predictions, Predictions) else self.classes
 
-    def _checked_times(self, times: ArrayLike | None, n: int) -> Array | None:
-        """Times of a batch: for all batches or for none."""
-        last = self._last_time
-        if self.n and (times is None) != (last is None):
-            got, before = ("none", "some") if times is None else ("some", "none")
-            raise ValueError(f"times: got {got} after batches with {before}, wanted them for all observations or none")
-        if times is None:
-            return None
-        return checked_times(times, n, last)
-
     @property
     def _taken(self) -> "list[_Batch]":
         return self._batches[: self._state.n_batches]
-
-    @property
-    def _last_time(self) -> Any:
-        """That of the last observation; None where there are no times."""
-        times = self._batches[self._state.n_batches - 1].times if self.n else None
-        return None if times is None else times[-1]
 
     @property
     def _impossible(self) -> IntArray:
@@ -307,13 +285,12 @@ class SequentialCalibrationTest(OwnErrstate):
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """What one update adds: ``log E`` (b,) after each observation, which are impossible and how, and times (b,)."""
+    """What one update adds: ``log E`` (b,) after each observation, and which are impossible and how."""
 
     sample: Sample
     evidence: FloatArray
     impossible: IntArray
     excluded: tuple[str, ...]
-    times: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,32 +324,3 @@ def _as_batch(predictions: ArrayLike, targets: ArrayLike) -> tuple[ArrayLike, Ar
     if not isinstance(predictions, Predictions):
         predictions = to_array(predictions, "predictions")[None]
     return predictions, [targets]
-
-
-def checked_times(times: ArrayLike, n: int, last: Array | None) -> Array:
-    """Times (n,) that increase, after those before; ``ValueError`` otherwise."""
-    array = to_array(times, "times")
-    array = array.reshape(1) if array.ndim == 0 else array
-    if array.shape != (n,):
-        raise ValueError(f"times: got shape {array.shape}, wanted ({n},), one per observation")
-    if array.dtype.kind not in "iufM":
-        raise ValueError(f"times: got values of type {array.dtype}, wanted numbers or dates (numpy.datetime64)")
-    if (array != array).any():
-        raise ValueError("times: got missing values, wanted the time of every observation")
-    if last is not None and last.dtype.kind != array.dtype.kind and "M" in (last.dtype.kind + array.dtype.kind):
-        raise ValueError(f"times: got values of type {array.dtype} after {last.dtype}, wanted the same kind")
-    steps = array[1:] <= array[:-1]
-    if steps.any():
-        i = int(steps.argmax())
-        _refuse(array[i + 1], array[i], f"row {i + 1}")
-    if last is not None and array[0] <= last:
-        _refuse(array[0], last, "row 0")
-    return array
-
-
-def _refuse(value: object, before: object, where: str) -> None:
-    how = "again" if value == before else f"after {before}"
-    raise ValueError(
-        f"times: got {value} {how} at {where}, wanted times that increase; sort the observations by time, and break "
-        "ties in an order that does not depend on the outcomes"
-    )

@@ -282,7 +282,6 @@ ARGUMENTS = {
     "tests": Case.test,
     "test_predictions": lambda case: taken(case.predictions, slice(0, 2)),
     "test_targets": lambda case: taken(case.targets, slice(0, 2)),
-    "ties": choice("conservative", "randomized", "mid"),
     "ucme": Case.ucme,
     "unbiased": choice(True, False),
     "weighted": lambda case: ((1.0, case.target_kernel()), (case.one_of(0.5, 1e-300, 1e300), case.target_kernel())),
@@ -426,7 +425,6 @@ KINDS = {
     generators.Generator: of_generator,
     generators.Distortion: of_distortion,
     generators.RegressionProblem: of_problem,
-    ct.estimators.EstimateAccumulator: of_accumulator,
     ct.named_tests.CalibrationTestAccumulator: of_accumulator,
     ct.SequentialCalibrationTest: of_stream,
 }
