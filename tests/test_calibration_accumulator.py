@@ -307,12 +307,17 @@ def test_one_observation_is_enough_for_biased_estimates():
 
 @pytest.mark.parametrize(
     "other",
-    [blocks_of(4), blocks_of(3, W2), ct.AsymptoticBlockSKCETest(TV, 3), ct.MonteCarloTest(low_rank(), 9)],
+    [
+        lambda: blocks_of(4),
+        lambda: blocks_of(3, W2),
+        lambda: ct.AsymptoticBlockSKCETest(TV, 3),
+        lambda: ct.MonteCarloTest(low_rank(), 9),
+    ],
     ids=["size", "kernel", "variance", "estimator"],
 )
 def test_accumulators_of_other_estimators_are_not_merged(other):
     with pytest.raises(ValueError, match="other: got an accumulator with other settings, wanted one of the same test"):
-        blocks_of(3).accumulator().merge(other.accumulator())
+        blocks_of(3).accumulator().merge(other().accumulator())
 
 
 def test_accumulators_of_other_tests_are_not_merged():

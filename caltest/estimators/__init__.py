@@ -7,8 +7,8 @@ Kernel errors: ``SKCE``, ``BlockSKCE``, ``CrossSKCE``, ``LowRankSKCE``, ``MaxSKC
 ``cox_calibration``, its fit), ``CalibrationBelt``, ``ECCE``, ``CORPMiscalibration``; of numbers: ``PIT``,
 ``QuantileCalibration``, ``ResidualMean``, ``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
 
-``Estimator`` is the base of all, ``BinaryStatistic`` of the classical ones; an estimator with ``HasTextbookLaw`` can be
-paired with ``TextbookNull``. ``one_per_cluster`` picks independent observations.
+``Estimator`` is the base of all, ``BinaryStatistic`` of the classical ones; those that are an instance of
+``HasTextbookLaw`` have a law in textbooks. ``one_per_cluster`` picks independent observations.
 """
 
 from caltest._basics import names as _names

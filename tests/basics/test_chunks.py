@@ -1,6 +1,7 @@
 """Dask arrays on two worker processes: the same as in memory, and errors that say what to do."""
 
 import logging
+import sys
 import warnings
 
 import joblib
@@ -100,7 +101,7 @@ def test_median_of_some_of_the_rows(monkeypatch, client):
         "caltest.calibration_test",
         "caltest.estimators.kernel_errors.kernel_estimator",
     ):
-        monkeypatch.setattr(f"{module}.MEDIAN_OF", 60)
+        monkeypatch.setattr(sys.modules[module], "MEDIAN_OF", 60)
     test = ct.AsymptoticBlockSKCETest(MEDIAN, 40)
     result, expected = test(*chunked(CHUNKS["odd"])), test(P, Y)
     assert result.estimator == expected.estimator
@@ -217,7 +218,7 @@ def test_bad_predictions_are_found_among_some_or_in_their_chunk(monkeypatch, cli
     p[400:] = [0.5, 0.7, 0.7]
     with pytest.raises(ValueError, match=r"in 500 evenly spaced rows: .* got row 400 that sums to 1.9"):
         ct.AsymptoticBlockSKCETest(TV, 2)(*chunked(CHUNKS["equal"], p, y))
-    monkeypatch.setattr("caltest.calibration_test.MEDIAN_OF", 10)
+    monkeypatch.setattr(sys.modules["caltest.calibration_test"], "MEDIAN_OF", 10)
     with pytest.raises(ValueError, match=r"in 10 evenly spaced rows: .* got row 8 that sums to 1.9"):
         ct.AsymptoticBlockSKCETest(TV, 2)(*chunked(CHUNKS["equal"], p, y))
     p = P.copy()

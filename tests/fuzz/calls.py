@@ -269,7 +269,6 @@ ARGUMENTS = {
     "side": choice("two-sided", "upper", "lower"),
     "sizes": choice(6, [5, 9]),
     "slope": choice(1.0, 0.0),
-    "smooth": choice(True, False),
     "source": choice(generators.DirichletModel(3), generators.GaussianModel(1)),
     "spread": choice(10.0, 1.0, 1e3),
     "statistic": choice("KS", "CvM", "AD"),
