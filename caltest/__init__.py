@@ -21,7 +21,7 @@ SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.es
 SKCE_ul, SKCE_{k,B}: blocks           ``BlockSKCE``                 ``caltest.estimators.kernel_errors.skce``
 SKCE with landmarks, for large n      ``LowRankSKCE``               ``caltest.estimators.kernel_errors.low_rank``
 UCME, test locations T_j              ``UCME``                      ``caltest.estimators.kernel_errors.ucme``
-ECE                                   ``ECE``                       ``caltest.estimators.binned_errors.ece``
+ECE                                   ``ECE``                       ``caltest.estimators.binned_errors``
 MMCE                                  ``MMCE``                      ``caltest.estimators.kernel_errors.mmce``
 D_b, D_uq, D_l: bounds                ``DistributionFreeBound``     ``caltest.nulls.bounds.distribution_free``
 A_l: normal limit                     ``NormalNull``                ``caltest.nulls.limit_laws.normal``

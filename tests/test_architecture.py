@@ -172,7 +172,7 @@ WHOLE = {"benchmarks", "fuzz", "golden", "statistical"}
 """Folders with tests of the whole package, beside those in ``tests`` itself."""
 TOGETHER = {
     "basics": ["progress"],
-    "estimators": ["binned_errors", "omnibus_weights", "scores"],
+    "estimators": ["ece", "omnibus_weights", "scores"],
     "generators": ["distortions"],
     "kernels": ["questions"],
     "loops": ["bounds", "scatter"],

@@ -79,7 +79,7 @@ class TabularResult(ABC):
     def row_entries(self) -> list[dict[str, Any]]:
         """Plain numbers and strings of each of the ``rows``, by their names; of intervals the ends."""
         result: Any = self
-        return [_entries(row) for row in result.rows]
+        return [entries_of(row) for row in result.rows]
 
     def to_markdown(self) -> str:
         """The table in markdown, with remarks below it."""
@@ -94,8 +94,8 @@ class TabularResult(ABC):
         return data_frame(self.row_entries())
 
 
-def _entries(row: Any) -> dict[str, Any]:
+def entries_of(row: Any) -> dict[str, Any]:
+    """Fields of a row, with the ends of its interval."""
     entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
     interval = row.interval
-    entries["low"], entries["high"] = (None, None) if interval is None else (interval.low, interval.high)
-    return entries
+    return entries | dict(zip(("low", "high"), (None, None) if interval is None else interval, strict=True))

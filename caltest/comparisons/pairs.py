@@ -1,7 +1,7 @@
 """Which of several models differ: a table of all pairs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +12,7 @@ from caltest._results.pvalues import benjamini_hochberg, format_pvalue, holm, pv
 from caltest._results.report import listed
 from caltest._results.stored import Reported
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, TabularResult, aligned
+from caltest.comparisons.formats import Table, TabularResult, aligned, entries_of
 from caltest.comparisons.models import check_same_kind, samples_of
 from caltest.comparisons.paired import Difference
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
@@ -99,7 +99,7 @@ class PairComparison(TabularResult, Reported):
         return [header, *(_cells(row) for row in self.rows)]
 
     def row_entries(self) -> list[dict[str, Any]]:
-        return [{"name": _name(row)} | _entries(row) | {"better": row.better} for row in self.rows]
+        return [{"name": _name(row)} | entries_of(row) | {"better": row.better} for row in self.rows]
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: which models differ after Holm's adjustment."""
@@ -215,13 +215,6 @@ def _pairs(rows: tuple[ComparedPair, ...]) -> str:
 
 def _name(row: ComparedPair) -> str:
     return f"{row.first} - {row.second}"
-
-
-def _entries(row: ComparedPair) -> dict[str, Any]:
-    """Fields of a row, with the ends of its interval."""
-    found = {item.name: getattr(row, item.name) for item in fields(row)}
-    interval = found.pop("interval")
-    return found | {"low": interval.low, "high": interval.high}
 
 
 def _cells(row: ComparedPair) -> list[str]:

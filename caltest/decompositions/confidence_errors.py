@@ -13,7 +13,7 @@ from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.stored import Stored
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.intervals import AT_ONCE, table
-from caltest.estimators.binned_errors.ece import binned_predictions
+from caltest.estimators.binned_errors import binned_predictions
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.convert import as_sample
 from caltest.predictions.reductions import reduce_to_top_label

@@ -14,7 +14,7 @@ from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning
 from caltest.decompositions.intervals import calibrated_means, intervals_of, table
 from caltest.decompositions.parts import PARTS, Parts
-from caltest.estimators.binned_errors.ece import binned_predictions, checked_binning
+from caltest.estimators.binned_errors import binned_predictions, checked_binning
 from caltest.predictions.classes.finite import Score
 from caltest.predictions.convert import as_sample
 

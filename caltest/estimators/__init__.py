@@ -17,9 +17,12 @@ from caltest.estimators.base import (
     HasTextbookLaw as HasTextbookLaw,
     TextbookTail as TextbookTail,
 )
-from caltest.estimators.binned_errors.classwise_ece import ClasswiseECE as ClasswiseECE
-from caltest.estimators.binned_errors.debiased_ece import DebiasedSquaredECE as DebiasedSquaredECE
-from caltest.estimators.binned_errors.ece import ECE as ECE, MCE as MCE
+from caltest.estimators.binned_errors import (
+    ECE as ECE,
+    MCE as MCE,
+    ClasswiseECE as ClasswiseECE,
+    DebiasedSquaredECE as DebiasedSquaredECE,
+)
 from caltest.estimators.classical.base import BinaryStatistic as BinaryStatistic
 from caltest.estimators.classical.belt import CalibrationBelt as CalibrationBelt
 from caltest.estimators.classical.corp import CORPMiscalibration as CORPMiscalibration

@@ -11,7 +11,7 @@ from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._validation import at_least, fraction
 from caltest.binning import Binning, QuantileBinning
-from caltest.estimators.binned_errors.ece import binned_predictions, bins_of, checked_binning
+from caltest.estimators.binned_errors import binned_predictions, bins_of, checked_binning
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_sample

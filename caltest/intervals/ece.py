@@ -12,7 +12,7 @@ from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning
 from caltest.estimators import ECE, ClasswiseECE
-from caltest.estimators.binned_errors.ece import binned_predictions, bins_of
+from caltest.estimators.binned_errors import binned_predictions, bins_of
 from caltest.intervals.sides import Side, checked_side, ends, within
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions

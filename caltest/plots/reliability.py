@@ -13,7 +13,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import switch
 from caltest.binning import Binning, UniformBinning
 from caltest.decompositions.score_decomposition import score_decomposition
-from caltest.estimators.binned_errors.ece import checked_binning
+from caltest.estimators.binned_errors import checked_binning
 from caltest.estimators.classical.corp import IsotonicGroups
 from caltest.plots._axes import (
     DARK,

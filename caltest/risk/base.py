@@ -1,7 +1,7 @@
 """Error functions (calibration estimation functions): how they are fitted, and what can be asked of a fitted one."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,16 +13,16 @@ from caltest.risk.data import CalibrationData, points_of
 from caltest.risk.pair_risk import SMALLEST, BilinearForm, RiskEstimate, risk_terms
 
 
-class Fits(ABC):
-    """Functions fitted to the same data with each of several settings; what they share is computed once."""
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Functions fitted to the same data with each of several settings; what they share is computed once.
 
-    @abstractmethod
-    def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        """The values at pairs of points (m, d) of the functions with these numbers, in order."""
+    ``forms(points, which)`` are the values at pairs of points (m, d) of the functions with these numbers, in order;
+    ``notes`` are what the reader of a result should know.
+    """
 
-    def notes(self) -> tuple[str, ...]:
-        """What the reader of a result should know."""
-        return ()
+    forms: Callable[[FloatArray, Sequence[int]], Iterator[BilinearForm]]
+    notes: tuple[str, ...] = ()
 
 
 class ErrorFunction(OwnErrstate, ABC):
@@ -70,9 +70,7 @@ class ErrorFunction(OwnErrstate, ABC):
         TypeError
             For predictions that the function does not suit.
         """
-        data = CalibrationData.of(as_sample(predictions, targets, classes))
-        at_least(len(data), 2, type(self).__name__)
-        return FittedErrorFunction(self._name_of_only(data.dimension), self.fits(data), data.dimension)
+        return self._fitted(CalibrationData.of(as_sample(predictions, targets, classes)))
 
     def plug_in(self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None) -> float:
         """Mean of h(x, x) over the data that h is fitted to: the plug-in estimate of the squared error.
@@ -80,18 +78,18 @@ class ErrorFunction(OwnErrstate, ABC):
         Parameters and errors as in ``fit``.
         """
         data = CalibrationData.of(as_sample(predictions, targets, classes))
-        at_least(len(data), 2, type(self).__name__)
-        self._name_of_only(data.dimension)
-        return float(next(self.fits(data).forms(data.points, [0])).diagonal().mean())
+        return float(self._fitted(data).form_at(data.points).diagonal().mean())
 
-    def _name_of_only(self, dimension: int) -> str:
-        values = self.grid(dimension)
+    def _fitted(self, data: CalibrationData) -> "FittedErrorFunction":
+        at_least(len(data), 2, type(self).__name__)
+        values = self.grid(data.dimension)
         if len(values) > 1:
             raise ValueError(
                 f"{self.parameter}: got {len(values)} values, wanted one to fit {type(self).__name__}; "
                 "estimate_calibration_error chooses among several"
             )
-        return f"{self.describe()}, {self.parameter} {values[0]:g}"
+        name = f"{self.describe()}, {self.parameter} {values[0]:g}"
+        return FittedErrorFunction(name, self.fits(data), data.dimension)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,12 +147,13 @@ class FittedErrorFunction(OwnErrstate):
         """
         data = CalibrationData.of(as_sample(predictions, targets, classes))
         at_least(len(data), SMALLEST, "the standard error of a risk")
-        return RiskEstimate.of_terms(risk_terms(self._form_at(data.points), data.deviations))
+        return RiskEstimate.of_terms(risk_terms(self.form_at(data.points), data.deviations))
 
     def _form(self, predictions: ArrayLike) -> BilinearForm:
-        return self._form_at(points_of(as_predictions(predictions, copy=False)))
+        return self.form_at(points_of(as_predictions(predictions, copy=False)))
 
-    def _form_at(self, points: FloatArray) -> BilinearForm:
+    def form_at(self, points: FloatArray) -> BilinearForm:
+        """The values at pairs of points (m, d)."""
         if points.shape[1] != self._dimension:
             raise ValueError(
                 f"predictions: got points of dimension {points.shape[1]}, wanted {self._dimension}, as those that the "
@@ -170,29 +169,27 @@ EXTREMES = 1e-300, 1e300
 """Bandwidths and the like lie between them."""
 
 
+def settings(name: str, values: Any, checked: Callable[[str, Any], Any], what: str) -> tuple[Any, ...]:
+    """One setting or several as a tuple of checked ones."""
+    values = values.tolist() if hasattr(values, "tolist") else values
+    several = list(values) if isinstance(values, (list, tuple, range)) else [values]
+    if not several:
+        raise ValueError(f"{name}: got no values, wanted at least one {what}")
+    return tuple(checked(name, value) for value in several)
+
+
 def positive_settings(name: str, values: Any) -> tuple[float, ...]:
     """One positive number or several as a tuple, whose inverses times data are finite."""
-    several = _several(values)
-    if not several:
-        raise ValueError(f"{name}: got no values, wanted at least one positive number")
-    numbers = tuple(positive_number(name, value) for value in several)
-    low, high = EXTREMES
-    for number in numbers:
+
+    def checked(name: str, value: Any) -> float:
+        number, (low, high) = positive_number(name, value), EXTREMES
         if not low <= number <= high:
             raise ValueError(f"{name}: got {number:g}, wanted a positive number, from {low:g} to {high:g}")
-    return numbers
+        return number
 
-
-def _several(values: Any) -> list[Any]:
-    """One setting or some as a list."""
-    if hasattr(values, "tolist"):
-        values = values.tolist()
-    return list(values) if isinstance(values, (list, tuple, range)) else [values]
+    return settings(name, values, checked, "positive number")
 
 
 def whole_settings(name: str, values: Any) -> tuple[int, ...]:
     """One positive whole number or several as a tuple."""
-    several = _several(values)
-    if not several:
-        raise ValueError(f"{name}: got no values, wanted at least one positive whole number")
-    return tuple(whole_number(name, value, 1) for value in several)
+    return settings(name, values, lambda name, value: whole_number(name, value, 1), "positive whole number")

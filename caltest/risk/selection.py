@@ -50,7 +50,7 @@ class CrossValidation:
 
     def notes(self) -> list[str]:
         """What the reader of a result should know of the fitted functions."""
-        return [note for fits in self.fits for one in fits for note in one.notes()]
+        return [note for fits in self.fits for one in fits for note in one.notes]
 
     def values(self, candidate: int, points: FloatArray) -> FloatArray:
         """``h(x, x)`` at points (m, d) for the functions of all folds, (K, m)."""

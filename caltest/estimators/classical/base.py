@@ -3,13 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from caltest._basics.numerics import generator_apart, ranges
 from caltest._basics.threads import threaded
 from caltest._basics.types import Array, FloatArray
+from caltest._results.calibration_test_result import PValueKind
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.predictions import Predictions
@@ -26,6 +27,8 @@ NANOSECONDS = 5.0
 
 class BinaryStatistic(RedrawnEstimator):
     """A statistic of probabilities p of class 1 and outcomes 0 or 1."""
+
+    textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def check(self, predictions: Predictions) -> None:
         at_least(len(predictions), 1, type(self).__name__)

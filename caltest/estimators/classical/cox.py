@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from caltest._basics.numerics import own_errstate
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._results.calibration_test_result import PValueKind
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.effect_size import EffectSize
 from caltest._results.pvalues import pvalue_phrase
@@ -61,7 +60,6 @@ class CoxCalibration(BinaryStatistic):
     citations = ("cox1958",)
 
     textbook_statistic = "likelihood ratio, chi-squared if calibrated"
-    textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         odds = LogOdds.of(p, 1)

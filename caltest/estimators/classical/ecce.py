@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
 from caltest._laws.brownian import absolute_maximum_tail, range_tail
-from caltest._results.calibration_test_result import PValueKind
 from caltest._results.effect_size import EffectSize
 from caltest._validation import one_of
 from caltest.estimators.base import TextbookTail
@@ -65,8 +64,6 @@ class ECCE(BinaryStatistic):
     citations = ("arrieta2022",)
 
     statistic: Kind = "MAD"
-
-    textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def __post_init__(self) -> None:
         one_of("statistic", self.statistic, get_args(Kind))

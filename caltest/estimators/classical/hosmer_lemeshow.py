@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray, IntArray
-from caltest._results.calibration_test_result import PValueKind
 from caltest._results.effect_size import EffectSize, root_per_observation
 from caltest._validation import whole_number
 from caltest.binning import QuantileBinning
@@ -68,7 +67,6 @@ class HosmerLemeshow(BinaryStatistic):
     n_bins: int = 10
 
     textbook_statistic = "chi-squared if calibrated"
-    textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
