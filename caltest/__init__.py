@@ -152,18 +152,8 @@ __version__ = "0.1.0"
 _LATER = ("plots", "recalibration")
 """Submodules that take long to import: loaded when they are asked for."""
 _SUBMODULES = (
-    "binning",
-    "datasets",
-    "estimators",
-    "generators",
-    "kernels",
-    "named_tests",
-    "nulls",
-    "plots",
-    "predictions",
-    "recalibration",
-    "results",
-    "risk",
+    *("binning", "datasets", "estimators", "generators", "kernels", "named_tests", "nulls", "predictions"),
+    *("results", "risk", *_LATER),
 )
 
 __all__ = sorted([*_names.offered(globals()), *_SUBMODULES])

@@ -197,9 +197,6 @@ class CalibrationTest(_Named):
         notes = (*result.notes, *self.estimator.notes(result.n))
         return replace(result, test=type(self).__name__, notes=notes)
 
-    def _draws_for(self, estimator: Estimator, predictions: Predictions) -> bool:
-        return self.null.draws_for(estimator, predictions) or estimator.uses_random_numbers(predictions)
-
     def result_of(
         self,
         estimator: Estimator,
@@ -212,6 +209,7 @@ class CalibrationTest(_Named):
     ) -> CalibrationTestResult:
         """The result of a resolved estimator for n predictions, of which some are given, and what was found."""
         check_finite(outcome.estimate, outcome.statistic, outcome.pvalue)
+        uses_seed = self.null.draws_for(estimator, predictions) or estimator.uses_random_numbers(predictions)
         draws = outcome.null_distribution
         if draws is not None:
             draws.flags.writeable = False
@@ -226,20 +224,13 @@ class CalibrationTest(_Named):
             null=self.null.describe_for(predictions),
             n=n,
             n_used=estimator.n_used(n),
-            estimate=outcome.estimate,
-            statistic=outcome.statistic,
             statistic_name=self.null.statistic_name_of(estimator),
-            pvalue=outcome.pvalue,
             pvalue_kind=self.null.pvalue_kind_of(estimator),
-            standard_error=outcome.standard_error,
-            df=outcome.df,
-            null_distribution=draws,
             n_resamples=None if draws is None else draws.size,
-            seed=seed if self._draws_for(estimator, predictions) else None,
+            seed=seed if uses_seed else None,
             notes=(*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes),
-            components=outcome.components,
-            findings=outcome.findings,
             assumes="; ".join(filter(None, (estimator.assumptions, predictions.assumption))),
+            **{name: value for name, value in vars(outcome).items() if name not in ("notes", "is_excluded")},
         )
 
 

@@ -51,15 +51,6 @@ def latex(table: Table, remarks: Sequence[str] = ()) -> str:
     return "\n".join([*rules, r"\end{tabular}"])
 
 
-def data_frame(rows: Sequence[dict[str, Any]]) -> Any:
-    """A ``pandas.DataFrame`` of rows by their names; ``ImportError`` if pandas is missing."""
-    try:
-        pandas = import_module("pandas")
-    except ImportError:
-        raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
-    return pandas.DataFrame(rows).set_index("name")
-
-
 def escaped(text: str) -> str:
     """Text without characters that mean something to LaTeX."""
     return "".join(_LATEX.get(character, character) for character in text)
@@ -91,7 +82,11 @@ class TabularResult(ABC):
 
     def to_pandas(self) -> Any:
         """A ``pandas.DataFrame`` with the same rows; ``ImportError`` if pandas is missing."""
-        return data_frame(self.row_entries())
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
+        return pandas.DataFrame(self.row_entries()).set_index("name")
 
 
 def entries_of(row: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from caltest._basics.numerics import own_errstate
 from caltest._basics.types import ArrayLike
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.pvalues import benjamini_hochberg, format_pvalue, holm, pvalue_phrase
-from caltest._results.report import listed
+from caltest._results.report import listed, page
 from caltest._results.stored import Reported
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned, entries_of
@@ -123,13 +123,11 @@ class PairComparison(TabularResult, Reported):
         return f"<comparison of {len(self.rows)} {_pairs(self.rows)} of models, n = {self.n}>"
 
     def summary(self) -> str:
-        title = f"Comparison of {len(self.rows)} {_pairs(self.rows)} of models"
-        lines = [title, "-" * len(title)]
-        lines += [f"{'Difference':<15}of {self.estimator}", f"{'p-value':<15}normal limit, jackknife variance"]
-        lines += [f"{'n':<15}{self.n}", "", aligned(self.table()), ""]
-        lines.append("better: has the smaller estimate; whether that is more than chance is what p says")
-        lines.append(f"Holm, BH: p-values adjusted for {len(self.rows)} {_pairs(self.rows)}")
-        return "\n".join(lines)
+        pairs, limit = f"{len(self.rows)} {_pairs(self.rows)}", "normal limit, jackknife variance"
+        what = {"Difference": f"of {self.estimator}", "p-value": limit, "n": str(self.n)}
+        better = "better: has the smaller estimate; whether that is more than chance is what p says"
+        lines = ["", aligned(self.table()), "", better, f"Holm, BH: p-values adjusted for {pairs}"]
+        return page(f"Comparison of {pairs} of models", what, lines)
 
 
 @own_errstate

@@ -91,7 +91,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         if self.stop_after is not None:
             return self._stopped(estimator, sample, rng, self.stop_after)
-        values = self._values(estimator, sample, streams(rng, self.n_resamples))
+        values = self.values(estimator, sample, rng)
         statistics = _statistics(estimator, values)
         outcome = ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
         if not isinstance(estimator, JointEstimator):
@@ -109,8 +109,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
     def redraws(self, estimator: Estimator, predictions: Predictions, rng: np.random.Generator) -> FloatArray:
         """Estimates (B,) for redraws of the targets; of joint statistics the first number."""
         sample = Sample(predictions, np.empty(0))
-        values = self._values(estimator, sample, streams(rng, self.n_resamples), observed=False)
-        return np.array(values[0])
+        return np.array(self._values(estimator, sample, streams(rng, self.n_resamples), observed=False)[0])
 
     def values(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> FloatArray:
         """Numbers (J, B + 1) of a resolved estimator: those of the observed targets first, then those of redraws."""
@@ -146,7 +145,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         """Sums over a part of the data, for the observed targets and for redraws of its own."""
         assert isinstance(estimator, LowRankSKCE)
         targets = sample.predictions.with_redraws(sample.targets, streams(rng, self.n_resamples))
-        return estimator.partial(sample.predictions, targets)
+        return estimator.features.sums(sample.predictions, targets)
 
     def outcome_of(self, estimator: Estimator, sums: FeatureSums) -> Outcome:
         assert isinstance(estimator, LowRankSKCE)
@@ -156,18 +155,15 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
     def check_summable(self, estimator: Estimator) -> None:
         if not isinstance(estimator, LowRankSKCE):
             raise self._illegal(estimator, "LowRankSKCE(kernel), for data that come in chunks")
-        estimator.check_resolved()
+        _ = estimator.features
 
-    def describe(self) -> str:
-        return self._described(Predictions.redraws)
+    def describe(self, redraws: str = Predictions.redraws) -> str:
+        until = "" if self.stop_after is None else f" or until {self.stop_after} are as large"
+        return f"{redraws} (conditional Monte Carlo), {self.n_resamples} draws{until}"
 
     def describe_for(self, predictions: Predictions) -> str:
         """The null in one line, which says what the targets are drawn from."""
-        return self._described(predictions.law.redraws)
-
-    def _described(self, redraws: str) -> str:
-        until = "" if self.stop_after is None else f" or until {self.stop_after} are as large"
-        return f"{redraws} (conditional Monte Carlo), {self.n_resamples} draws{until}"
+        return self.describe(predictions.law.redraws)
 
 
 def _values(

@@ -35,8 +35,7 @@ from caltest.recalibration.classes.temperature import TemperatureScaling as Temp
 from caltest.recalibration.distributions.family_temperature import FamilyTemperatureScaling as FamilyTemperatureScaling
 from caltest.recalibration.distributions.quantiles import QuantileRecalibration as QuantileRecalibration
 from caltest.recalibration.fit_best import BestFit as BestFit, fit_best as fit_best
-from caltest.recalibration.gaussian_process.calibrator import GPCalibrator as GPCalibrator
-from caltest.recalibration.gaussian_process.map import GPMap as GPMap
+from caltest.recalibration.gaussian_process.map import GPCalibrator as GPCalibrator, GPMap as GPMap
 from caltest.recalibration.identity import Identity as Identity
 from caltest.recalibration.report import (
     RecalibrationReport as RecalibrationReport,

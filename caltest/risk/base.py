@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from caltest._basics.numerics import OwnErrstate
 from caltest._basics.types import ArrayLike, FloatArray
 from caltest._validation import at_least, positive_number, whole_number
+from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.predictions.convert import as_predictions, as_sample
 from caltest.risk.data import CalibrationData, points_of
 from caltest.risk.pair_risk import SMALLEST, BilinearForm, RiskEstimate, risk_terms
@@ -147,7 +148,8 @@ class FittedErrorFunction(OwnErrstate):
         """
         data = CalibrationData.of(as_sample(predictions, targets, classes))
         at_least(len(data), SMALLEST, "the standard error of a risk")
-        return RiskEstimate.of_terms(risk_terms(self.form_at(data.points), data.deviations))
+        terms = risk_terms(self.form_at(data.points), data.deviations)
+        return RiskEstimate(float(terms.mean()), jackknife_error(terms))
 
     def _form(self, predictions: ArrayLike) -> BilinearForm:
         return self.form_at(points_of(as_predictions(predictions, copy=False)))

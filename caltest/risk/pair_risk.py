@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._basics.types import FloatArray
-from caltest.hstatistics.variances.jackknife import jackknife_error
 
 SMALLEST = 3
 """Observations that a standard error needs: it leaves one out, and pairs of the others remain."""
@@ -69,11 +68,6 @@ class RiskEstimate:
 
     value: float
     standard_error: float
-
-    @classmethod
-    def of_terms(cls, terms: FloatArray) -> "RiskEstimate":
-        """The estimate from the terms of all observations."""
-        return cls(float(terms.mean()), jackknife_error(terms))
 
 
 def risk_terms(form: BilinearForm, deviations: FloatArray) -> FloatArray:

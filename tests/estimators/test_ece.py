@@ -5,7 +5,7 @@ import pytest
 
 import caltest as ct
 from caltest._basics.jobs import streams
-from caltest.estimators.binned_errors import ece as ece_module
+from caltest.estimators import binned_errors
 from caltest.predictions import Sample
 
 
@@ -83,7 +83,7 @@ def test_many_targets_against_the_definition(binning, distance, k, monkeypatch):
     one_by_one = [ece.estimate(Sample(predictions, one)) for one in y]
     assert ece.estimates(predictions, y) == pytest.approx(one_by_one, rel=1e-13)
     together = ece.estimates(predictions, y)
-    monkeypatch.setattr(ece_module, "TARGETS_AT_ONCE", 4)
+    monkeypatch.setattr(binned_errors, "TARGETS_AT_ONCE", 4)
     assert np.array_equal(ece.estimates(predictions, y), together)
 
 

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from caltest._basics.numerics import generator_apart, ranges
 from caltest._basics.threads import threaded
 from caltest._basics.types import Array, FloatArray
 from caltest._results.calibration_test_result import PValueKind
+from caltest._results.effect_size import EffectSize
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.predictions import Predictions
@@ -49,6 +51,11 @@ def in_parts(function: Callable[[Array], FloatArray], targets: Array) -> FloatAr
     work = NANOSECONDS * targets.size
     values = threaded(lambda rows: function(targets[rows]), parts, len(parts), "statistics", work=work)
     return np.concatenate([np.empty(0), *values])
+
+
+def root_per_observation(excess: float, n: int, unit: str) -> EffectSize:
+    """The root of what a sum of squares over n observations has above its mean, per observation; 0 below the mean."""
+    return EffectSize(sqrt(max(0.0, excess) / n), unit)
 
 
 def probability_of_one(predictions: Predictions, name: str) -> FloatArray:

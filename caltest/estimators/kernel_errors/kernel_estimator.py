@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._results.effect_size import EffectSize, share_of_largest
+from caltest._results.effect_size import EffectSize
 from caltest.estimators.base import Estimator
 from caltest.hstatistics.bound import h_bound
 from caltest.kernels import PairKernel, PredictionKernel, ProductKernel, TargetKernel
@@ -52,6 +52,11 @@ def median_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:
     if not kernel.uses_median or n <= MEDIAN_OF:
         return ()
     return (f"the median bandwidth is that of {MEDIAN_OF} evenly spaced predictions",)
+
+
+def share_of_largest(squared: float, largest: float, name: str = "KCE") -> EffectSize:
+    """The root of an estimated squared error as a share of its largest value; 0 for negative estimates."""
+    return EffectSize(min(1.0, sqrt(max(0.0, squared) / largest)), f"{name} as a share of its largest value")
 
 
 def share_of_bound(squared: float, kernel: PairKernel, predictions: Predictions) -> EffectSize:

@@ -90,22 +90,16 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator):
 
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
         """Estimates for many targets (B, n); the features are computed once for all. Weights are for unbiased ones."""
-        return self._resolved_features().estimates(predictions, targets, self.unbiased, weights)
-
-    def partial(self, predictions: Predictions, targets: Array) -> FeatureSums:
-        """What some of the observations add to the estimates for targets (B, n); add those of the others to it."""
-        return self._resolved_features().sums(predictions, targets)
+        return self.features.estimates(predictions, targets, self.unbiased, weights)
 
     def estimates_from(self, sums: FeatureSums) -> FloatArray:
         """Estimates (B,) from the sums of all observations."""
         self._check_number(sums.n)
-        return self._resolved_features().means(sums, self.unbiased)
+        return self.features.means(sums, self.unbiased)
 
-    def check_resolved(self) -> None:
-        """Raise ``ValueError`` if there are no landmarks yet."""
-        self._resolved_features()
-
-    def _resolved_features(self) -> Features:
+    @property
+    def features(self) -> Features:
+        """Those of the landmarks; ``ValueError`` if there are none yet."""
         if self._features is None:
             raise ValueError(
                 "LowRankSKCE: got no landmarks, which are chosen among all predictions; for data that come in chunks "

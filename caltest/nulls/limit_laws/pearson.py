@@ -24,10 +24,9 @@ class PearsonNull(Null):
 
     If the predictions are calibrated, the SKCE has mean 0 given them, and a variance and a skewness g that are known
     without sampling (``caltest.hstatistics.variances.moments``). The statistic ``z = SKCE / sd`` is compared with the
-    shifted Gamma distribution of mean 0, variance 1 and skewness g: with ``a = 4 / g**2`` the p-value is
-    ``Q(a, a + z sqrt(a))``, where Q is the regularised upper incomplete gamma function, and never below the probability
-    of the observed labels.
-    It needs no redraws and so has no smallest value.
+    shifted Gamma distribution of mean 0, variance 1 and skewness g: with ``a = 4 / g**2`` the p-value is ``Q(a, a + z
+    sqrt(a))``, where Q is the regularised upper incomplete gamma function, and never below the probability of the
+    observed labels. It needs no redraws and so has no smallest value.
 
     Parameters
     ----------
