@@ -22,9 +22,12 @@ from caltest.recalibration.base import (
     ProbabilityCalibrator as ProbabilityCalibrator,
     ProbabilityMap as ProbabilityMap,
 )
-from caltest.recalibration.binary.bins import BBQ as BBQ, HistogramBinning as HistogramBinning
-from caltest.recalibration.binary.isotonic import Isotonic as Isotonic
 from caltest.recalibration.binary.logistic import BetaCalibration as BetaCalibration, Platt as Platt
+from caltest.recalibration.binary.piecewise import (
+    BBQ as BBQ,
+    HistogramBinning as HistogramBinning,
+    Isotonic as Isotonic,
+)
 from caltest.recalibration.classes.affine import (
     DirichletCalibration as DirichletCalibration,
     MatrixScaling as MatrixScaling,

@@ -7,9 +7,8 @@ import numpy as np
 
 from caltest._basics.types import FloatArray
 from caltest.binning import quantile_ranks
-from caltest.risk.base import ErrorFunction, Fits, whole_settings
+from caltest.risk.base import BilinearForm, ErrorFunction, Fits, whole_settings
 from caltest.risk.data import CalibrationData
-from caltest.risk.pair_risk import BilinearForm
 
 N_BINS = tuple(range(5, 101, 5))
 """Numbers of bins tried by Gruber and Bach 2024, appendix B."""

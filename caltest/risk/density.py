@@ -11,9 +11,8 @@ from caltest._basics.arrays import read_only
 from caltest._basics.numerics import ranges
 from caltest._basics.types import FloatArray
 from caltest._loops.statistics.class_shares import class_shares, shares_on_line
-from caltest.risk.base import ErrorFunction, Fits, positive_settings
+from caltest.risk.base import BilinearForm, ErrorFunction, Fits, positive_settings
 from caltest.risk.data import CalibrationData
-from caltest.risk.pair_risk import BilinearForm
 
 BANDWIDTHS = (*np.logspace(-5, -1, 15).tolist(), 0.2, 0.4, 0.6, 0.8, 1.0)
 """Bandwidths tried by Gruber and Bach 2024 (their software; the exponent printed in appendix B is garbled)."""

@@ -8,9 +8,8 @@ import numpy as np
 
 from caltest._basics.types import FloatArray
 from caltest._validation import positive_number, whole_number
-from caltest.risk.base import ErrorFunction, Fits, positive_settings
+from caltest.risk.base import BilinearForm, ErrorFunction, Fits, positive_settings
 from caltest.risk.data import CalibrationData, KernelSpectrum, Projected
-from caltest.risk.pair_risk import BilinearForm
 
 TOLERANCE = 1e-12
 """Error of the kernel below which no more landmarks are taken."""

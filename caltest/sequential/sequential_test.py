@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import OwnErrstate, ranges, seed_of
-from caltest._basics.types import ArrayLike, FloatArray, IntArray
+from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.finding import Finding, impossible
 from caltest._validation import one_of, switch
 from caltest.estimators.combined.findings import findings_of, named
@@ -23,6 +23,9 @@ from caltest.sequential.bets import Bets, KernelBets, LikelihoodBets, log_capita
 from caltest.sequential.sequential_result import SequentialTestResult, exponential, format_evalue
 
 Strategy = Literal["both", "likelihood", "kernel"]
+
+NAMED = 6
+"""Rows of impossible outcomes that are kept, one more than notes name."""
 
 AT_ONCE = 2**20
 """Capitals of all gamblers after all observations that are computed together."""
@@ -172,14 +175,14 @@ class SequentialCalibrationTest(OwnErrstate):
             state,
             n=state.n + len(sample),
             n_batches=state.n_batches + 1,
+            impossible=(*state.impossible, *(sample.impossible[:NAMED] + self.n).tolist())[:NAMED],
             n_impossible=state.n_impossible + sample.impossible.size,
             kind=named_one(state.kind, sample.predictions),
             notes=tuple(dict.fromkeys((*state.notes, *assumed(sample.predictions)))),
         )
         # Those of an update that was not finished are none.
         del self._batches[self._state.n_batches :]
-        excluded = sample.excluded_outcomes(self.n)
-        self._batches.append(_Batch(sample, np.concatenate(evidence), sample.impossible + self.n, excluded))
+        self._batches.append(_Batch(sample, np.concatenate(evidence), sample.excluded_outcomes(self.n)))
         self._state = state
         return self
 
@@ -194,7 +197,7 @@ class SequentialCalibrationTest(OwnErrstate):
         """``log E`` after each observation, (n,)."""
         history = np.concatenate([np.empty(0), *(batch.evidence for batch in self._taken)])
         if self._state.n_impossible:
-            history[self._impossible[0] :] = np.inf
+            history[self._state.impossible[0] :] = np.inf
         return history
 
     @property
@@ -217,18 +220,21 @@ class SequentialCalibrationTest(OwnErrstate):
         state = self._state
         if state.kind is None:
             raise ValueError("predictions: got none so far, wanted at least one observation: update(predictions, y)")
-        history = self.history
+        history, before = self.history, None
         history.flags.writeable = False
+        impossible = state.n_impossible, self.n, state.impossible
+        if state.n_impossible:
+            before = exp(-float(history[: state.impossible[0]].max(initial=0.0)))
         return SequentialTestResult(
             test=type(self).__name__,
             hypothesis=f"{state.kind.hypothesis}, at every time given the past",
             predictions=state.kind.describe(self.n),
-            bets=self._describe(),
+            bets=" and ".join(one.describe() for one in state.bets),
             n=self.n,
             history=history,
             finding=self._finding(),
-            notes=(*state.notes, *self._impossible_notes()),
-            pvalue_otherwise=self._pvalue_before(),
+            notes=state.notes if before is None else (*state.notes, *impossible_note(*impossible)),
+            pvalue_otherwise=before,
         )
 
     def _classes_of(self, predictions: ArrayLike) -> Sequence[Any] | None:
@@ -237,11 +243,6 @@ class SequentialCalibrationTest(OwnErrstate):
     @property
     def _taken(self) -> "list[_Batch]":
         return self._batches[: self._state.n_batches]
-
-    @property
-    def _impossible(self) -> IntArray:
-        """Observations that were predicted to be impossible."""
-        return np.concatenate([np.empty(0, dtype=np.intp), *(batch.impossible for batch in self._taken)])
 
     def _started(self, predictions: Predictions) -> "_State":
         """The bets for the family."""
@@ -269,27 +270,13 @@ class SequentialCalibrationTest(OwnErrstate):
             samples = [one.followed_by(other) for one, other in pairs] + samples[len(samples) // 2 * 2 :]
         return next(iter(named(findings_of(samples[0]), exp(-self._state.largest))), None)
 
-    def _pvalue_before(self) -> float | None:
-        """The p-value before the first outcome of predicted probability 0, if there is one."""
-        if not self._state.n_impossible:
-            return None
-        return exp(-float(self.history[: self._impossible[0]].max(initial=0.0)))
-
-    def _impossible_notes(self) -> tuple[str, ...]:
-        rows = self._impossible
-        return impossible_note(rows.size, self.n, rows[:6].tolist()) if rows.size else ()
-
-    def _describe(self) -> str:
-        return " and ".join(one.describe() for one in self._state.bets)
-
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """What one update adds: ``log E`` (b,) after each observation, and which are impossible and how."""
+    """What one update adds: ``log E`` (b,) after each observation, and how some were excluded."""
 
     sample: Sample
     evidence: FloatArray
-    impossible: IntArray
     excluded: tuple[str, ...]
 
 
@@ -299,6 +286,7 @@ class _State:
 
     n: int = 0
     n_batches: int = 0
+    impossible: tuple[int, ...] = ()
     n_impossible: int = 0
     kind: Predictions | None = None
     notes: tuple[str, ...] = ()

@@ -7,8 +7,7 @@ import pytest
 
 import caltest as ct
 from caltest._basics.threads import one_thread
-from caltest.risk.base import Fits
-from caltest.risk.pair_risk import BilinearForm
+from caltest.risk.base import BilinearForm, Fits
 
 RIDGE = (ct.risk.TwoStepRidgeErrorFunction((1e-3, 1e-2, 1e-1)),)
 FEW = (ct.risk.DirichletErrorFunction((0.1, 1.0)), *RIDGE)

@@ -6,8 +6,7 @@ from samples import TV, W2, samples
 
 import caltest as ct
 from caltest.predictions import Sample
-from caltest.sequential.bets import FIRST, FRACTIONS, KernelBets, log_capital
-from caltest.sequential.witness import Witness
+from caltest.sequential.bets import FIRST, FRACTIONS, KernelBets, Witness, log_capital
 
 
 def slow_witness(h, t):

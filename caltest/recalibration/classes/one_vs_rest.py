@@ -8,7 +8,7 @@ from scipy.special import logsumexp, softmax
 
 from caltest._basics.types import FloatArray, IntArray
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
-from caltest.recalibration.binary.bins import StepMap
+from caltest.recalibration.binary.piecewise import StepMap
 from caltest.recalibration.shared.storage import require
 
 LARGEST = np.finfo(np.float64).max

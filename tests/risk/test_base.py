@@ -3,7 +3,7 @@ import pytest
 
 import caltest as ct
 from caltest.hstatistics.variances.jackknife import jackknife_error
-from caltest.risk.pair_risk import BilinearForm, risk_terms
+from caltest.risk.base import BilinearForm, risk_terms
 
 N, D, R = 40, 3, 4
 
