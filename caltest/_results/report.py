@@ -32,18 +32,15 @@ def sentence_of(result: Any, alpha: float) -> str:
     finding = result.finding
     if result.pvalue <= alpha and finding is not None and finding.estimate is not None:
         found += f"; the fault that explains the outcomes best: {finding.words}"
+    level, said = f"at the {100 * alpha:g} % level", "rejected" if result.pvalue <= alpha else "not rejected"
+    decision = f"{said} {level}"
+    if undecided(result.pvalue, result.n_resamples, alpha):
+        decision = f"could not have been rejected {level} with so few redraws"
     return (
         f"The hypothesis that {QUESTIONS[result.question].null} ({result.hypothesis}) was tested with {result.test} on "
-        f"n = {result.n} observations{used} ({result.estimator}) and {_decision(result, alpha)}: estimate = "
+        f"n = {result.n} observations{used} ({result.estimator}) and {decision}: estimate = "
         f"{result.estimate:.3g}, statistic = {result.statistic:.3g} ({result.statistic_name}), {found}."
     )
-
-
-def _decision(result: Any, alpha: float) -> str:
-    level = f"at the {100 * alpha:g} % level"
-    if undecided(result.pvalue, result.n_resamples, alpha):
-        return f"could not have been rejected {level} with so few redraws"
-    return f"{'' if result.pvalue <= alpha else 'not '}rejected {level}"
 
 
 def listed(parts: Sequence[str]) -> str:

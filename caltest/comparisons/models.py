@@ -18,7 +18,7 @@ from caltest.comparisons.model_comparison import ComparedModel, ModelComparison
 from caltest.estimators import SKCE, Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.intervals.jackknife import jackknife_interval
-from caltest.intervals.noise_floor import NoiseFloor, noise_floor
+from caltest.intervals.noise_floor import noise_floor
 from caltest.kernels import PairKernel
 from caltest.named_tests import MonteCarloTest, OmnibusTest
 from caltest.predictions import Sample
@@ -58,23 +58,11 @@ def compared(
         except (ValueError, TypeError) as error:
             raise type(error)(f"{kind} {name!r}: {error}") from None
     pvalues = [result.pvalue for result in results]
+    scores = [float(np.mean(one.targets)) if kind == "class" else _score(one) for one in samples.values()]
+    adjusted = zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True)
     rows = [
-        ComparedModel(
-            name=name,
-            score=float(np.mean(sample.targets)) if kind == "class" else _score(sample),
-            estimate=estimate,
-            interval=interval,
-            noise_floor=floor.mean,
-            noise_quantile=floor.quantile,
-            pvalue=result.pvalue,
-            pvalue_holm=p_holm,
-            pvalue_bh=p_bh,
-            finding=result.finding,
-            pvalue_otherwise=result.pvalue_otherwise,
-        )
-        for (name, sample), (estimate, interval, floor), result, p_holm, p_bh in zip(
-            samples.items(), estimates, results, holm(pvalues), benjamini_hochberg(pvalues), strict=True
-        )
+        ComparedModel(name, score, *found, result.pvalue, *both, result.finding, result.pvalue_otherwise)
+        for name, score, found, result, both in zip(samples, scores, estimates, results, adjusted, strict=True)
     ]
     first = next(iter(samples.values()))
     score_name = "RMSE" if first.predictions.law.finite is None else "accuracy"
@@ -95,13 +83,13 @@ def compared(
 
 def _estimated(
     estimator: Estimator, sample: Sample, n_resamples: int, level: float, rng: Any, progress: bool
-) -> tuple[float, ConfidenceInterval | None, NoiseFloor]:
-    """The estimate, its jackknife interval where it has one and h varies, and the noise floor."""
+) -> tuple[float, ConfidenceInterval | None, float, float]:
+    """The estimate, its jackknife interval where it has one and h varies, and mean and quantile of the noise floor."""
     floor = noise_floor(sample.predictions, estimator, n_resamples=n_resamples, rng=rng, progress=progress)
     resolved, interval = estimator.resolve(sample.predictions, floor.seed), None
     if isinstance(resolved, SKCE) and resolved.unbiased and len(sample) >= 3:
         interval = jackknife_interval(resolved.kernel, sample, level, "two-sided", floor.seed)
-    return resolved.estimate(sample), interval, floor
+    return resolved.estimate(sample), interval, floor.mean, floor.quantile
 
 
 def _notes(samples: dict[str, Sample], results: list[CalibrationTestResult]) -> tuple[str, ...]:

@@ -57,6 +57,11 @@ class ComparedPair:
     pvalue_bh: float
 
     @property
+    def name(self) -> str:
+        """Of the pair."""
+        return f"{self.first} - {self.second}"
+
+    @property
     def better(self) -> str:
         """The model with the smaller estimate; the second one of equal ones."""
         return self.first if self.estimate < 0.0 else self.second
@@ -99,13 +104,13 @@ class PairComparison(TabularResult, Reported):
         return [header, *(_cells(row) for row in self.rows)]
 
     def row_entries(self) -> list[dict[str, Any]]:
-        return [{"name": _name(row)} | entries_of(row) | {"better": row.better} for row in self.rows]
+        return [{"name": row.name} | entries_of(row) | {"better": row.better} for row in self.rows]
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: which models differ after Holm's adjustment."""
         level = fraction("alpha", alpha)
         different = [
-            f"{_name(row)} ({row.better} is better calibrated, {pvalue_phrase(row.pvalue_holm)})"
+            f"{row.name} ({row.better} is better calibrated, {pvalue_phrase(row.pvalue_holm)})"
             for row in self.rows
             if row.pvalue_holm <= level
         ]
@@ -211,16 +216,6 @@ def _pairs(rows: tuple[ComparedPair, ...]) -> str:
     return "pair" if len(rows) == 1 else "pairs"
 
 
-def _name(row: ComparedPair) -> str:
-    return f"{row.first} - {row.second}"
-
-
 def _cells(row: ComparedPair) -> list[str]:
     pvalues = [format_pvalue(p) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
-    return [
-        _name(row),
-        f"{row.estimate:.3g}",
-        f"[{row.interval.low:.3g}, {row.interval.high:.3g}]",
-        *pvalues,
-        row.better,
-    ]
+    return [row.name, f"{row.estimate:.3g}", f"[{row.interval.low:.3g}, {row.interval.high:.3g}]", *pvalues, row.better]

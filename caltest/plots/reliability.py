@@ -1,8 +1,7 @@
 """Reliability diagrams, with bins and without."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -128,8 +127,7 @@ def reliability_diagram(
     return ax
 
 
-@dataclass(frozen=True)
-class _Reliability:
+class _Reliability(NamedTuple):
     """Arrays with one value per occupied bin."""
 
     sizes: IntArray
@@ -154,13 +152,7 @@ def _reliability(
         return np.stack([np.bincount(bins, y) / sizes for y in outcomes])
 
     low, high = redrawn_ends(predictions, frequencies, n_resamples, rank, rng)
-    return _Reliability(
-        sizes=sizes,
-        predictions=np.bincount(bins, p) / sizes,
-        frequencies=frequencies(outcomes[None])[0],
-        low=low,
-        high=high,
-    )
+    return _Reliability(sizes, np.bincount(bins, p) / sizes, frequencies(outcomes[None])[0], low, high)
 
 
 def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str) -> None:

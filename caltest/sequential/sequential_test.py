@@ -161,7 +161,8 @@ class SequentialCalibrationTest(OwnErrstate):
             The test itself. Whatever is raised, an interruption too, the batch is taken wholly or not at all: ``n``
             says which.
         """
-        sample = as_sample(*_as_batch(predictions, targets), self._classes_of(predictions), copy=True)
+        classes = None if isinstance(predictions, Predictions) else self.classes
+        sample = as_sample(*_as_batch(predictions, targets), classes, copy=True)
         state = self._state
         if state.kind is not None:
             state.kind.check_compatible(sample.predictions, "predictions")
@@ -236,9 +237,6 @@ class SequentialCalibrationTest(OwnErrstate):
             notes=state.notes if before is None else (*state.notes, *impossible_note(*impossible)),
             pvalue_otherwise=before,
         )
-
-    def _classes_of(self, predictions: ArrayLike) -> Sequence[Any] | None:
-        return None if isinstance(predictions, Predictions) else self.classes
 
     @property
     def _taken(self) -> "list[_Batch]":
