@@ -8,20 +8,11 @@ from typing import Any
 Table = Sequence[Sequence[str]]
 """Rows of cells, the header first; the first column is text, the others are numbers."""
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-}
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}"}
+)
 
 
 def aligned(table: Table) -> str:
@@ -53,7 +44,7 @@ def latex(table: Table, remarks: Sequence[str] = ()) -> str:
 
 def escaped(text: str) -> str:
     """Text without characters that mean something to LaTeX."""
-    return "".join(_LATEX.get(character, character) for character in text)
+    return text.translate(_LATEX)
 
 
 class TabularResult(ABC):

@@ -39,13 +39,6 @@ class Bets(ABC):
         """On what is bet, in words."""
 
 
-def log_capital(bets_log: FloatArray, weights: FloatArray) -> FloatArray:
-    """``log sum_k w_k exp(L_k)`` for each column of logarithms (K, b), (b,)."""
-    logs = bets_log + np.log(weights)[:, None]
-    largest = logs.max(axis=0)
-    return np.asarray(largest + np.log(np.exp(logs - largest).sum(axis=0)))
-
-
 class LikelihoodBets(Bets):
     """One gambler for each alternative Q_k of the predictions: factors ``Q_k(Y_t | P_t) / P_t(Y_t)``.
 

@@ -13,13 +13,14 @@ from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.finding import Finding, impossible
 from caltest._validation import one_of, switch
 from caltest.estimators.combined.findings import findings_of, named
+from caltest.estimators.scores.likelihood_ratio import log_mixture
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import assumed, named_one
 from caltest.predictions.convert import as_sample
 from caltest.predictions.sample import excluded_in_words, impossible_note
-from caltest.sequential.bets import Bets, KernelBets, LikelihoodBets, log_capital
+from caltest.sequential.bets import Bets, KernelBets, LikelihoodBets
 from caltest.sequential.sequential_result import SequentialTestResult, exponential, format_evalue
 
 Strategy = Literal["both", "likelihood", "kernel"]
@@ -298,7 +299,7 @@ class _State:
         """``log E`` after each of the next observations, and the state after them."""
         factors, bets = zip(*(one.log_factors(sample) for one in self.bets), strict=True)
         capitals = self.capitals[:, None] + np.cumsum(np.concatenate(factors), axis=1)
-        evidence = log_capital(capitals, self.weights)
+        evidence = log_mixture(capitals, self.weights)
         last, largest = float(evidence[-1]), max(self.largest, float(evidence.max()))
         return evidence, replace(self, bets=bets, capitals=capitals[:, -1].copy(), last=last, largest=largest)
 

@@ -124,3 +124,9 @@ def test_description_says_which_error_it_is():
     assert described(ct.Bernoulli([0.2])).startswith("ECE (binary)")
     assert described(ct.top_label(p, [0])[0]).startswith("ECE (top label)")
     assert described(ct.classwise(p, [0])[1][0]).startswith("ECE (class 1 against the rest)")
+
+
+def test_errors_name_the_estimator():
+    for estimator in (ct.ECE(), ct.MCE(), ct.ClasswiseECE()):
+        with pytest.raises(ValueError, match=f"wanted at least 1 for {type(estimator).__name__}$"):
+            estimator.check(ct.Bernoulli([0.5]).take([]))

@@ -1,6 +1,7 @@
 """What estimators of kernel calibration errors share: the kernel, its bandwidth and default, the size of the error."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from functools import reduce
 from math import sqrt
@@ -86,10 +87,8 @@ def _of_predictions(
     predictions: Predictions, kernel: PredictionKernel, identical: float | None
 ) -> tuple[PredictionKernel, tuple[str, ...]]:
     """With the median of the positive distances as the bandwidth, or a number if all are 0."""
-    try:
+    with suppress(ZeroBandwidth):
         return kernel.resolve(predictions), ()
-    except ZeroBandwidth:
-        pass
     try:
         distinct = kernel.resolve_distinct(predictions)
     except ZeroBandwidth:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -19,20 +18,24 @@ FEW_TERMS = 30
 
 @dataclass(frozen=True)
 class Moments:
-    """Number of terms, their mean, the sum of their squared deviations from it, and the largest absolute value."""
+    """Number of terms, their mean, the sum of their squared deviations from it, and the largest absolute value.
+
+    Beside these the sum of their variances given the predictions, 0 where it is not asked for or known.
+    """
 
     n: int
     mean: float
     squares: float
     largest: float
+    variances: float = 0.0
 
     @classmethod
-    def of(cls, terms: FloatArray) -> "Moments":
+    def of(cls, terms: FloatArray, variances: float) -> "Moments":
         """Moments of some terms."""
         if terms.size == 0:
             return cls(0, 0.0, 0.0, 0.0)
         mean = float(terms.mean())
-        return cls(terms.size, mean, float(np.sum((terms - mean) ** 2)), float(np.abs(terms).max()))
+        return cls(terms.size, mean, float(np.sum((terms - mean) ** 2)), float(np.abs(terms).max()), variances)
 
     def __add__(self, other: "Moments") -> "Moments":
         """Moments of both sets of terms (Chan, Golub and LeVeque 1983)."""
@@ -42,17 +45,7 @@ class Moments:
         difference = other.mean - self.mean
         mean = self.mean + difference * other.n / n
         squares = self.squares + other.squares + difference**2 * self.n * other.n / n
-        return Moments(n, mean, squares, max(self.largest, other.largest))
-
-
-class _Sums(NamedTuple):
-    """Moments of terms, and the sum of their variances given the predictions, 0 where it is not asked for or known."""
-
-    moments: Moments
-    variances: float
-
-    def __add__(self, other: Self) -> "_Sums":  # type: ignore[override]
-        return _Sums(self.moments + other.moments, self.variances + other.variances)
+        return Moments(n, mean, squares, max(self.largest, other.largest), self.variances + other.variances)
 
 
 @dataclass(frozen=True)
@@ -125,22 +118,22 @@ class NormalNull(SummableNull):
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         return self.outcome_of(estimator, self.sums(estimator, sample, rng))
 
-    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> _Sums:
+    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Moments:
         assert isinstance(estimator, BlockSKCE)
-        moments, known = Moments.of(estimator.terms(sample)), None
-        if self.known_variance and moments.n:
+        terms, known = estimator.terms(sample), None
+        if self.known_variance and terms.size:
             known = variance_of_blocks(estimator.kernel, sample.predictions, estimator.block_size, rng)
-        return _Sums(moments, known or 0.0)
+        return Moments.of(terms, known or 0.0)
 
     def check_summable(self, estimator: Estimator) -> None:
         assert isinstance(estimator, BlockSKCE)
         estimator.kernel.check_resolved()
 
-    def outcome_of(self, estimator: Estimator, sums: _Sums) -> Outcome:
+    def outcome_of(self, estimator: Estimator, sums: Moments) -> Outcome:
         from scipy.special import ndtr
 
-        terms, variances = sums
-        variance = max(terms.squares / (terms.n if self.population_variance else terms.n - 1), variances / terms.n)
+        terms, divisor = sums, sums.n if self.population_variance else sums.n - 1
+        variance = max(terms.squares / divisor, terms.variances / terms.n)
         # Equal terms leave a variance of the size of their rounding errors.
         if variance <= (1e-14 * terms.largest) ** 2:
             raise ValueError(
