@@ -21,7 +21,7 @@ SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.es
 SKCE_ul, SKCE_{k,B}: blocks           ``BlockSKCE``                 ``caltest.estimators.kernel_errors.skce``
 SKCE with landmarks, for large n      ``LowRankSKCE``               ``caltest.estimators.kernel_errors.low_rank``
 UCME, test locations T_j              ``UCME``                      ``caltest.estimators.kernel_errors.ucme``
-ECE                                   ``ECE``                       ``caltest.estimators.binned_errors.ece``
+ECE                                   ``ECE``                       ``caltest.estimators.binned_errors``
 MMCE                                  ``MMCE``                      ``caltest.estimators.kernel_errors.mmce``
 D_b, D_uq, D_l: bounds                ``DistributionFreeBound``     ``caltest.nulls.bounds.distribution_free``
 A_l: normal limit                     ``NormalNull``                ``caltest.nulls.limit_laws.normal``
@@ -152,18 +152,8 @@ __version__ = "0.1.0"
 _LATER = ("plots", "recalibration")
 """Submodules that take long to import: loaded when they are asked for."""
 _SUBMODULES = (
-    "binning",
-    "datasets",
-    "estimators",
-    "generators",
-    "kernels",
-    "named_tests",
-    "nulls",
-    "plots",
-    "predictions",
-    "recalibration",
-    "results",
-    "risk",
+    *("binning", "datasets", "estimators", "generators", "kernels", "named_tests", "nulls", "predictions"),
+    *("results", "risk", *_LATER),
 )
 
 __all__ = sorted([*_names.offered(globals()), *_SUBMODULES])

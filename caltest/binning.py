@@ -202,7 +202,19 @@ class MedianVarianceBinning(Binning):
         most = n if self.max_bins is None else self.max_bins
         finished: list[Array] = []
         queue: list[tuple[float, int, int, Array]] = []
-        self._queue(np.arange(n), points, queue, finished, order=0)
+
+        def add(index: Array, order: int) -> None:
+            if index.size < 2 * self.min_size:
+                finished.append(index)
+                return
+            members = points[index]
+            variance = members.var(axis=0, ddof=1)
+            largest = float(variance.max())
+            equal = np.flatnonzero(variance >= largest * (1.0 - 1e-12))
+            coordinate = int(equal[np.argmax(members.mean(axis=0)[equal])]) if equal.size > 1 else int(equal[0])
+            heapq.heappush(queue, (-largest, order, coordinate, index))
+
+        add(np.arange(n), 0)
         order = 1
         while queue and len(queue) + len(finished) < most:
             _, _, coordinate, index = heapq.heappop(queue)
@@ -213,31 +225,13 @@ class MedianVarianceBinning(Binning):
                 finished.append(index)
                 continue
             for side in sides:
-                self._queue(side, points, queue, finished, order)
+                add(side, order)
                 order += 1
         finished.extend(entry[3] for entry in queue)
         bins = np.empty(n, dtype=np.intp)
         for number, index in enumerate(sorted(finished, key=lambda members: int(members.min()))):
             bins[index] = number
         return bins
-
-    def _queue(
-        self,
-        index: Array,
-        points: FloatArray,
-        queue: list[tuple[float, int, int, Array]],
-        finished: list[Array],
-        order: int,
-    ) -> None:
-        if index.size < 2 * self.min_size:
-            finished.append(index)
-            return
-        members = points[index]
-        variance = members.var(axis=0, ddof=1)
-        largest = float(variance.max())
-        equal = np.flatnonzero(variance >= largest * (1.0 - 1e-12))
-        coordinate = int(equal[np.argmax(members.mean(axis=0)[equal])]) if equal.size > 1 else int(equal[0])
-        heapq.heappush(queue, (-largest, order, coordinate, index))
 
     def describe(self) -> str:
         most = "" if self.max_bins is None else f", at most {self.max_bins}"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.arrays import are_chunks
-from caltest._basics.chunks import accumulate
+from caltest._basics.chunks import accumulate, evenly_spaced_rows
 from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._basics.types import ArrayLike
@@ -15,11 +15,11 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.effect_size import EffectSize
 from caltest._validation import switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
-from caltest.estimators import Estimator
-from caltest.estimators.base import some_predictions
+from caltest.estimators import BlockSKCE, Estimator
 from caltest.nulls import Null, Outcome
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.bandwidth import MEDIAN_OF
+from caltest.predictions.convert import as_predictions, as_sample
 
 LEVEL = 0.05
 """P-values up to which a result says what was found in the other rows, where one row makes its own p-value 0."""
@@ -186,8 +186,8 @@ class CalibrationTest(_Named):
         self, predictions: Any, targets: Any, classes: Sequence[Any] | None, rng: Any
     ) -> CalibrationTestResult:
         seed = seed_of(rng)
-        resolved = CalibrationTest(self.estimator.resolve(some_predictions(predictions), seed), self.null)
-        granularity = resolved.accumulator().estimator.granularity
+        resolved = CalibrationTest(self.estimator.resolve(_some_predictions(predictions), seed), self.null)
+        granularity = self.estimator.block_size if isinstance(self.estimator, BlockSKCE) else 1
 
         def accumulators(n_chunks: int) -> list[CalibrationTestAccumulator]:
             return [resolved.accumulator(rng=seed, part=part) for part in range(n_chunks)]
@@ -196,9 +196,6 @@ class CalibrationTest(_Named):
         result: CalibrationTestResult = total.result()
         notes = (*result.notes, *self.estimator.notes(result.n))
         return replace(result, test=type(self).__name__, notes=notes)
-
-    def _draws_for(self, estimator: Estimator, predictions: Predictions) -> bool:
-        return self.null.draws_for(estimator, predictions) or estimator.uses_random_numbers(predictions)
 
     def result_of(
         self,
@@ -212,6 +209,7 @@ class CalibrationTest(_Named):
     ) -> CalibrationTestResult:
         """The result of a resolved estimator for n predictions, of which some are given, and what was found."""
         check_finite(outcome.estimate, outcome.statistic, outcome.pvalue)
+        uses_seed = self.null.draws_for(estimator, predictions) or estimator.uses_random_numbers(predictions)
         draws = outcome.null_distribution
         if draws is not None:
             draws.flags.writeable = False
@@ -226,18 +224,20 @@ class CalibrationTest(_Named):
             null=self.null.describe_for(predictions),
             n=n,
             n_used=estimator.n_used(n),
-            estimate=outcome.estimate,
-            statistic=outcome.statistic,
             statistic_name=self.null.statistic_name_of(estimator),
-            pvalue=outcome.pvalue,
             pvalue_kind=self.null.pvalue_kind_of(estimator),
-            standard_error=outcome.standard_error,
-            df=outcome.df,
-            null_distribution=draws,
             n_resamples=None if draws is None else draws.size,
-            seed=seed if self._draws_for(estimator, predictions) else None,
+            seed=seed if uses_seed else None,
             notes=(*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes),
-            components=outcome.components,
-            findings=outcome.findings,
             assumes="; ".join(filter(None, (estimator.assumptions, predictions.assumption))),
+            **{name: value for name, value in vars(outcome).items() if name not in ("notes", "is_excluded")},
         )
+
+
+def _some_predictions(data: Any) -> Predictions:
+    """At most 10 000 evenly spaced predictions of a dask array, checked."""
+    rows = evenly_spaced_rows(data, MEDIAN_OF)
+    try:
+        return as_predictions(rows)
+    except ValueError as error:
+        raise ValueError(f"in {len(rows)} evenly spaced rows: {error}") from error

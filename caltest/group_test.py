@@ -245,18 +245,15 @@ def calibration_by_group(
     >>> result.verdict()
     'reject calibration at the 5 % level in 2 of 2 groups: not sure, sure'
     """
-    if weights is None:
-        test = GroupCalibrationTest(kernel, n_resamples)
-        return test(predictions, targets, groups, classes=classes, rng=rng, progress=progress)
     sample, members = as_sample(predictions, targets, classes), as_groups(groups, targets)
-    same_length(len(sample), len(members.members), "groups")
-    weights = rows_of(weights, "weights", targets).array("weights")
-    sample, weights, left_out = weighted(sample, weights, len(sample))
-    members = members if sample.rows is None else members.of_rows(sample.rows)
     estimator: Any = kernel
-    if kernel is None:
-        estimator = Omnibus(weights=weights)
-    elif weights is not None:
-        estimator = WeightedSKCE(kernel, weights)
+    left_out: tuple[str, ...] = ()
+    if weights is not None:
+        same_length(len(sample), len(members.members), "groups")
+        weights = rows_of(weights, "weights", targets).array("weights")
+        sample, weights, left_out = weighted(sample, weights, len(sample))
+        members = members if sample.rows is None else members.of_rows(sample.rows)
+        if weights is not None:
+            estimator = Omnibus(weights=weights) if kernel is None else WeightedSKCE(kernel, weights)
     result = GroupCalibrationTest(estimator, n_resamples).on(sample, members, rng=rng, progress=progress)
     return replace(result, notes=(*result.notes, *left_out))

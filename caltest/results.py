@@ -28,12 +28,12 @@ from caltest.decompositions.confidence_errors import ConfidenceErrors as Confide
 from caltest.decompositions.score_decomposition import ScoreDecomposition as ScoreDecomposition
 from caltest.estimators.classical.cox import CoxCalibrationResult as CoxCalibrationResult
 from caltest.intervals.noise_floor import NoiseFloor as NoiseFloor
+from caltest.risk.base import RiskEstimate as RiskEstimate
 from caltest.risk.error_estimate import (
     CalibrationErrorEstimate as CalibrationErrorEstimate,
     CandidateRisk as CandidateRisk,
     ErrorSelection as ErrorSelection,
 )
-from caltest.risk.pair_risk import RiskEstimate as RiskEstimate
 from caltest.sequential.sequential_result import SequentialTestResult as SequentialTestResult
 from caltest.studies.power import PowerResult as PowerResult
 from caltest.studies.power_curve import PowerCurve as PowerCurve

@@ -591,10 +591,6 @@ def made_tests():
         "many numbers": (lambda: ct.OmnibusTest(n_resamples=49), many_numbers),
         "known covariance": (lambda: ct.ScoreCMETest(ct.UCME(w2, normal().predictions, normal().targets), 49), normal),
         "drawn covariance": (lambda: ct.ScoreCMETest(laplace_ucme(), 49), laplace),
-        "ties at random": (
-            lambda: ct.CalibrationTest(ct.ECE(), ct.nulls.ConditionalMonteCarlo(49, ties="randomized")),
-            categorical,
-        ),
         "stopped": (
             lambda: ct.CalibrationTest(ct.ECE(), ct.nulls.ConditionalMonteCarlo(49, stop_after=3)),
             categorical,

@@ -172,7 +172,7 @@ WHOLE = {"benchmarks", "fuzz", "golden", "statistical"}
 """Folders with tests of the whole package, beside those in ``tests`` itself."""
 TOGETHER = {
     "basics": ["progress"],
-    "estimators": ["binned_errors", "omnibus_weights", "scores"],
+    "estimators": ["ece", "omnibus_weights", "scores"],
     "kernels": ["questions"],
     "loops": ["bounds", "scatter"],
     "predictions": ["log_density", "pools", "quantile", "saddle_point", "sampling", "temperature_of_classes"],
@@ -213,15 +213,7 @@ WITHOUT_EXAMPLE = {
     *("Predictions", "Estimator", "Null", "Binning", "ErrorFunction", "Sample", "Outcome", "TextbookTail"),
     *("Univariate", "CountPredictions", "BinaryStatistic", "ResamplingNull"),
     *("Metric", "VectorMetric", "PairKernel", "PredictionKernel", "RadialKernel", "TargetKernel"),
-    *(
-        "BoundedEstimator",
-        "HasTextbookLaw",
-        "MeanOfTerms",
-        "OutcomeTerms",
-        "SummableEstimator",
-        "UStatistic",
-        "VectorMean",
-    ),
+    *("HasTextbookLaw", "OutcomeTerms"),
     *("Generator", "RegressionProblem", "Distortion", "ClassDistortion", "SummableNull"),
     *("CalibrationMap", "Calibrator", "ProbabilityCalibrator", "ProbabilityMap"),
     *("KernelWarning", "ClosedFormMissing"),

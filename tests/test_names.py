@@ -11,7 +11,7 @@ from public import CLASSES, PUBLIC
 import caltest as ct
 from caltest._results.stored import Stored
 
-DATA = ["models", "predictions", "other_predictions", "targets", "groups", "clusters", "times"]
+DATA = ["models", "predictions", "other_predictions", "targets", "groups", "clusters"]
 """Positional, in this order, before all else."""
 
 HOW = {
@@ -150,8 +150,7 @@ def test_data_come_first(name):
     words = [one.name for one in WITH_DATA[name]]
     data = [word for word in words if word in DATA]
     assert data == sorted(data, key=DATA.index)
-    needed = [word for word in data if word != "times"]
-    assert words[: len(needed)] == needed
+    assert words[: len(data)] == data
     for one in WITH_DATA[name]:
         assert one.kind == one.KEYWORD_ONLY or one.name not in HOW, one.name
 

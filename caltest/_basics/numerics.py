@@ -45,12 +45,6 @@ def at_least_as_large(observed: float, draws: FloatArray) -> BoolArray:
     return np.asarray(draws >= observed - _tie_tolerance(observed, draws))
 
 
-def ranks(observed: float, draws: FloatArray) -> tuple[int, int]:
-    """How many draws are larger than the observed value, and how many are equal to it up to rounding."""
-    larger = int(np.count_nonzero(draws > observed + _tie_tolerance(observed, draws)))
-    return larger, int(np.count_nonzero(at_least_as_large(observed, draws))) - larger
-
-
 def _tie_tolerance(observed: float, draws: FloatArray) -> float:
     size = float(np.mean(np.abs(draws)))
     check_finite(observed, size)

@@ -1,9 +1,7 @@
 """Results of tests: frozen, complete, computed once."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from caltest._basics.types import FloatArray
 from caltest._results.confidence_interval import JACKKNIFE, ConfidenceInterval
@@ -11,7 +9,7 @@ from caltest._results.effect_size import EffectSize
 from caltest._results.finding import Finding
 from caltest._results.pvalues import pvalue_phrase, undecided
 from caltest._results.report import ASSUMPTIONS, QUESTIONS, report_of, sentence_of
-from caltest._results.stored import Reported, restored
+from caltest._results.stored import Reported
 from caltest._validation import fraction
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
@@ -106,6 +104,11 @@ class CalibrationTestResult(Reported):
     <OmnibusTest: p = 0.001 (exact), n = 899>
     >>> result.verdict(0.01)
     'reject calibration at the 1 % level: the predictions cannot be taken at face value'
+    >>> entries = result.to_dict()
+    >>> entries["result"], entries["schema"], entries["caltest"] == ct.__version__
+    ('CalibrationTestResult', 1, True)
+    >>> str(ct.results.CalibrationTestResult.from_dict(entries)) == str(result)
+    True
     """
 
     test: str
@@ -176,37 +179,6 @@ class CalibrationTestResult(Reported):
         low = max(0.0, self.estimate - float(ndtri(level)) * self.standard_error)
         method = "normal limit of the block means" if self.question == "calibration" else JACKKNIFE
         return ConfidenceInterval(low, float("inf"), level, method, max(0.0, self.estimate))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists, ready for JSON and for ``from_dict``; infinite numbers are strings.
-
-        The null distribution has its mean, standard deviation and quantiles beside its draws.
-
-        Examples
-        --------
-        >>> import caltest as ct
-        >>> result = ct.calibration_test([0.1, 0.8, 0.6, 0.3], [1, 0, 0, 1], n_resamples=19, rng=1)
-        >>> entries = result.to_dict()
-        >>> entries["result"], entries["schema"], entries["caltest"] == ct.__version__
-        ('CalibrationTestResult', 1, True)
-        >>> str(ct.results.CalibrationTestResult.from_dict(entries)) == str(result)
-        True
-        """
-        return super().to_dict() | {"null_distribution": self._null_entries()}
-
-    @classmethod
-    def _restored(cls, name: str, hint: Any, value: Any) -> Any:
-        if name == "null_distribution" and isinstance(value, dict) and "draws" in value:
-            value = value["draws"]
-        return restored(hint, value, name)
-
-    def _null_entries(self) -> dict[str, Any] | None:
-        if self.null_distribution is None:
-            return None
-        draws = self.null_distribution
-        quantiles = {f"q{100 * q:g}": float(np.quantile(draws, q)) for q in (0.05, 0.5, 0.95, 0.99)}
-        deviation = float(draws.std(ddof=1)) if draws.size > 1 else 0.0
-        return {"mean": float(draws.mean()), "standard_deviation": deviation, **quantiles, "draws": draws.tolist()}
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-value says at a level, in words."""

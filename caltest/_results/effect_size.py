@@ -1,7 +1,6 @@
 """The size of an error in units that do not grow with the number of observations."""
 
 from dataclasses import dataclass
-from math import sqrt
 
 
 @dataclass(frozen=True)
@@ -42,13 +41,3 @@ class EffectSize:
 
     def __str__(self) -> str:
         return f"{self.value:.3g} ({self.unit})"
-
-
-def root_per_observation(excess: float, n: int, unit: str) -> EffectSize:
-    """The root of what a sum of squares over n observations has above its mean, per observation; 0 below the mean."""
-    return EffectSize(sqrt(max(0.0, excess) / n), unit)
-
-
-def share_of_largest(squared: float, largest: float, name: str = "KCE") -> EffectSize:
-    """The root of an estimated squared error as a share of its largest value; 0 for negative estimates."""
-    return EffectSize(min(1.0, sqrt(max(0.0, squared) / largest)), f"{name} as a share of its largest value")

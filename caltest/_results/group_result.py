@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.finding import Finding
 from caltest._results.pvalues import format_pvalue, in_brackets, is_smallest, pvalue_phrase, undecided
-from caltest._results.report import ASSUMPTIONS, KINDS, listed
+from caltest._results.report import ASSUMPTIONS, KINDS, listed, page
 from caltest._results.stored import Reported
 from caltest._validation import fraction
 
@@ -154,8 +154,7 @@ class GroupCalibrationTestResult(Reported):
             "Verdict": self.verdict(alpha),
             "Reproduce": f"rng={self.seed}",
         }
-        lines = [self.test, "-" * len(self.test), *(f"{name:<14} {text}" for name, text in parts.items())]
-        return "\n".join([*lines, "", *self._table(alpha), *(f"Note: {note}" for note in self.notes)])
+        return page(self.test, parts, [""], self._table(alpha), notes=self.notes)
 
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue)

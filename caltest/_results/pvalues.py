@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from math import ceil
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -55,24 +55,8 @@ def undecided(pvalue: float, n_resamples: int | None, alpha: float) -> str | Non
     )
 
 
-class HasPValue(Protocol):
-    """A row of a table."""
-
-    @property
-    def name(self) -> str:
-        """Of the row."""
-
-    @property
-    def pvalue(self) -> float:
-        """Its own, not adjusted for others."""
-
-    @property
-    def pvalue_otherwise(self) -> float | None:
-        """That of the other rows, where an outcome of predicted probability 0 makes it 0."""
-
-
-def remarks(rows: Sequence[HasPValue], n_resamples: int | None) -> list[str]:
-    """What to say below a table of p-values."""
+def remarks(rows: Sequence[Any], n_resamples: int | None) -> list[str]:
+    """What to say below a table of rows with a name, a p-value, and one of the other rows where one row makes it 0."""
     said = [
         f"{row.name}: p = 0, because {EXCLUDED}; the other rows: {pvalue_phrase(row.pvalue_otherwise)}"
         + in_brackets(row.pvalue_otherwise, n_resamples)

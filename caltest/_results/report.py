@@ -1,6 +1,6 @@
 """What a test asks and its answers, in words, and results as sentences of a paper."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,18 +32,15 @@ def sentence_of(result: Any, alpha: float) -> str:
     finding = result.finding
     if result.pvalue <= alpha and finding is not None and finding.estimate is not None:
         found += f"; the fault that explains the outcomes best: {finding.words}"
+    level, said = f"at the {100 * alpha:g} % level", "rejected" if result.pvalue <= alpha else "not rejected"
+    decision = f"{said} {level}"
+    if undecided(result.pvalue, result.n_resamples, alpha):
+        decision = f"could not have been rejected {level} with so few redraws"
     return (
         f"The hypothesis that {QUESTIONS[result.question].null} ({result.hypothesis}) was tested with {result.test} on "
-        f"n = {result.n} observations{used} ({result.estimator}) and {_decision(result, alpha)}: estimate = "
+        f"n = {result.n} observations{used} ({result.estimator}) and {decision}: estimate = "
         f"{result.estimate:.3g}, statistic = {result.statistic:.3g} ({result.statistic_name}), {found}."
     )
-
-
-def _decision(result: Any, alpha: float) -> str:
-    level = f"at the {100 * alpha:g} % level"
-    if undecided(result.pvalue, result.n_resamples, alpha):
-        return f"could not have been rejected {level} with so few redraws"
-    return f"{'' if result.pvalue <= alpha else 'not '}rejected {level}"
 
 
 def listed(parts: Sequence[str]) -> str:
@@ -100,16 +97,13 @@ SHOWN = 6
 
 def report_of(result: Any, alpha: float) -> str:
     """The report of a test in fixed blocks, with its verdict at a level."""
-    lines = [result.test, "-" * len(result.test)]
-    lines += _block(
-        {
-            "Hypothesis": f"{QUESTIONS[result.question].null}: {result.hypothesis}",
-            "Predictions": result.predictions + ("" if result.n_used == result.n else f" ({result.n_used} used)"),
-            "Estimator": result.estimator,
-            "Null": result.null,
-            "Assumes": result.assumes,
-        }
-    )
+    what = {
+        "Hypothesis": f"{QUESTIONS[result.question].null}: {result.hypothesis}",
+        "Predictions": result.predictions + ("" if result.n_used == result.n else f" ({result.n_used} used)"),
+        "Estimator": result.estimator,
+        "Null": result.null,
+        "Assumes": result.assumes,
+    }
     numbers = {"Estimate": f"{result.estimate:.6g}" + (" (SKCE with the kernel k)" if result.components else "")}
     if result.standard_error is not None:
         numbers["Estimate"] += f" (standard error {result.standard_error:.3g})"
@@ -119,17 +113,10 @@ def report_of(result: Any, alpha: float) -> str:
     if result.effect_size is not None:
         numbers["Effect size"] = str(result.effect_size)
     numbers["Statistic"] = f"{result.statistic:.6g} ({result.statistic_name}{freedom})"
-    numbers |= _pvalues(result)
-    lines += ["", *_block(numbers)]
-    if result.components:
-        lines += ["", *_table_of(result.components, result.pvalue_otherwise is not None)]
-    lines += ["", *_block({"Verdict": result.verdict(alpha)})]
-    if (why := result.why(alpha)) is not None:
-        lines += _block({"Why": why})
-    if result.seed is not None:
-        lines += _block({"Reproduce": f"rng={result.seed}"})
-    lines += [f"Note: {note}" for note in result.notes]
-    return "\n".join(lines)
+    table = ["", *_table_of(result.components, result.pvalue_otherwise is not None)] if result.components else []
+    seed = None if result.seed is None else f"rng={result.seed}"
+    found = {"Verdict": result.verdict(alpha), "Why": result.why(alpha), "Reproduce": seed}
+    return page(result.test, what, [""], numbers | _pvalues(result), table, [""], found, notes=result.notes)
 
 
 def _pvalues(result: Any) -> dict[str, str]:
@@ -154,5 +141,11 @@ def _table_of(components: Sequence[Any], of_all: bool) -> list[str]:
     return [*lines, f"  and {len(rest)} others with larger p-values"] if rest else lines
 
 
-def _block(entries: dict[str, str]) -> list[str]:
-    return [f"{name:<14} {text}" for name, text in entries.items()]
+def page(title: str, *parts: Mapping[str, str | None] | Sequence[str], notes: Sequence[str] = ()) -> str:
+    """A report: its title, lines or names with their texts, none where the text is None, and notes."""
+    lines = [title, "-" * len(title)]
+    for part in parts:
+        if isinstance(part, Mapping):
+            part = [f"{name:<14} {text}" for name, text in part.items() if text is not None]
+        lines += part
+    return "\n".join([*lines, *(f"Note: {note}" for note in notes)])

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, ge
 import numpy as np
 
 from caltest._basics.numerics import OwnErrstate
-from caltest._basics.types import FloatArray
 from caltest._results.citations import entries
 
 SCHEMA = 1
@@ -98,8 +97,6 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list, np.ndarray)):
         return [plain(item) for item in value]
-    if isinstance(value, np.datetime64):
-        return str(value)
     if isinstance(value, np.generic):
         value = value.item()
     return str(value) if isinstance(value, float) and not isfinite(value) else value
@@ -126,8 +123,9 @@ def restored(hint: Any, value: Any, name: str) -> Any:
     _checked(value, isinstance(value, list), name, "a list")
     if origin is tuple:
         return tuple(restored(kinds[0], item, f"{name}[{i}]") for i, item in enumerate(value))
-    assert origin is np.ndarray
-    return _array(hint, value, name)
+    array = np.array([restored(float, item, f"{name}[{i}]") for i, item in enumerate(value)], dtype=np.float64)
+    array.flags.writeable = False
+    return array
 
 
 def _from_entries(kind: Any, kinds: tuple[Any, ...], entries: Mapping[str, Any], name: str) -> Any:
@@ -140,17 +138,6 @@ def _from_entries(kind: Any, kinds: tuple[Any, ...], entries: Mapping[str, Any],
     missing = [field for field in names if field not in entries]
     _checked(dict(entries), not missing, name, f"{', '.join(missing)} too")
     return kind(**{field: restored(hints[field], entries[field], f"{name}.{field}") for field in names})
-
-
-def _array(hint: Any, values: list[Any], name: str) -> Any:
-    """A read-only array of numbers, or of dates."""
-    if hint == FloatArray:
-        array = np.array([restored(float, value, f"{name}[{i}]") for i, value in enumerate(values)], dtype=np.float64)
-    else:
-        is_date = bool(values) and isinstance(values[0], str)
-        array = np.array(values, dtype="datetime64") if is_date else np.array(values)
-    array.flags.writeable = False
-    return array
 
 
 def _checked(value: Any, is_right: bool, name: str, wanted: str) -> Any:

@@ -8,20 +8,11 @@ from typing import Any
 Table = Sequence[Sequence[str]]
 """Rows of cells, the header first; the first column is text, the others are numbers."""
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-}
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}"}
+)
 
 
 def aligned(table: Table) -> str:
@@ -51,18 +42,9 @@ def latex(table: Table, remarks: Sequence[str] = ()) -> str:
     return "\n".join([*rules, r"\end{tabular}"])
 
 
-def data_frame(rows: Sequence[dict[str, Any]]) -> Any:
-    """A ``pandas.DataFrame`` of rows by their names; ``ImportError`` if pandas is missing."""
-    try:
-        pandas = import_module("pandas")
-    except ImportError:
-        raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
-    return pandas.DataFrame(rows).set_index("name")
-
-
 def escaped(text: str) -> str:
     """Text without characters that mean something to LaTeX."""
-    return "".join(_LATEX.get(character, character) for character in text)
+    return text.translate(_LATEX)
 
 
 class TabularResult(ABC):
@@ -79,7 +61,7 @@ class TabularResult(ABC):
     def row_entries(self) -> list[dict[str, Any]]:
         """Plain numbers and strings of each of the ``rows``, by their names; of intervals the ends."""
         result: Any = self
-        return [_entries(row) for row in result.rows]
+        return [entries_of(row) for row in result.rows]
 
     def to_markdown(self) -> str:
         """The table in markdown, with remarks below it."""
@@ -91,11 +73,15 @@ class TabularResult(ABC):
 
     def to_pandas(self) -> Any:
         """A ``pandas.DataFrame`` with the same rows; ``ImportError`` if pandas is missing."""
-        return data_frame(self.row_entries())
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
+        return pandas.DataFrame(self.row_entries()).set_index("name")
 
 
-def _entries(row: Any) -> dict[str, Any]:
+def entries_of(row: Any) -> dict[str, Any]:
+    """Fields of a row, with the ends of its interval."""
     entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
     interval = row.interval
-    entries["low"], entries["high"] = (None, None) if interval is None else (interval.low, interval.high)
-    return entries
+    return entries | dict(zip(("low", "high"), (None, None) if interval is None else interval, strict=True))

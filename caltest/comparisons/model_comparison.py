@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.finding import Finding
 from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
-from caltest._results.report import listed
+from caltest._results.report import listed, page
 from caltest._results.stored import Reported
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned
@@ -148,17 +148,15 @@ class ModelComparison(TabularResult, Reported):
     def summary(self, alpha: float = 0.05) -> str:
         """The report that ``print`` shows, with the findings where calibration is rejected at a level."""
         level = fraction("alpha", alpha)
-        title = f"Comparison of {len(self.rows)} {_plural(self.kind)}"
-        lines = [title, "-" * len(title)]
-        lines += [f"{'Estimate':<15}{self.estimator}", f"{'p-value':<15}{self.test}", f"{'n':<15}{self.n}", ""]
-        lines += [aligned(self.table()), ""]
+        what = {"Estimate": self.estimator, "p-value": self.test, "n": str(self.n)}
+        lines = ["", aligned(self.table()), ""]
         if any(row.shown != row.estimate for row in self.rows):
             lines.append("estimate: 0 where the unbiased estimate is negative, as the error is at least that")
         lines.append("if calibrated: 95 % quantile of the estimate if the predictions are calibrated")
         lines += [f"Holm, BH: p-values adjusted for {len(self.rows)} {_plural(self.kind)}", *self.remarks()]
         lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue_holm <= level]
-        lines += ["", f"{'Reproduce':<15}rng={self.seed}", *(f"Note: {note}" for note in self.notes)]
-        return "\n".join(lines)
+        title = f"Comparison of {len(self.rows)} {_plural(self.kind)}"
+        return page(title, what, lines, [""], {"Reproduce": f"rng={self.seed}"}, notes=self.notes)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -1,9 +1,8 @@
 """Comparisons of several models for the same outcomes, and of the classes of one model."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from caltest.comparisons.model_comparison import ComparedModel, ModelComparison
 from caltest.estimators import SKCE, Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.intervals.jackknife import jackknife_interval
-from caltest.intervals.noise_floor import NoiseFloor, noise_floor
+from caltest.intervals.noise_floor import noise_floor
 from caltest.kernels import PairKernel
 from caltest.named_tests import MonteCarloTest, OmnibusTest
 from caltest.predictions import Sample
@@ -28,116 +27,69 @@ from caltest.predictions.convert import as_sample
 from caltest.predictions.reductions import categorical_sample, one_against_rest
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What is done with each row."""
-
-    estimator: Estimator
-    test: CalibrationTest
-    n_resamples: int
-    confidence_level: float
-
-    @classmethod
-    def of(
-        cls,
-        samples: list[Sample],
-        kernel: PairKernel | None,
-        estimator: Estimator | None,
-        test: CalibrationTest | None,
-        n_resamples: int,
-        confidence_level: float,
-    ) -> "Settings":
-        """Defaults where nothing is given, with a kernel of all models."""
-        if estimator is not None and not isinstance(estimator, Estimator):
-            raise TypeError(f"estimator: got {type(estimator).__name__}, wanted an estimator such as SKCE(kernel)")
-        if test is not None and not isinstance(test, CalibrationTest):
-            raise TypeError(f"test: got {type(test).__name__}, wanted a test such as OmnibusTest()")
-        number, level = whole_number("n_resamples", n_resamples, 1), fraction("confidence_level", confidence_level)
-        if estimator is None or test is None:
-            shared = shared_kernel(kernel, [sample.predictions for sample in samples])
-            estimator = SKCE(shared) if estimator is None else estimator
-            if test is None and kernel is None:
-                assert shared.single is not None
-                test = OmnibusTest(shared.single, number)
-            elif test is None:
-                test = MonteCarloTest(SKCE(shared), number)
-        return cls(estimator, test, number, level)
-
-
 def compared(
     samples: dict[str, Sample],
-    scores: list[float | None] | list[float],
-    settings: Settings,
     kind: str,
-    score_name: str,
+    kernel: PairKernel | None,
+    estimator: Estimator | None,
+    test: CalibrationTest | None,
+    n_resamples: int,
+    confidence_level: float,
     rng: Any,
     progress: bool,
 ) -> ModelComparison:
-    """Test every row, estimate its error, and adjust the p-values."""
+    """Test every row, estimate its error, and adjust the p-values; with a kernel of all rows where one is missing."""
+    if estimator is not None and not isinstance(estimator, Estimator):
+        raise TypeError(f"estimator: got {type(estimator).__name__}, wanted an estimator such as SKCE(kernel)")
+    if test is not None and not isinstance(test, CalibrationTest):
+        raise TypeError(f"test: got {type(test).__name__}, wanted a test such as OmnibusTest()")
+    number, level = whole_number("n_resamples", n_resamples, 1), fraction("confidence_level", confidence_level)
+    if estimator is None or test is None:
+        shared = shared_kernel(kernel, [sample.predictions for sample in samples.values()])
+        estimator = SKCE(shared) if estimator is None else estimator
+        if test is None:
+            test = OmnibusTest(shared.single, number) if kernel is None else MonteCarloTest(SKCE(shared), number)
     seed = seed_of(rng)
     results, estimates = [], []
     for (name, sample), stream in zip(samples.items(), np.random.SeedSequence(seed).spawn(len(samples)), strict=True):
         try:
-            results.append(settings.test.on(sample, rng=stream, progress=progress))
-            estimates.append(_estimated(sample, settings, stream.spawn(1)[0], progress))
+            results.append(test.on(sample, rng=stream, progress=progress))
+            estimates.append(_estimated(estimator, sample, number, level, stream.spawn(1)[0], progress))
         except (ValueError, TypeError) as error:
             raise type(error)(f"{kind} {name!r}: {error}") from None
     pvalues = [result.pvalue for result in results]
+    scores = [float(np.mean(one.targets)) if kind == "class" else _score(one) for one in samples.values()]
+    adjusted = zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True)
     rows = [
-        ComparedModel(
-            name=name,
-            score=score,
-            estimate=estimate.value,
-            interval=estimate.interval,
-            noise_floor=estimate.floor.mean,
-            noise_quantile=estimate.floor.quantile,
-            pvalue=result.pvalue,
-            pvalue_holm=p_holm,
-            pvalue_bh=p_bh,
-            finding=result.finding,
-            pvalue_otherwise=result.pvalue_otherwise,
-        )
-        for name, score, estimate, result, p_holm, p_bh in zip(
-            samples, scores, estimates, results, holm(pvalues), benjamini_hochberg(pvalues), strict=True
-        )
+        ComparedModel(name, score, *found, result.pvalue, *both, result.finding, result.pvalue_otherwise)
+        for name, score, found, result, both in zip(samples, scores, estimates, results, adjusted, strict=True)
     ]
     first = next(iter(samples.values()))
+    score_name = "RMSE" if first.predictions.law.finite is None else "accuracy"
     return ModelComparison(
         rows=tuple(rows),
         kind=kind,
-        score_name=score_name,
+        score_name="frequency" if kind == "class" else score_name,
         test=f"{results[0].test}, {results[0].null}",
-        estimator=settings.estimator.resolve(first.predictions).describe(first.predictions),
+        estimator=estimator.resolve(first.predictions).describe(first.predictions),
         n=len(first),
-        confidence_level=settings.confidence_level,
+        confidence_level=level,
         seed=seed,
         notes=_notes(samples, results),
         n_resamples=results[0].n_resamples,
-        citations=tuple(
-            sorted({"benjamini1995", "efron1981", "holm1979", *settings.test.citations, *settings.estimator.citations})
-        ),
+        citations=tuple(sorted({"benjamini1995", "efron1981", "holm1979", *test.citations, *estimator.citations})),
     )
 
 
-class _Estimated(NamedTuple):
-    value: float
-    interval: ConfidenceInterval | None
-    floor: NoiseFloor
-
-
-def _estimated(sample: Sample, settings: Settings, rng: Any, progress: bool) -> _Estimated:
-    estimator, number = settings.estimator, settings.n_resamples
-    floor = noise_floor(sample.predictions, estimator, n_resamples=number, rng=rng, progress=progress)
-    resolved = estimator.resolve(sample.predictions, floor.seed)
-    interval = _interval(resolved, sample, settings.confidence_level, floor.seed)
-    return _Estimated(resolved.estimate(sample), interval, floor)
-
-
-def _interval(estimator: Estimator, sample: Sample, level: float, rng: Any) -> ConfidenceInterval | None:
-    """The jackknife interval, where the estimator has one and h varies."""
-    if not isinstance(estimator, SKCE) or not estimator.unbiased or len(sample) < 3:
-        return None
-    return jackknife_interval(estimator.kernel, sample, level, "two-sided", rng)
+def _estimated(
+    estimator: Estimator, sample: Sample, n_resamples: int, level: float, rng: Any, progress: bool
+) -> tuple[float, ConfidenceInterval | None, float, float]:
+    """The estimate, its jackknife interval where it has one and h varies, and mean and quantile of the noise floor."""
+    floor = noise_floor(sample.predictions, estimator, n_resamples=n_resamples, rng=rng, progress=progress)
+    resolved, interval = estimator.resolve(sample.predictions, floor.seed), None
+    if isinstance(resolved, SKCE) and resolved.unbiased and len(sample) >= 3:
+        interval = jackknife_interval(resolved.kernel, sample, level, "two-sided", floor.seed)
+    return resolved.estimate(sample), interval, floor.mean, floor.quantile
 
 
 def _notes(samples: dict[str, Sample], results: list[CalibrationTestResult]) -> tuple[str, ...]:
@@ -219,21 +171,13 @@ def compare_models(
     [('random forest', 0.01, 0.02), ('neural network', 0.03, 0.03)]
     """
     samples = samples_of(models, targets, classes)
-    settings = Settings.of(list(samples.values()), kernel, estimator, test, n_resamples, confidence_level)
-    return _compared_models(samples, settings, rng, progress)
+    return compared(samples, "model", kernel, estimator, test, n_resamples, confidence_level, rng, progress)
 
 
 def compare_samples(samples: dict[str, Sample], n_resamples: int, rng: Any, progress: bool) -> ModelComparison:
     """``compare_models`` for samples that are already checked, one by one."""
     check_same_kind(samples)
-    settings = Settings.of(list(samples.values()), None, None, None, n_resamples, 0.95)
-    return _compared_models(samples, settings, rng, progress)
-
-
-def _compared_models(samples: dict[str, Sample], settings: "Settings", rng: Any, progress: bool) -> ModelComparison:
-    score_name = "RMSE" if next(iter(samples.values())).predictions.law.finite is None else "accuracy"
-    scores = [_score(sample) for sample in samples.values()]
-    return compared(samples, scores, settings, "model", score_name, rng, progress)
+    return compared(samples, "model", None, None, None, n_resamples, 0.95, rng, progress)
 
 
 def samples_of(models: Mapping[str, ArrayLike], targets: ArrayLike, classes: Sequence[Any] | None) -> dict[str, Sample]:
@@ -319,6 +263,4 @@ def compare_classes(
     pairs = one_against_rest(categorical, y)
     names = as_texts(categorical.classes or range(len(pairs)))
     samples = {name: Sample(*pair) for name, pair in zip(names, pairs, strict=True)}
-    settings = Settings.of(list(samples.values()), kernel, estimator, test, n_resamples, confidence_level)
-    scores = [float(np.mean(sample.targets)) for sample in samples.values()]
-    return compared(samples, scores, settings, "class", "frequency", rng, progress)
+    return compared(samples, "class", kernel, estimator, test, n_resamples, confidence_level, rng, progress)

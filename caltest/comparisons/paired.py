@@ -77,8 +77,7 @@ class PairedSKCETest(OwnErrstate):
         For predictions of different families, or anything other than a kernel.
     ValueError
         For bad data, different lengths, fewer than 3 observations, or differences of h that do not vary over the
-        observations. Where all of them are 0 up to rounding, because the predictions are the same, the
-        p-value is 1.
+        observations. Where all of them are 0 up to rounding, because the predictions are the same, the p-value is 1.
 
     Notes
     -----

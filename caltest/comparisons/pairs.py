@@ -1,7 +1,7 @@
 """Which of several models differ: a table of all pairs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -9,10 +9,10 @@ from caltest._basics.numerics import own_errstate
 from caltest._basics.types import ArrayLike
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.pvalues import benjamini_hochberg, format_pvalue, holm, pvalue_phrase
-from caltest._results.report import listed
+from caltest._results.report import listed, page
 from caltest._results.stored import Reported
 from caltest._validation import fraction
-from caltest.comparisons.formats import Table, TabularResult, aligned
+from caltest.comparisons.formats import Table, TabularResult, aligned, entries_of
 from caltest.comparisons.models import check_same_kind, samples_of
 from caltest.comparisons.paired import Difference
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
@@ -57,6 +57,11 @@ class ComparedPair:
     pvalue_bh: float
 
     @property
+    def name(self) -> str:
+        """Of the pair."""
+        return f"{self.first} - {self.second}"
+
+    @property
     def better(self) -> str:
         """The model with the smaller estimate; the second one of equal ones."""
         return self.first if self.estimate < 0.0 else self.second
@@ -99,13 +104,13 @@ class PairComparison(TabularResult, Reported):
         return [header, *(_cells(row) for row in self.rows)]
 
     def row_entries(self) -> list[dict[str, Any]]:
-        return [{"name": _name(row)} | _entries(row) | {"better": row.better} for row in self.rows]
+        return [{"name": row.name} | entries_of(row) | {"better": row.better} for row in self.rows]
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: which models differ after Holm's adjustment."""
         level = fraction("alpha", alpha)
         different = [
-            f"{_name(row)} ({row.better} is better calibrated, {pvalue_phrase(row.pvalue_holm)})"
+            f"{row.name} ({row.better} is better calibrated, {pvalue_phrase(row.pvalue_holm)})"
             for row in self.rows
             if row.pvalue_holm <= level
         ]
@@ -123,13 +128,11 @@ class PairComparison(TabularResult, Reported):
         return f"<comparison of {len(self.rows)} {_pairs(self.rows)} of models, n = {self.n}>"
 
     def summary(self) -> str:
-        title = f"Comparison of {len(self.rows)} {_pairs(self.rows)} of models"
-        lines = [title, "-" * len(title)]
-        lines += [f"{'Difference':<15}of {self.estimator}", f"{'p-value':<15}normal limit, jackknife variance"]
-        lines += [f"{'n':<15}{self.n}", "", aligned(self.table()), ""]
-        lines.append("better: has the smaller estimate; whether that is more than chance is what p says")
-        lines.append(f"Holm, BH: p-values adjusted for {len(self.rows)} {_pairs(self.rows)}")
-        return "\n".join(lines)
+        pairs, limit = f"{len(self.rows)} {_pairs(self.rows)}", "normal limit, jackknife variance"
+        what = {"Difference": f"of {self.estimator}", "p-value": limit, "n": str(self.n)}
+        better = "better: has the smaller estimate; whether that is more than chance is what p says"
+        lines = ["", aligned(self.table()), "", better, f"Holm, BH: p-values adjusted for {pairs}"]
+        return page(f"Comparison of {pairs} of models", what, lines)
 
 
 @own_errstate
@@ -213,23 +216,6 @@ def _pairs(rows: tuple[ComparedPair, ...]) -> str:
     return "pair" if len(rows) == 1 else "pairs"
 
 
-def _name(row: ComparedPair) -> str:
-    return f"{row.first} - {row.second}"
-
-
-def _entries(row: ComparedPair) -> dict[str, Any]:
-    """Fields of a row, with the ends of its interval."""
-    found = {item.name: getattr(row, item.name) for item in fields(row)}
-    interval = found.pop("interval")
-    return found | {"low": interval.low, "high": interval.high}
-
-
 def _cells(row: ComparedPair) -> list[str]:
     pvalues = [format_pvalue(p) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
-    return [
-        _name(row),
-        f"{row.estimate:.3g}",
-        f"[{row.interval.low:.3g}, {row.interval.high:.3g}]",
-        *pvalues,
-        row.better,
-    ]
+    return [row.name, f"{row.estimate:.3g}", f"[{row.interval.low:.3g}, {row.interval.high:.3g}]", *pvalues, row.better]

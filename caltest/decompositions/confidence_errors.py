@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import generator_apart, own_errstate, ranges, seed_of
-from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.stored import Stored
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.intervals import AT_ONCE, table
-from caltest.estimators.binned_errors.ece import binned_predictions
+from caltest.estimators.binned_errors import binned_predictions
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.convert import as_sample
 from caltest.predictions.reductions import reduce_to_top_label
@@ -171,16 +171,12 @@ def _calibrated_means(c: FloatArray, n_resamples: int, seed: int) -> dict[str, f
     rng, law, sums = generator_apart(seed), Bernoulli(c), np.zeros(3)
     defined = np.zeros(3)
     for part in ranges(n_resamples, max(1, AT_ONCE // c.size)):
-        errors = _errors(c, law.redraw(rng, part.stop - part.start))
+        right = law.redraw(rng, part.stop - part.start)
+        n_right, missing, wrong = right.sum(axis=1), right @ (1.0 - c), (1 - right) @ c
+        # Not a number where none are wrong, or right.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            errors = np.stack([wrong / (c.size - n_right), missing / n_right, n_right / c.size])
         sums += np.nansum(errors, axis=1)
         defined += np.isfinite(errors).sum(axis=1)
     means = [float(total / times) if times else None for total, times in zip(sums, defined, strict=True)]
     return dict(zip(ERRORS, means, strict=True))
-
-
-def _errors(c: FloatArray, right: Array) -> FloatArray:
-    """The errors (3, B) by which predictions are right (B, n); not a number where none are wrong or right."""
-    n_right = right.sum(axis=1)
-    missing, wrong = right @ (1.0 - c), (1 - right) @ c
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.stack([wrong / (c.size - n_right), missing / n_right, n_right / c.size])

@@ -10,7 +10,7 @@ from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._loops.statistics.isotonic import class_counts, pooled_means
 from caltest.binning import Binning
-from caltest.estimators.binned_errors.ece import bins_of
+from caltest.estimators.binned_errors import bins_of
 from caltest.estimators.classical.corp import IsotonicGroups
 from caltest.predictions.classes.finite import FinitePredictions, Score, outcome_scores
 

@@ -14,7 +14,7 @@ from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning
 from caltest.decompositions.intervals import calibrated_means, intervals_of, table
 from caltest.decompositions.parts import PARTS, Parts
-from caltest.estimators.binned_errors.ece import binned_predictions, checked_binning
+from caltest.estimators.binned_errors import binned_predictions, checked_binning
 from caltest.predictions.classes.finite import Score
 from caltest.predictions.convert import as_sample
 
@@ -143,8 +143,7 @@ def score_decomposition(
 
     The bias of each part is thus taken into account: what was observed can lie outside of the interval. The estimate of
     an interval lies inside: of outcomes redrawn from the law there, the part is as often larger than observed as
-    smaller. With isotonic
-    regression the interval for the miscalibration has 0 in it if the exact Monte Carlo test of
+    smaller. With isotonic regression the interval for the miscalibration has 0 in it if the exact Monte Carlo test of
     ``CORPMiscalibration(score)`` does not reject at ``(1 - confidence_level) / 2``. Assumes that outcomes are
     independent given the predictions, and with the log score that those of predicted probability 0 are impossible.
     Asymptotic, as other laws have the same values.

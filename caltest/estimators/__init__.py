@@ -7,26 +7,22 @@ Kernel errors: ``SKCE``, ``BlockSKCE``, ``CrossSKCE``, ``LowRankSKCE``, ``MaxSKC
 ``cox_calibration``, its fit), ``CalibrationBelt``, ``ECCE``, ``CORPMiscalibration``; of numbers: ``PIT``,
 ``QuantileCalibration``, ``ResidualMean``, ``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
 
-``Estimator`` is the base of all, ``BinaryStatistic`` of the classical ones. ``MeanOfTerms``, ``UStatistic``,
-``VectorMean``, ``BoundedEstimator``, ``SummableEstimator`` and ``HasTextbookLaw`` say which nulls an estimator can be
-paired with. ``EstimateAccumulator`` takes data in chunks; ``one_per_cluster`` picks independent observations.
+``Estimator`` is the base of all, ``BinaryStatistic`` of the classical ones; those that are an instance of
+``HasTextbookLaw`` have a law in textbooks. ``one_per_cluster`` picks independent observations.
 """
 
 from caltest._basics import names as _names
-from caltest.estimators.accumulator import EstimateAccumulator as EstimateAccumulator
 from caltest.estimators.base import (
-    BoundedEstimator as BoundedEstimator,
     Estimator as Estimator,
     HasTextbookLaw as HasTextbookLaw,
-    MeanOfTerms as MeanOfTerms,
-    SummableEstimator as SummableEstimator,
     TextbookTail as TextbookTail,
-    UStatistic as UStatistic,
-    VectorMean as VectorMean,
 )
-from caltest.estimators.binned_errors.classwise_ece import ClasswiseECE as ClasswiseECE
-from caltest.estimators.binned_errors.debiased_ece import DebiasedSquaredECE as DebiasedSquaredECE
-from caltest.estimators.binned_errors.ece import ECE as ECE, MCE as MCE
+from caltest.estimators.binned_errors import (
+    ECE as ECE,
+    MCE as MCE,
+    ClasswiseECE as ClasswiseECE,
+    DebiasedSquaredECE as DebiasedSquaredECE,
+)
 from caltest.estimators.classical.base import BinaryStatistic as BinaryStatistic
 from caltest.estimators.classical.belt import CalibrationBelt as CalibrationBelt
 from caltest.estimators.classical.corp import CORPMiscalibration as CORPMiscalibration

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from caltest._basics.arrays import are_chunks
-from caltest._basics.chunks import accumulate, evenly_spaced_rows
 from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._basics.types import Array, ArrayLike, FloatArray
@@ -16,10 +15,8 @@ from caltest._results.calibration_test_result import PValueKind
 from caltest._results.effect_size import EffectSize
 from caltest._results.report import ASSUMPTIONS
 from caltest._validation import switch
-from caltest.kernels import PairKernel
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.bandwidth import MEDIAN_OF
-from caltest.predictions.convert import as_predictions, as_sample
+from caltest.predictions.convert import as_sample
 
 
 class Estimator(OwnErrstate, ABC):
@@ -52,29 +49,24 @@ class Estimator(OwnErrstate, ABC):
     ) -> float:
         """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here.
 
-        ``classes`` are the names of the classes in the order of the columns, if the targets are names. Dask arrays are
-        taken chunk by chunk by ``BlockSKCE`` and ``LowRankSKCE``. ``rng`` is a seed or
-        ``numpy.random.Generator`` for what an estimator draws: landmarks of real targets in ``LowRankSKCE``, ties of
-        counts in ``PIT``. They draw anew at each call without it; all others draw nothing. With the seed of the result
-        of a test it is the estimate of that test. ``progress`` shows a progress bar on standard error for what takes
-        more than a second, except for dask arrays, whose progress dask shows.
+        ``classes`` are the names of the classes in the order of the columns, if the targets are names. ``rng`` is a
+        seed or ``numpy.random.Generator`` for what an estimator draws: landmarks of real targets in ``LowRankSKCE``,
+        ties of counts in ``PIT``. They draw anew at each call without it; all others draw nothing. With the seed of the
+        result of a test it is the estimate of that test. ``progress`` shows a progress bar on standard error for what
+        takes more than a second. ``TypeError`` for dask arrays, which tests take.
         """
         shown, seed = switch("progress", progress), seed_of(rng)
         if are_chunks(predictions) or are_chunks(targets):
-            return self.on_chunks(predictions, targets, classes, seed)
+            raise TypeError(
+                f"estimator: got dask arrays for {type(self).__name__}, wanted arrays in memory, or a test of "
+                "BlockSKCE or LowRankSKCE, whose result has the estimate"
+            )
         sample = as_sample(predictions, targets, classes)
         self.check(sample.predictions)
         with progress_bars(shown):
             estimate = self.resolve(sample.predictions, seed).estimate(sample)
         check_finite(estimate)
         return estimate
-
-    def on_chunks(self, predictions: Any, targets: Any, classes: Sequence[Any] | None, rng: Any = None) -> float:
-        """Estimate from dask arrays; ``TypeError`` for estimators that need all observations at once."""
-        raise TypeError(
-            f"estimator: got {type(self).__name__}, which needs all observations at once, for dask arrays; wanted "
-            "BlockSKCE or LowRankSKCE, or arrays in memory: predictions.compute()"
-        )
 
     @abstractmethod
     def check(self, predictions: Predictions) -> None:
@@ -151,98 +143,6 @@ class RedrawnEstimator(Estimator):
     @abstractmethod
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Estimates for many targets (B, n) of the same predictions, (B,); what only needs these is computed once."""
-
-
-class SummableEstimator(Estimator):
-    """An estimator that is a function of sums over parts of the data."""
-
-    @abstractmethod
-    def sums(self, sample: Sample) -> Any:
-        """What a part of the data adds; parts are added with ``+``."""
-
-    @property
-    def granularity(self) -> int:
-        """How many consecutive observations belong together."""
-        return 1
-
-    def on_chunks(self, predictions: Any, targets: Any, classes: Sequence[Any] | None, rng: Any = None) -> float:
-        """Estimate from dask arrays: sums of every chunk where it is, with settings from some of the rows."""
-        resolved = self.resolve(some_predictions(predictions), rng)
-
-        def accumulators(n_chunks: int) -> list[Any]:
-            return [resolved.accumulator() for _ in range(n_chunks)]
-
-        total = accumulate(accumulators, predictions, targets, self.granularity, classes)
-        return float(total.result())
-
-    @abstractmethod
-    def accumulator(self) -> Any:
-        """Takes data in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``."""
-
-    @abstractmethod
-    def value(self, sums: Any) -> float:
-        """The estimate from the sums of all parts."""
-
-    @abstractmethod
-    def check_resolved(self) -> None:
-        """Raise ``ValueError`` if a setting still depends on predictions that are not known."""
-
-
-def some_predictions(data: Any) -> Predictions:
-    """At most 10 000 evenly spaced predictions of a dask array, checked."""
-    rows = evenly_spaced_rows(data, MEDIAN_OF)
-    try:
-        return as_predictions(rows)
-    except ValueError as error:
-        raise ValueError(f"in {len(rows)} evenly spaced rows: {error}") from error
-
-
-@runtime_checkable
-class MeanOfTerms(Protocol):
-    """The estimate is a mean of independent, identically distributed terms."""
-
-    unbiased: bool
-
-    def terms(self, sample: Sample) -> FloatArray:
-        """The terms, of mean 0 under the null hypothesis if ``unbiased``."""
-
-    def n_terms(self, n: int) -> int:
-        """How many terms n observations make."""
-
-
-@runtime_checkable
-class UStatistic(Protocol):
-    """The estimate is the mean of h over all pairs of observations."""
-
-    kernel: PairKernel
-
-    @property
-    def is_u_statistic(self) -> bool:
-        """Whether the diagonal is left out."""
-
-
-@runtime_checkable
-class VectorMean(Protocol):
-    """The estimate is a function of a mean of n vectors that have mean 0 under the null hypothesis."""
-
-    def deviations(self, sample: Sample) -> FloatArray:
-        """The vectors, (n, J)."""
-
-    @property
-    def dimension(self) -> int:
-        """Their dimension J."""
-
-
-@runtime_checkable
-class BoundedEstimator(Protocol):
-    """The probability of a large estimate has a bound under the null hypothesis, whatever the distributions."""
-
-    @property
-    def has_tail_bound(self) -> bool:
-        """Whether a bound is known for these settings."""
-
-    def tail_bound(self, estimate: float, predictions: Predictions) -> float:
-        """Upper bound of P(estimator >= estimate) if the predictions are calibrated."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._validation import at_least, fraction
 from caltest.binning import Binning, QuantileBinning
-from caltest.estimators.binned_errors.ece import binned_predictions, bins_of, checked_binning
-from caltest.intervals.sides import Side, checked_side, ends, within
+from caltest.estimators.binned_errors import binned_predictions, bins_of, checked_binning
+from caltest.intervals.sides import Side, checked_side, within
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_sample
 
@@ -97,9 +97,7 @@ def binned_error_interval(
     radius = abs(z) * sqrt(max(0.0, found.variance + 4.0 * found.slope * (found.estimate + z * z * found.slope)))
     low, high = (middle - radius, middle + radius) if z >= 0.0 else (middle + radius, middle - radius)
     largest = 1.0 if deviations.shape[1] == 1 else 2.0
-    return ConfidenceInterval(
-        *within(*ends(side, low, high), largest), level, NORMAL, within(found.estimate, found.estimate, largest)[0]
-    )
+    return within(side, low, high, largest, level, NORMAL, found.estimate)
 
 
 class _Moments(NamedTuple):

@@ -10,7 +10,7 @@ from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._validation import fraction
 from caltest.estimators import SKCE, BlockSKCE
 from caltest.hstatistics.bound import h_bound
-from caltest.intervals.sides import Side, checked_side, ends, within
+from caltest.intervals.sides import Side, checked_side, within
 from caltest.predictions.convert import as_sample
 
 
@@ -79,7 +79,7 @@ def distribution_free_interval(
     [0, 0.04334] (95 %, distribution-free bound)
     """
     level, side = fraction("confidence_level", confidence_level), checked_side(side)
-    if not isinstance(estimator, (SKCE, BlockSKCE)) or not estimator.has_tail_bound:
+    if not isinstance(estimator, (SKCE, BlockSKCE)) or (isinstance(estimator, BlockSKCE) and not estimator.unbiased):
         raise TypeError(
             f"estimator: got {estimator!r}, wanted SKCE(kernel), SKCE(kernel, unbiased=False) or unbiased "
             "BlockSKCE(kernel, block_size)"
@@ -89,18 +89,11 @@ def distribution_free_interval(
     estimator = estimator.resolve(sample.predictions)
     estimate, bound, n = estimator.estimate(sample), h_bound(estimator.kernel, sample.predictions), len(sample)
     if estimator.unbiased:
-        pairs = _independent_pairs(estimator, n)
+        pairs = n // 2 if isinstance(estimator, SKCE) else estimator.n_terms(n) * (estimator.block_size // 2)
         alpha = (1.0 - level) / 2.0 if side == "two-sided" else 1.0 - level
         reach = bound * sqrt(2.0 * log(1.0 / alpha) / pairs)
         low, high = estimate - reach, estimate + reach
     else:
         root, reach = sqrt(max(0.0, estimate)), sqrt(bound / n) * (1.0 + sqrt(2.0 * log(1.0 / (1.0 - level))))
         low, high = max(0.0, root - reach) ** 2, (root + reach) ** 2
-    low, high = within(*ends(side, low, high), bound)
-    return ConfidenceInterval(low, high, level, "distribution-free bound", within(estimate, estimate, bound)[0])
-
-
-def _independent_pairs(estimator: SKCE | BlockSKCE, n: int) -> int:
-    if isinstance(estimator, SKCE):
-        return n // 2
-    return estimator.n_terms(n) * (estimator.block_size // 2)
+    return within(side, low, high, bound, level, "distribution-free bound", estimate)

@@ -12,8 +12,8 @@ from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning
 from caltest.estimators import ECE, ClasswiseECE
-from caltest.estimators.binned_errors.ece import binned_predictions, bins_of
-from caltest.intervals.sides import Side, checked_side, ends, within
+from caltest.estimators.binned_errors import binned_predictions, bins_of
+from caltest.intervals.sides import Side, checked_side, within
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_sample
@@ -112,8 +112,8 @@ def ece_interval(
         (law, lambda draws: estimator.estimates(sample.predictions, draws)),
     ]
     radius = max(_quantile(noise, number, level, generator) for noise in noises)
-    low, high = ends(side, estimate - radius, estimate + radius)
-    return ConfidenceInterval(*within(low, high, _largest(estimator, law)), level, METHOD, estimate)
+    largest = _largest(estimator, law)
+    return within(side, estimate - radius, estimate + radius, largest, level, METHOD, estimate)
 
 
 def _quantile(noise: Noise, n_resamples: int, level: float, generator: np.random.Generator) -> float:

@@ -12,7 +12,7 @@ from caltest._validation import fraction
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife_of
-from caltest.intervals.sides import Side, checked_side, ends, within
+from caltest.intervals.sides import Side, checked_side, within
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Sample
@@ -52,9 +52,8 @@ def skce_interval(
         ``"two-sided"``, or ``"upper"`` for [0, u], which is what to report where a test does not reject calibration, or
         ``"lower"`` for [l, largest value].
     rng
-        Seed or ``numpy.random.Generator``, of redraws of the targets for the expected square, where there is no
-        formula for it: for families other than classes, counts, and normal predictions with a Gaussian kernel
-        of targets.
+        Seed or ``numpy.random.Generator``, of redraws of the targets for the expected square, where there is no formula
+        for it: for families other than classes, counts, and normal predictions with a Gaussian kernel of targets.
 
     Returns
     -------
@@ -127,7 +126,5 @@ def jackknife_interval(
     z = float(ndtri((1.0 + level) / 2.0 if side == "two-sided" else level))
     # Upper bounds of levels below 1/2 would lie below the estimate, where the standard error does not grow.
     high = found.high(z) if z >= 0.0 else found.low(-z)
-    low, high = ends(side, found.low(z), high)
     bound = h_bound(kernel, sample.predictions)
-    low, high = within(low, high, bound)
-    return ConfidenceInterval(low, high, level, JACKKNIFE, within(found.estimate, found.estimate, bound)[0])
+    return within(side, found.low(z), high, bound, level, JACKKNIFE, found.estimate)

@@ -11,7 +11,7 @@ from caltest._basics.types import FloatArray
 from caltest._results.calibration_test_result import ComponentResult, PValueKind
 from caltest._results.finding import Finding, impossible
 from caltest._validation import whole_number
-from caltest.estimators import Estimator, UStatistic
+from caltest.estimators import SKCE, Estimator
 from caltest.predictions import Predictions, Sample
 
 
@@ -121,7 +121,7 @@ class Null(OwnErrstate, ABC):
 
     def _check_unbiased(self, estimator: Estimator) -> None:
         """Raise unless the estimator is the unbiased SKCE."""
-        if not isinstance(estimator, UStatistic) or not estimator.is_u_statistic:
+        if not isinstance(estimator, SKCE) or not estimator.unbiased:
             raise self._illegal(estimator, "the unbiased estimator SKCE(kernel)")
 
     def _illegal(self, estimator: Estimator, wanted: str) -> TypeError:
@@ -139,8 +139,9 @@ class SummableNull(Null):
     def outcome_of(self, estimator: Estimator, sums: Any) -> Outcome:
         """Estimate, statistic and p-value from the sums of all parts."""
 
+    @abstractmethod
     def check_summable(self, estimator: Estimator) -> None:
-        """Raise ``TypeError`` unless the null works with sums of this estimator."""
+        """Raise ``TypeError`` for other estimators than those of sums, ``ValueError`` if one is not resolved."""
 
 
 Resampled = tuple[float, float, FloatArray]

@@ -66,7 +66,13 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
         assert isinstance(estimator, UCME)
         predictions = sample.predictions
         auxiliary, draws = rng.spawn(2)
-        whitener = _whitener(estimator, predictions, auxiliary)
+        covariance = deviation_covariance(estimator.kernel, predictions, estimator.locations, auxiliary)
+        whitener, largest = whitening(covariance, TOLERANCE), len(predictions) * estimator.kernel.bound**2
+        if whitener.shape[1] == 0 or covariance.max() <= 1e-14 * largest:
+            raise ValueError(
+                "test_predictions: the deviations do not vary at any location: no prediction is close to one, or all "
+                "predictions are certain; move the locations, or use MonteCarloTest"
+            )
         parts = in_parts(streams(draws, self.n_resamples), 1)
         calls = [(estimator, predictions, sample.targets, part, whitener) for part in parts]
         means, values = zip(*run(_statistics, calls, "redraws"), strict=True)
@@ -78,18 +84,6 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
             "T^2 of the sum of the deviations with its known covariance, targets redrawn from the predictions, "
             f"{self.n_resamples} draws"
         )
-
-
-def _whitener(estimator: UCME, predictions: Predictions, rng: np.random.Generator) -> FloatArray:
-    covariance = deviation_covariance(estimator.kernel, predictions, estimator.locations, rng)
-    largest = len(predictions) * estimator.kernel.bound**2
-    whitener = whitening(covariance, TOLERANCE)
-    if whitener.shape[1] == 0 or covariance.max() <= 1e-14 * largest:
-        raise ValueError(
-            "test_predictions: the deviations do not vary at any location: no prediction is close to one, or all "
-            "predictions are certain; move the locations, or use MonteCarloTest"
-        )
-    return whitener
 
 
 def _statistics(

@@ -2,22 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
 
 import numpy as np
 
 from caltest._basics.jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
-from caltest._basics.numerics import at_least_as_large, check_memory, ranks
+from caltest._basics.numerics import at_least_as_large, check_memory
 from caltest._basics.types import Array, FloatArray
-from caltest._results.calibration_test_result import PValueKind
-from caltest._validation import one_of, whole_number
+from caltest._validation import whole_number
 from caltest.estimators import Estimator, LowRankSKCE
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.hstatistics.sums.features import FeatureSums
 from caltest.nulls.base import Outcome, Resampled, ResamplingNull, SummableNull, ranked
 from caltest.predictions import Predictions, Sample
-
-Ties = Literal["conservative", "randomized", "mid"]
 
 LARGEST = 2**30
 """Bytes of redrawn targets kept at a time; with more, the kernel is computed again for each part of them."""
@@ -36,17 +32,15 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
     ----------
     n_resamples
         Number B >= 1 of redraws (``ValueError`` otherwise); the smallest p-value is 1 / (B + 1).
-    ties
-        What redraws that equal the estimate, up to a relative difference of 1e-10, count for. ``"conservative"``: as
-        larger ones. ``"randomized"``: a random part of ``1 + #{ties}``, which makes the p-value uniform, for discrete
-        statistics too. ``"mid"``: half of ``1 + #{ties}``, close to uniform without a guarantee.
     stop_after
         Stop as soon as so many redraws are at least as large as the estimate, h of them among the first l: then
         ``p = h / l``, which is exact too (Besag and Clifford 1991). Saves time where calibration is not rejected, not
-        where it is; 10 is a good number. For conservative ties.
+        where it is; 10 is a good number.
 
     Notes
     -----
+    Redraws that equal the estimate, up to a relative difference of 1e-10, count as larger ones.
+
     Assumes that the targets are independent given the predictions, that kernel, bins and test locations do not
     depend on the targets, and that the data were not used to fit the model.
 
@@ -69,27 +63,20 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
     """
 
     n_resamples: int = 999
-    ties: Ties = "conservative"
     stop_after: int | None = None
+
+    pvalue_kind = "exact"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("ties", self.ties, get_args(Ties))
         if self.stop_after is not None:
             object.__setattr__(self, "stop_after", whole_number("stop_after", self.stop_after, 1))
-            if self.ties != "conservative":
-                raise ValueError(f'stop_after: got {self.stop_after} with ties={self.ties!r}, wanted "conservative"')
 
     @property
     def citations(self) -> tuple[str, ...]:  # type: ignore[override]
         """Sources, with that of stopping early where it is done."""
         always = ("barnard1963", "dwass1957", "phipson2010")
         return always if self.stop_after is None else ("besag1991", *always)
-
-    @property
-    def pvalue_kind(self) -> PValueKind:  # type: ignore[override]
-        """Exact, but for mid-p-values."""
-        return "resampling" if self.ties == "mid" else "exact"
 
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise for joint statistics, which need all redraws, if the redraws may stop before."""
@@ -104,9 +91,9 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         if self.stop_after is not None:
             return self._stopped(estimator, sample, rng, self.stop_after)
-        values = self._values(estimator, sample, streams(rng, self.n_resamples))
+        values = self.values(estimator, sample, rng)
         statistics = _statistics(estimator, values)
-        outcome = self._ranked(float(values[0, 0]), float(statistics[0]), statistics[1:], rng)
+        outcome = ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
         if not isinstance(estimator, JointEstimator):
             return outcome
         outcome = replace(outcome, estimate=estimator.reported(sample, values))
@@ -122,8 +109,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
     def redraws(self, estimator: Estimator, predictions: Predictions, rng: np.random.Generator) -> FloatArray:
         """Estimates (B,) for redraws of the targets; of joint statistics the first number."""
         sample = Sample(predictions, np.empty(0))
-        values = self._values(estimator, sample, streams(rng, self.n_resamples), observed=False)
-        return np.array(values[0])
+        return np.array(self._values(estimator, sample, streams(rng, self.n_resamples), observed=False)[0])
 
     def values(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> FloatArray:
         """Numbers (J, B + 1) of a resolved estimator: those of the observed targets first, then those of redraws."""
@@ -155,19 +141,11 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
                 return Outcome(estimate, statistic, stop_after / last, null_distribution=known[:last].copy())
         return ranked(estimate, statistic, known)
 
-    def _ranked(self, estimate: float, statistic: float, draws: FloatArray, rng: np.random.Generator) -> Outcome:
-        if self.ties == "conservative":
-            return ranked(estimate, statistic, draws)
-        larger, equal = ranks(statistic, draws)
-        share = 0.5 if self.ties == "mid" else float(rng.spawn(1)[0].random())
-        pvalue = (larger + share * (1 + equal)) / (1 + draws.size)
-        return Outcome(estimate, statistic, pvalue, null_distribution=draws)
-
     def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> FeatureSums:
         """Sums over a part of the data, for the observed targets and for redraws of its own."""
         assert isinstance(estimator, LowRankSKCE)
         targets = sample.predictions.with_redraws(sample.targets, streams(rng, self.n_resamples))
-        return estimator.partial(sample.predictions, targets)
+        return estimator.features.sums(sample.predictions, targets)
 
     def outcome_of(self, estimator: Estimator, sums: FeatureSums) -> Outcome:
         assert isinstance(estimator, LowRankSKCE)
@@ -177,18 +155,15 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
     def check_summable(self, estimator: Estimator) -> None:
         if not isinstance(estimator, LowRankSKCE):
             raise self._illegal(estimator, "LowRankSKCE(kernel), for data that come in chunks")
+        _ = estimator.features
 
-    def describe(self) -> str:
-        return self._described(Predictions.redraws)
+    def describe(self, redraws: str = Predictions.redraws) -> str:
+        until = "" if self.stop_after is None else f" or until {self.stop_after} are as large"
+        return f"{redraws} (conditional Monte Carlo), {self.n_resamples} draws{until}"
 
     def describe_for(self, predictions: Predictions) -> str:
         """The null in one line, which says what the targets are drawn from."""
-        return self._described(predictions.law.redraws)
-
-    def _described(self, redraws: str) -> str:
-        how = {"conservative": "", "randomized": ", ties at random", "mid": ", mid-p-value"}[self.ties]
-        until = "" if self.stop_after is None else f" or until {self.stop_after} are as large"
-        return f"{redraws} (conditional Monte Carlo), {self.n_resamples} draws{until}{how}"
+        return self.describe(predictions.law.redraws)
 
 
 def _values(

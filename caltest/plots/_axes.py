@@ -101,27 +101,20 @@ def redrawn_ends(
     return redrawn[rank - 1], redrawn[-rank]
 
 
-def draw_histogram(ax: "Axes", probability: FloatArray) -> None:
-    """Where the predictions are, above the axes."""
+def finish(ax: "Axes", predictions: Bernoulli, title: str) -> None:
+    """The diagonal, where the predictions are above the axes, limits, labels and title."""
+    ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=2)
     above = ax.inset_axes((0.0, 1.04, 1.0, 0.14))
-    counts = above.hist(probability, bins=HISTOGRAM_BINS, range=(0.0, 1.0), color=PALE)[0]
+    counts = above.hist(predictions.probability, bins=HISTOGRAM_BINS, range=(0.0, 1.0), color=PALE)[0]
     above.set(xlim=(0.0, 1.0), xticks=[], yticks=[np.max(counts)])
     above.tick_params(labelsize="small")
     above.spines[["top", "right"]].set_visible(False)
-
-
-def label_axes(ax: "Axes", predictions: Bernoulli, title: str) -> None:
-    """Limits, labels and title."""
-    x_label, y_label = _axis_labels(predictions)
+    x_label, y_label = f"predicted probability, {predictions.notion}", "observed frequency"
+    if predictions.notion == "top label":
+        x_label, y_label = "confidence of the top label", "accuracy"
+    elif predictions.notion == "binary":
+        outcome = f"class {1 if predictions.classes is None else predictions.classes[1]}"
+        x_label, y_label = f"predicted probability of {outcome}", f"observed frequency of {outcome}"
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), box_aspect=1.0, xlabel=x_label, ylabel=y_label)
     if title:
         ax.set_title(title, fontsize="medium")
-
-
-def _axis_labels(predictions: Bernoulli) -> tuple[str, str]:
-    if predictions.notion == "top label":
-        return "confidence of the top label", "accuracy"
-    if predictions.notion == "binary":
-        outcome = f"class {1 if predictions.classes is None else predictions.classes[1]}"
-        return f"predicted probability of {outcome}", f"observed frequency of {outcome}"
-    return f"predicted probability, {predictions.notion}", "observed frequency"

@@ -12,7 +12,7 @@ from caltest._validation import fraction
 from caltest.estimators import CalibrationBelt
 from caltest.estimators.classical.belt import Belt, belt
 from caltest.named_tests import MonteCarloTest
-from caltest.plots._axes import DARK, INSIDE, axes_of, binary_of, draw_histogram, label_axes
+from caltest.plots._axes import INSIDE, axes_of, binary_of, finish
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 
@@ -88,13 +88,11 @@ def calibration_belt(
     curve = belt(estimator, probabilities.probability, outcomes, critical)
     ax = axes_of(ax, "calibration_belt", (4.5, 5.0))
     _draw_belt(ax, curve, levels)
-    draw_histogram(ax, probabilities.probability)
-    label_axes(ax, probabilities, f"{pvalue_phrase(result.pvalue)} (degree {curve.degree})\n{result.predictions}")
+    finish(ax, probabilities, f"{pvalue_phrase(result.pvalue)} (degree {curve.degree})\n{result.predictions}")
     return ax
 
 
 def _draw_belt(ax: "Axes", curve: Belt, levels: FloatArray) -> None:
-    ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=3)
     for low, high, level, shade in zip(curve.low, curve.high, levels, np.linspace(0.2, 0.4, levels.size), strict=True):
         label = f"{100 * level:g} % confidence"
         ax.fill_between(curve.predictions, low, high, color=INSIDE, alpha=shade, linewidth=0, label=label, zorder=1)

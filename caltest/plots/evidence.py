@@ -48,13 +48,13 @@ def evidence(
     level = fraction("alpha", alpha)
     result = test.result() if isinstance(test, SequentialCalibrationTest) else test
     finite = np.isfinite(result.history)
-    times = np.arange(1, result.n + 1) if result.times is None else result.times
+    seen = np.arange(1, result.n + 1)
     ax = axes_of(ax, "evidence", (6.0, 4.0))
-    ax.plot(times[finite], result.history[finite] / np.log(10.0), color=INSIDE)
+    ax.plot(seen[finite], result.history[finite] / np.log(10.0), color=INSIDE)
     label = f"reject at the {100 * level:g} % level"
     ax.axhline(-np.log10(level), color=DARK, linewidth=0.8, linestyle=":", label=label)
     if not finite.all():
-        ax.axvline(times[~finite][0], color=OUTSIDE, label="an outcome that was excluded")
-    ax.set(xlabel="observations" if result.times is None else "time", ylabel="log10 E")
+        ax.axvline(seen[~finite][0], color=OUTSIDE, label="an outcome that was excluded")
+    ax.set(xlabel="observations", ylabel="log10 E")
     ax.legend(fontsize="small", frameon=False)
     return ax

@@ -1,8 +1,7 @@
-"""Reliability diagrams."""
+"""Reliability diagrams, with bins and without."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +11,9 @@ from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray, IntAr
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import switch
 from caltest.binning import Binning, UniformBinning
-from caltest.estimators.binned_errors.ece import checked_binning
+from caltest.decompositions.score_decomposition import score_decomposition
+from caltest.estimators.binned_errors import checked_binning
+from caltest.estimators.classical.corp import IsotonicGroups
 from caltest.plots._axes import (
     DARK,
     INSIDE,
@@ -20,8 +21,7 @@ from caltest.plots._axes import (
     PALE,
     axes_of,
     binary_of,
-    draw_histogram,
-    label_axes,
+    finish,
     rank_of_ends,
     redrawn_ends,
     title_of,
@@ -123,13 +123,11 @@ def reliability_diagram(
         bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, rng)
     ax = axes_of(ax, "reliability_diagram", (4.5, 5.0))
     _draw_bins(ax, bins, f"{100 * confidence_level:g} % range if calibrated")
-    draw_histogram(ax, probabilities.probability)
-    label_axes(ax, probabilities, title)
+    finish(ax, probabilities, title)
     return ax
 
 
-@dataclass(frozen=True)
-class _Reliability:
+class _Reliability(NamedTuple):
     """Arrays with one value per occupied bin."""
 
     sizes: IntArray
@@ -154,17 +152,10 @@ def _reliability(
         return np.stack([np.bincount(bins, y) / sizes for y in outcomes])
 
     low, high = redrawn_ends(predictions, frequencies, n_resamples, rank, rng)
-    return _Reliability(
-        sizes=sizes,
-        predictions=np.bincount(bins, p) / sizes,
-        frequencies=frequencies(outcomes[None])[0],
-        low=low,
-        high=high,
-    )
+    return _Reliability(sizes, np.bincount(bins, p) / sizes, frequencies(outcomes[None])[0], low, high)
 
 
 def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str) -> None:
-    ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=2)
     ax.bar(bins.predictions, bins.high - bins.low, BAR_WIDTH, bins.low, color=PALE, label=bar_label, zorder=1)
     areas = np.maximum(LARGEST * bins.sizes / bins.sizes.max(), SMALLEST)
     styles = ((~bins.outside, "bin", INSIDE, "o"), (bins.outside, "bin outside its bar", OUTSIDE, "D"))
@@ -175,4 +166,87 @@ def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str) -> None:
     # The ends of the bars are in front: the largest points belong to the shortest bars and would hide them.
     for ends in (bins.low, bins.high):
         ax.scatter(bins.predictions, ends, 40, c=DARK, marker="_", linewidths=1, clip_on=False, zorder=4)
+    ax.legend(fontsize="small", framealpha=0.85, edgecolor="none")
+
+
+@own_errstate
+def reliability_curve(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    classes: Sequence[Any] | None = None,
+    n_resamples: int = 999,
+    confidence_level: float = 0.95,
+    result: CalibrationTestResult | None = None,
+    rng: Any = None,
+    ax: "Axes | None" = None,
+    progress: bool = False,
+) -> "Axes":
+    """Recalibrated frequency against prediction, by isotonic regression: no bins have to be chosen (CORP).
+
+    The curve is the increasing function of the predictions that fits the outcomes best; parts of it outside of the
+    band, where curves of calibrated predictions are, are vermillion. The Brier score of the
+    predictions and its parts, miscalibration, discrimination and uncertainty, are written below it.
+
+    Parameters
+    ----------
+    predictions, targets, classes, n_resamples, result, rng, ax, progress
+        As in ``reliability_diagram``.
+    confidence_level
+        Of the band around the diagonal, at each prediction by itself.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes of the curve; the histogram of the predictions is its inset.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, or fewer redraws than the ends of the band need.
+    TypeError
+        If the predictions are not of classes, or for a setting of another kind.
+
+    Notes
+    -----
+    The ends of the band are order statistics of exchangeable values, as those of ``reliability_diagram``:
+    at each prediction the curve of calibrated predictions is outside with probability at most 1 - confidence_level, for
+    every n. Time O(n B).
+
+    Source: Dimitriadis, Gneiting and Jordan 2021.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from caltest.plots import reliability_curve
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> ax = reliability_curve(p, y, rng=1, ax=Figure().add_subplot())
+    >>> print(ax.texts[0].get_text())
+    Brier score 0.098 = 0.078 - 0.008 + 0.028
+    """
+    probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
+    rank = rank_of_ends(n_resamples, confidence_level)
+    title = "" if result is None else title_of(result, len(probabilities))
+    groups = IsotonicGroups.of(probabilities.probability)
+    curve = groups.curves(outcomes[None])[0]
+    with progress_bars(switch("progress", progress)):
+        low, high = redrawn_ends(probabilities, groups.curves, n_resamples, rank, rng)
+    ax = axes_of(ax, "reliability_curve", (4.5, 5.0))
+    label = f"{100 * confidence_level:g} % range if calibrated"
+    ax.fill_between(groups.values, low, high, color=PALE, linewidth=0, label=label, zorder=1)
+    _draw_curve(ax, groups.values, curve, (curve < low) | (curve > high))
+    parts = score_decomposition(probabilities, outcomes)
+    numbers = f"{parts.miscalibration:.3f} - {parts.discrimination:.3f} + {parts.uncertainty:.3f}"
+    ax.text(0.98, 0.03, f"Brier score {parts.score:.3f} = {numbers}", ha="right", fontsize="small")
+    finish(ax, probabilities, title)
+    return ax
+
+
+def _draw_curve(ax: "Axes", x: FloatArray, y: FloatArray, outside: BoolArray) -> None:
+    ax.plot(x, y, color=INSIDE, linewidth=1.5, label="observed frequency, isotonic", zorder=3)
+    if outside.any():
+        # Single predictions outside have no line of their own.
+        ax.plot(x, np.where(outside, y, np.nan), color=OUTSIDE, linewidth=2.5, label="outside", zorder=4)
+        ax.scatter(x[outside], y[outside], 8, c=OUTSIDE, linewidths=0, zorder=4)
     ax.legend(fontsize="small", framealpha=0.85, edgecolor="none")

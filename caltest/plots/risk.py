@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._basics.numerics import own_errstate
-from caltest._validation import switch, whole_number
+from caltest._validation import whole_number
 from caltest.plots._axes import COLOURS, DARK, MARKERS, panels_of
 from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @own_errstate
 def risk_curves(
-    result: CalibrationErrorEstimate, *, problem: int = 0, excess: bool = False, axes: "Sequence[Axes] | None" = None
+    result: CalibrationErrorEstimate, *, problem: int = 0, axes: "Sequence[Axes] | None" = None
 ) -> "list[Axes]":
     """Risk of every error function over its setting, with standard errors.
 
@@ -29,9 +29,6 @@ def risk_curves(
         What ``ct.estimate_calibration_error`` returns.
     problem
         Which of its selections: the class, for class-wise errors.
-    excess
-        Draw the risk less that of the selected candidate, with the standard error of this difference, instead of the
-        risk with its own. The standard errors of risks are mostly those of the labels, which all candidates share.
     axes
         Where to draw, one for each panel; default: a new figure.
 
@@ -43,7 +40,8 @@ def risk_curves(
     Notes
     -----
     Bands reach one standard error to either side. The vertical axis is logarithmic where risks differ by more than a
-    factor of 20, or an excess is more than 100 times the median standard error; near 0 it stays linear then.
+    factor of 20. The standard errors are mostly those of the labels, which all candidates share: the table of the
+    result has the differences of risks with their own.
 
     Examples
     --------
@@ -60,9 +58,8 @@ def risk_curves(
         raise TypeError(f"result: got {result!r}, wanted what ct.estimate_calibration_error returns")
     if not 0 <= whole_number("problem", problem, 0) < len(result.selections):
         raise ValueError(f"problem: got {problem}, wanted less than {len(result.selections)}, the number of problems")
-    switch("excess", excess)
     selection = result.selections[problem]
-    level = selection.zero.excess if excess else selection.zero.risk
+    level = selection.zero.risk
     parameters = list(dict.fromkeys(candidate.parameter for candidate in selection.candidates))
     n = len(parameters)
     panels = panels_of(axes, "risk_curves", n, (0.5 + 3.5 * n, 3.8), sharey=True)
@@ -71,37 +68,25 @@ def risk_curves(
         for style, name in enumerate(names):
             curve = [one for one in selection.candidates if (one.estimator, one.parameter) == (name, parameter)]
             if curve:
-                _draw_risks(ax, sorted(curve, key=lambda one: one.value), selection, excess, style)
+                _draw_risks(ax, sorted(curve, key=lambda one: one.value), selection, style)
         ax.axhline(level, color=DARK, linewidth=0.8, linestyle=":")
         ax.set(xlabel=parameter, xscale="linear" if parameter == "bins" else "log")
         ax.legend(fontsize="small", frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     across = panels[0].get_yaxis_transform()
     panels[0].text(0.99, level, "h = 0", transform=across, ha="right", va="bottom", fontsize="small")
-    panels[0].set_ylabel(f"risk{' less that of the selected' if excess else ''}, {selection.problem}")
-    _scale_risks(panels, selection, excess)
+    panels[0].set_ylabel(f"risk, {selection.problem}")
+    risks = [one.risk for one in selection.candidates]
+    if 0.0 < 20.0 * min(risks) < max(risks):
+        for ax in panels:
+            ax.set_yscale("log")
     return panels
 
 
-def _scale_risks(panels: "list[Axes]", selection: ErrorSelection, excess: bool) -> None:
-    """A logarithmic axis where a linear one would show a few large values only."""
-    candidates = selection.candidates
-    if excess:
-        unit = float(np.median([one.excess_error for one in candidates]))
-        if 0.0 < 100.0 * unit < max(one.excess for one in candidates):
-            lowest = min(one.excess - one.excess_error for one in candidates)
-            for ax in panels:
-                ax.set_yscale("symlog", linthresh=unit)
-                ax.set_ylim(bottom=max(lowest, -unit) - unit)
-    elif 0.0 < 20.0 * min(one.risk for one in candidates) < max(one.risk for one in candidates):
-        for ax in panels:
-            ax.set_yscale("log")
-
-
-def _draw_risks(ax: "Axes", curve: list[CandidateRisk], selection: ErrorSelection, excess: bool, style: int) -> None:
+def _draw_risks(ax: "Axes", curve: list[CandidateRisk], selection: ErrorSelection, style: int) -> None:
     """A line in a band, the best setting filled and the selected one in a ring."""
     x = [one.value for one in curve]
-    y = np.array([one.excess if excess else one.risk for one in curve])
-    errors = np.array([one.excess_error if excess else one.standard_error for one in curve])
+    y = np.array([one.risk for one in curve])
+    errors = np.array([one.standard_error for one in curve])
     colour, marker = COLOURS[style % len(COLOURS)], MARKERS[style % len(MARKERS)]
     ax.plot(x, y, color=colour, marker=marker, markersize=5, markerfacecolor="white", label=curve[0].estimator)
     ax.fill_between(x, y - errors, y + errors, color=colour, alpha=0.15, linewidth=0)

@@ -12,7 +12,7 @@ from caltest._basics.types import ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning, UniformBinning
-from caltest.estimators.binned_errors.ece import checked_binning
+from caltest.estimators.binned_errors import checked_binning
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, title_of
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample

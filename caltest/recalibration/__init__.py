@@ -22,22 +22,23 @@ from caltest.recalibration.base import (
     ProbabilityCalibrator as ProbabilityCalibrator,
     ProbabilityMap as ProbabilityMap,
 )
-from caltest.recalibration.binary.bins import BBQ as BBQ, HistogramBinning as HistogramBinning
-from caltest.recalibration.binary.isotonic import Isotonic as Isotonic
 from caltest.recalibration.binary.logistic import BetaCalibration as BetaCalibration, Platt as Platt
+from caltest.recalibration.binary.piecewise import (
+    BBQ as BBQ,
+    HistogramBinning as HistogramBinning,
+    Isotonic as Isotonic,
+)
 from caltest.recalibration.classes.affine import (
     DirichletCalibration as DirichletCalibration,
     MatrixScaling as MatrixScaling,
     VectorScaling as VectorScaling,
 )
 from caltest.recalibration.classes.one_vs_rest import OneVsRest as OneVsRest
-from caltest.recalibration.classes.temperature import TemperatureScaling as TemperatureScaling
+from caltest.recalibration.classes.temperature import Identity as Identity, TemperatureScaling as TemperatureScaling
 from caltest.recalibration.distributions.family_temperature import FamilyTemperatureScaling as FamilyTemperatureScaling
 from caltest.recalibration.distributions.quantiles import QuantileRecalibration as QuantileRecalibration
 from caltest.recalibration.fit_best import BestFit as BestFit, fit_best as fit_best
-from caltest.recalibration.gaussian_process.calibrator import GPCalibrator as GPCalibrator
-from caltest.recalibration.gaussian_process.map import GPMap as GPMap
-from caltest.recalibration.identity import Identity as Identity
+from caltest.recalibration.gaussian_process.map import GPCalibrator as GPCalibrator, GPMap as GPMap
 from caltest.recalibration.report import (
     RecalibrationReport as RecalibrationReport,
     RecalibrationRow as RecalibrationRow,

@@ -11,9 +11,10 @@ import numpy as np
 from caltest._basics.numerics import OwnErrstate
 from caltest._basics.types import ArrayLike, FloatArray, IntArray
 from caltest._validation import class_order, one_of
-from caltest.predictions.convert import in_order_of_targets
+from caltest.predictions import Predictions
+from caltest.predictions.convert import as_predictions, in_order_of_targets
 from caltest.recalibration.shared.inputs import SCALES, Scores, labels_of, read_scores
-from caltest.recalibration.shared.seen import digest, seen_note, share_seen
+from caltest.recalibration.shared.seen import digest, rows_of, seen_note, share_seen
 from caltest.recalibration.shared.storage import (
     as_kind,
     nested,
@@ -162,6 +163,29 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class FamilyMap(CalibrationMap):
+    """A map of distributions of one family."""
+
+    family: str
+
+    def share_seen(self, predictions: ArrayLike) -> float:
+        return share_seen(self.fitted_rows, rows_of(as_predictions(predictions)))
+
+    def __call__(self, predictions: ArrayLike) -> Any:
+        """Recalibrated predictions; ``ValueError`` for another family than that of the fit."""
+        given = as_predictions(predictions)
+        if given.family != self.family:
+            raise ValueError(f"predictions: got {given.family} predictions, wanted {self.family} ones as in the fit")
+        answer = self._apply(given)
+        answer.notes = (*answer.notes, *seen_note(self.share_seen(given)))
+        return answer
+
+    @abstractmethod
+    def _apply(self, predictions: Predictions) -> Predictions:
+        """Recalibrated predictions of the family."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProbabilityCalibrator(Calibrator):
     """A method for probabilities of classes, or the logits that they come from.
@@ -190,7 +214,7 @@ class ProbabilityCalibrator(Calibrator):
         labels = labels_of(scores, targets, classes)
         try:
             with np.errstate(all="ignore"):
-                fitted = self._fit(scores.column() if self.binary else scores.matrix(), labels)
+                fitted = self._fit(scores.values if self.binary else scores.matrix(), labels)
         except ValueError as error:
             raise ValueError(
                 f"predictions: got numbers from {scores.values.min():.3g} to {scores.values.max():.3g}, for which "
@@ -273,7 +297,7 @@ class ProbabilityMap(CalibrationMap):
         """Probabilities that a function makes of numbers in the order of the fit, in the order and form given."""
         given, scores, order = self._read(predictions, classes)
         with np.errstate(all="ignore"):
-            probabilities = function(scores.column() if self.binary else scores.matrix())
+            probabilities = function(scores.values if self.binary else scores.matrix())
         if not np.isfinite(probabilities).all():
             raise ValueError(
                 f"predictions: got numbers up to {np.abs(given.values).max():.3g}, for which the recalibrated "

@@ -17,6 +17,9 @@ from caltest.recalibration.classes.one_vs_rest import OneVsRest
 from caltest.recalibration.classes.temperature import TemperatureScaling
 from caltest.recalibration.shared.seen import digest, seen_note, share_seen
 
+ANSWERS = {"logits": "decision_function", "probabilities": "predict_proba"}
+"""Methods of classifiers."""
+
 
 class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose probabilities are recalibrated, with the conventions of scikit-learn.
@@ -99,7 +102,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             self._check_counts(y, folds.get_n_splits(X, y))
         if method.binary and self.classes_.size > 2:
             method = OneVsRest(method)
-        wanted = "decision_function" if method.input == "logits" else "predict_proba"
+        wanted = ANSWERS[method.input]
         if frozen:
             scores = getattr(self.estimator, wanted)(X)
         else:
@@ -108,18 +111,17 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.calibration_map_: ProbabilityMap = method.fit(_numbers(scores, method.binary), y, classes=names)
         self.estimator_ = clone(self.estimator).fit(X, y)
         self.fitted_rows_ = digest(_rows(X))
-        if hasattr(self.estimator_, "n_features_in_"):
-            self.n_features_in_ = self.estimator_.n_features_in_
-        if hasattr(self.estimator_, "feature_names_in_"):
-            self.feature_names_in_ = self.estimator_.feature_names_in_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
         return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Recalibrated probabilities (n, k), in the order of ``classes_``."""
         check_is_fitted(self)
         fitted = self.calibration_map_
-        wanted = "decision_function" if fitted.input == "logits" else "predict_proba"
-        answer = np.asarray(fitted(_numbers(getattr(self.estimator_, wanted)(X), fitted.binary)), dtype=np.float64)
+        scores = getattr(self.estimator_, ANSWERS[fitted.input])(X)
+        answer = np.asarray(fitted(_numbers(scores, fitted.binary)), dtype=np.float64)
         return np.stack([1.0 - answer, answer], axis=1) if answer.ndim == 1 else answer
 
     def predictions(self, X: ArrayLike) -> Categorical:

@@ -12,6 +12,7 @@ from caltest._basics.types import ArrayLike
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.finding import Finding
 from caltest._results.pvalues import format_pvalue, remarks
+from caltest._results.report import page
 from caltest._results.stored import Stored
 from caltest._validation import at_least, fraction, switch, whole_number
 from caltest.comparisons.formats import Table, TabularResult, aligned
@@ -142,24 +143,20 @@ class RecalibrationReport(TabularResult, Stored):
     def summary(self, alpha: float = 0.05) -> str:
         """The report that ``print`` shows, with the findings where calibration is rejected at a level."""
         level = fraction("alpha", alpha)
-        title = f"Recalibration by {self.method}"
         fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others"
-        lines = [title, "-" * len(title), f"{'n':<15}{self.n} held out{fit}", "", aligned(self.table()), ""]
-        lines += ["if calibrated: mean of the ECE if the predictions are calibrated", *self.remarks()]
+        lines = ["", aligned(self.table()), "", "if calibrated: mean of the ECE if the predictions are calibrated"]
+        lines += self.remarks()
         lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue <= level]
-        lines.append(f"{'Reproduce':<15}rng={self.seed}")
-        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+        parts = {"n": f"{self.n} held out{fit}"}, lines, {"Reproduce": f"rng={self.seed}"}
+        return page(f"Recalibration by {self.method}", *parts, notes=self.notes)
 
 
 def _cells(row: RecalibrationRow) -> list[str]:
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
-    scores = [f"{row.log_score:.4f}", *("-" if value is None else f"{value:.4f}" for value in _binned(row))]
+    numbers = row.log_score, row.brier, row.accuracy, row.ece, row.ece_noise
+    scores = ["-" if value is None else f"{value:.4f}" for value in numbers]
     pvalue = format_pvalue(row.pvalue, row.pvalue_otherwise)
     return [row.name, *scores, f"{row.skce_shown:.3g}", interval, pvalue]
-
-
-def _binned(row: RecalibrationRow) -> tuple[float | None, ...]:
-    return row.brier, row.accuracy, row.ece, row.ece_noise
 
 
 @own_errstate

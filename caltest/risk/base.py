@@ -1,28 +1,112 @@
 """Error functions (calibration estimation functions): how they are fitted, and what can be asked of a fitted one."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import numpy as np
 
 from caltest._basics.numerics import OwnErrstate
 from caltest._basics.types import ArrayLike, FloatArray
 from caltest._validation import at_least, positive_number, whole_number
+from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.predictions.convert import as_predictions, as_sample
 from caltest.risk.data import CalibrationData, points_of
-from caltest.risk.pair_risk import SMALLEST, BilinearForm, RiskEstimate, risk_terms
+
+SMALLEST = 3
+"""Observations that a standard error needs: it leaves one out, and pairs of the others remain."""
 
 
-class Fits(ABC):
-    """Functions fitted to the same data with each of several settings; what they share is computed once."""
+@dataclass(frozen=True, eq=False)
+class BilinearForm:
+    """``h(x_i, x_j) = E_i' M E_j`` for n points: vectors E (n, r), and M (r, r), its diagonal (r,), or the identity.
 
-    @abstractmethod
-    def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        """The values at pairs of points (m, d) of the functions with these numbers, in order."""
+    M is symmetric. Every error function here is of this form with r much less than n. Forms with the same vectors
+    can share ``products``, which are E'E.
+    """
 
-    def notes(self) -> tuple[str, ...]:
-        """What the reader of a result should know."""
-        return ()
+    vectors: FloatArray
+    coefficients: FloatArray | None = None
+    products: FloatArray | None = None
+
+    def gram(self) -> FloatArray:
+        """``E'E``, (r, r)."""
+        return self.vectors.T @ self.vectors if self.products is None else self.products
+
+    def weighted(self) -> FloatArray:
+        """``E M``, (n, r)."""
+        if self.coefficients is None:
+            return self.vectors
+        if self.coefficients.ndim == 1:
+            return self.vectors * self.coefficients
+        return self.vectors @ self.coefficients
+
+    def diagonal(self) -> FloatArray:
+        """``h(x_i, x_i)``, (n,). Time O(n r**2)."""
+        return np.asarray(np.einsum("ir,ir->i", self.weighted(), self.vectors))
+
+    def matrix(self) -> FloatArray:
+        """All values, (n, n). Time O(n**2 r)."""
+        return self.weighted() @ self.vectors.T
+
+
+@dataclass(frozen=True)
+class RiskEstimate:
+    """Estimated risk of an error function, and the standard error of the estimate.
+
+    Attributes
+    ----------
+    value
+        ``sum_{i != j} (D_i . D_j - h(x_i, x_j))**2 / (n (n - 1))``, unbiased for the risk of a function h that was
+        fitted to other data.
+    standard_error
+        Jackknife standard error.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> half, rest = slice(0, 450), slice(450, None)
+    >>> fitted = ct.risk.TwoStepRidgeErrorFunction(regularisation=0.01).fit(p.take(half), y[half])
+    >>> risk = fitted.risk(p.take(rest), y[rest])
+    >>> round(risk.value, 4), round(risk.standard_error, 4)
+    (0.0019, 0.0003)
+    """
+
+    value: float
+    standard_error: float
+
+
+def risk_terms(form: BilinearForm, deviations: FloatArray) -> FloatArray:
+    """``r_i = sum_{j != i} (D_i . D_j - h(x_i, x_j))**2 / (n - 1)`` for each observation, (n,); the risk is their mean.
+
+    With the matrices D and E of all rows, the sums over j, i among them, are::
+
+        D_i (D'D) D_i' - 2 (E_i M) (E'D) D_i' + (E_i M) (E'E) (E_i M)'
+
+    Exact up to rounding. Time O(n (d + r)**2), memory O(n (d + r)). Source: Gruber and Bach 2024, eq. 20.
+    """
+    d, weighted = deviations, form.weighted()
+    squares = np.einsum("id,id->i", d @ (d.T @ d), d)
+    products = np.einsum("id,id->i", weighted @ (form.vectors.T @ d), d)
+    values = np.einsum("ir,ir->i", weighted @ form.gram(), weighted)
+    own = np.einsum("id,id->i", d, d) - np.einsum("ir,ir->i", weighted, form.vectors)
+    # Sums of squares are not negative, but their differences can be by rounding.
+    terms = np.maximum(squares - 2.0 * products + values - own**2, 0.0) / (len(d) - 1)
+    return np.asarray(terms)
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Functions fitted to the same data with each of several settings; what they share is computed once.
+
+    ``forms(points, which)`` are the values at pairs of points (m, d) of the functions with these numbers, in order;
+    ``notes`` are what the reader of a result should know.
+    """
+
+    forms: Callable[[FloatArray, Sequence[int]], Iterator[BilinearForm]]
+    notes: tuple[str, ...] = ()
 
 
 class ErrorFunction(OwnErrstate, ABC):
@@ -31,7 +115,7 @@ class ErrorFunction(OwnErrstate, ABC):
     The squared calibration error is the mean of h(x, x). With several settings it is a family for
     ``estimate_calibration_error``; with a single one it can be fitted by itself. A new one is a subclass with ``name``,
     ``parameter``, ``grid`` and ``fits``; its ``Fits`` give h at pairs of points, a
-    ``caltest.risk.pair_risk.BilinearForm``.
+    ``caltest.risk.base.BilinearForm``.
     """
 
     name: ClassVar[str]
@@ -70,9 +154,7 @@ class ErrorFunction(OwnErrstate, ABC):
         TypeError
             For predictions that the function does not suit.
         """
-        data = CalibrationData.of(as_sample(predictions, targets, classes))
-        at_least(len(data), 2, type(self).__name__)
-        return FittedErrorFunction(self._name_of_only(data.dimension), self.fits(data), data.dimension)
+        return self._fitted(CalibrationData.of(as_sample(predictions, targets, classes)))
 
     def plug_in(self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None) -> float:
         """Mean of h(x, x) over the data that h is fitted to: the plug-in estimate of the squared error.
@@ -80,18 +162,18 @@ class ErrorFunction(OwnErrstate, ABC):
         Parameters and errors as in ``fit``.
         """
         data = CalibrationData.of(as_sample(predictions, targets, classes))
-        at_least(len(data), 2, type(self).__name__)
-        self._name_of_only(data.dimension)
-        return float(next(self.fits(data).forms(data.points, [0])).diagonal().mean())
+        return float(self._fitted(data).form_at(data.points).diagonal().mean())
 
-    def _name_of_only(self, dimension: int) -> str:
-        values = self.grid(dimension)
+    def _fitted(self, data: CalibrationData) -> "FittedErrorFunction":
+        at_least(len(data), 2, type(self).__name__)
+        values = self.grid(data.dimension)
         if len(values) > 1:
             raise ValueError(
                 f"{self.parameter}: got {len(values)} values, wanted one to fit {type(self).__name__}; "
                 "estimate_calibration_error chooses among several"
             )
-        return f"{self.describe()}, {self.parameter} {values[0]:g}"
+        name = f"{self.describe()}, {self.parameter} {values[0]:g}"
+        return FittedErrorFunction(name, self.fits(data), data.dimension)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,12 +231,14 @@ class FittedErrorFunction(OwnErrstate):
         """
         data = CalibrationData.of(as_sample(predictions, targets, classes))
         at_least(len(data), SMALLEST, "the standard error of a risk")
-        return RiskEstimate.of_terms(risk_terms(self._form_at(data.points), data.deviations))
+        terms = risk_terms(self.form_at(data.points), data.deviations)
+        return RiskEstimate(float(terms.mean()), jackknife_error(terms))
 
     def _form(self, predictions: ArrayLike) -> BilinearForm:
-        return self._form_at(points_of(as_predictions(predictions, copy=False)))
+        return self.form_at(points_of(as_predictions(predictions, copy=False)))
 
-    def _form_at(self, points: FloatArray) -> BilinearForm:
+    def form_at(self, points: FloatArray) -> BilinearForm:
+        """The values at pairs of points (m, d)."""
         if points.shape[1] != self._dimension:
             raise ValueError(
                 f"predictions: got points of dimension {points.shape[1]}, wanted {self._dimension}, as those that the "
@@ -170,29 +254,27 @@ EXTREMES = 1e-300, 1e300
 """Bandwidths and the like lie between them."""
 
 
+def settings(name: str, values: Any, checked: Callable[[str, Any], Any], what: str) -> tuple[Any, ...]:
+    """One setting or several as a tuple of checked ones."""
+    values = values.tolist() if hasattr(values, "tolist") else values
+    several = list(values) if isinstance(values, (list, tuple, range)) else [values]
+    if not several:
+        raise ValueError(f"{name}: got no values, wanted at least one {what}")
+    return tuple(checked(name, value) for value in several)
+
+
 def positive_settings(name: str, values: Any) -> tuple[float, ...]:
     """One positive number or several as a tuple, whose inverses times data are finite."""
-    several = _several(values)
-    if not several:
-        raise ValueError(f"{name}: got no values, wanted at least one positive number")
-    numbers = tuple(positive_number(name, value) for value in several)
-    low, high = EXTREMES
-    for number in numbers:
+
+    def checked(name: str, value: Any) -> float:
+        number, (low, high) = positive_number(name, value), EXTREMES
         if not low <= number <= high:
             raise ValueError(f"{name}: got {number:g}, wanted a positive number, from {low:g} to {high:g}")
-    return numbers
+        return number
 
-
-def _several(values: Any) -> list[Any]:
-    """One setting or some as a list."""
-    if hasattr(values, "tolist"):
-        values = values.tolist()
-    return list(values) if isinstance(values, (list, tuple, range)) else [values]
+    return settings(name, values, checked, "positive number")
 
 
 def whole_settings(name: str, values: Any) -> tuple[int, ...]:
     """One positive whole number or several as a tuple."""
-    several = _several(values)
-    if not several:
-        raise ValueError(f"{name}: got no values, wanted at least one positive whole number")
-    return tuple(whole_number(name, value, 1) for value in several)
+    return settings(name, values, lambda name, value: whole_number(name, value, 1), "positive whole number")

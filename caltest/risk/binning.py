@@ -1,6 +1,5 @@
 """Error functions from bins of probabilities."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -8,9 +7,8 @@ import numpy as np
 
 from caltest._basics.types import FloatArray
 from caltest.binning import quantile_ranks
-from caltest.risk.base import ErrorFunction, Fits, whole_settings
+from caltest.risk.base import BilinearForm, ErrorFunction, Fits, whole_settings
 from caltest.risk.data import CalibrationData
-from caltest.risk.pair_risk import BilinearForm
 
 N_BINS = tuple(range(5, 101, 5))
 """Numbers of bins tried by Gruber and Bach 2024, appendix B."""
@@ -51,11 +49,17 @@ class BinnedErrorFunction(ErrorFunction):
 
     def grid(self, dimension: int) -> tuple[float, ...]:
         """Numbers of bins; ``TypeError`` for probabilities of several classes."""
-        check_scalar(self, dimension)
+        if dimension > 1:
+            raise TypeError(
+                f"predictions: got probabilities of {dimension} classes, wanted those of one outcome for "
+                f"{type(self).__name__}, because bins of a whole simplex hold next to no data; use ct.top_label or "
+                "ct.classwise, or TwoStepRidgeErrorFunction"
+            )
         return tuple(self.n_bins)
 
     def fits(self, data: CalibrationData) -> Fits:
-        return BinnedFits(tuple(self._bins(data, b) for b in self.n_bins))
+        bins = [self._bins(data, b) for b in self.n_bins]
+        return Fits(lambda points, which: (bins[index].form(points) for index in which))
 
     def _bins(self, data: CalibrationData, n_bins: int) -> "Bins":
         return Bins.of(np.arange(1, n_bins) / n_bins, data)
@@ -125,23 +129,3 @@ class Bins:
         indicators = np.zeros((numbers.size, self.sizes.size))
         indicators[np.arange(numbers.size), numbers] = 1.0
         return BilinearForm(np.concatenate([delta, indicators], axis=1), np.concatenate([[1.0], -self.variances]))
-
-
-@dataclass(frozen=True, eq=False)
-class BinnedFits(Fits):
-    """Fitted bins, for each number of them."""
-
-    bins: tuple[Bins, ...]
-
-    def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        return (self.bins[index].form(points) for index in which)
-
-
-def check_scalar(function: ErrorFunction, dimension: int) -> None:
-    """Raise ``TypeError`` unless points are probabilities of one outcome."""
-    if dimension > 1:
-        raise TypeError(
-            f"predictions: got probabilities of {dimension} classes, wanted those of one outcome for "
-            f"{type(function).__name__}, because bins of a whole simplex hold next to no data; use ct.top_label or "
-            "ct.classwise, or TwoStepRidgeErrorFunction"
-        )

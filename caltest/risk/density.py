@@ -9,11 +9,10 @@ import scipy
 
 from caltest._basics.arrays import read_only
 from caltest._basics.numerics import ranges
-from caltest._basics.types import FloatArray, IntArray
+from caltest._basics.types import FloatArray
 from caltest._loops.statistics.class_shares import class_shares, shares_on_line
-from caltest.risk.base import ErrorFunction, Fits, positive_settings
+from caltest.risk.base import BilinearForm, ErrorFunction, Fits, positive_settings
 from caltest.risk.data import CalibrationData
-from caltest.risk.pair_risk import BilinearForm
 
 BANDWIDTHS = (*np.logspace(-5, -1, 15).tolist(), 0.2, 0.4, 0.6, 0.8, 1.0)
 """Bandwidths tried by Gruber and Bach 2024 (their software; the exponent printed in appendix B is garbled)."""
@@ -66,61 +65,44 @@ class DirichletErrorFunction(ErrorFunction):
 
     def fits(self, data: CalibrationData) -> Fits:
         """The predictions, in an order that makes sums of weights short."""
+        bandwidths = self.grid(data.dimension)
         if data.dimension == 1:
-            return LineFits.of(self.grid(1), data)
+            return _on_line(bandwidths, data)
         order = np.argsort(data.outcomes, kind="stable")
-        bounds = np.concatenate([[0], np.cumsum(np.bincount(data.outcomes, minlength=data.dimension))])
-        return DensityFits(self.grid(data.dimension), data.points[order], bounds.astype(np.intp))
+        centres = data.points[order]
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(data.outcomes, minlength=data.dimension))]).astype(np.intp)
+
+        def forms(points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
+            offsets = [scipy.special.gammaln(centres / bandwidths[index] + 1.0).sum(axis=1) for index in which]
+            logs = np.log(np.maximum(points, SMALLEST))
+            shares = np.empty((len(which), len(points), centres.shape[1]))
+            for part in ranges(len(points), max(1, SCORES // len(centres))):
+                scores = read_only(logs[part] @ centres.T, np.float64)
+                for q, index in enumerate(which):
+                    class_shares(scores, 1.0 / bandwidths[index], offsets[q], bounds, shares[q, part])
+            return (BilinearForm(points - one) for one in shares)
+
+        return Fits(forms)
 
 
-@dataclass(frozen=True, eq=False)
-class DensityFits(Fits):
-    """Bandwidths, the predictions in the order of their labels, and where labels begin."""
+def _on_line(bandwidths: tuple[float, ...], data: CalibrationData) -> Fits:
+    """From the different probabilities of one outcome in order, how often each occurs, and with the outcome.
 
-    bandwidths: tuple[float, ...]
-    centres: FloatArray
-    bounds: IntArray
+    The logarithm of a weight is a concave function of its centre c, whose derivative changes its sign where
+    ``psi(c / h + 1) - psi((1 - c) / h + 1)`` passes ``log p - log(1 - p)``, with the digamma function psi.
+    """
+    centres, numbers = np.unique(data.points[:, 0], return_inverse=True)
+    counts, ones = np.bincount(numbers).astype(np.float64), np.bincount(numbers, data.outcomes).astype(np.float64)
 
-    def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        offsets = [scipy.special.gammaln(self.centres / self.bandwidths[index] + 1.0).sum(axis=1) for index in which]
-        logs = np.log(np.maximum(points, SMALLEST))
-        shares = np.empty((len(which), len(points), self.centres.shape[1]))
-        for part in ranges(len(points), max(1, SCORES // len(self.centres))):
-            scores = read_only(logs[part] @ self.centres.T, np.float64)
-            for q, index in enumerate(which):
-                scale = 1.0 / self.bandwidths[index]
-                class_shares(scores, scale, offsets[q], self.bounds, shares[q, part])
-        return (BilinearForm(points - one) for one in shares)
-
-
-@dataclass(frozen=True, eq=False)
-class LineFits(Fits):
-    """Bandwidths, the different probabilities of an outcome in order, how often each occurs, and with the outcome."""
-
-    bandwidths: tuple[float, ...]
-    centres: FloatArray
-    counts: FloatArray
-    ones: FloatArray
-
-    @classmethod
-    def of(cls, bandwidths: tuple[float, ...], data: CalibrationData) -> "LineFits":
-        """From points (n, 1) and outcomes 0/1."""
-        centres, numbers = np.unique(data.points[:, 0], return_inverse=True)
-        counts, ones = np.bincount(numbers), np.bincount(numbers, data.outcomes)
-        return cls(bandwidths, centres, counts.astype(np.float64), ones.astype(np.float64))
-
-    def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        """The values at pairs of points (m, 1).
-
-        The logarithm of a weight is a concave function of its centre c, whose derivative changes its sign where
-        ``psi(c / h + 1) - psi((1 - c) / h + 1)`` passes ``log p - log(1 - p)``, with the digamma function psi.
-        """
+    def forms(points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
         p = points[:, 0]
         log_odds = np.log(np.maximum(p, SMALLEST)) - np.log(np.maximum(1.0 - p, SMALLEST))
         for index in which:
-            a, b = (side / self.bandwidths[index] + 1.0 for side in (self.centres, 1.0 - self.centres))
+            a, b = (side / bandwidths[index] + 1.0 for side in (centres, 1.0 - centres))
             peaks = np.searchsorted(scipy.special.psi(a) - scipy.special.psi(b), log_odds)
             frequencies = np.empty(p.size)
-            slopes, offsets = log_odds / self.bandwidths[index], scipy.special.gammaln(a) + scipy.special.gammaln(b)
-            shares_on_line(slopes, self.centres, offsets, peaks, self.counts, self.ones, frequencies)
+            slopes, offsets = log_odds / bandwidths[index], scipy.special.gammaln(a) + scipy.special.gammaln(b)
+            shares_on_line(slopes, centres, offsets, peaks, counts, ones, frequencies)
             yield BilinearForm(points - frequencies[:, None])
+
+    return Fits(forms)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from caltest._results.report import listed
+from caltest._results.report import listed, page
 from caltest._results.stored import Reported
 
 
@@ -192,12 +192,11 @@ class CalibrationErrorEstimate(Reported):
         title = f"Squared calibration error, {self.notion.replace('_', ' ')}"
         title += f", {self.over_classes} over the classes" if self.over_classes else ""
         split = f"{self.n_tuning} to fit and choose in {self.n_folds} folds, {self.n_held_out} to evaluate"
-        lines = [title, "-" * len(title), f"{'Predictions':<15}{self.predictions}", f"{'Split':<15}{split}", ""]
-        spread = f"standard error {self.standard_error:.3g}"
-        lines += [self._choices(), "", f"{'Squared error':<15}{self.squared_error:.4g} ({spread})"]
+        squared = f"{self.squared_error:.4g} (standard error {self.standard_error:.3g})"
         root = "none, since the squared error is negative" if self.error is None else f"{self.error:.4g}"
-        lines += [f"{'Error':<15}{root}", f"{'Reproduce':<15}rng={self.seed}"]
-        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+        found = {"Squared error": squared, "Error": root, "Reproduce": f"rng={self.seed}"}
+        what = {"Predictions": self.predictions, "Split": split}
+        return page(title, what, ["", self._choices(), ""], found, notes=self.notes)
 
     def _choices(self) -> str:
         if len(self.selections) == 1:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,11 @@ from caltest._basics.types import ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, fraction, one_of, switch, whole_number
 from caltest.predictions import Predictions, Sample, classwise, top_label
 from caltest.predictions.convert import as_sample
-from caltest.risk.base import ErrorFunction
+from caltest.risk.base import SMALLEST, ErrorFunction
 from caltest.risk.binning import BinnedErrorFunction, DebiasedBinnedErrorFunction
 from caltest.risk.data import CalibrationData, points_of
 from caltest.risk.density import DirichletErrorFunction
 from caltest.risk.error_estimate import CalibrationErrorEstimate
-from caltest.risk.pair_risk import SMALLEST
 from caltest.risk.ridge import KroneckerRidgeErrorFunction, TwoStepRidgeErrorFunction
 from caltest.risk.selection import choose, cross_validate, grouped, notes_on
 
@@ -199,33 +199,19 @@ def _compared(canonical: CalibrationErrorEstimate, top: CalibrationErrorEstimate
 
 
 def _split(n: int, n_folds: int, share: float, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Indices of the observations to choose with, and of those held out."""
-    at_least(n, _fewest(n_folds, share), f"three in each of {n_folds} folds and {100 * share:g} % held out")
-    order, n_held_out = rng.permutation(n), _n_held_out(n, share)
+    """Indices of the observations to choose with, at least three for each fold, and of those held out, at least one."""
+    few = SMALLEST * n_folds
+    fewest = next(m for m in count(few + 1) if m - max(1, round(share * m)) >= few)
+    at_least(n, fewest, f"three in each of {n_folds} folds and {100 * share:g} % held out")
+    order, n_held_out = rng.permutation(n), max(1, round(share * n))
     return order[n_held_out:], order[:n_held_out]
-
-
-def _n_held_out(n: int, share: float) -> int:
-    return max(1, round(share * n))
-
-
-def _fewest(n_folds: int, share: float) -> int:
-    """Smallest number of observations that leaves three for each fold, and one held out."""
-    n = SMALLEST * n_folds + 1
-    while n - _n_held_out(n, share) < SMALLEST * n_folds:
-        n += 1
-    return n
-
-
-def _default_functions(dimension: int) -> tuple[ErrorFunction, ...]:
-    kinds = (KroneckerRidgeErrorFunction, TwoStepRidgeErrorFunction)
-    smooth = (DirichletErrorFunction(), *(kind(gamma=gamma) for gamma in GAMMAS for kind in kinds))
-    return (BinnedErrorFunction(), DebiasedBinnedErrorFunction(), *smooth) if dimension == 1 else smooth
 
 
 def _functions(given: Sequence[ErrorFunction] | None, dimension: int) -> tuple[ErrorFunction, ...]:
     if given is None:
-        return _default_functions(dimension)
+        kinds = (KroneckerRidgeErrorFunction, TwoStepRidgeErrorFunction)
+        smooth = (DirichletErrorFunction(), *(kind(gamma=gamma) for gamma in GAMMAS for kind in kinds))
+        return (BinnedErrorFunction(), DebiasedBinnedErrorFunction(), *smooth) if dimension == 1 else smooth
     functions = tuple(given) if isinstance(given, Sequence) else (given,)
     for function in functions:
         if not isinstance(function, ErrorFunction):

@@ -8,9 +8,8 @@ import numpy as np
 
 from caltest._basics.types import FloatArray
 from caltest._validation import positive_number, whole_number
-from caltest.risk.base import ErrorFunction, Fits, positive_settings
+from caltest.risk.base import BilinearForm, ErrorFunction, Fits, positive_settings
 from caltest.risk.data import CalibrationData, KernelSpectrum, Projected
-from caltest.risk.pair_risk import BilinearForm
 
 TOLERANCE = 1e-12
 """Error of the kernel below which no more landmarks are taken."""
@@ -98,8 +97,15 @@ class KroneckerRidgeErrorFunction(_RidgeErrorFunction):
     def fits(self, data: CalibrationData) -> Fits:
         spectrum, projections = self._projected(data)
         scaled = spectrum.roots[:, None] * projections
-        added = tuple(c * len(data) ** 1.5 for c in self.grid(data.dimension))
-        return KroneckerFits(spectrum, scaled @ scaled.T, added)
+        products, added = scaled @ scaled.T, [c * len(data) ** 1.5 for c in self.grid(data.dimension)]
+
+        def forms(points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
+            vectors = spectrum.vectors(points)
+            pairs = np.multiply.outer(spectrum.roots**2, spectrum.roots**2)
+            gram = vectors.T @ vectors
+            return (BilinearForm(vectors, products / (pairs + added[index]), gram) for index in which)
+
+        return Fits(forms, _notes(spectrum))
 
 
 @dataclass(frozen=True)
@@ -138,46 +144,20 @@ class TwoStepRidgeErrorFunction(_RidgeErrorFunction):
 
     def fits(self, data: CalibrationData) -> Fits:
         spectrum, projections = self._projected(data)
-        added = tuple(c * len(data) ** 0.75 for c in self.grid(data.dimension))
-        return TwoStepFits(spectrum, projections, added)
+        added = [c * len(data) ** 0.75 for c in self.grid(data.dimension)]
+
+        def forms(points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
+            vectors, roots = spectrum.vectors(points), spectrum.roots
+            factors = [(roots / (roots**2 + added[index]))[:, None] for index in which]
+            return (BilinearForm(vectors @ (factor * projections)) for factor in factors)
+
+        return Fits(forms, _notes(spectrum))
 
 
-@dataclass(frozen=True, eq=False)
-class _RidgeFits(Fits):
-    """Eigenvalues and eigenfunctions of the kernel."""
-
-    spectrum: KernelSpectrum
-
-    def notes(self) -> tuple[str, ...]:
-        if self.spectrum.residual <= SMALL_ERROR:
-            return ()
-        bound = 10.0 ** np.ceil(np.log10(self.spectrum.residual))
-        kernel = f"{self.spectrum.roots.size} landmarks stand for the kernel exp(-{self.spectrum.gamma:g} |x - x'|**2)"
-        return (f"ridge regressions: {kernel}, with errors of k(x, x) below {bound:g}",)
-
-
-@dataclass(frozen=True, eq=False)
-class KroneckerFits(_RidgeFits):
-    """Eigenfunctions, ``diag(sqrt(l)) U'D D'U diag(sqrt(l))``, and ``lambda n**2`` for each regularisation."""
-
-    products: FloatArray
-    added: tuple[float, ...]
-
-    def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        vectors = self.spectrum.vectors(points)
-        pairs = np.multiply.outer(self.spectrum.roots**2, self.spectrum.roots**2)
-        gram = vectors.T @ vectors
-        return (BilinearForm(vectors, self.products / (pairs + self.added[index]), gram) for index in which)
-
-
-@dataclass(frozen=True, eq=False)
-class TwoStepFits(_RidgeFits):
-    """Eigenfunctions, ``U'D`` (r, d), and ``lambda n`` for each regularisation."""
-
-    projections: FloatArray
-    added: tuple[float, ...]
-
-    def forms(self, points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-        vectors, roots = self.spectrum.vectors(points), self.spectrum.roots
-        factors = [(roots / (roots**2 + self.added[index]))[:, None] for index in which]
-        return (BilinearForm(vectors @ (factor * self.projections)) for factor in factors)
+def _notes(spectrum: KernelSpectrum) -> tuple[str, ...]:
+    """What the reader should know where the kernel needs more landmarks."""
+    if spectrum.residual <= SMALL_ERROR:
+        return ()
+    bound = 10.0 ** np.ceil(np.log10(spectrum.residual))
+    kernel = f"{spectrum.roots.size} landmarks stand for the kernel exp(-{spectrum.gamma:g} |x - x'|**2)"
+    return (f"ridge regressions: {kernel}, with errors of k(x, x) below {bound:g}",)

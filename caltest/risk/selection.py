@@ -10,10 +10,9 @@ from caltest._basics.numerics import check_finite
 from caltest._basics.threads import threaded
 from caltest._basics.types import Array, FloatArray
 from caltest.hstatistics.variances.jackknife import jackknife_error
-from caltest.risk.base import ErrorFunction, Fits
+from caltest.risk.base import BilinearForm, ErrorFunction, Fits, risk_terms
 from caltest.risk.data import CalibrationData
 from caltest.risk.error_estimate import CandidateRisk, ErrorSelection
-from caltest.risk.pair_risk import BilinearForm, risk_terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,7 @@ class CrossValidation:
 
     def notes(self) -> list[str]:
         """What the reader of a result should know of the fitted functions."""
-        return [note for fits in self.fits for one in fits for note in one.notes()]
+        return [note for fits in self.fits for one in fits for note in one.notes]
 
     def values(self, candidate: int, points: FloatArray) -> FloatArray:
         """``h(x, x)`` at points (m, d) for the functions of all folds, (K, m)."""

@@ -5,11 +5,11 @@ from math import exp, isfinite, log
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.types import FloatArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.finding import Finding
 from caltest._results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
-from caltest._results.report import KINDS
+from caltest._results.report import KINDS, page
 from caltest._results.stored import Reported
 from caltest._validation import fraction
 
@@ -33,8 +33,6 @@ class SequentialTestResult(Reported):
         Number of observations.
     history
         ``log E`` after each observation, (n,); infinite from the first outcome of predicted probability 0 on.
-    times
-        When, (n,), if the times were given.
     finding
         The fault that explains all outcomes best, or None where nothing is found.
     notes
@@ -60,7 +58,6 @@ class SequentialTestResult(Reported):
     bets: str
     n: int
     history: FloatArray
-    times: Array | None
     finding: Finding | None
     notes: tuple[str, ...] = ()
 
@@ -131,12 +128,13 @@ class SequentialTestResult(Reported):
 
     def summary(self, alpha: float = 0.05) -> str:
         largest, kind = int(self.history.argmax()), KINDS[self.pvalue_kind]
-        parts = {
+        what = {
             "Hypothesis": f"the predictions are calibrated: {self.hypothesis}",
             "Predictions": self.predictions,
             "Bets": self.bets,
             "Assumes": ASSUMPTIONS,
-            "": "",
+        }
+        parts = {
             "Evidence": f"E = {format_evalue(self.log_evalue)} (at most 1 on average if calibrated)",
             "Largest": f"E = {format_evalue(float(self.history[largest]))} after {largest + 1} observations",
             "p-value": f"{format_pvalue(self.pvalue)} = 1 / largest E ({kind})",
@@ -145,8 +143,7 @@ class SequentialTestResult(Reported):
         }
         if self.pvalue_otherwise is not None:
             parts["p-value"] = f"0 ({EXCLUDED}), and {format_pvalue(self.pvalue_otherwise)} before ({kind})"
-        lines = [f"{name:<14} {text}".rstrip() for name, text in parts.items() if text is not None]
-        return "\n".join([self.test, "-" * len(self.test), *lines, *(f"Note: {note}" for note in self.notes)])
+        return page(self.test, what, [""], parts, notes=self.notes)
 
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue, otherwise=self.pvalue_otherwise)

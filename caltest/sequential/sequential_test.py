@@ -9,20 +9,24 @@ import numpy as np
 
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import OwnErrstate, ranges, seed_of
-from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
+from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.finding import Finding, impossible
 from caltest._validation import one_of, switch
 from caltest.estimators.combined.findings import findings_of, named
+from caltest.estimators.scores.likelihood_ratio import log_mixture
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import assumed, named_one
 from caltest.predictions.convert import as_sample
 from caltest.predictions.sample import excluded_in_words, impossible_note
-from caltest.sequential.bets import Bets, KernelBets, LikelihoodBets, log_capital
+from caltest.sequential.bets import Bets, KernelBets, LikelihoodBets
 from caltest.sequential.sequential_result import SequentialTestResult, exponential, format_evalue
 
 Strategy = Literal["both", "likelihood", "kernel"]
+
+NAMED = 6
+"""Rows of impossible outcomes that are kept, one more than notes name."""
 
 AT_ONCE = 2**20
 """Capitals of all gamblers after all observations that are computed together."""
@@ -62,7 +66,7 @@ class SequentialCalibrationTest(OwnErrstate):
     Raises
     ------
     ValueError
-        For another strategy; in ``update`` for bad data, other classes than before, or times that do not increase.
+        For another strategy; in ``update`` for bad data, or other classes than before.
     TypeError
         For an unsuitable kernel; in ``update`` for predictions of another family than before, or without likelihood
         ratios for ``strategy="likelihood"``.
@@ -113,7 +117,6 @@ class SequentialCalibrationTest(OwnErrstate):
         predictions: ArrayLike,
         targets: ArrayLike,
         *,
-        times: ArrayLike | None = None,
         classes: Sequence[Any] | None = None,
         rng: Any = None,
         progress: bool = False,
@@ -122,7 +125,7 @@ class SequentialCalibrationTest(OwnErrstate):
 
         Parameters
         ----------
-        predictions, targets, times
+        predictions, targets
             As in ``update``.
         classes, rng, progress
             As in ``calibration_test``: the same call as that of other tests. No random numbers are drawn, and there is
@@ -136,14 +139,14 @@ class SequentialCalibrationTest(OwnErrstate):
         seed_of(rng)
         switch("progress", progress)
         fresh = replace(self, classes=self.classes if classes is None else classes)
-        return fresh.update(predictions, targets, times=times).result()
+        return fresh.update(predictions, targets).result()
 
     @property
     def n(self) -> int:
         """Number of observations so far."""
         return self._state.n
 
-    def update(self, predictions: ArrayLike, targets: ArrayLike, *, times: ArrayLike | None = None) -> Self:
+    def update(self, predictions: ArrayLike, targets: ArrayLike) -> Self:
         """Take the next observations, in the order of time; returns the test itself.
 
         Parameters
@@ -152,9 +155,6 @@ class SequentialCalibrationTest(OwnErrstate):
             What ``calibration_test`` takes; or, for one outcome, a probability or the (k,) probabilities of k classes.
         targets
             Outcomes, (b,) or (b, d); or one outcome.
-        times
-            When, (b,): numbers or dates that increase. They are checked and kept for pictures; give them for all
-            observations or for none.
 
         Returns
         -------
@@ -162,11 +162,11 @@ class SequentialCalibrationTest(OwnErrstate):
             The test itself. Whatever is raised, an interruption too, the batch is taken wholly or not at all: ``n``
             says which.
         """
-        sample = as_sample(*_as_batch(predictions, targets), self._classes_of(predictions), copy=True)
+        classes = None if isinstance(predictions, Predictions) else self.classes
+        sample = as_sample(*_as_batch(predictions, targets), classes, copy=True)
         state = self._state
         if state.kind is not None:
             state.kind.check_compatible(sample.predictions, "predictions")
-        checked = self._checked_times(times, len(sample))
         if state.kind is None:
             state = self._started(sample.predictions)
         evidence = []
@@ -177,14 +177,14 @@ class SequentialCalibrationTest(OwnErrstate):
             state,
             n=state.n + len(sample),
             n_batches=state.n_batches + 1,
+            impossible=(*state.impossible, *(sample.impossible[:NAMED] + self.n).tolist())[:NAMED],
             n_impossible=state.n_impossible + sample.impossible.size,
             kind=named_one(state.kind, sample.predictions),
             notes=tuple(dict.fromkeys((*state.notes, *assumed(sample.predictions)))),
         )
         # Those of an update that was not finished are none.
         del self._batches[self._state.n_batches :]
-        excluded = sample.excluded_outcomes(self.n)
-        self._batches.append(_Batch(sample, np.concatenate(evidence), sample.impossible + self.n, excluded, checked))
+        self._batches.append(_Batch(sample, np.concatenate(evidence), sample.excluded_outcomes(self.n)))
         self._state = state
         return self
 
@@ -199,7 +199,7 @@ class SequentialCalibrationTest(OwnErrstate):
         """``log E`` after each observation, (n,)."""
         history = np.concatenate([np.empty(0), *(batch.evidence for batch in self._taken)])
         if self._state.n_impossible:
-            history[self._impossible[0] :] = np.inf
+            history[self._state.impossible[0] :] = np.inf
         return history
 
     @property
@@ -222,48 +222,26 @@ class SequentialCalibrationTest(OwnErrstate):
         state = self._state
         if state.kind is None:
             raise ValueError("predictions: got none so far, wanted at least one observation: update(predictions, y)")
-        history = self.history
+        history, before = self.history, None
         history.flags.writeable = False
+        impossible = state.n_impossible, self.n, state.impossible
+        if state.n_impossible:
+            before = exp(-float(history[: state.impossible[0]].max(initial=0.0)))
         return SequentialTestResult(
             test=type(self).__name__,
             hypothesis=f"{state.kind.hypothesis}, at every time given the past",
             predictions=state.kind.describe(self.n),
-            bets=self._describe(),
+            bets=" and ".join(one.describe() for one in state.bets),
             n=self.n,
             history=history,
-            times=None if self._last_time is None else np.concatenate([batch.times for batch in self._taken]),
             finding=self._finding(),
-            notes=(*state.notes, *self._impossible_notes()),
-            pvalue_otherwise=self._pvalue_before(),
+            notes=state.notes if before is None else (*state.notes, *impossible_note(*impossible)),
+            pvalue_otherwise=before,
         )
-
-    def _classes_of(self, predictions: ArrayLike) -> Sequence[Any] | None:
-        return None if isinstance(predictions, Predictions) else self.classes
-
-    def _checked_times(self, times: ArrayLike | None, n: int) -> Array | None:
-        """Times of a batch: for all batches or for none."""
-        last = self._last_time
-        if self.n and (times is None) != (last is None):
-            got, before = ("none", "some") if times is None else ("some", "none")
-            raise ValueError(f"times: got {got} after batches with {before}, wanted them for all observations or none")
-        if times is None:
-            return None
-        return checked_times(times, n, last)
 
     @property
     def _taken(self) -> "list[_Batch]":
         return self._batches[: self._state.n_batches]
-
-    @property
-    def _last_time(self) -> Any:
-        """That of the last observation; None where there are no times."""
-        times = self._batches[self._state.n_batches - 1].times if self.n else None
-        return None if times is None else times[-1]
-
-    @property
-    def _impossible(self) -> IntArray:
-        """Observations that were predicted to be impossible."""
-        return np.concatenate([np.empty(0, dtype=np.intp), *(batch.impossible for batch in self._taken)])
 
     def _started(self, predictions: Predictions) -> "_State":
         """The bets for the family."""
@@ -291,29 +269,14 @@ class SequentialCalibrationTest(OwnErrstate):
             samples = [one.followed_by(other) for one, other in pairs] + samples[len(samples) // 2 * 2 :]
         return next(iter(named(findings_of(samples[0]), exp(-self._state.largest))), None)
 
-    def _pvalue_before(self) -> float | None:
-        """The p-value before the first outcome of predicted probability 0, if there is one."""
-        if not self._state.n_impossible:
-            return None
-        return exp(-float(self.history[: self._impossible[0]].max(initial=0.0)))
-
-    def _impossible_notes(self) -> tuple[str, ...]:
-        rows = self._impossible
-        return impossible_note(rows.size, self.n, rows[:6].tolist()) if rows.size else ()
-
-    def _describe(self) -> str:
-        return " and ".join(one.describe() for one in self._state.bets)
-
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """What one update adds: ``log E`` (b,) after each observation, which are impossible and how, and times (b,)."""
+    """What one update adds: ``log E`` (b,) after each observation, and how some were excluded."""
 
     sample: Sample
     evidence: FloatArray
-    impossible: IntArray
     excluded: tuple[str, ...]
-    times: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,6 +285,7 @@ class _State:
 
     n: int = 0
     n_batches: int = 0
+    impossible: tuple[int, ...] = ()
     n_impossible: int = 0
     kind: Predictions | None = None
     notes: tuple[str, ...] = ()
@@ -335,7 +299,7 @@ class _State:
         """``log E`` after each of the next observations, and the state after them."""
         factors, bets = zip(*(one.log_factors(sample) for one in self.bets), strict=True)
         capitals = self.capitals[:, None] + np.cumsum(np.concatenate(factors), axis=1)
-        evidence = log_capital(capitals, self.weights)
+        evidence = log_mixture(capitals, self.weights)
         last, largest = float(evidence[-1]), max(self.largest, float(evidence.max()))
         return evidence, replace(self, bets=bets, capitals=capitals[:, -1].copy(), last=last, largest=largest)
 
@@ -347,32 +311,3 @@ def _as_batch(predictions: ArrayLike, targets: ArrayLike) -> tuple[ArrayLike, Ar
     if not isinstance(predictions, Predictions):
         predictions = to_array(predictions, "predictions")[None]
     return predictions, [targets]
-
-
-def checked_times(times: ArrayLike, n: int, last: Array | None) -> Array:
-    """Times (n,) that increase, after those before; ``ValueError`` otherwise."""
-    array = to_array(times, "times")
-    array = array.reshape(1) if array.ndim == 0 else array
-    if array.shape != (n,):
-        raise ValueError(f"times: got shape {array.shape}, wanted ({n},), one per observation")
-    if array.dtype.kind not in "iufM":
-        raise ValueError(f"times: got values of type {array.dtype}, wanted numbers or dates (numpy.datetime64)")
-    if (array != array).any():
-        raise ValueError("times: got missing values, wanted the time of every observation")
-    if last is not None and last.dtype.kind != array.dtype.kind and "M" in (last.dtype.kind + array.dtype.kind):
-        raise ValueError(f"times: got values of type {array.dtype} after {last.dtype}, wanted the same kind")
-    steps = array[1:] <= array[:-1]
-    if steps.any():
-        i = int(steps.argmax())
-        _refuse(array[i + 1], array[i], f"row {i + 1}")
-    if last is not None and array[0] <= last:
-        _refuse(array[0], last, "row 0")
-    return array
-
-
-def _refuse(value: object, before: object, where: str) -> None:
-    how = "again" if value == before else f"after {before}"
-    raise ValueError(
-        f"times: got {value} {how} at {where}, wanted times that increase; sort the observations by time, and break "
-        "ties in an order that does not depend on the outcomes"
-    )

@@ -317,7 +317,7 @@ USES = {
     "one_per_cluster": lambda p, y, **o: ct.estimators.one_per_cluster(p, y, np.arange(N) // 2, rng=0, **o)[1].tolist(),
     "estimate": lambda p, y, **o: ct.estimate_calibration_error(p, y, rng=0, n_folds=2, **o).squared_error,
     "recalibration": lambda p, y, **o: ct.recalibration.TemperatureScaling().fit(p, y, **o).temperature,
-    "accumulator": lambda p, y, **o: ct.BlockSKCE(KERNEL).accumulator().update(p, y, **o).result(),
+    "accumulator": lambda p, y, **o: ct.AsymptoticBlockSKCETest(KERNEL).accumulator().update(p, y, **o).result().pvalue,
 }
 
 

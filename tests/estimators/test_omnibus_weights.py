@@ -262,7 +262,7 @@ def test_likelihood_ratios_of_groups_are_those_of_their_members(maker):
     omnibus = ct.estimators.Omnibus().resolve(p)
     groups = np.arange(n) >= n // 2
     y = np.asarray(p.redraw(3, 4))
-    parts = ct.estimators.GroupMaximum(omnibus, groups).parts(p, y)
+    parts = np.split(ct.estimators.GroupMaximum(omnibus, groups).values(p, y), 2)
     rows = np.flatnonzero(groups)
     assert parts[1] == pytest.approx(omnibus.values(p.take(rows), y[:, rows]), rel=1e-9, abs=1e-12)
     if p.law.alternatives() is not None:

@@ -269,7 +269,6 @@ ARGUMENTS = {
     "side": choice("two-sided", "upper", "lower"),
     "sizes": choice(6, [5, 9]),
     "slope": choice(1.0, 0.0),
-    "smooth": choice(True, False),
     "source": choice(generators.DirichletModel(3), generators.GaussianModel(1)),
     "spread": choice(10.0, 1.0, 1e3),
     "statistic": choice("KS", "CvM", "AD"),
@@ -282,7 +281,6 @@ ARGUMENTS = {
     "tests": Case.test,
     "test_predictions": lambda case: taken(case.predictions, slice(0, 2)),
     "test_targets": lambda case: taken(case.targets, slice(0, 2)),
-    "ties": choice("conservative", "randomized", "mid"),
     "ucme": Case.ucme,
     "unbiased": choice(True, False),
     "weighted": lambda case: ((1.0, case.target_kernel()), (case.one_of(0.5, 1e-300, 1e300), case.target_kernel())),
@@ -426,7 +424,6 @@ KINDS = {
     generators.Generator: of_generator,
     generators.Distortion: of_distortion,
     generators.RegressionProblem: of_problem,
-    ct.estimators.EstimateAccumulator: of_accumulator,
     ct.named_tests.CalibrationTestAccumulator: of_accumulator,
     ct.SequentialCalibrationTest: of_stream,
 }

@@ -6,7 +6,7 @@ from samples import TV, W2, samples
 from slow import simulated_covariance
 
 import caltest as ct
-from caltest.hstatistics.variances.covariance import deviation_covariance
+from caltest.hstatistics.variances.covariance import deviation_covariance, whitening
 from caltest.nulls import known_covariance
 from caltest.predictions import Sample
 from caltest.predictions.classes.finite import FinitePredictions
@@ -48,7 +48,8 @@ def test_exact_version_by_hand(kernel, p, y):
 
 def _rank(ucme, p):
     predictions = p if isinstance(p, ct.predictions.Predictions) else ct.Categorical(p)
-    return known_covariance._whitener(ucme, predictions, np.random.default_rng(1)).shape[1]
+    covariance = deviation_covariance(ucme.kernel, predictions, ucme.locations, np.random.default_rng(1))
+    return whitening(covariance, known_covariance.TOLERANCE).shape[1]
 
 
 def test_more_locations_than_observations():

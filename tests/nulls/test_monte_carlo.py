@@ -1,4 +1,4 @@
-"""Ties, sequential stopping and joint statistics of the exact Monte Carlo test."""
+"""Sequential stopping and joint statistics of the exact Monte Carlo test."""
 
 import numpy as np
 import pytest
@@ -12,27 +12,16 @@ Y = ct.Categorical(P).sample(2)
 KERNEL = ct.Categorical(P).default_kernel()
 
 
-def toy(ties, rng, n_resamples=3):
-    """The binned error of two fair coins, which has two values."""
-    test = ct.CalibrationTest(ct.ECE(ct.binning.UniformBinning(1)), ct.nulls.ConditionalMonteCarlo(n_resamples, ties))
-    return test([0.5, 0.5], rng.integers(2, size=2), rng=rng).pvalue
-
-
-@pytest.mark.parametrize("ties", ["conservative", "randomized", "mid"])
-def test_pvalues_of_two_coins_against_their_enumerated_law(ties, replications):
+def test_pvalues_of_two_coins_against_their_enumerated_law(replications):
     """The error of two coins is 0 or 1/2 with equal probability: of B = 3 redraws m are as large or larger."""
     rng, number = np.random.default_rng(2), replications(1000, 4000)
-    pvalues = np.array([toy(ties, rng) for _ in range(number)])
-    if ties == "randomized":
-        assert stats.kstest(pvalues, "uniform").pvalue > 1e-3
-        return
+    test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(1)), 3)
+    pvalues = np.array([test([0.5, 0.5], rng.integers(2, size=2), rng=rng).pvalue for _ in range(number)])
     law = {}
     for m in range(4):
         weight = stats.binom(3, 0.5).pmf(m) / 2.0
-        # An observed error of 1/2 ties with the m redraws that have it; one of 0 ties with the 3 - m others.
-        large = (1 + m) / 4 if ties == "conservative" else (1 + m) / 2 / 4
-        small = 1.0 if ties == "conservative" else (m + (1 + 3 - m) / 2) / 4
-        for value in (large, small):
+        # An observed error of 1/2 ties with the m redraws that have it; one of 0 is never larger than a redraw.
+        for value in ((1 + m) / 4, 1.0):
             law[value] = law.get(value, 0.0) + weight
     for value, probability in law.items():
         share = np.mean(np.isclose(pvalues, value))
@@ -45,14 +34,6 @@ def test_redraws_of_predictions_are_those_of_a_test(estimator):
     redraws = null.redraws(estimator, predictions, np.random.default_rng(3))
     _, _, draws = null.resample(estimator, as_sample(P, Y), np.random.default_rng(3))
     assert redraws == pytest.approx(draws, rel=1e-12)
-
-
-def test_kinds_of_pvalues():
-    for ties, kind in (("conservative", "exact"), ("randomized", "exact"), ("mid", "resampling")):
-        result = ct.CalibrationTest(ct.SKCE(KERNEL), ct.nulls.ConditionalMonteCarlo(19, ties))(P, Y, rng=1)
-        assert result.pvalue_kind == kind
-        again = ct.CalibrationTest(ct.SKCE(KERNEL), ct.nulls.ConditionalMonteCarlo(19, ties))(P, Y, rng=1)
-        assert again.pvalue == result.pvalue
 
 
 @pytest.mark.parametrize("stop_after", [1, 3, 10, 40])
@@ -85,20 +66,14 @@ def test_stopped_pvalues_are_valid(replications):
 
 
 def test_bad_settings():
-    with pytest.raises(ValueError, match=r"ties: got 'maximal', wanted .conservative., .randomized. or .mid."):
-        ct.nulls.ConditionalMonteCarlo(9, "maximal")
     with pytest.raises(ValueError, match="stop_after: got 0, wanted"):
         ct.nulls.ConditionalMonteCarlo(9, stop_after=0)
-    with pytest.raises(ValueError, match="stop_after: got 5 with ties='mid'"):
-        ct.nulls.ConditionalMonteCarlo(9, "mid", 5)
     with pytest.raises(TypeError, match=r"got Omnibus .* stop_after looks at redraws one by one"):
         ct.CalibrationTest(ct.estimators.Omnibus(), ct.nulls.ConditionalMonteCarlo(9, stop_after=5))
 
 
 def test_descriptions():
     assert "until 5 are as large" in ct.nulls.ConditionalMonteCarlo(99, stop_after=5).describe()
-    assert "ties at random" in ct.nulls.ConditionalMonteCarlo(99, "randomized").describe()
-    assert "mid-p-value" in ct.nulls.ConditionalMonteCarlo(99, "mid").describe()
 
 
 def test_stopping_at_the_last_large_draw_of_all():

@@ -10,7 +10,7 @@ from slow import pooled
 import caltest as ct
 from caltest import plots
 from caltest.estimators.classical.belt import belt
-from caltest.plots import _axes, calibration_belt, isotonic, reliability, reliability_diagram, simplex
+from caltest.plots import _axes, calibration_belt, reliability, reliability_diagram, simplex
 from caltest.predictions.convert import as_sample
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -400,11 +400,10 @@ def test_calibration_belt_refuses(binary):
 
 
 class TestReliabilityCurve:
-    @pytest.mark.parametrize("band", ["consistency", "confidence"])
-    def test_curve_and_band_by_hand(self, binary, band):
+    def test_curve_and_band_by_hand(self, binary):
         p, y = binary
-        ax = plots.reliability_curve(p, y, band=band, n_resamples=99, rng=1, ax=new_axes())
-        x, curve = ax.lines[1].get_xdata(), ax.lines[1].get_ydata()
+        ax = plots.reliability_curve(p, y, n_resamples=99, rng=1, ax=new_axes())
+        x, curve = ax.lines[0].get_xdata(), ax.lines[0].get_ydata()
         assert x.tolist() == np.unique(p).tolist()
         assert curve == pytest.approx(pooled(p, y)[np.unique(p, return_index=True)[1]], abs=1e-12)
         vertices = ax.collections[0].get_paths()[0].vertices
@@ -416,8 +415,8 @@ class TestReliabilityCurve:
         for seed in range(20):
             p = np.round(rng.random(80), 1)
             y = (rng.random(80) < p).astype(int)
-            groups = isotonic.IsotonicGroups.of(p)
-            low, high = isotonic.redrawn_ends(ct.Bernoulli(p), groups.curves, 99, 2, seed)
+            groups = reliability.IsotonicGroups.of(p)
+            low, high = reliability.redrawn_ends(ct.Bernoulli(p), groups.curves, 99, 2, seed)
             curve = groups.curves(y[None])[0]
             outside, total = outside + int(((curve < low) | (curve > high)).sum()), total + curve.size
         assert outside <= binom(total, 0.04).ppf(0.9999)
@@ -432,8 +431,6 @@ class TestReliabilityCurve:
         assert f"Brier score {parts.score:.3f} = {parts.miscalibration:.3f} - " in ax.texts[0].get_text()
 
     def test_bad_arguments(self, binary):
-        with pytest.raises(ValueError, match='"consistency" or "confidence"'):
-            plots.reliability_curve(*binary, band="both")
         with pytest.raises(ValueError, match="n_resamples: got 9, wanted at least 39"):
             plots.reliability_curve(*binary, n_resamples=9)
         with pytest.raises(TypeError, match="Normal"):

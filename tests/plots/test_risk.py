@@ -32,21 +32,20 @@ def bands(ax):
         yield np.array([end.min() for end in ends]), np.array([end.max() for end in ends])
 
 
-@pytest.mark.parametrize("excess", [False, True])
-def test_curves_are_the_candidates(result, excess):
-    panels = plots.risk_curves(result, excess=excess, axes=Figure().subplots(1, 3))
+def test_curves_are_the_candidates(result):
+    panels = plots.risk_curves(result, axes=Figure().subplots(1, 3))
     assert [ax.get_xlabel() for ax in panels] == ["bins", "bandwidth", "regularisation"]
-    assert panels[0].get_ylabel() == ("risk less that of the selected, top label" if excess else "risk, top label")
+    assert panels[0].get_ylabel() == "risk, top label"
     drawn = {name: line for ax in panels for name, line in lines(ax).items()}
     zero = result.selections[0].zero
-    assert [ax.lines[-1].get_ydata()[0] for ax in panels] == [zero.excess if excess else zero.risk] * 3
+    assert [ax.lines[-1].get_ydata()[0] for ax in panels] == [zero.risk] * 3
     candidates = result.selections[0].candidates
     assert set(drawn) == {one.estimator for one in candidates}
     all_bands = [band for ax in panels for band in bands(ax)]
     for (name, line), (low, high) in zip(drawn.items(), all_bands, strict=True):
         curve = sorted((one for one in candidates if one.estimator == name), key=lambda one: one.value)
-        y = np.array([one.excess if excess else one.risk for one in curve])
-        errors = np.array([one.excess_error if excess else one.standard_error for one in curve])
+        y = np.array([one.risk for one in curve])
+        errors = np.array([one.standard_error for one in curve])
         assert np.array_equal(line.get_xdata(), [one.value for one in curve])
         assert np.array_equal(line.get_ydata(), y)
         assert low == pytest.approx(y - errors)
@@ -69,12 +68,9 @@ def test_scales(result):
     assert len(panels[0].figure.axes) == 3
     selection = result.selections[0]
     first, *others = selection.candidates
-    far = replace(first, risk=30 * first.risk, excess=30 * first.risk)
+    far = replace(first, risk=30 * first.risk)
     wide = replace(result, selections=(replace(selection, candidates=(far, *others)),))
     assert {ax.get_yscale() for ax in plots.risk_curves(wide)} == {"log"}
-    panels = plots.risk_curves(wide, excess=True)
-    assert {ax.get_yscale() for ax in panels} == {"symlog"}
-    assert -0.01 < panels[0].get_ylim()[0] < 0.0
     plt.close("all")
 
 
@@ -93,5 +89,3 @@ def test_classes_and_errors(result):
         plots.risk_curves(3)
     with pytest.raises(TypeError, match="ax: got str"):
         plots.risk_curves(classes, axes=["here"])
-    with pytest.raises(ValueError, match="excess: got 1"):
-        plots.risk_curves(result, excess=1)

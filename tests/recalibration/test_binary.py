@@ -13,7 +13,7 @@ from caltest.recalibration import BBQ, BetaCalibration, CalibrationMap, Histogra
 
 BINARY = [
     Platt(),
-    Platt(on="scores", smooth=True),
+    Platt(on="scores"),
     Isotonic(),
     Isotonic(interpolate=True),
     BetaCalibration(),
@@ -39,13 +39,10 @@ def test_platt_has_the_largest_likelihood():
     p, y = problem()
     for on, s in (("log-odds", logit(p)), ("scores", p)):
         columns = np.stack([s, np.ones_like(s)], axis=1)
-        for smooth in (False, True):
-            n1, n0 = y.sum(), len(y) - y.sum()
-            t = np.where(y == 1, (n1 + 1) / (n1 + 2), 1 / (n0 + 2)) if smooth else y
-            best = minimize(deviance, [1.0, 0.0], args=(columns, t), method="Nelder-Mead", tol=1e-13)
-            fitted = Platt(on=on, smooth=smooth).fit(p, y)
-            np.testing.assert_allclose([fitted.slope, fitted.intercept], best.x, rtol=1e-5, atol=1e-6)
-            np.testing.assert_allclose(fitted(p), expit(columns @ best.x), atol=1e-6)
+        best = minimize(deviance, [1.0, 0.0], args=(columns, y), method="Nelder-Mead", tol=1e-13)
+        fitted = Platt(on=on).fit(p, y)
+        np.testing.assert_allclose([fitted.slope, fitted.intercept], best.x, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(fitted(p), expit(columns @ best.x), atol=1e-6)
 
 
 def test_platt_on_logits_is_that_on_probabilities():
@@ -100,7 +97,6 @@ def test_isotonic_is_the_max_min_formula(digits):
 def test_isotonic_and_platt_are_those_of_scikit_learn():
     isotonic = pytest.importorskip("sklearn.isotonic")
     linear_model = pytest.importorskip("sklearn.linear_model")
-    calibration = pytest.importorskip("sklearn.calibration")
     p, y = problem(digits=2)
     grid = np.linspace(0.0, 1.0, 501)
     wanted = isotonic.IsotonicRegression(out_of_bounds="clip", y_min=0.0, y_max=1.0).fit(p, y).predict(grid)
@@ -109,8 +105,6 @@ def test_isotonic_and_platt_are_those_of_scikit_learn():
     np.testing.assert_allclose(
         Platt(on="scores").fit(p, y)(grid), logistic.predict_proba(grid[:, None])[:, 1], atol=1e-6
     )
-    sigmoid = calibration._SigmoidCalibration().fit(p, y)
-    np.testing.assert_allclose(Platt(on="scores", smooth=True).fit(p, y)(grid), sigmoid.predict(grid), atol=1e-6)
 
 
 def test_histogram_binning_is_a_frequency():
@@ -226,7 +220,7 @@ def test_settings_are_checked():
     for make in (lambda: Platt(on="p"), lambda: HistogramBinning(0), lambda: HistogramBinning(bins="equal")):
         with pytest.raises(ValueError, match="wanted"):
             make()
-    for make in (lambda: BBQ(spread=-1.0), lambda: Isotonic(interpolate=2), lambda: Platt(smooth="yes")):
+    for make in (lambda: BBQ(spread=-1.0), lambda: Isotonic(interpolate=2)):
         with pytest.raises(ValueError, match="wanted"):
             make()
     with pytest.raises(TypeError, match="wanted a binary method"):

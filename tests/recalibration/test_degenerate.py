@@ -25,7 +25,7 @@ from caltest.recalibration import (
 BINARY = [
     Platt(),
     Platt(on="scores"),
-    Platt(on="scores", smooth=True),
+    Platt(on="scores"),
     Isotonic(),
     Isotonic(interpolate=True),
     BetaCalibration(),

@@ -74,7 +74,7 @@ def test_unnamed_data_do_not_make_names_forgotten():
     assert named.followed_by(ct.Categorical(P)).classes == ct.Categorical(P).followed_by(named).classes == tuple(NAMES)
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
     stream = ct.SequentialCalibrationTest("likelihood").update(named, LABELS).update(P, Y)
-    sums = ct.BlockSKCE(kernel, 2).accumulator().update(named, LABELS).update(P, Y)
+    sums = ct.AsymptoticBlockSKCETest(kernel, 2).accumulator().update(named, LABELS).update(P, Y)
     for collected in (stream, sums):
         with pytest.raises(ValueError, match=r"got classes .*, wanted .* in that order"):
             collected.update(turned, LABELS)

@@ -7,8 +7,7 @@ import pytest
 
 import caltest as ct
 from caltest._basics.threads import one_thread
-from caltest.risk.base import Fits
-from caltest.risk.pair_risk import BilinearForm
+from caltest.risk.base import BilinearForm, Fits
 
 RIDGE = (ct.risk.TwoStepRidgeErrorFunction((1e-3, 1e-2, 1e-1)),)
 FEW = (ct.risk.DirichletErrorFunction((0.1, 1.0)), *RIDGE)
@@ -136,12 +135,11 @@ class Shift(ct.risk.ErrorFunction):
         return (0.1, 0.2, 0.3)
 
     def fits(self, data):
-        return SameEverywhere()
+        return Fits(same_everywhere)
 
 
-class SameEverywhere(Fits):
-    def forms(self, points, which):
-        return (BilinearForm(np.full((len(points), 1), (0.1, 0.2, 0.3)[index])) for index in which)
+def same_everywhere(points, which):
+    return (BilinearForm(np.full((len(points), 1), (0.1, 0.2, 0.3)[index])) for index in which)
 
 
 def test_functions_of_ones_own():

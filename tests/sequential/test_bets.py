@@ -5,9 +5,9 @@ import pytest
 from samples import TV, W2, samples
 
 import caltest as ct
+from caltest.estimators.scores.likelihood_ratio import log_mixture
 from caltest.predictions import Sample
-from caltest.sequential.bets import FIRST, FRACTIONS, KernelBets, log_capital
-from caltest.sequential.witness import Witness
+from caltest.sequential.bets import FIRST, FRACTIONS, KernelBets, Witness
 
 
 def slow_witness(h, t):
@@ -116,5 +116,5 @@ def test_draws_of_predictions_are_refused():
 
 def test_capital_is_a_weighted_mean():
     logs = np.log([[1.0, 2.0], [4.0, 0.5]])
-    assert np.exp(log_capital(logs, np.array([0.25, 0.75]))) == pytest.approx([3.25, 0.875], rel=1e-14)
-    assert log_capital(logs + 1e4, np.array([0.25, 0.75]))[0] == pytest.approx(1e4 + np.log(3.25), rel=1e-14)
+    assert np.exp(log_mixture(logs, np.array([0.25, 0.75]))) == pytest.approx([3.25, 0.875], rel=1e-14)
+    assert log_mixture(logs + 1e4, np.array([0.25, 0.75]))[0] == pytest.approx(1e4 + np.log(3.25), rel=1e-14)

@@ -133,41 +133,17 @@ def test_errors_along_the_stream():
         ct.SequentialCalibrationTest().update(ct.Normal([0.0], 1.0), [0.1]).update(ct.Normal([0.0], 0.0), [0.0])
 
 
-@pytest.mark.parametrize(
-    ("times", "message"),
-    [
-        ([1, 3, 2], "times: got 2 after 3 at row 2"),
-        ([1, 1, 2], "times: got 1 again at row 1"),
-        ([-1, 1, 2], "times: got -1 after 0 at row 0"),
-        ([0, 1, 2], "times: got 0 again at row 0"),
-        ([1, 2], "times: got shape"),
-        ([1.0, np.nan, 2.0], "times: got missing values"),
-        (["a", "b", "c"], "wanted numbers or dates"),
-        (np.array(["2020", "2021", "2022"], dtype="M8[Y]"), "wanted the same kind"),
-        (None, "times: got none after batches with some"),
-    ],
-)
-def test_times_have_to_increase(times, message):
-    test = ct.SequentialCalibrationTest().update(0.5, 1, times=0)
-    with pytest.raises(ValueError, match=message):
-        test.update([0.5, 0.4, 0.3], [1, 0, 0], times=times)
-    assert test.n == 1
-    assert test.update([0.5, 0.4], [1, 0], times=[3, 4]).result().times.tolist() == [0, 3, 4]
-
-
-def test_report_and_dates():
+def test_report():
     data = samples(60, 3)
-    dates = np.datetime64("2024-01-01") + np.arange(60)
-    result = ct.SequentialCalibrationTest().update(data.p, data.y, times=dates).result()
+    result = ct.SequentialCalibrationTest().update(data.p, data.y).result()
     text = str(result)
     assert "P(Y | P_X) = P_X, at every time given the past" in text
     assert "in the order of time" in text
     assert result.verdict() in text
-    assert result.to_dict()["times"][0] == "2024-01-01"
     assert json.loads(json.dumps(result.to_dict()))["n"] == 60
     assert not result.history.flags.writeable
     ax = evidence(result)
-    assert ax.get_xlabel() == "time"
+    assert ax.get_xlabel() == "observations"
     assert ax.lines[0].get_ydata() == pytest.approx(result.history / np.log(10.0))
     assert ax.lines[1].get_ydata() == pytest.approx([np.log10(20.0)] * 2)
 
@@ -212,7 +188,7 @@ def test_an_update_happens_wholly_or_not_at_all(family, start, monkeypatch):
     predictions, y = INTERRUPTED[family]
 
     def take(test, first, stop):
-        return test.update(predictions.take(slice(first, stop)), y[first:stop], times=np.arange(first, stop))
+        return test.update(predictions.take(slice(first, stop)), y[first:stop])
 
     def finished(test):
         return take(test, start + 25, start + 30).result().to_dict()

@@ -29,7 +29,6 @@ def of_classes():
         "likelihood ratio": ct.LikelihoodRatioTest(99),
         "e-value": ct.CalibrationTest(ct.estimators.LogLikelihoodRatio(), ct.nulls.EValueBound()),
         "stopped": ct.CalibrationTest(ct.SKCE(kernel), ct.nulls.ConditionalMonteCarlo(99, stop_after=5)),
-        "ties at random": ct.CalibrationTest(ct.SKCE(kernel), ct.nulls.ConditionalMonteCarlo(99, "randomized")),
     }
 
 

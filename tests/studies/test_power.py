@@ -124,7 +124,7 @@ class TestReports:
         test = ct.MonteCarloTest(ct.ECE(), n_resamples=19)
         words = ct.power(test, MODEL, 5, n_simulations=1).test
         assert words.startswith("MonteCarloTest(ECE(")
-        assert words.endswith("ConditionalMonteCarlo(n_resamples=19, ties='conservative', stop_after=None))")
+        assert words.endswith("ConditionalMonteCarlo(n_resamples=19, stop_after=None))")
         assert ct.power(Interrupting(0), MODEL, 5, n_simulations=1).test == "Interrupting"
 
 

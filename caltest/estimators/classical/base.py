@@ -3,13 +3,16 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from math import sqrt
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from caltest._basics.numerics import generator_apart, ranges
 from caltest._basics.threads import threaded
 from caltest._basics.types import Array, FloatArray
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.effect_size import EffectSize
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.predictions import Predictions
@@ -26,6 +29,8 @@ NANOSECONDS = 5.0
 
 class BinaryStatistic(RedrawnEstimator):
     """A statistic of probabilities p of class 1 and outcomes 0 or 1."""
+
+    textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def check(self, predictions: Predictions) -> None:
         at_least(len(predictions), 1, type(self).__name__)
@@ -46,6 +51,11 @@ def in_parts(function: Callable[[Array], FloatArray], targets: Array) -> FloatAr
     work = NANOSECONDS * targets.size
     values = threaded(lambda rows: function(targets[rows]), parts, len(parts), "statistics", work=work)
     return np.concatenate([np.empty(0), *values])
+
+
+def root_per_observation(excess: float, n: int, unit: str) -> EffectSize:
+    """The root of what a sum of squares over n observations has above its mean, per observation; 0 below the mean."""
+    return EffectSize(sqrt(max(0.0, excess) / n), unit)
 
 
 def probability_of_one(predictions: Predictions, name: str) -> FloatArray:

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from caltest._basics.numerics import own_errstate
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._results.calibration_test_result import PValueKind
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.effect_size import EffectSize
 from caltest._results.pvalues import pvalue_phrase
@@ -61,7 +60,6 @@ class CoxCalibration(BinaryStatistic):
     citations = ("cox1958",)
 
     textbook_statistic = "likelihood ratio, chi-squared if calibrated"
-    textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         odds = LogOdds.of(p, 1)
@@ -73,7 +71,13 @@ class CoxCalibration(BinaryStatistic):
 
         p = probability_of_one(sample.predictions, "CoxCalibration")
         df, information = LogOdds.of(p, 1).rank, float(np.sum(p * (1.0 - p)))
-        notes = (little_information(information),) if information < INFORMATION else ()
+        notes: tuple[str, ...] = ()
+        if information < INFORMATION:
+            notes = (
+                f"the sum of p (1 - p) is only {information:.2g}, for which the chi-squared law is rough: in "
+                "simulations it rejected up to 12.5 % of calibrated predictions at the 5 % level and 3 % at the 1 % "
+                "level; MonteCarloTest(CoxCalibration()) is exact",
+            )
         return TextbookTail(estimate, float(chdtrc(df, estimate)) if df else 1.0, (float(df),), notes)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
@@ -83,15 +87,6 @@ class CoxCalibration(BinaryStatistic):
 
     def describe(self, predictions: Predictions) -> str:
         return "likelihood ratio of intercept and slope of the log-odds against 0 and 1"
-
-
-def little_information(information: float) -> str:
-    """What readers should know where few outcomes are uncertain."""
-    return (
-        f"the sum of p (1 - p) is only {information:.2g}, for which the chi-squared law is rough: in simulations it "
-        "rejected up to 12.5 % of calibrated predictions at the 5 % level and 3 % at the 1 % level; "
-        "MonteCarloTest(CoxCalibration()) is exact"
-    )
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
 from caltest._laws import absolute_maximum_tail, range_tail
-from caltest._results.calibration_test_result import PValueKind
 from caltest._results.effect_size import EffectSize
 from caltest._validation import one_of
 from caltest.estimators.base import TextbookTail
@@ -66,8 +65,6 @@ class ECCE(BinaryStatistic):
 
     statistic: Kind = "MAD"
 
-    textbook_kind: ClassVar[PValueKind] = "asymptotic"
-
     def __post_init__(self) -> None:
         one_of("statistic", self.statistic, get_args(Kind))
 
@@ -98,7 +95,14 @@ class ECCE(BinaryStatistic):
         p = probability_of_one(sample.predictions, "ECCE")
         information = float(np.sum(p * (1.0 - p)))
         tail = range_tail if self.statistic == "R" else absolute_maximum_tail
-        notes = (few_steps(information, self.statistic),) if information < INFORMATION else ()
+        notes: tuple[str, ...] = ()
+        if information < INFORMATION:
+            rates = "1.7 to 4.5 %" if self.statistic == "R" else "3.0 to 4.6 %"
+            notes = (
+                f"the sum of p (1 - p) is only {information:.2g}, for which the law of a Brownian motion is rough: in "
+                f"simulations it rejected {rates} of calibrated predictions at the 5 % level, and 14 % where all were "
+                f'nearly equal and rare; MonteCarloTest(ECCE("{self.statistic}")) is exact',
+            )
         return TextbookTail(estimate, tail(estimate), notes=notes)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
@@ -111,13 +115,3 @@ class ECCE(BinaryStatistic):
     def describe(self, predictions: Predictions) -> str:
         what = "range" if self.statistic == "R" else "maximum absolute deviation"
         return f"cumulative differences of outcomes and predictions, {what} (ECCE-{self.statistic})"
-
-
-def few_steps(information: float, kind: Kind) -> str:
-    """What readers should know where few outcomes are uncertain."""
-    rates = "1.7 to 4.5 %" if kind == "R" else "3.0 to 4.6 %"
-    return (
-        f"the sum of p (1 - p) is only {information:.2g}, for which the law of a Brownian motion is rough: in "
-        f"simulations it rejected {rates} of calibrated predictions at the 5 % level, and 14 % where all were nearly "
-        f'equal and rare; MonteCarloTest(ECCE("{kind}")) is exact'
-    )

@@ -2,17 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray, IntArray
-from caltest._results.calibration_test_result import PValueKind
-from caltest._results.effect_size import EffectSize, root_per_observation
+from caltest._results.effect_size import EffectSize
 from caltest._validation import whole_number
 from caltest.binning import QuantileBinning
 from caltest.estimators.base import TextbookTail
-from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
+from caltest.estimators.classical.base import BinaryStatistic, probability_of_one, root_per_observation
 from caltest.predictions import Predictions, Sample
 
 EXPECTED = 5.0
@@ -68,7 +67,6 @@ class HosmerLemeshow(BinaryStatistic):
     n_bins: int = 10
 
     textbook_statistic = "chi-squared if calibrated"
-    textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
@@ -99,7 +97,14 @@ class HosmerLemeshow(BinaryStatistic):
         groups = self._groups(probability_of_one(sample.predictions, "HosmerLemeshow"))
         df = int(np.count_nonzero(groups.variances > 0.0))
         least = float(np.minimum(groups.expected, groups.unexpected).min())
-        notes = () if least >= EXPECTED else (few_expected(least),)
+        notes: tuple[str, ...] = ()
+        if least < EXPECTED:
+            notes = (
+                f"only {least:.2g} events or non-events are expected in a group; below 5 the p-value can be too small "
+                "(in simulations the test rejected up to 8 % of calibrated data sets at the 5 % level, and 36 % where "
+                "events were rare and predictions nearly equal; at the 1 % level up to 4 % and 31 %); "
+                "MonteCarloTest(HosmerLemeshow()) is exact",
+            )
         return TextbookTail(estimate, float(chdtrc(df, estimate)) if df else 1.0, (float(df),), notes)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
@@ -128,13 +133,3 @@ class _Groups(NamedTuple):
     def variances(self) -> FloatArray:
         """``E (1 - E / n)``."""
         return self.expected * self.unexpected / self.sizes
-
-
-def few_expected(least: float) -> str:
-    """What readers should know where few events or non-events are expected in a group."""
-    return (
-        f"only {least:.2g} events or non-events are expected in a group; below 5 the p-value can be too small "
-        "(in simulations the test rejected up to 8 % of calibrated data sets at the 5 % level, and 36 % where events "
-        "were rare and predictions nearly equal; at the 1 % level up to 4 % and 31 %); "
-        "MonteCarloTest(HosmerLemeshow()) is exact"
-    )

@@ -10,10 +10,10 @@ import numpy as np
 from caltest._basics.types import Array, FloatArray
 from caltest._laws import anderson_darling_tail, cramer_von_mises_tail
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.effect_size import EffectSize, root_per_observation
+from caltest._results.effect_size import EffectSize
 from caltest._validation import one_of
 from caltest.estimators.base import TextbookTail
-from caltest.estimators.classical.base import TransformStatistic, in_parts
+from caltest.estimators.classical.base import TransformStatistic, in_parts, root_per_observation
 from caltest.predictions import Predictions, Sample
 
 Statistic = Literal["KS", "CvM", "AD"]
@@ -112,7 +112,13 @@ class PIT(TransformStatistic):
 
             return TextbookTail(estimate, float(kstwo.sf(estimate, n)))
         if self.statistic == "AD":
-            notes = () if n >= FEW else (few_observations(n),)
+            notes: tuple[str, ...] = ()
+            if n < FEW:
+                notes = (
+                    f"only {n} observations: in simulations with 1 to 9 of them the limit law rejected 5.1 to 6.2 % of "
+                    "calibrated predictions at the 5 % level and 1.0 to 1.6 % at the 1 % level; "
+                    'MonteCarloTest(PIT("AD")) is exact',
+                )
             return TextbookTail(estimate, anderson_darling_tail(estimate), notes=notes)
         u = self.transforms(sample.predictions, np.asarray(sample.targets)[None])[0]
         return TextbookTail(estimate, _cramer_von_mises_pvalue(u, estimate))
@@ -168,11 +174,3 @@ def _cramer_von_mises_pvalue(u: FloatArray, estimate: float) -> float:
 
     pvalue = float(cramervonmises(u, "uniform").pvalue) if u.size > 1 else 0.0
     return pvalue if pvalue >= SMALL else min(SMALL if u.size > 1 else 1.0, cramer_von_mises_tail(estimate))
-
-
-def few_observations(n: int) -> str:
-    """What readers should know of the limit law of Anderson and Darling."""
-    return (
-        f"only {n} observations: in simulations with 1 to 9 of them the limit law rejected 5.1 to 6.2 % of calibrated "
-        'predictions at the 5 % level and 1.0 to 1.6 % at the 1 % level; MonteCarloTest(PIT("AD")) is exact'
-    )

@@ -7,10 +7,10 @@ import numpy as np
 
 from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.effect_size import EffectSize, root_per_observation
+from caltest._results.effect_size import EffectSize
 from caltest._validation import at_least, levels
 from caltest.estimators.base import TextbookTail
-from caltest.estimators.classical.base import TransformStatistic, in_parts
+from caltest.estimators.classical.base import TransformStatistic, in_parts, root_per_observation
 from caltest.predictions import Predictions, Sample
 
 EXPECTED = 2.0
@@ -109,7 +109,13 @@ class QuantileCalibration(TransformStatistic):
 
         expected = self._expected(sample.predictions)
         df, least = expected.size - 1, float(expected.min())
-        notes = (few_expected(least),) if least < EXPECTED else ()
+        notes: tuple[str, ...] = ()
+        if least < EXPECTED:
+            notes = (
+                f"only {least:.2g} outcomes are expected in an interval; with fewer than 5 this p-value can be too "
+                "small (in simulations the test rejected up to 18 % of calibrated data sets at the 5 % level, up to "
+                "10 % at the 1 % level); MonteCarloTest(QuantileCalibration(levels)) is exact",
+            )
         return TextbookTail(estimate, float(chdtrc(df, estimate)), (float(df),), notes)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
@@ -119,12 +125,3 @@ class QuantileCalibration(TransformStatistic):
 
     def describe(self, predictions: Predictions) -> str:
         return f"chi-squared distance of the outcomes between {self._levels(predictions).size} predicted quantiles"
-
-
-def few_expected(least: float) -> str:
-    """What readers should know where few outcomes are expected in an interval."""
-    return (
-        f"only {least:.2g} outcomes are expected in an interval; with fewer than 5 this p-value can be too small (in "
-        "simulations the test rejected up to 18 % of calibrated data sets at the 5 % level, up to 10 % at the 1 % "
-        "level); MonteCarloTest(QuantileCalibration(levels)) is exact"
-    )

@@ -10,11 +10,11 @@ import numpy as np
 from caltest._basics.arrays import read_only
 from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.statistics.binned import debiased_squares, sums_of_bins
-from caltest._results.effect_size import EffectSize, root_per_observation
+from caltest._results.effect_size import EffectSize
 from caltest._validation import at_least, whole_number
 from caltest.binning import UniformBinning
 from caltest.estimators.base import RedrawnEstimator
-from caltest.estimators.classical.base import in_parts
+from caltest.estimators.classical.base import in_parts, root_per_observation
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.classes.finite import of_classes
 

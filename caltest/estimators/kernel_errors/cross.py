@@ -76,8 +76,22 @@ class CrossSKCE(KernelEstimator):
         return np.arange(0, n, 2), np.arange(1, n, 2)
 
     def terms(self, sample: Sample) -> FloatArray:
-        """``f_i`` of the first half, (ceil(n / 2),)."""
-        return cross_terms(self.kernel, sample, *self.halves(len(sample)))
+        """``f_i = mean_j h_ij`` over the rows j of the other half, for each row i of the first one, (ceil(n / 2),)."""
+        first, other = self.halves(len(sample))
+        n, tiles = first.size, tiles_of(self.kernel, sample.take(np.concatenate([first, other])))
+
+        def row_sums(place: Place) -> tuple[slice, FloatArray]:
+            return place[0], tiles.tile(place).sum(axis=1)
+
+        places = [
+            (rows, slice(n + columns.start, n + columns.stop))
+            for columns in ranges(other.size, COLUMNS)
+            for rows in ranges(n, ROWS)
+        ]
+        terms, work = np.zeros(n), 4.0 * n * other.size
+        for rows, sums in threaded(row_sums, places, len(places), "pairs", work=work, products=tiles.products):
+            terms[rows] += sums
+        return terms / other.size
 
     def estimate(self, sample: Sample) -> float:
         return float(np.mean(self.terms(sample)))
@@ -107,23 +121,3 @@ class CrossSKCE(KernelEstimator):
 
     def describe(self, predictions: Predictions) -> str:
         return f"SKCE (unbiased, pairs between alternate rows), k = {self.kernel.describe()}"
-
-
-def cross_terms(kernel: PairKernel, sample: Sample, first: IntArray, other: IntArray) -> FloatArray:
-    """``mean_j h_ij`` over the rows j of the other half, for each row i of the first one."""
-    n, tiles = first.size, tiles_of(kernel, sample.take(np.concatenate([first, other])))
-
-    def row_sums(place: Place) -> tuple[slice, FloatArray]:
-        return place[0], tiles.tile(place).sum(axis=1)
-
-    places = [
-        (rows, slice(n + columns.start, n + columns.stop))
-        for columns in ranges(other.size, COLUMNS)
-        for rows in ranges(n, ROWS)
-    ]
-    terms = np.zeros(n)
-    work = 4.0 * n * other.size
-    for rows, sums in threaded(row_sums, places, len(places), "pairs", work=work, products=tiles.products):
-        terms[rows] += sums
-    terms /= other.size
-    return terms

@@ -142,8 +142,8 @@ class GroupMaximum(JointEstimator):
     def reported(self, sample: Sample, values: FloatArray) -> float:
         return self.estimator.estimate(sample)
 
-    def parts(self, predictions: Predictions, targets: Array) -> list[FloatArray]:
-        """Numbers (J, B) of each group."""
+    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
+        """Numbers (J, B) of each group, one below the other."""
         parts = []
         for rows in self.groups.rows:
             some, y = predictions.take(rows), np.ascontiguousarray(targets[:, rows])
@@ -152,10 +152,7 @@ class GroupMaximum(JointEstimator):
                 parts.append(estimator.values(some, y))
             else:
                 parts.append(estimator.estimates(some, y)[None])
-        return parts
-
-    def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        return np.concatenate(self.parts(predictions, targets))
+        return np.concatenate(parts)
 
     def estimates_of_groups(self, values: FloatArray) -> FloatArray:
         """The first number of each group, (G, B)."""

@@ -1,6 +1,7 @@
 """What estimators of kernel calibration errors share: the kernel, its bandwidth and default, the size of the error."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from functools import reduce
 from math import sqrt
@@ -8,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._results.effect_size import EffectSize, share_of_largest
+from caltest._results.effect_size import EffectSize
 from caltest.estimators.base import Estimator
 from caltest.hstatistics.bound import h_bound
 from caltest.kernels import PairKernel, PredictionKernel, ProductKernel, TargetKernel
@@ -54,6 +55,11 @@ def median_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:
     return (f"the median bandwidth is that of {MEDIAN_OF} evenly spaced predictions",)
 
 
+def share_of_largest(squared: float, largest: float, name: str = "KCE") -> EffectSize:
+    """The root of an estimated squared error as a share of its largest value; 0 for negative estimates."""
+    return EffectSize(min(1.0, sqrt(max(0.0, squared) / largest)), f"{name} as a share of its largest value")
+
+
 def share_of_bound(squared: float, kernel: PairKernel, predictions: Predictions) -> EffectSize:
     """The root of an estimated squared kernel error as a share of its largest value, or itself where it has none."""
     try:
@@ -81,10 +87,8 @@ def _of_predictions(
     predictions: Predictions, kernel: PredictionKernel, identical: float | None
 ) -> tuple[PredictionKernel, tuple[str, ...]]:
     """With the median of the positive distances as the bandwidth, or a number if all are 0."""
-    try:
+    with suppress(ZeroBandwidth):
         return kernel.resolve(predictions), ()
-    except ZeroBandwidth:
-        pass
     try:
         distinct = kernel.resolve_distinct(predictions)
     except ZeroBandwidth:

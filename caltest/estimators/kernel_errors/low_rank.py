@@ -3,22 +3,19 @@
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import numpy as np
-
 from caltest._basics.numerics import generator_apart
 from caltest._basics.types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
-from caltest.estimators.accumulator import EstimateAccumulator
-from caltest.estimators.base import RedrawnEstimator, SummableEstimator
+from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.sums.features import Features, FeatureSums
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
-from caltest.predictions import Predictions, Sample
+from caltest.predictions import Predictions
 
 
 @dataclass(frozen=True)
-class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
+class LowRankSKCE(KernelEstimator, RedrawnEstimator):
     """SKCE of all pairs with an approximation of the kernel of predictions by ``rank`` landmarks, for millions of rows.
 
     ``(|M|**2 - sum_i |psi_i|**2 |phi_i|**2) / (n (n - 1))`` with ``M = sum_i phi_i psi_i'``, features
@@ -93,31 +90,16 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
 
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
         """Estimates for many targets (B, n); the features are computed once for all. Weights are for unbiased ones."""
-        return self._resolved_features().estimates(predictions, targets, self.unbiased, weights)
-
-    def partial(self, predictions: Predictions, targets: Array) -> FeatureSums:
-        """What some of the observations add to the estimates for targets (B, n); add those of the others to it."""
-        return self._resolved_features().sums(predictions, targets)
+        return self.features.estimates(predictions, targets, self.unbiased, weights)
 
     def estimates_from(self, sums: FeatureSums) -> FloatArray:
         """Estimates (B,) from the sums of all observations."""
         self._check_number(sums.n)
-        return self._resolved_features().means(sums, self.unbiased)
+        return self.features.means(sums, self.unbiased)
 
-    def accumulator(self) -> EstimateAccumulator:
-        """Takes data in chunks, for an estimator resolved with some of the predictions: ``resolve(predictions)``."""
-        return EstimateAccumulator(self)
-
-    def sums(self, sample: Sample) -> FeatureSums:
-        return self.partial(sample.predictions, np.asarray(sample.targets)[None])
-
-    def value(self, sums: FeatureSums) -> float:
-        return float(self.estimates_from(sums)[0])
-
-    def check_resolved(self) -> None:
-        self._resolved_features()
-
-    def _resolved_features(self) -> Features:
+    @property
+    def features(self) -> Features:
+        """Those of the landmarks; ``ValueError`` if there are none yet."""
         if self._features is None:
             raise ValueError(
                 "LowRankSKCE: got no landmarks, which are chosen among all predictions; for data that come in chunks "

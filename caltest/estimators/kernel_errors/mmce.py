@@ -6,10 +6,10 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest._results.effect_size import EffectSize, share_of_largest
+from caltest._results.effect_size import EffectSize
 from caltest._validation import at_least, switch
 from caltest.estimators.base import Estimator
-from caltest.estimators.kernel_errors.kernel_estimator import median_notes
+from caltest.estimators.kernel_errors.kernel_estimator import median_notes, share_of_largest
 from caltest.estimators.kernel_errors.skce import SKCE
 from caltest.kernels import DeltaKernel, Euclidean, ExponentialKernel, PredictionKernel, ProductKernel
 from caltest.predictions import Predictions, Sample

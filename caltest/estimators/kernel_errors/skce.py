@@ -7,8 +7,6 @@ import numpy as np
 
 from caltest._basics.types import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
-from caltest.estimators.accumulator import EstimateAccumulator, Moments
-from caltest.estimators.base import SummableEstimator
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.redraws.of_all_families import redrawn_block_means, redrawn_means
@@ -52,7 +50,6 @@ class SKCE(KernelEstimator):
 
     kernel: PairKernel
     unbiased: bool = True
-    has_tail_bound = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -67,11 +64,6 @@ class SKCE(KernelEstimator):
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         estimates: FloatArray = redrawn_means([self.kernel], predictions, targets, self.unbiased)[0]
         return estimates
-
-    @property
-    def is_u_statistic(self) -> bool:
-        """Whether the diagonal is left out."""
-        return self.unbiased
 
     def tail_bound(self, estimate: float, predictions: Predictions) -> float:
         """Bound of P(estimator >= estimate | calibrated), Lemma 2 of Widmann et al. 2019.
@@ -93,7 +85,7 @@ class SKCE(KernelEstimator):
 
 
 @dataclass(frozen=True)
-class BlockSKCE(KernelEstimator, SummableEstimator):
+class BlockSKCE(KernelEstimator):
     """Mean of the SKCE estimates of consecutive blocks of ``block_size`` observations.
 
     ``floor(n/B)**-1 sum_b eta_b`` with eta_b the (un)biased estimate in block b; the incomplete rest is dropped.
@@ -112,7 +104,7 @@ class BlockSKCE(KernelEstimator, SummableEstimator):
     -----
     Call with predictions and targets; n >= B (``ValueError`` otherwise). Assumes independent observations in an
     order that does not depend on the targets. Time O(n B k), memory a few MB for
-    each thread. ``accumulator()`` takes data in chunks.
+    each thread.
 
     Sources: Widmann et al. 2021, Lemma 2; Widmann et al. 2019, Lemma F.3.
 
@@ -152,32 +144,11 @@ class BlockSKCE(KernelEstimator, SummableEstimator):
     def estimate(self, sample: Sample) -> float:
         return float(np.mean(self.terms(sample)))
 
-    def accumulator(self) -> EstimateAccumulator:
-        return EstimateAccumulator(self)
-
-    def sums(self, sample: Sample) -> Moments:
-        return Moments.of(self.terms(sample))
-
-    def value(self, sums: Moments) -> float:
-        return sums.mean
-
-    @property
-    def granularity(self) -> int:
-        return self.block_size
-
-    def check_resolved(self) -> None:
-        self.kernel.check_resolved()
-
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         return redrawn_block_means(self.kernel, predictions, targets, self.block_size, self.unbiased)
 
     def n_used(self, n: int) -> int:
         return n // self.block_size * self.block_size
-
-    @property
-    def has_tail_bound(self) -> bool:
-        """Only unbiased blocks have a bound."""
-        return self.unbiased
 
     def tail_bound(self, estimate: float, predictions: Predictions) -> float:
         """Bound of P(estimator >= estimate | calibrated) for unbiased blocks.

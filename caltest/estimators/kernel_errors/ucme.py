@@ -69,14 +69,9 @@ class UCME(KernelEstimator):
         at_least(len(predictions), 1, "UCME")
         predictions.check_compatible(self.locations.predictions, "test_predictions")
 
-    @property
-    def dimension(self) -> int:
-        """Number J of test locations."""
-        return len(self.locations)
-
     def deviations(self, sample: Sample) -> FloatArray:
         """``D``, (n, J): mean 0 under the null hypothesis."""
-        check_memory(24 * len(sample) * self.dimension, "deviations at all locations", "take fewer test locations")
+        check_memory(24 * len(sample) * len(self.locations), "deviations at all locations", "take fewer test locations")
         return deviations(self.kernel, sample, self.locations)
 
     def estimate(self, sample: Sample) -> float:

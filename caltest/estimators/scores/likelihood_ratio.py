@@ -59,7 +59,12 @@ class LogLikelihoodRatio(RedrawnEstimator):
 
 def log_ratios_of(alternatives: Alternatives, targets: Array) -> FloatArray:
     """``log sum_k w_k prod_i Q_k / P_i`` for many targets, (B,)."""
-    logs = alternatives.log_ratios(targets) + np.log(alternatives.weights)[:, None]
+    return log_mixture(alternatives.log_ratios(targets), alternatives.weights)
+
+
+def log_mixture(logs: FloatArray, weights: FloatArray) -> FloatArray:
+    """``log sum_k w_k exp(L_k)`` for each column of logarithms (K, B), (B,)."""
+    logs = logs + np.log(weights)[:, None]
     largest = logs.max(axis=0)
     return np.asarray(largest + np.log(np.exp(logs - largest).sum(axis=0)))
 

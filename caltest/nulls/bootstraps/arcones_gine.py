@@ -12,7 +12,7 @@ from caltest._basics.threads import threaded
 from caltest._basics.types import FloatArray
 from caltest._loops.counting import add_counts
 from caltest._validation import switch
-from caltest.estimators import Estimator, UStatistic
+from caltest.estimators import SKCE, Estimator
 from caltest.hstatistics.sums.pairs import h_diagonal, weighted_sums
 from caltest.hstatistics.variances.null_variance import variance_if_calibrated
 from caltest.kernels import PairKernel
@@ -120,7 +120,7 @@ class ArconesGineBootstrap(ResamplingNull):
         self._check_unbiased(estimator)
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
-        assert isinstance(estimator, UStatistic)
+        assert isinstance(estimator, SKCE)
         n, kernel = len(sample), estimator.kernel
         diagonal = h_diagonal(kernel, sample)
         results = run(

@@ -8,7 +8,7 @@ import numpy as np
 from caltest._basics.jobs import Stream, run
 from caltest._basics.types import FloatArray
 from caltest.estimators import ClusterSKCE, Estimator
-from caltest.hstatistics.sums.cluster_sums import Clusters, within_pair_sums
+from caltest.hstatistics.sums.cluster_sums import within_pair_sums
 from caltest.hstatistics.sums.pairs import h_diagonal, weighted_sums
 from caltest.hstatistics.variances.null_variance import variance_between_clusters
 from caltest.nulls.base import Resampled, ResamplingNull
@@ -106,13 +106,10 @@ class ClusterBootstrap(ResamplingNull):
 
 def _forms(estimator: ClusterSKCE, sample: Sample, part: Sequence[Stream]) -> tuple[FloatArray, float]:
     """``e' H e`` for the signs e of observations, those of their clusters, and the sum of all h."""
-    forms, rows = weighted_sums(estimator.kernel, sample, _signs(estimator.clusters, part))
-    return forms, float(rows.sum())
-
-
-def _signs(clusters: Clusters, part: Sequence[Stream]) -> FloatArray:
+    clusters = estimator.clusters
     signs = columns_of_streams(clusters.n_clusters, part, _draw_signs, "multipliers", work=8.0)
-    return np.ascontiguousarray(signs[clusters.codes])
+    forms, rows = weighted_sums(estimator.kernel, sample, np.ascontiguousarray(signs[clusters.codes]))
+    return forms, float(rows.sum())
 
 
 def _draw_signs(generator: np.random.Generator, signs: FloatArray) -> None:

@@ -26,10 +26,6 @@ class OutcomeSum:
         """``sum_i E v_i**2``."""
         return float(np.vdot(self.probabilities, self.values**2))
 
-    def times(self, factor: float) -> "OutcomeSum":
-        """The law of a multiple of S."""
-        return OutcomeSum(factor * self.values, self.probabilities)
-
     def top(self) -> tuple[float, float]:
         """The largest value of S, and its probability."""
         possible = np.where(self.probabilities > 0.0, self.values, -inf)
@@ -118,7 +114,7 @@ class CrossChernoffBound(Null):
         if deviation <= 1e-14 * terms.observed.size * float(np.abs(terms.values).max()):
             return Outcome(estimate, 0.0, 1.0)
         z = float(terms.observed.sum()) / deviation
-        pvalue = law.times(1.0 / deviation).tail_bound(z)
+        pvalue = OutcomeSum(1.0 / deviation * terms.values, terms.probabilities).tail_bound(z)
         return Outcome(estimate, z, pvalue).excluding(sample.exclusion if pvalue == 0.0 else None)
 
     def describe(self) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest.estimators import BoundedEstimator, Estimator
+from caltest.estimators import SKCE, BlockSKCE, Estimator
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
 
@@ -33,13 +33,15 @@ class DistributionFreeBound(Null):
     statistic_name = "the estimate"
 
     def check_estimator(self, estimator: Estimator) -> None:
-        if not isinstance(estimator, BoundedEstimator) or not estimator.has_tail_bound:
+        if not isinstance(estimator, (SKCE, BlockSKCE)) or (
+            isinstance(estimator, BlockSKCE) and not estimator.unbiased
+        ):
             raise self._illegal(
                 estimator, "an estimator with a bound: SKCE(kernel) or unbiased BlockSKCE(kernel, block_size)"
             )
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        assert isinstance(estimator, BoundedEstimator)
+        assert isinstance(estimator, (SKCE, BlockSKCE))
         estimate = estimator.estimate(sample)
         return Outcome(estimate, estimate, min(1.0, estimator.tail_bound(estimate, sample.predictions)))
 

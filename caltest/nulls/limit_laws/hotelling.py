@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.types import FloatArray
 from caltest._validation import at_least, one_of
-from caltest.estimators import Estimator, VectorMean
+from caltest.estimators import UCME, Estimator
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
 
@@ -49,21 +49,21 @@ class HotellingNull(Null):
 
     pvalue_kind = "asymptotic"
     statistic_name = "Hotelling T^2"
-    requires = VectorMean
+    requires = UCME
     wanted = "a mean of vectors: UCME(kernel, test_predictions, test_targets)"
 
     def __post_init__(self) -> None:
         one_of("distribution", self.distribution, ("F", "chi2"))
 
     def check_size(self, estimator: Estimator, n: int) -> None:
-        assert isinstance(estimator, VectorMean)
-        count = estimator.dimension
+        assert isinstance(estimator, UCME)
+        count = len(estimator.locations)
         at_least(n, count + 1, f"{count} test locations (one more than there are)")
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         from scipy.special import chdtrc, fdtrc
 
-        assert isinstance(estimator, VectorMean)
+        assert isinstance(estimator, UCME)
         deviations = estimator.deviations(sample)
         n, j = deviations.shape
         t_squared = _t_squared(deviations)

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import NamedTuple, Self
 
 import numpy as np
 
+from caltest._basics.types import FloatArray
 from caltest._validation import switch
-from caltest.estimators import BlockSKCE, Estimator, MeanOfTerms
-from caltest.estimators.accumulator import Moments
+from caltest.estimators import BlockSKCE, Estimator
 from caltest.hstatistics.variances.null_variance import has_formula, variance_of_blocks
 from caltest.nulls.base import Outcome, SummableNull
 from caltest.predictions import Predictions, Sample
@@ -17,14 +16,36 @@ FEW_TERMS = 30
 """Below this many terms the tails of a studentised mean are visibly heavier than normal ones."""
 
 
-class _Sums(NamedTuple):
-    """Moments of terms, and the sum of their variances given the predictions, 0 where it is not asked for or known."""
+@dataclass(frozen=True)
+class Moments:
+    """Number of terms, their mean, the sum of their squared deviations from it, and the largest absolute value.
 
-    moments: Moments
-    variances: float
+    Beside these the sum of their variances given the predictions, 0 where it is not asked for or known.
+    """
 
-    def __add__(self, other: Self) -> "_Sums":  # type: ignore[override]
-        return _Sums(self.moments + other.moments, self.variances + other.variances)
+    n: int
+    mean: float
+    squares: float
+    largest: float
+    variances: float = 0.0
+
+    @classmethod
+    def of(cls, terms: FloatArray, variances: float) -> "Moments":
+        """Moments of some terms."""
+        if terms.size == 0:
+            return cls(0, 0.0, 0.0, 0.0)
+        mean = float(terms.mean())
+        return cls(terms.size, mean, float(np.sum((terms - mean) ** 2)), float(np.abs(terms).max()), variances)
+
+    def __add__(self, other: "Moments") -> "Moments":
+        """Moments of both sets of terms (Chan, Golub and LeVeque 1983)."""
+        n = self.n + other.n
+        if n == 0:
+            return self
+        difference = other.mean - self.mean
+        mean = self.mean + difference * other.n / n
+        squares = self.squares + other.squares + difference**2 * self.n * other.n / n
+        return Moments(n, mean, squares, max(self.largest, other.largest), self.variances + other.variances)
 
 
 @dataclass(frozen=True)
@@ -83,11 +104,11 @@ class NormalNull(SummableNull):
         return self.known_variance and not has_formula(estimator.kernel, predictions)
 
     def check_estimator(self, estimator: Estimator) -> None:
-        if not isinstance(estimator, MeanOfTerms) or not estimator.unbiased:
+        if not isinstance(estimator, BlockSKCE) or not estimator.unbiased:
             raise self._illegal(estimator, "a mean of independent unbiased terms: BlockSKCE(kernel, block_size)")
 
     def check_size(self, estimator: Estimator, n: int) -> None:
-        assert isinstance(estimator, MeanOfTerms)
+        assert isinstance(estimator, BlockSKCE)
         if estimator.n_terms(n) < 2:
             raise ValueError(
                 f"predictions: got {n} observations, which make {estimator.n_terms(n)} of the "
@@ -97,19 +118,22 @@ class NormalNull(SummableNull):
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         return self.outcome_of(estimator, self.sums(estimator, sample, rng))
 
-    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> _Sums:
-        assert isinstance(estimator, MeanOfTerms)
-        moments, known = Moments.of(estimator.terms(sample)), None
-        if self.known_variance and moments.n:
-            assert isinstance(estimator, BlockSKCE)
+    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Moments:
+        assert isinstance(estimator, BlockSKCE)
+        terms, known = estimator.terms(sample), None
+        if self.known_variance and terms.size:
             known = variance_of_blocks(estimator.kernel, sample.predictions, estimator.block_size, rng)
-        return _Sums(moments, known or 0.0)
+        return Moments.of(terms, known or 0.0)
 
-    def outcome_of(self, estimator: Estimator, sums: _Sums) -> Outcome:
+    def check_summable(self, estimator: Estimator) -> None:
+        assert isinstance(estimator, BlockSKCE)
+        estimator.kernel.check_resolved()
+
+    def outcome_of(self, estimator: Estimator, sums: Moments) -> Outcome:
         from scipy.special import ndtr
 
-        terms, variances = sums
-        variance = max(terms.squares / (terms.n if self.population_variance else terms.n - 1), variances / terms.n)
+        terms, divisor = sums, sums.n if self.population_variance else sums.n - 1
+        variance = max(terms.squares / divisor, terms.variances / terms.n)
         # Equal terms leave a variance of the size of their rounding errors.
         if variance <= (1e-14 * terms.largest) ** 2:
             raise ValueError(
@@ -121,7 +145,7 @@ class NormalNull(SummableNull):
         return Outcome(terms.mean, z, float(ndtr(-z)), standard_error=standard_error)
 
     def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
-        assert isinstance(estimator, MeanOfTerms)
+        assert isinstance(estimator, BlockSKCE)
         terms = estimator.n_terms(n)
         rare = "with an estimated variance alone up to 92 % of calibrated predictions of rare events are rejected"
         notes = () if self.known_variance else (rare,)

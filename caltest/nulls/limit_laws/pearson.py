@@ -9,7 +9,6 @@ from caltest._laws import pearson3_tail
 from caltest._validation import whole_number
 from caltest.estimators import SKCE, Estimator
 from caltest.hstatistics.variances.moments import standard_deviation, third_moment
-from caltest.kernels import ProductKernel
 from caltest.nulls.base import Null, Outcome
 from caltest.nulls.monte_carlo import ConditionalMonteCarlo
 from caltest.predictions import Sample
@@ -24,10 +23,9 @@ class PearsonNull(Null):
 
     If the predictions are calibrated, the SKCE has mean 0 given them, and a variance and a skewness g that are known
     without sampling (``caltest.hstatistics.variances.moments``). The statistic ``z = SKCE / sd`` is compared with the
-    shifted Gamma distribution of mean 0, variance 1 and skewness g: with ``a = 4 / g**2`` the p-value is
-    ``Q(a, a + z sqrt(a))``, where Q is the regularised upper incomplete gamma function, and never below the probability
-    of the observed labels.
-    It needs no redraws and so has no smallest value.
+    shifted Gamma distribution of mean 0, variance 1 and skewness g: with ``a = 4 / g**2`` the p-value is ``Q(a, a + z
+    sqrt(a))``, where Q is the regularised upper incomplete gamma function, and never below the probability of the
+    observed labels. It needs no redraws and so has no smallest value.
 
     Parameters
     ----------
@@ -73,8 +71,10 @@ class PearsonNull(Null):
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         assert isinstance(estimator, SKCE)
-        assert estimator.kernel.single is not None
-        deviation, cube = _moments(estimator.kernel.single, sample, rng.spawn(1)[0])
+        kernel, auxiliary = estimator.kernel.single, rng.spawn(1)[0]
+        assert kernel is not None
+        deviation = standard_deviation(kernel, sample.predictions)
+        cube = None if deviation is None else third_moment(kernel, sample.predictions, auxiliary)
         estimate = estimator.estimate(sample)
         if deviation is None or cube is None:
             _, _, draws = ConditionalMonteCarlo(self.n_resamples).resample(estimator, sample, rng)
@@ -106,12 +106,6 @@ def _notes(sample: Sample) -> tuple[str, ...]:
         f"half the sum of 1 - sum_k p_k**2 is only {uncertain:.2g}, for which the Pearson type III law is rough: in "
         "simulations it rejected up to 10 % of calibrated predictions at the 5 % level; MonteCarloTest is exact",
     )
-
-
-def _moments(kernel: ProductKernel, sample: Sample, rng: np.random.Generator) -> tuple[float | None, float | None]:
-    """Standard deviation and third moment where they have closed forms."""
-    deviation = standard_deviation(kernel, sample.predictions)
-    return deviation, None if deviation is None else third_moment(kernel, sample.predictions, rng)
 
 
 def probability_of(sample: Sample) -> float:

@@ -1,15 +1,14 @@
 """Logistic regressions of binary outcomes: Platt scaling and beta calibration."""
 
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, log_expit, logit
+from scipy.special import expit, log_expit
 
 from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.statistics.logistic import maximise
-from caltest._validation import one_of, switch
+from caltest._validation import one_of
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.shared.storage import LARGEST, require, require_range
 
@@ -39,24 +38,6 @@ def fit_labels(columns: FloatArray, labels: IntArray) -> tuple[FloatArray, float
     coefficients = np.zeros(columns.shape[1])
     _, value = maximise(basis, np.ascontiguousarray(labels, dtype=np.intp), coefficients, coefficients.size)
     return np.asarray(np.linalg.solve(triangle, coefficients) / largest, dtype=np.float64), float(value)
-
-
-def fit_fractions(columns: FloatArray, fractions: FloatArray) -> FloatArray | None:
-    """The same coefficients for numbers between 0 and 1 in the place of labels; the first column is 1."""
-    from statsmodels.genmod.families import Binomial
-    from statsmodels.genmod.generalized_linear_model import GLM
-    from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
-
-    largest, basis, triangle = _orthonormal(columns)
-    if columns.shape[1] == 1 or np.ptp(fractions) == 0.0:
-        return np.append(logit(fractions.mean()), np.zeros(columns.shape[1] - 1))
-    if triangle is None:
-        return None
-    with warnings.catch_warnings():
-        # The fit can be exact, and fractions separate nothing.
-        warnings.simplefilter("ignore", PerfectSeparationWarning)
-        fitted = GLM(fractions, basis, family=Binomial()).fit(tol=1e-13, maxiter=200)
-    return np.asarray(np.linalg.solve(triangle, fitted.params) / largest)
 
 
 def _orthonormal(columns: FloatArray) -> tuple[FloatArray, FloatArray, Array | None]:
@@ -106,18 +87,15 @@ class Platt(ProbabilityCalibrator):
         ``"log-odds"``: s = log(p / (1 - p)), so that a = 1, b = 0 leave predictions as they are, with p clipped to
         [1e-12, 1 - 1e-12]; ``"scores"``: the numbers themselves, the probabilities p in Wenger et al. 2020.
         Logits are log-odds already: both are the same then.
-    smooth
-        Replace the labels 1 and 0 by Platt's targets ``(n_1 + 1) / (n_1 + 2)`` and ``1 / (n_0 + 2)`` for n_1 and n_0
-        labels of each kind, which keeps the probabilities of separated labels away from 0 and 1.
     input
         ``"probabilities"`` (n,) or ``"logits"``: log-odds or other real scores (n,).
 
     Notes
     -----
-    Time O(n) a Newton step, about 6 steps. Separated labels (or of one class only) have no largest likelihood: without
-    ``smooth`` a and b grow until the log-likelihood is within 1e-11 of 0, so that probabilities are finite and nearly 0
-    or 1. Constant predictions have a = 0. The slope a may be negative, which reverses the order.
-    Source: Platt 1999; targets as in Lin, Lin and Weng 2007.
+    Time O(n) a Newton step, about 6 steps. Separated labels (or of one class only) have no largest likelihood: a and b
+    grow until the log-likelihood is within 1e-11 of 0, so that probabilities are finite and nearly 0 or 1. Constant
+    predictions have a = 0. The slope a may be negative, which reverses the order.
+    Source: Platt 1999, without the smoothing of labels there.
 
     Examples
     --------
@@ -130,36 +108,21 @@ class Platt(ProbabilityCalibrator):
     """
 
     on: str = "log-odds"
-    smooth: bool = False
 
     binary: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("on", self.on, ON)
-        object.__setattr__(self, "smooth", switch("smooth", self.smooth))
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> PlattMap:
         values = log_odds(scores, self.input) if self.on == "log-odds" else scores
-        slope, intercept = self._coefficients(np.stack([np.ones_like(values), values], axis=1), labels)
-        return PlattMap(self.input, 2, slope, intercept, self.on)
-
-    def _coefficients(self, columns: FloatArray, labels: IntArray) -> tuple[float, float]:
-        """Slope and intercept; the slope of constant predictions is 0."""
-        fitted = self._regression(columns, labels)
-        if fitted is not None:
-            return float(fitted[1]), float(fitted[0])
-        constant = self._regression(columns[:, :1], labels)
-        assert constant is not None
-        return 0.0, float(constant[0])
-
-    def _regression(self, columns: FloatArray, labels: IntArray) -> FloatArray | None:
-        if self.smooth:
-            n1 = int(labels.sum())
-            n0 = labels.size - n1
-            return fit_fractions(columns, np.where(labels == 1, (n1 + 1) / (n1 + 2), 1 / (n0 + 2)))
-        fitted = fit_labels(columns, labels)
-        return None if fitted is None else fitted[0]
+        columns = np.stack([np.ones_like(values), values], axis=1)
+        # The slope of constant predictions is 0.
+        fitted = fit_labels(columns, labels) or fit_labels(columns[:, :1], labels)
+        assert fitted is not None
+        intercept, slope = np.append(fitted[0], 0.0)[:2]
+        return PlattMap(self.input, 2, float(slope), float(intercept), self.on)
 
 
 ACTIVE_SETS = ((0, 1, 2), (0, 1), (0, 2), (0,))

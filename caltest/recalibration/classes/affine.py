@@ -77,9 +77,8 @@ class VectorScaling(ProbabilityCalibrator):
 class MatrixScaling(ProbabilityCalibrator):
     """Matrix scaling: ``softmax(W z + b)`` with regularised off-diagonal weights and intercepts.
 
-    Minimises the mean negative log-likelihood of the labels plus
-    ``off_diagonal mean_{i != j} W_ij^2 + intercept mean_j b_j^2``, with logits z, or ``z = log p`` with p clipped at
-    1e-12.
+    Minimises the mean negative log-likelihood of the labels plus ``off_diagonal mean_{i != j} W_ij^2 + intercept mean_j
+    b_j^2``, with logits z, or ``z = log p`` with p clipped at 1e-12.
 
     Parameters
     ----------

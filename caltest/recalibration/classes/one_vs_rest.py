@@ -8,7 +8,7 @@ from scipy.special import logsumexp, softmax
 
 from caltest._basics.types import FloatArray, IntArray
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
-from caltest.recalibration.binary.bins import StepMap
+from caltest.recalibration.binary.piecewise import StepMap
 from caltest.recalibration.shared.storage import require
 
 LARGEST = np.finfo(np.float64).max
@@ -71,16 +71,13 @@ class OneVsRest(ProbabilityCalibrator):
         object.__setattr__(self, "input", self.calibrator.input)
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> OneVsRestMap:
-        maps = []
+        # That of a class that does not occur.
+        never = StepMap(self.input, 2, on="input", edges=np.empty(0), values=np.zeros(1))
+        maps: list[ProbabilityMap] = []
         for c, column in enumerate(one_against_rest(scores, self.input)):
             outcomes = (labels == c).astype(np.intp)
-            maps.append(self.calibrator._fit(column, outcomes) if outcomes.any() else never(self.input))
+            maps.append(self.calibrator._fit(column, outcomes) if outcomes.any() else never)
         return OneVsRestMap(self.input, scores.shape[1], tuple(maps))
-
-
-def never(scale: str) -> StepMap:
-    """The map of a class that does not occur: probability 0."""
-    return StepMap(scale, 2, on="input", edges=np.empty(0), values=np.zeros(1))
 
 
 def one_against_rest(scores: FloatArray, scale: str) -> list[FloatArray]:

@@ -1,4 +1,4 @@
-"""Temperature scaling of probabilities of classes."""
+"""Temperature scaling of probabilities of classes, and no recalibration, to compare methods with."""
 
 from dataclasses import dataclass
 
@@ -85,6 +85,38 @@ class TemperatureScaling(ProbabilityCalibrator):
     def _fit(self, scores: FloatArray, labels: IntArray) -> TemperatureMap:
         inverse = best_inverse_temperature(log_probabilities(scores, self.input, self.clip), labels)
         return TemperatureMap(self.input, scores.shape[1], 1.0 / inverse, self.clip)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IdentityMap(ProbabilityMap):
+    """Probabilities as they are, the softmax of logits."""
+
+    def _apply(self, scores: FloatArray) -> FloatArray:
+        return scores if self.input == "probabilities" else np.asarray(softmax(scores, axis=1))
+
+
+@dataclass(frozen=True)
+class Identity(ProbabilityCalibrator):
+    """No recalibration: probabilities stay, logits become ``softmax(z)``. A method for ``fit_best`` to compare with.
+
+    Parameters
+    ----------
+    input
+        ``"probabilities"`` or ``"logits"``.
+
+    Notes
+    -----
+    Time O(n k).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ct.recalibration.Identity().fit([[0.2, 0.8]], [1])([[0.5, 0.5]]).tolist()
+    [[0.5, 0.5]]
+    """
+
+    def _fit(self, scores: FloatArray, labels: IntArray) -> IdentityMap:
+        return IdentityMap(self.input, scores.shape[1])
 
 
 def best_inverse_temperature(logits: FloatArray, labels: IntArray) -> float:

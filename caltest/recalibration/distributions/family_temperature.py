@@ -8,9 +8,9 @@ import numpy as np
 
 from caltest._basics.types import Array, ArrayLike
 from caltest.predictions import Predictions
-from caltest.predictions.convert import as_predictions, as_sample
-from caltest.recalibration.base import CalibrationMap, Calibrator
-from caltest.recalibration.shared.seen import digest, rows_of, seen_note, share_seen
+from caltest.predictions.convert import as_sample
+from caltest.recalibration.base import Calibrator, FamilyMap
+from caltest.recalibration.shared.seen import digest, rows_of
 from caltest.recalibration.shared.storage import require_range
 
 SMALLEST, LARGEST = 1e-3, 1e3
@@ -24,26 +24,16 @@ WORST = 1e200
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FamilyTemperatureMap(CalibrationMap):
+class FamilyTemperatureMap(FamilyMap):
     """``predictions.at_temperature(temperature)``, for predictions of one family."""
 
-    family: str
     temperature: float
 
     def _check(self) -> None:
         require_range("temperature", self.temperature, SMALLEST * (1.0 - ROUNDING), LARGEST * (1.0 + ROUNDING))
 
-    def share_seen(self, predictions: ArrayLike) -> float:
-        return share_seen(self.fitted_rows, rows_of(as_predictions(predictions)))
-
-    def __call__(self, predictions: ArrayLike) -> Predictions:
-        """Recalibrated predictions of the same family; ``ValueError`` for another one than that of the fit."""
-        given = as_predictions(predictions)
-        if given.family != self.family:
-            raise ValueError(f"predictions: got {given.family} predictions, wanted {self.family} ones as in the fit")
-        answer = given.at_temperature(self.temperature)
-        answer.notes = (*answer.notes, *seen_note(self.share_seen(given)))
-        return answer
+    def _apply(self, predictions: Predictions) -> Predictions:
+        return predictions.at_temperature(self.temperature)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import numpy as np
 from caltest._basics.types import ArrayLike, FloatArray
 from caltest._validation import levels
 from caltest.predictions import Predictions, QuantileForecast
-from caltest.predictions.convert import as_predictions, as_sample
-from caltest.recalibration.base import CalibrationMap, Calibrator
-from caltest.recalibration.shared.seen import digest, rows_of, seen_note, share_seen
+from caltest.predictions.convert import as_sample
+from caltest.recalibration.base import Calibrator, FamilyMap
+from caltest.recalibration.shared.seen import digest, rows_of
 from caltest.recalibration.shared.storage import require, require_increasing
 
 NEAREST = 1e-15
@@ -19,10 +19,9 @@ NEAREST = 1e-15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QuantileMap(CalibrationMap):
+class QuantileMap(FamilyMap):
     """Quantiles at corrected levels, which are forecasts for the levels."""
 
-    family: str
     levels: FloatArray
     corrected: FloatArray
 
@@ -32,17 +31,8 @@ class QuantileMap(CalibrationMap):
         same = 0 < self.levels.size == self.corrected.size
         require(same, "corrected", self.corrected.shape, f"one for each of at least one of levels, {self.levels.shape}")
 
-    def share_seen(self, predictions: ArrayLike) -> float:
-        return share_seen(self.fitted_rows, rows_of(as_predictions(predictions)))
-
-    def __call__(self, predictions: ArrayLike) -> QuantileForecast:
-        """Quantile forecasts; ``ValueError`` for another family than that of the fit."""
-        given = as_predictions(predictions)
-        if given.family != self.family:
-            raise ValueError(f"predictions: got {given.family} predictions, wanted {self.family} ones as in the fit")
-        answer = QuantileForecast(self.levels, given.quantile(self.corrected[:, None]).T)
-        answer.notes = (*answer.notes, *seen_note(self.share_seen(given)))
-        return answer
+    def _apply(self, predictions: Predictions) -> QuantileForecast:
+        return QuantileForecast(self.levels, predictions.quantile(self.corrected[:, None]).T)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -46,8 +46,7 @@ PART = 100_000
 """Inputs whose kernels are in memory at once."""
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(NamedTuple):
     """Where the kernel sees the scores: its first length scale and the largest length scale and variance."""
 
     lengthscale: float

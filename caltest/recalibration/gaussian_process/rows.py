@@ -90,17 +90,8 @@ class OnGrid(Rows):
         slopes = np.zeros((len(slices), 2, deviation.size))
 
         def part(rows: slice) -> float:
-            d_deviation, d_variance = slopes[slices.index(rows)]
-            return latent.on_grid(
-                self.prior[rows],
-                self.labels[rows],
-                cells[rows],
-                places[rows],
-                deviation,
-                variance,
-                d_deviation,
-                d_variance,
-            )
+            data = self.prior[rows], self.labels[rows], cells[rows], places[rows]
+            return latent.on_grid(*data, deviation, variance, *slopes[slices.index(rows)])
 
         value = _summed(part, self.prior.shape)
         d_deviation, d_variance = slopes.sum(axis=0)

@@ -47,10 +47,6 @@ class Scores:
         """Number of classes."""
         return max(self.n_columns, 2)
 
-    def column(self) -> FloatArray:
-        """The numbers (n,) of class 1."""
-        return self.values
-
     def matrix(self) -> FloatArray:
         """The numbers (n, k) of all classes."""
         if self.values.ndim == 2:

@@ -1,8 +1,9 @@
-"""Expected calibration error from bins."""
+"""Errors of predictions in bins: expected, maximal, class-wise, and squared without bias."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -11,12 +12,12 @@ from caltest._basics.numerics import ranges
 from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.statistics import binned
 from caltest._results.effect_size import EffectSize
-from caltest._validation import at_least
-from caltest.binning import Binning, UniformBinning
-from caltest.estimators.base import Estimator
+from caltest._validation import at_least, one_of
+from caltest.binning import Binning, QuantileBinning, UniformBinning
+from caltest.estimators.base import Estimator, RedrawnEstimator
 from caltest.kernels import Euclidean, TotalVariation, VectorMetric
 from caltest.kernels.metrics.vector_metrics import vector_metric
-from caltest.predictions import Predictions, Sample
+from caltest.predictions import Bernoulli, Predictions, Sample
 from caltest.predictions.classes.finite import FinitePredictions, of_classes
 
 TARGETS_AT_ONCE = 64
@@ -80,7 +81,7 @@ class ECE(Estimator):
 
     def check(self, predictions: Predictions) -> None:
         binned_predictions(predictions).take(slice(1)).embedding(self.metric)
-        at_least(len(predictions), 1, "ECE")
+        at_least(len(predictions), 1, type(self).__name__)
 
     def estimate(self, sample: Sample) -> float:
         bins = self._bins(sample.predictions)
@@ -89,15 +90,12 @@ class ECE(Estimator):
         return float(self._mean(total, len(sample)))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        bins = self._bins(predictions)
-        order = np.argsort(bins.numbers, kind="stable")
-        bounds = np.concatenate([[0], np.cumsum(bins.sizes)])
-        totals = np.empty(targets.shape[0])
-        for rows in ranges(targets.shape[0], TARGETS_AT_ONCE):
-            labels = np.ascontiguousarray(targets[rows].T, dtype=binned_predictions(predictions).label_type)
-            norm = bins.first, *self._norm(), self.order
-            totals[rows] = binned.errors(bins.sums, bins.weights, bounds, order, labels, norm)
-        return np.asarray(self._mean(totals, len(predictions)))
+        bins, norm = self._bins(predictions), (*self._norm(), self.order)
+
+        def errors(bounds: IntArray, order: IntArray, labels: Array) -> FloatArray:
+            return np.asarray(binned.errors(bins.sums, bins.weights, bounds, order, labels, (bins.first, *norm)))
+
+        return np.asarray(self._mean(_totals(errors, bins, predictions, targets), len(predictions)))
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         if mean is None:
@@ -159,6 +157,139 @@ class MCE(ECE):
     order: float = field(default=inf, init=False, repr=False)
 
 
+Aggregate = Literal["mean", "sum"]
+
+
+@dataclass(frozen=True)
+class ClasswiseECE(RedrawnEstimator):
+    """Mean or sum over the classes c of the ``ECE`` of the probabilities p_c against the indicators of class c.
+
+    Parameters
+    ----------
+    binning
+        Of the probabilities of each class by themselves.
+    order
+        Order q >= 1 of the mean over bins, as for ``ECE``.
+    aggregate
+        ``"mean"`` over the k classes or their ``"sum"``: both are called class-wise ECE in the literature.
+
+    Raises
+    ------
+    ValueError
+        For an order below 1, or another aggregate.
+    TypeError
+        For predictions that are not of classes, or settings of another kind.
+
+    Notes
+    -----
+    ``[ECE()(*pair) for pair in classwise(p, y)]`` are the errors of the single classes. Time that of k estimates of
+    ``ECE`` with two classes. ``ece_interval`` gives an interval, ``noise_floor`` the mean under calibration.
+
+    Sources: Kull et al. 2019 for the mean; Gruber and Bach 2024 for the sum, of squares.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> round(ct.ClasswiseECE()(p, y), 6), round(ct.ClasswiseECE(aggregate="sum")(p, y), 5)
+    (0.03351, 0.3351)
+    """
+
+    citations = ("kull2019",)
+
+    binning: Binning = field(default_factory=UniformBinning)
+    order: float = 1.0
+    aggregate: Aggregate = "mean"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", self._error.order)
+        one_of("aggregate", self.aggregate, get_args(Aggregate))
+
+    @property
+    def _error(self) -> ECE:
+        return ECE(self.binning, order=self.order)
+
+    def check(self, predictions: Predictions) -> None:
+        binned_predictions(predictions)
+        at_least(len(predictions), 1, "ClasswiseECE")
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        p = binned_predictions(predictions).probabilities
+        return self.in_bins(p, targets, [self.binning] * p.shape[1])
+
+    def in_bins(self, p: FloatArray, targets: Array, binnings: Sequence[Binning]) -> FloatArray:
+        """Estimates (B,) of probabilities (n, k) for many targets (B, n), with a binning for each class."""
+        errors = [
+            ECE(binning, order=self.order).estimates(Bernoulli(p[:, c]), targets == c)
+            for c, binning in enumerate(binnings)
+        ]
+        return np.asarray(np.mean(errors, axis=0) if self.aggregate == "mean" else np.sum(errors, axis=0))
+
+    def describe(self, predictions: Predictions) -> str:
+        of = "" if self.order == 1.0 else f" of order {self.order:g}"
+        return f"class-wise ECE{of} ({self.aggregate} over classes), {self.binning.describe()}"
+
+
+@dataclass(frozen=True)
+class DebiasedSquaredECE(RedrawnEstimator):
+    """``sum_b n_b/n (|c_b - f_b|**2 - sum_c f_bc (1 - f_bc) / (n_b - 1))``: the squared binned error, debiased.
+
+    c_b is the mean prediction and f_b the class frequencies in bin b. The second term is an unbiased estimate of what
+    chance adds to the first one, so that the mean is that of the squared errors of the bins: 0 for calibrated
+    predictions, up to how they vary within a bin. It can be negative.
+
+    Which error it is depends on the predictions, as for ``ECE``: ``top_label(p, y)``, ``classwise(p, y)``, binary
+    predictions (one coordinate, P(Y = 1)), or the whole simplex (all coordinates).
+
+    Parameters
+    ----------
+    binning
+        Default: ``QuantileBinning(15)``.
+
+    Raises
+    ------
+    TypeError
+        For predictions that are not of classes, or settings of another kind.
+
+    Notes
+    -----
+    Bins of one observation add nothing. Time O(n k) for one estimate and O(n + k times the occupied bins) for each
+    further one of the same predictions.
+
+    Source: Kumar, Liang and Ma 2019, definition 5.1, for one coordinate.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> squared = ct.estimators.DebiasedSquaredECE()(*ct.top_label(p, y))
+    >>> round(squared, 6), round(ct.ECE(ct.binning.QuantileBinning(15), order=2)(*ct.top_label(p, y)) ** 2, 6)
+    (0.038104, 0.039007)
+    """
+
+    citations = ("kumar2019",)
+
+    binning: Binning = field(default_factory=QuantileBinning)
+
+    def __post_init__(self) -> None:
+        checked_binning(self.binning)
+
+    def check(self, predictions: Predictions) -> None:
+        binned_predictions(predictions)
+        at_least(len(predictions), 2, "DebiasedSquaredECE")
+
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
+        bins = bins_of(predictions, self.binning)
+
+        def errors(bounds: IntArray, order: IntArray, labels: Array) -> FloatArray:
+            return np.asarray(binned.debiased_errors(bins.sums, bounds, order, labels, bins.first))
+
+        return _totals(errors, bins, predictions, targets) / len(predictions)
+
+    def describe(self, predictions: Predictions) -> str:
+        return f"debiased squared ECE ({binned_predictions(predictions).notion}), {self.binning.describe()}"
+
+
 class Bins(NamedTuple):
     """Bins of n predictions: the number of that of each, and sizes, sums of vectors and weights of the norms.
 
@@ -184,6 +315,17 @@ def bins_of(predictions: Predictions, binning: Binning) -> Bins:
         weights=np.ones(sizes.size),
         first=binned_predictions(predictions).n_classes - vectors.shape[1],
     )
+
+
+def _totals(
+    errors: Callable[[IntArray, IntArray, Array], FloatArray], bins: Bins, predictions: Predictions, targets: Array
+) -> FloatArray:
+    """Sums over the bins (B,) for targets (B, n): of bounds of the bins, observations in their order, and labels."""
+    order, bounds = np.argsort(bins.numbers, kind="stable"), np.concatenate([[0], np.cumsum(bins.sizes)])
+    kind, totals = binned_predictions(predictions).label_type, np.empty(targets.shape[0])
+    for rows in ranges(targets.shape[0], TARGETS_AT_ONCE):
+        totals[rows] = errors(bounds, order, np.ascontiguousarray(targets[rows].T, dtype=kind))
+    return totals
 
 
 def checked_binning(binning: Any) -> None:

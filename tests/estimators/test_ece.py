@@ -5,7 +5,7 @@ import pytest
 
 import caltest as ct
 from caltest._basics.jobs import streams
-from caltest.estimators.binned_errors import ece as ece_module
+from caltest.estimators import binned_errors
 from caltest.predictions import Sample
 
 
@@ -83,7 +83,7 @@ def test_many_targets_against_the_definition(binning, distance, k, monkeypatch):
     one_by_one = [ece.estimate(Sample(predictions, one)) for one in y]
     assert ece.estimates(predictions, y) == pytest.approx(one_by_one, rel=1e-13)
     together = ece.estimates(predictions, y)
-    monkeypatch.setattr(ece_module, "TARGETS_AT_ONCE", 4)
+    monkeypatch.setattr(binned_errors, "TARGETS_AT_ONCE", 4)
     assert np.array_equal(ece.estimates(predictions, y), together)
 
 
@@ -124,3 +124,9 @@ def test_description_says_which_error_it_is():
     assert described(ct.Bernoulli([0.2])).startswith("ECE (binary)")
     assert described(ct.top_label(p, [0])[0]).startswith("ECE (top label)")
     assert described(ct.classwise(p, [0])[1][0]).startswith("ECE (class 1 against the rest)")
+
+
+def test_errors_name_the_estimator():
+    for estimator in (ct.ECE(), ct.MCE(), ct.ClasswiseECE()):
+        with pytest.raises(ValueError, match=f"wanted at least 1 for {type(estimator).__name__}$"):
+            estimator.check(ct.Bernoulli([0.5]).take([]))

@@ -1,1 +1,0 @@
-"""Errors measured by bins."""
