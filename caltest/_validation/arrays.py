@@ -92,7 +92,9 @@ def positive_semidefinite(data: ArrayLike, name: str) -> FloatArray:
 def observation_weights(data: ArrayLike, name: str = "weights") -> FloatArray:
     """Weights (n,) of at least 0, not all 0, scaled so that the largest is 1."""
     weights = real_array(data, name, ndim=1)
-    refuse_rows(weights < 0.0, weights, name, "numbers of at least 0")
+    if weights.min() < 0.0:
+        i = int(np.argmin(weights))
+        raise ValueError(f"{name}: got {weights[i]:.6g} at row {i}, wanted numbers of at least 0")
     largest = float(weights.max())
     if largest == 0.0:
         raise ValueError(f"{name}: got only zeros, wanted some that are positive")
