@@ -1,15 +1,20 @@
 """Run notebooks in place, without times and machine names in their metadata: ``python notebooks/run.py [NAME ...]``.
 
-With ``--check`` nothing is written; printed outputs that differ from the stored ones are an error. Numbers may differ
-by 2 % or two units of their last digit: processors of several kinds sum in different orders, which fits follow.
+With ``--check`` nothing is written; outputs that differ from the stored ones are an error. Printed numbers may differ by
+2 % or two units of their last digit: processors of several kinds sum in different orders, which fits follow. Pictures must
+be as many, and look alike when they are made small.
 """
 
+import base64
+import io
 import re
 import sys
 from pathlib import Path
 
 import nbformat
+import numpy as np
 from nbclient import NotebookClient
+from PIL import Image
 
 
 def texts(notebook: nbformat.NotebookNode) -> list[str]:
@@ -37,6 +42,26 @@ def close(found: str, stored: str) -> bool:
     return abs(float(found) - float(stored)) <= max(0.02 * abs(float(stored)), 2.01 * unit)
 
 
+SIZE, FARTHEST = 32, 0.1
+"""Pixels of a side of small pictures, and the share of ink in other places that does not count."""
+
+
+def pictures(notebook: nbformat.NotebookNode) -> list[np.ndarray]:
+    """The ink of the pictures of all cells, made small."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    images = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
+    opened = (Image.open(io.BytesIO(base64.b64decode(image))) for image in images)
+    return [255.0 - np.asarray(one.convert("L").resize((SIZE, SIZE), Image.Resampling.BOX)) for one in opened]
+
+
+def look_alike(found: list[np.ndarray], stored: list[np.ndarray]) -> bool:
+    """Whether there are as many pictures, each with its ink in the same places but for fonts and last digits."""
+    if len(found) != len(stored):
+        return False
+    pairs = zip(found, stored, strict=True)
+    return all(np.abs(one - other).sum() <= FARTHEST * (one + other).sum() for one, other in pairs)
+
+
 def main(arguments: list[str]) -> int:
     """Run the named notebooks, or all, in their folders; return how many changed their printed outputs."""
     check = "--check" in arguments
@@ -45,7 +70,7 @@ def main(arguments: list[str]) -> int:
     changed = 0
     for path in paths:
         notebook = nbformat.read(path, as_version=4)
-        stored = texts(notebook)
+        stored, drawn = texts(notebook), pictures(notebook)
         NotebookClient(
             notebook,
             timeout=1200,
@@ -55,7 +80,7 @@ def main(arguments: list[str]) -> int:
             resources={"metadata": {"path": str(path.parent)}},
         ).execute()
         notebook.metadata["language_info"] = {"name": "python"}
-        same = all(map(alike, texts(notebook), stored))
+        same = all(map(alike, texts(notebook), stored)) and look_alike(pictures(notebook), drawn)
         changed += not same
         print(f"{path.name}: {'outputs as stored' if same else 'outputs changed'}")
         if not check:

@@ -1,16 +1,23 @@
 """The modules beside the notebooks."""
 
+import base64
+import csv
+import io
 from dataclasses import replace
+from itertools import product
+from pathlib import Path
 
 import active
 import friedman
 import kitti
 import kitti_published
+import nbformat
 import numpy as np
 import pytest
 import run
 import synthetic
 import synthetic_classes
+from matplotlib.figure import Figure
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.model_selection import ShuffleSplit
@@ -108,11 +115,37 @@ class TestSyntheticClasses:
             name: synthetic_classes.simulated_estimates([*names, "ECE"], model, 60)
             for name, model in synthetic_classes.MODELS.items()
         }
-        kept = [one for one in synthetic_classes.compare_means(found) if one.method in names]
-        assert min(one.pvalue for one in kept) > 1e-4
+        assert min(one.pvalue for one in synthetic_classes.compare_means(found)) > 1e-4
         wrong = {name: {key: 1.5 * one for key, one in values.items()} for name, values in found.items()}
         for one in synthetic_classes.compare_means(wrong):
             assert one.pvalue < 1e-3 or one.model == "M1" or one.method == "SKCE_ul"
+
+    def test_stored_means_are_those_of_all_figures_and_agree_with_the_published_ones(self):
+        means = synthetic_classes.means()
+        places = {(one.figure, one.n_classes, one.share) for one in means}
+        assert places == set(product(range(3, 35), synthetic_classes.CLASSES, synthetic_classes.SHARES))
+        z = np.array([one.z for one in means])
+        assert np.abs(z).max() < 5.0
+        assert np.mean(z**2) < 1.3
+
+    @pytest.mark.parametrize(("number", "k", "share"), [(4, 10, 0.5), (10, 2, 1.0), (12, 10, 0.0), (31, 2, 0.75)])
+    def test_stored_means_are_those_of_the_code(self, number, k, share):
+        setting = synthetic_classes.FIGURES[number]
+        one = next(one for one in synthetic_classes.means() if one[:3] == (number, k, share))
+        made = synthetic_classes.simulated_estimates(
+            [setting.estimator], setting.model(k, share), 25, setting.make_kernel, seed=8
+        )
+        values = made[setting.estimator]
+        assert abs(values.mean() - one.found) < 4.5 * np.hypot(values.std(ddof=1) / 5.0, one.error)
+
+    def test_published_means_are_those_of_the_file(self):
+        path = Path(__file__).resolve().parents[2] / "shared" / "data" / "neurips2019" / "error_means.csv"
+        if not path.exists():
+            pytest.skip(f"no published means: {path} does not exist")
+        with path.open() as file:
+            published = sorted(round(float(row["mean_of_estimates"]), 8) for row in csv.DictReader(file))
+        stored = sorted(one.published for one in synthetic_classes.means())
+        assert stored == pytest.approx(published, rel=1e-5, abs=1e-8)
 
     def test_errors_are_rejections_of_the_calibrated_model_only(self):
         curve = ct.power_curve(
@@ -357,3 +390,24 @@ class TestActiveLearning:
 )
 def test_outputs_of_other_processors_are_alike(found, stored, same):
     assert run.alike(found, stored) == same
+
+
+def drawn(*arrays):
+    """A notebook with some pictures."""
+    outputs = []
+    for values in arrays:
+        figure = Figure(figsize=(3, 2))
+        figure.add_subplot().plot(values)
+        file = io.BytesIO()
+        figure.savefig(file, format="png")
+        data = {"image/png": base64.b64encode(file.getvalue()).decode()}
+        outputs.append(nbformat.v4.new_output("display_data", data))
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("draw()", outputs=outputs)])
+
+
+def test_lost_empty_and_other_pictures_are_noticed():
+    rise, fall, nothing = np.arange(9.0), np.arange(9.0)[::-1] ** 2, np.full(9, np.nan)
+    stored = run.pictures(drawn(rise, fall))
+    assert run.look_alike(run.pictures(drawn(rise * 1.001, fall)), stored)
+    for other in (drawn(rise), drawn(), drawn(fall, rise), drawn(rise, nothing)):
+        assert not run.look_alike(run.pictures(other), stored)
