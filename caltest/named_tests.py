@@ -47,6 +47,8 @@ class OmnibusTest(CalibrationTest):
 class LikelihoodRatioTest(CalibrationTest):
     """Exact test of a list of alternatives, with p-values far below 1 / (B + 1). See ``ImportanceSampling``.
 
+    For how small a tiny p-value is; it can miss faults that none of the alternatives resembles.
+
     Examples
     --------
     >>> import caltest as ct
@@ -61,6 +63,8 @@ class LikelihoodRatioTest(CalibrationTest):
 
 class PearsonSKCETest(CalibrationTest):
     """Unbiased SKCE with its variance and skewness given the predictions, without redraws. See ``PearsonNull``.
+
+    For small p-values of a kernel error where redraws would take too long.
 
     Examples
     --------
@@ -92,6 +96,8 @@ class ConsistencyTest(CalibrationTest):
 class DistributionFreeSKCETest(CalibrationTest):
     """Bound of the p-value that holds for all n and all distributions. See ``DistributionFreeBound``.
 
+    For where nothing may be assumed, not even that targets can be redrawn; it has little power.
+
     Examples
     --------
     >>> import caltest as ct
@@ -107,6 +113,8 @@ class DistributionFreeSKCETest(CalibrationTest):
 
 class AsymptoticSKCETest(CalibrationTest):
     """Unbiased SKCE with the Arcones-Gine bootstrap. See ``ArconesGineBootstrap``.
+
+    To follow the papers, and for predictions that cannot be drawn from; elsewhere ``MonteCarloTest`` is exact.
 
     Examples
     --------
@@ -146,6 +154,8 @@ class AsymptoticBlockSKCETest(CalibrationTest):
 class AsymptoticCMETest(CalibrationTest):
     """Calibration mean embedding test with Hotelling's T-squared. See ``HotellingNull``.
 
+    To follow the paper; ``ScoreCMETest`` is the exact test of the same locations.
+
     Examples
     --------
     >>> import caltest as ct
@@ -180,6 +190,8 @@ class ClusterSKCETest(CalibrationTest):
 class ClusterLikelihoodRatioTest(CalibrationTest):
     """Bound of the p-value for any dependence within clusters. See ``ClusterLikelihoodRatio``.
 
+    For a few clusters or tiny p-values, where the signs of ``ClusterSKCETest`` are too few.
+
     Examples
     --------
     >>> import caltest as ct
@@ -196,6 +208,8 @@ class ClusterLikelihoodRatioTest(CalibrationTest):
 class CertifiedCrossSKCETest(CalibrationTest):
     """SKCE between two halves with a p-value that is valid for every n, however small. See ``CrossChernoffBound``.
 
+    For tiny p-values of local errors that no alternative of ``LikelihoodRatioTest`` resembles.
+
     Examples
     --------
     >>> import caltest as ct
@@ -211,6 +225,8 @@ class CertifiedCrossSKCETest(CalibrationTest):
 
 class ScoreCMETest(CalibrationTest):
     """Exact test of the mean embedding at test locations with its known covariance. See ``KnownCovarianceMonteCarlo``.
+
+    To see at which test locations predictions fail.
 
     Examples
     --------
@@ -273,6 +289,8 @@ class BinnedEquivalenceTest(CalibrationTest):
 class CoxTest(CalibrationTest):
     """Likelihood ratio test of the intercept and the slope of the log-odds. See ``CoxCalibration``.
 
+    To compare with published p-values, with the law of the literature; ``MonteCarloTest`` of the estimator is exact.
+
     Examples
     --------
     >>> import caltest as ct
@@ -287,6 +305,8 @@ class CoxTest(CalibrationTest):
 
 class ECCETest(CalibrationTest):
     """Test of cumulative differences with the law of a Brownian motion. See ``ECCE``.
+
+    To compare with published p-values, with the law of the literature; ``MonteCarloTest`` of the estimator is exact.
 
     Examples
     --------
@@ -303,6 +323,8 @@ class ECCETest(CalibrationTest):
 class HosmerLemeshowTest(CalibrationTest):
     """Chi-squared test of the events in groups of predictions. See ``HosmerLemeshow``.
 
+    To compare with published p-values, with the law of the literature; ``MonteCarloTest`` of the estimator is exact.
+
     Examples
     --------
     >>> import caltest as ct
@@ -317,6 +339,8 @@ class HosmerLemeshowTest(CalibrationTest):
 
 class LogScoreTest(CalibrationTest):
     """Two-sided normal test of the log score. See ``ExcessLogScore``.
+
+    To compare with published p-values, with the law of the literature; ``MonteCarloTest`` of the estimator is exact.
 
     Examples
     --------
@@ -333,6 +357,8 @@ class LogScoreTest(CalibrationTest):
 class PITTest(CalibrationTest):
     """Test of the uniform law of probability integral transforms, without redraws. See ``PIT``.
 
+    The usual question to forecasts of numbers: it looks at all outcomes together, and cannot see errors that cancel.
+
     Examples
     --------
     >>> import caltest as ct
@@ -346,6 +372,8 @@ class PITTest(CalibrationTest):
 
 class QuantileCalibrationTest(CalibrationTest):
     """Chi-squared test of the outcomes between predicted quantiles. See ``QuantileCalibration``.
+
+    To compare with published p-values, with the law of the literature; ``MonteCarloTest`` of the estimator is exact.
 
     Examples
     --------
@@ -361,6 +389,8 @@ class QuantileCalibrationTest(CalibrationTest):
 
 class SpiegelhalterTest(CalibrationTest):
     """Two-sided normal test of the Brier score. See ``ExcessBrierScore``.
+
+    To compare with published p-values, with the law of the literature; ``MonteCarloTest`` of the estimator is exact.
 
     Examples
     --------
