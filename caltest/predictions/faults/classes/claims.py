@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._basics.types import BoolArray, FloatArray
+from caltest._loops.pair_sums.redraws import sums_by_group
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels
 from caltest.predictions.faults.classes.several import Frequency, Random, Temperature
 from caltest.predictions.faults.fault import Fit
@@ -150,13 +151,14 @@ class Window(OfClaims):
         self.n_siblings, self.n_choices = self.n_rows, WINDOW_CHOICES
 
     def rows(self, seen: Labels) -> FloatArray:
-        """Outcomes in each window."""
-        view = self.view
-        order = np.argsort(view.ranks, kind="stable")
-        sums = np.zeros((view.n + 1, len(seen.labels)))
-        np.cumsum(seen.labels.T[order] * view.weights[order, None], axis=0, out=sums[1:])
-        ends = np.searchsorted(view.ranks[order], np.array(view.windows), side="right")
-        return (sums[ends[:, 1]] - sums[ends[:, 0]]) * np.asarray(self._inside.any(axis=1))[:, None]
+        """Outcomes in each window, from those between neighbouring ends of windows."""
+        view, windows = self.view, np.array(self.view.windows)
+        ends, places = np.unique(windows, return_inverse=True)
+        low, high = places.reshape(windows.shape).T
+        values = np.outer(view.weights, [0.0, 1.0])
+        parts = sums_by_group(values, seen.labels, np.searchsorted(ends, view.ranks), ends.size + 1)
+        totals = np.cumsum(parts, axis=0)
+        return np.asarray((totals[high] - totals[low]) * self._inside.any(axis=1)[:, None])
 
     def promising(self, seen: Labels) -> FloatArray:
         view = self.view
