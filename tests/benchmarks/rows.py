@@ -25,8 +25,8 @@ def low_rank(n):
     return Side("caltest", "ours", "low_rank_skce", n)
 
 
-def default_test(n):
-    return Side("caltest", "ours", "default_test", n, 10, {"draws": 999})
+def default_test(n, k=10):
+    return Side("caltest", "ours", "default_test", n, k, {"draws": 999})
 
 
 def gp_row(k, most):
@@ -105,6 +105,7 @@ ROWS = [
     bootstrap_row(2),
     Row("default-1000", "default test, 999 draws", default_test(1000), (), (seconds(2),)),
     Row("default-100000", "default test, 999 draws", default_test(100_000), (), (seconds(60), megabytes(1000))),
+    Row("default-binary", "default test, 999 draws", default_test(100_000, 2), (), (seconds(30), megabytes(1000))),
     gp_row(2, 0.5),
     gp_row(10, 1.5),
     gp_row(100, 8),

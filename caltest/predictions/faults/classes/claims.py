@@ -158,7 +158,8 @@ class Window(OfClaims):
         values = np.outer(view.weights, [0.0, 1.0])
         parts = sums_by_group(values, seen.labels, np.searchsorted(ends, view.ranks), ends.size + 1)
         totals = np.cumsum(parts, axis=0)
-        return np.asarray((totals[high] - totals[low]) * self._inside.any(axis=1)[:, None])
+        is_used = np.asarray(self._inside.any(axis=1))
+        return np.asarray((totals[high] - totals[low]) * is_used[:, None])
 
     def promising(self, seen: Labels) -> FloatArray:
         view = self.view
