@@ -1,8 +1,8 @@
 """The synthetic experiments of Widmann et al. 2019, section 7 and appendix J.2: settings, simulations, published numbers.
 
-``05_synthetic_classes.ipynb`` shows Figures 1 and 2 and the means of Figures 3 to 34, which ``python
-notebooks/synthetic_classes.py`` simulates (10 minutes on two cores) and writes to ``synthetic_classes_means.csv``;
-``draw(number)`` draws any of these figures.
+``05_synthetic_classes.ipynb`` shows Figures 1 and 2, the means of Figures 3 to 34 and the times of Figure 37.
+``OMP_NUM_THREADS=1 python notebooks/synthetic_classes.py`` measures these times (half a minute), simulates the means (10 minutes
+on two cores) and writes both to files beside it; ``draw(number)`` draws any of Figures 3 to 34.
 """
 
 import csv
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -66,19 +67,21 @@ def mean_kernel(predictions, model):
     return kernel(model.mean_total_variation())
 
 
+def estimator_of(name, predictions, make_kernel, model):
+    """An estimator by its name, with the bandwidth for these predictions."""
+    if name == "ECE":
+        return ct.ECE(ct.binning.UniformBinning(10))
+    if name == "ECE, data-dependent bins":
+        return ct.ECE(DATA_DEPENDENT)
+    kernel_ = make_kernel(predictions, model)
+    if name == "SKCE_ul":
+        return ct.BlockSKCE(kernel_, 2)
+    return ct.SKCE(kernel_, unbiased=name == "SKCE_uq")
+
+
 def estimate(name, predictions, labels, make_kernel, model):
     """An estimate by the name of its estimator."""
-    if name == "ECE":
-        return ct.ECE(ct.binning.UniformBinning(10))(predictions, labels)
-    if name == "ECE, data-dependent bins":
-        return ct.ECE(DATA_DEPENDENT)(predictions, labels)
-    kernel_ = make_kernel(predictions, model)
-    estimator = {
-        "SKCE_b": ct.SKCE(kernel_, unbiased=False),
-        "SKCE_uq": ct.SKCE(kernel_),
-        "SKCE_ul": ct.BlockSKCE(kernel_, 2),
-    }[name]
-    return estimator(predictions, labels)
+    return estimator_of(name, predictions, make_kernel, model)(predictions, labels)
 
 
 def simulated_estimates(names, model, n_sets, make_kernel=median_kernel, seed=2019):
@@ -295,6 +298,60 @@ def means():
     ]
 
 
+# --- Times of Figure 37 --------------------------------------------------------------------------------------------
+
+TIMES = Path(__file__).with_name("synthetic_classes_times.csv")
+
+
+class Time(NamedTuple):
+    """A row of the published times, in seconds, beside ours."""
+
+    estimator: str
+    n_classes: int
+    n: int
+    published: float
+    found: float
+
+
+def least_time(name, make_kernel, n_classes, n, seconds=0.2):
+    """The shortest of some calls of an estimator, with a known bandwidth, of calibrated predictions and labels."""
+    model = DirichletModel.m1(n_classes, 1.0)
+    sample = model.sample(n, np.random.default_rng(1))
+    estimator = estimator_of(name, sample[0], make_kernel, model)
+    estimator(*sample)
+    times = []
+    while len(times) < 3 or (sum(times) < seconds and len(times) < 200):
+        start = perf_counter()
+        estimator(*sample)
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def write_times(published):
+    """Measure the times of a file of published ones on one processor, and write both."""
+    with open(published) as file:
+        rows = list(csv.DictReader(file))
+    with open(TIMES, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Time._fields)
+        for row in rows:
+            name, kernel_name = PUBLISHED_NAMES[row["estimator"]]
+            make_kernel = median_kernel if kernel_name == "median_kernel" else mean_kernel
+            k, n = int(row["nclasses"]), int(row["nsamples"])
+            found = least_time(name, make_kernel, k, n)
+            writer.writerow([name, k, n, f"{float(row['time']):.3g}", f"{found:.3g}"])
+
+
+def times():
+    """The published times of Figure 37, beside ours."""
+    with open(TIMES) as file:
+        rows = list(csv.DictReader(file))
+    return [
+        Time(one["estimator"], int(one["n_classes"]), int(one["n"]), float(one["published"]), float(one["found"]))
+        for one in rows
+    ]
+
+
 # --- Comparison with the published numbers -------------------------------------------------------------------------
 
 
@@ -333,4 +390,7 @@ def compare_errors(curve) -> Iterator[Comparison]:
 
 
 if __name__ == "__main__":
-    write_means(Path(__file__).resolve().parents[2] / "shared" / "data" / "neurips2019" / "error_means.csv")
+    FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "neurips2019"
+    # Processes that are left from the means would slow down what is timed.
+    write_times(FOLDER / "timings.csv")
+    write_means(FOLDER / "error_means.csv")
