@@ -7,6 +7,7 @@ be as many, and look alike when they are made small.
 
 import base64
 import io
+import os
 import re
 import sys
 from pathlib import Path
@@ -65,6 +66,8 @@ def look_alike(found: list[np.ndarray], stored: list[np.ndarray]) -> bool:
 def main(arguments: list[str]) -> int:
     """Run the named notebooks, or all, in their folders; return how many changed their printed outputs."""
     check = "--check" in arguments
+    # Pictures appear in notebooks whatever backend other programs are told to use.
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     names = [name for name in arguments if name != "--check"]
     paths = [Path(name) for name in names] or sorted(Path(__file__).parent.glob("*.ipynb"))
     changed = 0
