@@ -43,7 +43,7 @@ def close(found: str, stored: str) -> bool:
     return abs(float(found) - float(stored)) <= max(0.02 * abs(float(stored)), 2.01 * unit)
 
 
-SIZE, FARTHEST = 32, 0.1
+SIZE, FARTHEST = 32, 0.15
 """Pixels of a side of small pictures, and the share of ink in other places that does not count."""
 
 
