@@ -303,6 +303,8 @@ def test_reductions_keep_the_note():
     (note,) = ct.Categorical(P * 1.005).notes
     assert ct.MonteCarloTest(ct.ECE(), 19)(*ct.top_label(P * 1.005, Y)).notes == (note,)
     assert [ct.MonteCarloTest(ct.ECE(), 19)(*sample).notes for sample in ct.classwise(P * 1.005, Y)] == [(note,)] * K
+    for predictions, _ in (ct.predictions.top_m(P * 1.005, Y, 1), ct.predictions.class_groups(P * 1.005, Y, range(K))):
+        assert predictions.notes == (note,)
 
 
 @pytest.mark.parametrize("row", [[0.33, 0.33, 0.33], [0.34, 0.34, 0.33], [0.17, 0.17, 0.65]])

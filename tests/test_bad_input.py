@@ -617,6 +617,8 @@ WRONG_FAMILY = {
     "MMCE, normal": (lambda: ct.MMCE()(NORMAL, TARGETS), "got Normal predictions, wanted Categorical or Bernoulli"),
     "MMCE test, normal": (lambda: ct.MonteCarloTest(ct.MMCE())(NORMAL, TARGETS), "wanted Categorical or Bernoulli"),
     "top_label, binary": (lambda: ct.top_label(P1, Y1), "got Bernoulli predictions ... need no reduction"),
+    "top_m, binary": (lambda: ct.predictions.top_m(P1, Y1, 1), "got Bernoulli predictions ... need no reduction"),
+    "class_groups, normal": (lambda: ct.predictions.class_groups(NORMAL, TARGETS, [0, 1]), "got Normal predictions"),
     "classwise, normal": (lambda: ct.classwise(NORMAL, TARGETS), "got Normal predictions, wanted Categorical"),
 }
 

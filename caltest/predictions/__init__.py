@@ -29,7 +29,12 @@ from caltest.predictions.numbers.normal import Normal as Normal
 from caltest.predictions.numbers.student_t import StudentT as StudentT
 from caltest.predictions.numbers.univariate import Univariate as Univariate
 from caltest.predictions.quantile_forecast import QuantileForecast as QuantileForecast
-from caltest.predictions.reductions import classwise as classwise, top_label as top_label
+from caltest.predictions.reductions import (
+    class_groups as class_groups,
+    classwise as classwise,
+    top_label as top_label,
+    top_m as top_m,
+)
 from caltest.predictions.residuals import (
     Residuals as Residuals,
     pit_values as pit_values,

@@ -1,4 +1,4 @@
-"""Binary problems inside a k-class problem: the top label, and every class against the rest."""
+"""Smaller problems inside a k-class problem: the top label, class against rest, the m most probable, groups."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,8 +7,9 @@ import numpy as np
 
 from caltest._basics.arrays import read_only
 from caltest._basics.numerics import own_errstate
-from caltest._basics.types import Array, ArrayLike, IntArray
+from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
 from caltest._loops.rows import maxima
+from caltest._validation import whole_number
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.bernoulli import Bernoulli
 from caltest.predictions.classes.categorical import Categorical
@@ -70,6 +71,102 @@ def classwise(
     """
     categorical, y = categorical_sample(predictions, targets, classes)
     return one_against_rest(categorical, y)
+
+
+@own_errstate
+def top_m(
+    predictions: ArrayLike, targets: ArrayLike, m: int, *, classes: Sequence[Any] | None = None
+) -> tuple[Categorical, Array]:
+    """Reduce to the m most probable classes, whichever they are, and the rest.
+
+    Class r of the new predictions is the class with the (r + 1)-th largest probability, the first one among equals, and
+    class m is every other one: ``q = (p_(1), ..., p_(m), 1 - p_(1) - ... - p_(m))``. If predictions are calibrated, so
+    are these (Widmann et al. 2019, section 3.2.2: a calibration lens).
+
+    Parameters
+    ----------
+    predictions, targets, classes
+        As in ``calibration_test``: predictions of k classes, (n, k) or ``Categorical``.
+    m
+        From 1 to k - 1.
+
+    Returns
+    -------
+    tuple
+        ``(Categorical, ranks)`` with m + 1 classes, to be passed to any estimator or test: ``test(*top_m(p, y, 5))``.
+
+    Raises
+    ------
+    ValueError
+        If m is not from 1 to k - 1.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> ranked, ranks = ct.predictions.top_m([[0.25, 0.5, 0.125, 0.125], [0.25, 0.125, 0.125, 0.5]], [1, 2], 2)
+    >>> ranked.probabilities.tolist(), ranks.tolist()
+    ([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]], [0, 2])
+    """
+    categorical, y = categorical_sample(predictions, targets, classes)
+    m = whole_number("m", m, 1, categorical.n_classes - 1)
+    order = np.argsort(-categorical.probabilities, axis=1, kind="stable")
+    ordered = np.take_along_axis(categorical.probabilities, order, axis=1)
+    q = np.column_stack([ordered[:, :m], ordered[:, m:].sum(axis=1)])
+    return reduced(categorical, q), np.minimum((order == y[:, None]).argmax(axis=1), m)
+
+
+@own_errstate
+def class_groups(
+    predictions: ArrayLike, targets: ArrayLike, groups: Sequence[Any], *, classes: Sequence[Any] | None = None
+) -> tuple[Categorical, Array]:
+    """Reduce to groups of classes: "does one of these classes occur as often as their probabilities say together?".
+
+    The probability of a group is the sum of those of its classes. If predictions are calibrated, so are these (Widmann
+    et al. 2019, section 3.2.2: a calibration lens).
+
+    Parameters
+    ----------
+    predictions, targets, classes
+        As in ``calibration_test``: predictions of k classes, (n, k) or ``Categorical``.
+    groups
+        The group of each class, in the order of the columns: k names or numbers, of which at least two differ.
+
+    Returns
+    -------
+    tuple
+        ``(Categorical, outcomes)``, to be passed to any estimator or test. Group g is the g-th to appear, from 0.
+
+    Raises
+    ------
+    ValueError
+        If there is not one group for each class, or only one in all.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> kinds = ["animal", "vehicle", "animal"]
+    >>> grouped, outcomes = ct.predictions.class_groups([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]], [1, 2], kinds)
+    >>> grouped.probabilities.tolist(), outcomes.tolist()
+    ([[0.5, 0.5], [0.75, 0.25]], [1, 0])
+    """
+    categorical, y = categorical_sample(predictions, targets, classes)
+    names = list(groups)
+    places = {name: g for g, name in enumerate(dict.fromkeys(names))}
+    if len(names) != categorical.n_classes or len(places) < 2:
+        raise ValueError(
+            f"groups: got {len(names)} values, {len(places)} of them different, wanted one for each of "
+            f"{categorical.n_classes} classes, and at least two different ones"
+        )
+    group = np.array([places[name] for name in names])
+    q = np.column_stack([categorical.probabilities[:, group == g].sum(axis=1) for g in range(len(places))])
+    return reduced(categorical, q), group[y]
+
+
+def reduced(categorical: Categorical, probabilities: FloatArray) -> Categorical:
+    """Predictions of other classes, with the notes of those that they are made from."""
+    new = Categorical(probabilities)
+    new.notes = (*categorical.notes, *new.notes)
+    return new
 
 
 def one_against_rest(categorical: Categorical, y: Array) -> list[tuple[Bernoulli, Array]]:

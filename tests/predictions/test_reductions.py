@@ -40,3 +40,60 @@ def test_reductions_do_not_read_the_array_later(n):
         assert np.array_equal(outcomes, occurred)
         with pytest.raises(ValueError, match="read-only"):
             predictions.probability[0] = 0.0
+
+
+@pytest.fixture(scope="module")
+def sample():
+    rng = np.random.default_rng(7)
+    return rng.dirichlet(np.ones(6), 200), rng.integers(6, size=200)
+
+
+@pytest.mark.parametrize("m", [1, 3, 5])
+def test_the_m_most_probable_classes_row_by_row(sample, m):
+    p, y = sample
+    ranked, ranks = ct.predictions.top_m(p, y, m)
+    for row, label, q, rank in zip(p, y, ranked.probabilities, ranks, strict=True):
+        ordered = sorted(row, reverse=True)
+        assert q == pytest.approx([*ordered[:m], sum(ordered[m:])], abs=1e-15)
+        assert rank == min(ordered.index(row[label]), m)
+
+
+def test_the_first_of_the_most_probable_is_the_top_label(sample):
+    confidence, correct = ct.top_label(*sample)
+    ranked, ranks = ct.predictions.top_m(*sample, 1)
+    assert np.array_equal(ranked.probabilities[:, 0], confidence.probability)
+    assert np.array_equal(ranks == 0, correct)
+    even = ct.predictions.top_m([[0.25, 0.25, 0.25, 0.25]] * 4, [0, 1, 2, 3], 2)
+    assert even[1].tolist() == [0, 1, 2, 2]
+
+
+def test_groups_of_classes(sample):
+    p, y = sample
+    grouped, outcomes = ct.predictions.class_groups(p, y, ["b", "a", "b", "c", "a", "b"])
+    expected = np.column_stack([p[:, [0, 2, 5]].sum(axis=1), p[:, [1, 4]].sum(axis=1), p[:, 3]])
+    assert grouped.probabilities == pytest.approx(expected, abs=1e-15)
+    assert np.array_equal(outcomes, np.array([0, 1, 0, 2, 1, 0])[y])
+    alone = ct.predictions.class_groups(*sample, range(6))
+    assert np.array_equal(alone[0].probabilities, p)
+    assert np.array_equal(alone[1], y)
+
+
+def test_lenses_of_calibrated_predictions_are_calibrated():
+    """The mean of outcomes less probabilities, in standard errors, where predictions differ most from the mean."""
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet(np.ones(6), 20_000)
+    y = (p.cumsum(axis=1) < rng.random(len(p))[:, None]).sum(axis=1)
+    for q, z in (ct.predictions.top_m(p, y, 2), ct.predictions.class_groups(p, y, [0, 0, 1, 1, 2, 2])):
+        errors = (np.arange(3) == z[:, None]) - q.probabilities
+        for weights in (np.ones(len(p)), q.probabilities[:, 0]):
+            weighted = weights[:, None] * errors
+            assert np.all(np.abs(weighted.mean(axis=0)) < 4.0 * weighted.std(axis=0) / np.sqrt(len(p)))
+
+
+def test_wrong_lenses(sample):
+    for m in (0, 6, 2.5):
+        with pytest.raises(ValueError, match="m: got"):
+            ct.predictions.top_m(*sample, m)
+    for groups in ([0, 1], [0] * 6):
+        with pytest.raises(ValueError, match="wanted one for each of 6 classes"):
+            ct.predictions.class_groups(*sample, groups)
