@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import active
+import cifar10_networks
 import friedman
 import kitti
 import kitti_published
@@ -48,6 +49,69 @@ class TestFriedman:
         assert (after < 0.3 * before).all()
         again = friedman.train(x, y, {0}, n_models=3, rng=3)[0]
         assert all(np.array_equal(a, b) for a, b in zip(again, saved[0], strict=True))
+
+    def test_pairs_that_the_published_software_leaves_out(self):
+        """Its value for data that anyone can draw (CalibrationErrors.jl 0.6.4)."""
+        rng = np.random.default_rng(1234)
+        rng.dirichlet(np.ones(3), 30)
+        means, scales, y = rng.normal(size=(30, 3)), rng.uniform(0.2, 1.5, (30, 3)), rng.normal(size=30)
+        ensemble = ct.Mixture([ct.Normal(means[:, a], scales[:, a]) for a in range(3)])
+        with pytest.warns(ct.kernels.KernelWarning):
+            found = friedman.without_some_pairs(ensemble, y, friedman.MIXTURE_WASSERSTEIN)
+        assert found["SKCE (unbiased)"] == pytest.approx(0.000313767465140139, rel=1e-9)
+
+    def test_the_first_replica_is_that_of_the_stored_study(self, replications):
+        """Up to sums in another order, which grow in the training."""
+        last = replications(100, friedman.ITERATIONS[-1])
+        found = friedman.replica(0, last)
+        rows = [one for one in friedman.statistics() if 0 < one.iteration <= last]
+        assert {one[:4] for one in rows} == {place for place in found if place[3]}
+        for one in rows:
+            assert found[one[:4]] == pytest.approx(one.first, rel=0.02, abs=0.01)
+            assert one.smallest <= one.first <= one.largest
+            assert one.below <= friedman.N_REPLICAS
+
+    def test_published_statistics_are_those_of_the_file(self):
+        if not friedman.PUBLISHED.exists():
+            pytest.skip(f"no published statistics: {friedman.PUBLISHED} does not exist")
+        theirs = friedman.published()
+        for one in friedman.statistics():
+            place = one.data, one.model.partition(",")[0], one.statistic, one.iteration
+            assert one.published == pytest.approx(theirs[place], rel=1e-4)
+
+
+class TestCifar10:
+    def test_stored_numbers_are_the_published_ones(self):
+        """Bounds for estimates that are not positive are 1 here, and resampling p-values at least 1 / (B + 1)."""
+        stored = cifar10_networks.numbers()
+        estimates = {(one.network, one.quantity): one.found for one in stored if one.figure == 35}
+        for one in stored:
+            if one.figure == 35 or one.quantity == "SKCEul_median_asymptotic":
+                assert one.found == pytest.approx(one.published, rel=1e-9)
+            elif one.quantity.endswith("distribution_free"):
+                positive = estimates[one.network, one.quantity.removesuffix("_distribution_free")] > 0
+                assert one.found == (pytest.approx(one.published, rel=1e-9) if positive else 1.0)
+            elif one.figure == 36:
+                assert one.published == 0.0
+                assert one.found == 1 / (cifar10_networks.N_RESAMPLES + 1)
+        assert {one.network for one in stored} == set(cifar10_networks.NETWORKS)
+
+    def test_some_of_them_are_found_again(self):
+        if not cifar10_networks.FOLDER.exists():
+            pytest.skip(f"no predictions: {cifar10_networks.FOLDER} does not exist")
+        predictions, labels = cifar10_networks.load("resnet18")
+        kernel = cifar10_networks.kernel_of(predictions)
+        estimators = cifar10_networks.estimators(kernel)
+        found = {
+            name: estimators[name](predictions, labels) for name in ("ECE_uniform", "ECE_dynamic", "SKCEul_median")
+        }
+        lens = cifar10_networks.lenses(predictions, labels)["animals and vehicles"]
+        pvalue = ct.calibration_test(*lens, n_resamples=cifar10_networks.N_RESAMPLES, rng=1).pvalue
+        for one in cifar10_networks.numbers():
+            if one.network == "resnet18" and one.figure == 35 and one.quantity in found:
+                assert found[one.quantity] == pytest.approx(one.found, rel=1e-9)
+            if (one.network, one.quantity) == ("resnet18", "animals and vehicles"):
+                assert pvalue == one.found
 
 
 class TestSynthetic:
