@@ -9,6 +9,7 @@ import caltest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+from paper_items import write_items  # noqa: E402
 from reference import write_reference, write_source_files  # noqa: E402
 
 project = "caltest"
@@ -62,3 +63,4 @@ sphinx_gallery_conf = {
 shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=True)
 write_reference(HERE / "api")
 write_source_files(HERE / "source-files.rst")
+write_items(HERE / "papers-items.txt")

@@ -22,6 +22,10 @@ PAGES = sorted(path for folder in (DOCS, DOCS / "how-to") for path in folder.glo
 SNIPPET = re.compile(r"```(python|sh)\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.S)
 SNIPPETS = {path: SNIPPET.findall(path.read_text()) for path in PAGES}
 
+sys.path.insert(0, str(DOCS))
+papers = importlib.import_module("paper_items")
+ITEMS = list(enumerate(papers.rows(), 1))
+
 
 @pytest.mark.parametrize("page", [path for path in PAGES if SNIPPETS[path]], ids=lambda path: path.stem)
 def test_snippets_run_and_print_what_is_shown(page, tmp_path, monkeypatch):
@@ -69,3 +73,43 @@ def test_every_public_name_is_in_the_reference_once(monkeypatch):
     reference = importlib.import_module("reference")
     public = sorted(f"caltest.{name}" for name in PUBLIC)
     assert public == sorted(name for _, names in reference.pages().values() for name in names)
+
+
+@pytest.mark.parametrize("row", [row for _, row in ITEMS], ids=[f"{i}, {row['item']}" for i, row in ITEMS])
+def test_items_of_papers_are_where_the_table_says(row):
+    """Names exist, and the part of the notebook or the test shows all of our numbers."""
+    assert row["paper"] in papers.TITLES
+    assert row["verdict"] in papers.VERDICTS
+    assert all(papers.thing(name) is not None for name in papers.parts(row["here"]))
+    assert all(papers.shown(place) is not None for place in papers.parts(row["shown"]))
+    assert not papers.missing_numbers(row)
+    needs_a_place = row["verdict"] in ("agrees", "holds", "differs", "wrong", "partly")
+    assert not needs_a_place or row["shown"] or (row["verdict"] == "partly" and row["remark"])
+    assert row["remark"] or row["verdict"] in ("agrees", "holds", "open")
+
+
+def test_numbers_that_nothing_shows_are_noticed():
+    row = {"ours": "0.710642 and .5", "shown": "05#what-is-known-about-the-models"}
+    assert papers.missing_numbers(row) == {0.5}
+    assert papers.missing_numbers({"ours": "1e-9", "shown": "golden/test_cifar10.py::test_errors"}) == set()
+    for place in ("05#nowhere", "golden/test_cifar10.py::test_nothing"):
+        with pytest.raises(KeyError):
+            papers.shown(place)
+
+
+def test_every_figure_and_table_of_the_papers_has_a_row():
+    wanted = {
+        "Widmann et al. 2019": [*(f"Figure {i}" for i in range(1, 38)), "Table 1"],
+        "Widmann et al. 2021": [f"Figure {i}" for i in range(1, 13)],
+        "Wenger et al. 2020": [
+            *(f"Figure {i}" for i in (1, 2, 3, 4, 5, "S1", "S2", "S3", "S4", "S5")),
+            *(f"Table {i}" for i in (1, 2, "S1", "S2", "S3", "S4", "S5")),
+        ],
+        "Gruber and Bach 2024": [*(f"Figure {i}" for i in range(1, 6)), *(f"Table {i}" for i in range(1, 6))],
+    }
+    for paper, names in wanted.items():
+        found = set()
+        for _, row in ITEMS:
+            if row["paper"] == paper:
+                found |= papers.pictures(row["item"])
+        assert set(names) == found, paper
