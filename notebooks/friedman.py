@@ -78,7 +78,7 @@ def train(x, y, iterations, n_models=10, rng=None, rate=1e-3, decay=(0.9, 0.999)
 
 # --- The study: what is measured, and how the published networks compare -------------------------------------------
 
-ITERATIONS = (20, 100, 200, 300, 400, 600, 1000, 1500, 2000)
+ITERATIONS = (20, 100, 200, 300, 400, 600, 1000, 1500, 2000, 3000, 5000)
 NLL_ITERATIONS = tuple(range(20, 1001, 20))
 N_REPLICAS = 19
 LEVELS = np.arange(1, 20)[:, None] / 20
