@@ -1,7 +1,7 @@
 """Networks for CIFAR-10 (Widmann et al. 2019, appendix J.3, Figures 35 and 36) beside the published numbers.
 
-``python notebooks/cifar10_networks.py`` reads the predictions of five of the fourteen networks from ``../shared/data/cifar10``
-and stores what it finds (a few minutes); ``05_synthetic_classes.ipynb`` shows it, and ``tests/golden`` holds it.
+``python notebooks/cifar10_networks.py`` reads the predictions of five of the fourteen networks from
+``../shared/data/cifar10`` and stores what it finds (a few minutes). ``05_synthetic_classes.ipynb`` shows it.
 """
 
 import csv

@@ -1,7 +1,8 @@
 """Ten small neural networks for the Friedman 1 problem (Widmann et al. 2021, appendix A.3), trained at once with NumPy.
 
-``04_neural_networks.ipynb`` shows one such experiment. ``OMP_NUM_THREADS=1 python notebooks/friedman.py`` repeats it with new
-data and networks and stores the range of what it measures beside what was published (a quarter of an hour on two cores).
+``04_neural_networks.ipynb`` shows one such experiment. ``OMP_NUM_THREADS=1 python notebooks/friedman.py`` repeats it with
+new data and networks and stores the range of what it measures beside what was published (a quarter of an hour on two
+cores).
 """
 
 import csv
