@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.arrays import read_only
+from caltest._basics.arrays import read_only, to_array
 from caltest._basics.numerics import own_errstate
 from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
 from caltest._loops.rows import maxima
@@ -150,7 +150,8 @@ def class_groups(
     ([[0.5, 0.5], [0.75, 0.25]], [1, 0])
     """
     categorical, y = categorical_sample(predictions, targets, classes)
-    names = list(groups)
+    array = to_array(groups, "groups")
+    names = array.tolist() if array.ndim == 1 else []
     places = {name: g for g, name in enumerate(dict.fromkeys(names))}
     if len(names) != categorical.n_classes or len(places) < 2:
         raise ValueError(
