@@ -125,11 +125,6 @@ class CalibrationTest(_Named):
         classes, rng
             As in ``calibration_test``.
 
-        Returns
-        -------
-        CalibrationTestResult
-            Estimate, statistic, p-value and all that describes them.
-
         Raises
         ------
         ValueError

@@ -74,11 +74,6 @@ def calibration_test(
     progress
         Show a progress bar on standard error for what takes more than a second.
 
-    Returns
-    -------
-    CalibrationTestResult
-        ``print`` it for a report.
-
     Raises
     ------
     ValueError

@@ -9,7 +9,7 @@ from caltest._results.effect_size import EffectSize
 from caltest._results.finding import Finding
 from caltest._results.pvalues import pvalue_phrase, undecided
 from caltest._results.report import ASSUMPTIONS, QUESTIONS, report_of, sentence_of
-from caltest._results.stored import Reported
+from caltest._results.stored import Stored
 from caltest._validation import fraction
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
@@ -42,7 +42,7 @@ class ComponentResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationTestResult(Reported):
+class CalibrationTestResult(Stored):
     """What a calibration test found. Printing it gives a report; ``to_dict()`` is ready for JSON.
 
     Attributes

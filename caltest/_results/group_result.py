@@ -6,7 +6,7 @@ from caltest._results.calibration_test_result import PValueKind
 from caltest._results.finding import Finding
 from caltest._results.pvalues import format_pvalue, in_brackets, is_smallest, pvalue_phrase, undecided
 from caltest._results.report import ASSUMPTIONS, KINDS, listed, page
-from caltest._results.stored import Reported
+from caltest._results.stored import Stored
 from caltest._validation import fraction
 
 
@@ -51,7 +51,7 @@ class GroupResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupCalibrationTestResult(Reported):
+class GroupCalibrationTestResult(Stored):
     """What a test of several groups found. Printing it gives a table; ``to_dict()`` is ready for JSON.
 
     Attributes

@@ -24,9 +24,19 @@ class Stored(OwnErrstate):
     derived: ClassVar[tuple[str, ...]] = ()
     """Properties that the dictionary has too."""
 
+    citations: tuple[str, ...] = ()
+    """Sources of the methods."""
+
+    @abstractmethod
     def summary(self) -> str:
         """The report that ``print`` shows."""
-        return str(self)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def bibtex(self) -> str:
+        """BibTeX entries of the methods."""
+        return entries(self.citations)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON and for ``from_dict``; infinite numbers are strings."""
@@ -68,23 +78,6 @@ class Stored(OwnErrstate):
     def _restored(cls, name: str, hint: Any, value: Any) -> Any:
         """A field from its entry."""
         return restored(hint, value, name)
-
-
-class Reported(Stored):
-    """A result with a report, and with sources of its methods."""
-
-    citations: tuple[str, ...]
-
-    @abstractmethod
-    def summary(self) -> str:
-        """The report that ``print`` shows."""
-
-    def bibtex(self) -> str:
-        """BibTeX entries of the methods."""
-        return entries(self.citations)
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.finding import Finding
 from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
 from caltest._results.report import listed, page
-from caltest._results.stored import Reported
+from caltest._results.stored import Stored
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned
 
@@ -67,7 +67,7 @@ class ComparedModel:
 
 
 @dataclass(frozen=True, repr=False)
-class ModelComparison(TabularResult, Reported):
+class ModelComparison(TabularResult, Stored):
     """Several models, or the classes of one, side by side. Printing it gives a table.
 
     Attributes

@@ -10,7 +10,7 @@ from caltest._basics.types import ArrayLike
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.pvalues import benjamini_hochberg, format_pvalue, holm, pvalue_phrase
 from caltest._results.report import listed, page
-from caltest._results.stored import Reported
+from caltest._results.stored import Stored
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned, entries_of
 from caltest.comparisons.models import check_same_kind, samples_of
@@ -68,7 +68,7 @@ class ComparedPair:
 
 
 @dataclass(frozen=True, repr=False)
-class PairComparison(TabularResult, Reported):
+class PairComparison(TabularResult, Stored):
     """All pairs of several models side by side. Printing it gives a table.
 
     Attributes

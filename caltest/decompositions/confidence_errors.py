@@ -55,7 +55,7 @@ class ConfidenceErrors(Stored):
     calibrated: Mapping[str, float | None] | None = field(default=None, hash=False, repr=False)
     seed: int | None = field(default=None, repr=False)
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
         if self.intervals is None or self.calibrated is None:
             return repr(self)
         rows = [(name, getattr(self, name), self.intervals[name], self.calibrated[name]) for name in ERRORS]

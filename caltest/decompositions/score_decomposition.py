@@ -63,7 +63,7 @@ class ScoreDecomposition(Stored):
     calibrated: Mapping[str, float] | None = field(default=None, hash=False)
     seed: int | None = None
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
         score, how = self.name.split(", ", 1)
         if self.intervals is not None and self.calibrated is not None:
             rows = [(part, getattr(self, part), self.intervals[part], self.calibrated[part]) for part in PARTS]
@@ -110,11 +110,6 @@ def score_decomposition(
         Number of redraws of the outcomes for these, at each of about 10 places on each of 4 lines.
     rng
         Seed or ``numpy.random.Generator`` for them.
-
-    Returns
-    -------
-    ScoreDecomposition
-        ``print`` it for a report.
 
     Raises
     ------

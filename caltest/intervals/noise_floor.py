@@ -52,7 +52,7 @@ class NoiseFloor(Stored):
     seed: int
     draws: FloatArray = field(repr=False)
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
         return (
             f"mean {self.mean:.3g}, standard deviation {self.standard_deviation:.3g}, 95 % quantile {self.quantile:.3g}"
         )

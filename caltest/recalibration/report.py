@@ -137,9 +137,6 @@ class RecalibrationReport(TabularResult, Stored):
     def remarks(self) -> list[str]:
         return remarks(self.rows, self.n_resamples)
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def summary(self, alpha: float = 0.05) -> str:
         """The report that ``print`` shows, with the findings where calibration is rejected at a level."""
         level = fraction("alpha", alpha)

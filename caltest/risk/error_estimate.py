@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from caltest._results.report import listed, page
-from caltest._results.stored import Reported
+from caltest._results.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class ErrorSelection:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationErrorEstimate(Reported):
+class CalibrationErrorEstimate(Stored):
     """A squared calibration error, from the estimator of least risk. Printing it gives a report.
 
     Attributes

@@ -10,7 +10,7 @@ from caltest._results.calibration_test_result import PValueKind
 from caltest._results.finding import Finding
 from caltest._results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
 from caltest._results.report import KINDS, page
-from caltest._results.stored import Reported
+from caltest._results.stored import Stored
 from caltest._validation import fraction
 
 ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"
@@ -18,7 +18,7 @@ ASSUMPTIONS = "observations in the order of time; each prediction made before it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SequentialTestResult(Reported):
+class SequentialTestResult(Stored):
     """What a sequential test found so far. Printing it gives a report; ``to_dict()`` is ready for JSON.
 
     Attributes

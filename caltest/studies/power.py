@@ -10,21 +10,11 @@ from caltest._basics.numerics import own_errstate
 from caltest._basics.threads import progress_bars
 from caltest._basics.types import FloatArray
 from caltest._results.confidence_interval import ConfidenceInterval
+from caltest._results.report import page
 from caltest._results.stored import Stored
 from caltest._validation import fraction, number_of_observations, switch, whole_number
-from caltest.studies.simulation import (
-    Task,
-    Test,
-    check_generator,
-    check_resumed,
-    check_test,
-    checked_alphas,
-    checked_seed,
-    describe_generator,
-    describe_test,
-    is_calibrated,
-    simulate,
-)
+from caltest.studies import simulation
+from caltest.studies.simulation import Task, Test, simulate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,7 +87,11 @@ class PowerResult(Stored):
 
     def interval_at(self, alpha: float | None = None) -> ConfidenceInterval:
         """Exact confidence interval for the probability of rejection at a level (Clopper and Pearson 1934)."""
-        return binomial_interval(self.rejections(alpha), self.n_simulations, self.confidence_level)
+        from statsmodels.stats.proportion import proportion_confint
+
+        level, n = self.confidence_level, self.n_simulations
+        low, high = proportion_confint(self.rejections(alpha), n, 1.0 - level, method="beta")
+        return ConfidenceInterval(float(low), float(high), level, "exact binomial")
 
     @property
     def rate(self) -> float:
@@ -140,26 +134,14 @@ class PowerResult(Stored):
     def __repr__(self) -> str:
         return f"<{self.quantity} {self.rate:.3g}, n = {self.n}, {self.n_simulations} simulations>"
 
-    def __str__(self) -> str:
-        title = f"{self.quantity.capitalize()} by simulation"
-        lines = [title, "-" * len(title), f"{'Test':<15}{self.test}"]
-        lines += [f"{'Data':<15}{self.generator}, n = {self.n}", f"{'Simulations':<15}{self.n_simulations}", ""]
-        lines += [
-            f"{f'{self.quantity.capitalize()}, {100 * alpha:g} %':<15}{self.rate_in_words(alpha)}"
-            for alpha in self.alphas
-        ]
-        if self.is_calibrated:
-            lines += ["", *(f"{'Verdict':<15}{self.verdict(alpha)}" for alpha in self.alphas)]
-        lines += ["", f"{'Reproduce':<15}rng={self.seed}", *(f"Note: {note}" for note in self.notes)]
-        return "\n".join(lines)
-
-
-def binomial_interval(count: int, n: int, confidence_level: float) -> ConfidenceInterval:
-    """Exact interval for a binomial proportion."""
-    from statsmodels.stats.proportion import proportion_confint
-
-    low, high = proportion_confint(count, n, 1.0 - confidence_level, method="beta")
-    return ConfidenceInterval(float(low), float(high), confidence_level, "exact binomial")
+    def summary(self) -> str:
+        quantity, n = self.quantity.capitalize(), str(self.n_simulations)
+        what = {"Test": self.test, "Data": f"{self.generator}, n = {self.n}", "Simulations": n}
+        rates = {f"{quantity}, {100 * alpha:g} %": self.rate_in_words(alpha) for alpha in self.alphas}
+        verdicts = [f"{'Verdict':<15}{self.verdict(alpha)}" for alpha in self.alphas] if self.is_calibrated else []
+        found = ["", *verdicts] if verdicts else []
+        seed = {"Reproduce": f"rng={self.seed}"}
+        return page(f"{quantity} by simulation", what, [""], rates, found, [""], seed, notes=self.notes)
 
 
 @own_errstate
@@ -200,11 +182,6 @@ def power(
     rng, progress
         As in ``calibration_test``.
 
-    Returns
-    -------
-    PowerResult
-        ``print`` it for a report.
-
     Raises
     ------
     TypeError
@@ -240,34 +217,27 @@ def power(
     <BLANKLINE>
     Reproduce      rng=1
     """
-    check_test(test)
-    check_generator(generator)
+    simulation.check_test(test)
+    simulation.check_generator(generator)
     n = number_of_observations(n)
     wanted = whole_number("n_simulations", n_simulations, 1)
-    alphas, level = checked_alphas(alpha), fraction("confidence_level", confidence_level)
+    alphas, level = simulation.checked_alphas(alpha), fraction("confidence_level", confidence_level)
     shown = switch("progress", progress)
     if resume is not None:
         check_same_study(resume, test, generator, n, wanted)
-    task = Task((test,), generator, n, checked_seed(rng, resume))
+    task = Task((test,), generator, n, simulation.checked_seed(rng, resume))
     earlier = np.empty(0) if resume is None else resume.pvalues
     with progress_bars(shown):
         pvalues = simulate(task, earlier[:, None], wanted).pvalues[:, 0]
     if pvalues.size == 0:
         raise KeyboardInterrupt
-    return power_result(test, generator, n, wanted, alphas, level, pvalues, task.seed)
+    return power_result(task, test, wanted, alphas, level, pvalues)
 
 
 def power_result(
-    test: Test,
-    generator: Any,
-    n: int,
-    n_requested: int,
-    alphas: tuple[float, ...],
-    confidence_level: float,
-    pvalues: FloatArray,
-    seed: int,
+    task: Task, test: Test, n_requested: int, alphas: tuple[float, ...], confidence_level: float, pvalues: FloatArray
 ) -> PowerResult:
-    """The result for the p-values that were simulated."""
+    """The result for the p-values that were simulated for one of the tests of a task."""
     pvalues = np.array(pvalues)
     pvalues.flags.writeable = False
     notes = []
@@ -277,15 +247,15 @@ def power_result(
         )
     notes += _unreachable_levels(pvalues, alphas)
     return PowerResult(
-        test=describe_test(test),
-        generator=describe_generator(generator),
-        is_calibrated=is_calibrated(generator),
-        n=n,
+        test=simulation.describe_test(test),
+        generator=simulation.describe_generator(task.generator),
+        is_calibrated=simulation.is_calibrated(task.generator),
+        n=task.n,
         n_requested=n_requested,
         alphas=alphas,
         confidence_level=confidence_level,
         pvalues=pvalues,
-        seed=seed,
+        seed=task.seed,
         notes=tuple(notes),
     )
 
@@ -305,7 +275,13 @@ def _unreachable_levels(pvalues: FloatArray, alphas: tuple[float, ...]) -> list[
 
 def check_same_study(resume: Any, test: Test, generator: Any, n: int, wanted: int) -> None:
     """Raise unless an earlier result is that of the same study."""
-    check_resumed(resume, PowerResult, test=describe_test(test), generator=describe_generator(generator), n=n)
+    simulation.check_resumed(
+        resume,
+        PowerResult,
+        test=simulation.describe_test(test),
+        generator=simulation.describe_generator(generator),
+        n=n,
+    )
     if resume.n_simulations > wanted:
         raise ValueError(
             f"n_simulations: got {wanted}, wanted at least {resume.n_simulations}, which are finished already"

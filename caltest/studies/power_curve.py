@@ -1,7 +1,7 @@
 """Sizes and powers of several tests over sample sizes and effects."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -12,19 +12,9 @@ from caltest._basics.threads import progress_bars
 from caltest._basics.types import FloatArray
 from caltest._results.stored import Stored, restored
 from caltest._validation import fraction, switch, whole_number
+from caltest.studies import simulation
 from caltest.studies.power import PowerResult, check_same_study, power_result
-from caltest.studies.simulation import (
-    Task,
-    Test,
-    check_generator,
-    check_resumed,
-    check_test,
-    checked_alphas,
-    checked_seed,
-    child_seed,
-    describe_generator,
-    simulate,
-)
+from caltest.studies.simulation import Task, Test, simulate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,7 +144,7 @@ class PowerCurve(Stored):
     def __repr__(self) -> str:
         return f"<PowerCurve of {len(self.tests)} tests, {len(self.generators)} generators, n = {list(self.sizes)}>"
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
         quantities = sorted({cell.quantity for cell in self.cells.values()})
         made = sorted({cell.n_simulations for cell in self.cells.values()})
         counts = f"{made[0]}" if len(made) == 1 else f"{made[0]} to {made[-1]}"
@@ -229,37 +219,35 @@ def power_curve(
     if not named or not models:
         raise ValueError(f"tests, generators: got {len(named)} and {len(models)}, wanted at least one of each")
     for name, test in named.items():
-        check_test(test, f"tests[{name!r}]")
+        simulation.check_test(test, f"tests[{name!r}]")
     for g, model in enumerate(models):
-        check_generator(model, f"generators[{g}]")
+        simulation.check_generator(model, f"generators[{g}]")
     wanted = whole_number("n_simulations", n_simulations, 1)
-    alphas, level = checked_alphas(alpha), fraction("confidence_level", confidence_level)
+    alphas, level = simulation.checked_alphas(alpha), fraction("confidence_level", confidence_level)
     shown = switch("progress", progress)
     if resume is not None:
-        check_resumed(resume, PowerCurve)
-    seed = checked_seed(rng, resume)
+        simulation.check_resumed(resume, PowerCurve)
+    seed = simulation.checked_seed(rng, resume)
     cells: dict[tuple[str, int, int], PowerResult] = {}
     interrupted = False
     with progress_bars(shown):
         for g, n in ((g, n) for g in range(len(models)) for n in numbers):
+            task = Task(tuple(named.values()), models[g], n, simulation.child_seed(seed, g, n))
             earlier = {} if resume is None else _earlier(resume, named, models[g], g, n, wanted)
             if interrupted:
                 made, cut = {name: cell.pvalues for name, cell in earlier.items()}, True
             else:
-                made, cut = _simulate_cell(named, models[g], n, child_seed(seed, g, n), earlier, wanted)
+                made, cut = _simulate_cell(named, task, earlier, wanted)
             interrupted |= cut
             for name, pvalues in made.items():
                 if pvalues.size:
-                    cell_seed = child_seed(seed, g, n)
-                    cells[name, g, n] = power_result(
-                        named[name], models[g], n, wanted, alphas, level, pvalues, cell_seed
-                    )
+                    cells[name, g, n] = power_result(task, named[name], wanted, alphas, level, pvalues)
     if not cells:
         raise KeyboardInterrupt
     note = "interrupted: some simulations are missing; resume=result continues them"
     return PowerCurve(
         tests=tuple(named),
-        generators=tuple(describe_generator(model) for model in models),
+        generators=tuple(simulation.describe_generator(model) for model in models),
         strengths=tuple(getattr(model, "strength", None) for model in models),
         sizes=numbers,
         alphas=alphas,
@@ -289,14 +277,14 @@ def _earlier(
 
 
 def _simulate_cell(
-    tests: Mapping[str, Test], generator: Any, n: int, seed: int, earlier: Mapping[str, PowerResult], wanted: int
+    tests: Mapping[str, Test], task: Task, earlier: Mapping[str, PowerResult], wanted: int
 ) -> tuple[dict[str, FloatArray], bool]:
     """P-values by the name of the test, and whether something is missing; tests that go on together share data."""
     made = {name: earlier[name].pvalues if name in earlier else np.empty(0) for name in tests}
     for start in sorted({values.size for values in made.values()}):
         names = [name for name, values in made.items() if values.size == start]
-        task = Task(tuple(tests[name] for name in names), generator, n, seed)
-        found = simulate(task, np.stack([made[name] for name in names], axis=1), wanted)
+        part = replace(task, tests=tuple(tests[name] for name in names))
+        found = simulate(part, np.stack([made[name] for name in names], axis=1), wanted)
         made |= zip(names, found.pvalues.T, strict=True)
         if found.interrupted:
             return made, True

@@ -13,22 +13,12 @@ from caltest._basics.numerics import own_errstate
 from caltest._basics.threads import progress_bars
 from caltest._basics.types import FloatArray
 from caltest._results.confidence_interval import ConfidenceInterval
+from caltest._results.report import page
 from caltest._results.stored import Stored
 from caltest._validation import fraction, switch, whole_number
+from caltest.studies import simulation
 from caltest.studies.power import PowerResult, power_result
-from caltest.studies.simulation import (
-    Task,
-    Test,
-    check_generator,
-    check_resumed,
-    check_test,
-    checked_seed,
-    child_seed,
-    describe_generator,
-    describe_test,
-    is_calibrated,
-    simulate,
-)
+from caltest.studies.simulation import Task, Test, simulate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,23 +67,19 @@ class SampleSize(Stored):
     def __repr__(self) -> str:
         return f"<SampleSize n = {self.n} for power {self.power:g}>"
 
-    def __str__(self) -> str:
-        title = "Sample size by simulation"
-        lines = [title, "-" * len(title), f"{'Test':<15}{self.test}", f"{'Data':<15}{self.generator}"]
-        lines += [f"{'Wanted':<15}power {self.power:g} at the {100 * self.alpha:g} % level", ""]
-        lines.append(f"{'n':<15}{'not found' if self.n is None else self.n}" + self._interval_in_words())
+    def summary(self) -> str:
+        wanted = f"power {self.power:g} at the {100 * self.alpha:g} % level"
+        n, there = "not found" if self.n is None else str(self.n), None
+        if self.interval is not None:
+            low, high = self.interval
+            n += f" [{low:.0f}, {high:.0f}] ({100 * self.interval.confidence_level:g} %, probit regression)"
         if self.achieved is not None:
-            words = f"{self.achieved.rate_in_words()}, {self.achieved.n_simulations} simulations"
-            lines.append(f"{'Power there':<15}{words}")
+            there = f"{self.achieved.rate_in_words()}, {self.achieved.n_simulations} simulations"
         steps = ", ".join(f"{one.n}: {one.rate:.2f}" for one in self.tried)
-        lines += [f"{'Powers found':<15}{steps}", "", f"{'Reproduce':<15}rng={self.seed}"]
-        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
-
-    def _interval_in_words(self) -> str:
-        if self.interval is None:
-            return ""
-        low, high = self.interval
-        return f" [{low:.0f}, {high:.0f}] ({100 * self.interval.confidence_level:g} %, probit regression)"
+        what = {"Test": self.test, "Data": self.generator, "Wanted": wanted}
+        found = {"n": n, "Power there": there, "Powers found": steps}
+        seed = {"Reproduce": f"rng={self.seed}"}
+        return page("Sample size by simulation", what, [""], found, [""], seed, notes=self.notes)
 
 
 @own_errstate
@@ -131,11 +117,6 @@ def sample_size(
     resume
         An earlier result of the same search, interrupted or with fewer simulations: nothing is simulated twice.
 
-    Returns
-    -------
-    SampleSize
-        ``print`` it for a report.
-
     Raises
     ------
     TypeError
@@ -158,31 +139,30 @@ def sample_size(
     >>> print(result.n, result.interval)
     243 [221, 271] (95 %, probit regression)
     """
-    check_test(test)
-    check_generator(generator)
+    simulation.check_test(test)
+    simulation.check_generator(generator)
     level, wanted = fraction("alpha", alpha), fraction("power", power)
     if wanted <= level:
         raise ValueError(f"power: got {power!r}, wanted more than alpha = {level:g}")
-    if is_calibrated(generator):
-        raise ValueError(
-            f"generator: got a calibrated one ({describe_generator(generator)}), wanted one with a deviation to find"
-        )
+    if simulation.is_calibrated(generator):
+        words = simulation.describe_generator(generator)
+        raise ValueError(f"generator: got a calibrated one ({words}), wanted one with a deviation to find")
     lowest = whole_number("n_min", n_min, 1, inf)
     highest = whole_number("n_max", n_max, lowest, inf)
     m = whole_number("n_simulations", n_simulations, 20)
     confidence = fraction("confidence_level", confidence_level)
     shown = switch("progress", progress)
     if resume is not None:
-        check_resumed(resume, SampleSize, test=describe_test(test), generator=describe_generator(generator))
+        simulation.check_resumed(resume, SampleSize, **simulation.study_of(test, generator))
     stored = {} if resume is None else {one.n: one for one in resume.tried}
-    search = Search(test, generator, level, confidence, checked_seed(rng, resume), stored)
+    search = Search(test, generator, level, confidence, simulation.checked_seed(rng, resume), stored)
     with progress_bars(shown):
         answer = search.run(wanted, m, lowest, highest)
     if not search.stored:
         raise KeyboardInterrupt
     return SampleSize(
-        test=describe_test(test),
-        generator=describe_generator(generator),
+        test=simulation.describe_test(test),
+        generator=simulation.describe_generator(generator),
         power=wanted,
         alpha=level,
         n=answer.n,
@@ -249,7 +229,9 @@ class Search:
         try:
             centre = self._doubled(power, m, n_min, n_max)
             if centre is None:
-                return self._at_least(power, m, n_min)
+                note = f"the power is at least {power:g} at the smallest n of the search; lower n_min for a smaller one"
+                self.rate(n_min, m)
+                return Answer(n_min, None, self._cell(n_min), (note,))
             centre = self._refined(power, m, n_min, n_max, centre)
             return self._answer(power, m, n_min, n_max, centre)
         except _Interrupted:
@@ -264,15 +246,13 @@ class Search:
         return self._cell(n).rate
 
     def _simulate(self, n: int, m: int) -> None:
-        seed = child_seed(self.seed, n)
         earlier = self.stored[n].pvalues if n in self.stored else np.empty(0)
-        made = simulate(Task((self.test,), self.generator, n, seed), earlier[:, None], m)
+        task = Task((self.test,), self.generator, n, simulation.child_seed(self.seed, n))
+        made = simulate(task, earlier[:, None], m)
         pvalues = made.pvalues[:, 0]
         if pvalues.size:
-            levels = (self.alpha,)
-            self.stored[n] = power_result(
-                self.test, self.generator, n, pvalues.size, levels, self.confidence_level, pvalues, seed
-            )
+            level = self.confidence_level
+            self.stored[n] = power_result(task, self.test, pvalues.size, (self.alpha,), level, pvalues)
         if made.interrupted:
             raise _Interrupted
 
@@ -324,11 +304,6 @@ class Search:
         low, high = cell.interval
         rough = f"the power simulated at n = {n} differs from {power:g} by more than chance; the fit is rough there"
         return Answer(n, self._interval(crossing), cell, () if low <= power <= high else (rough,))
-
-    def _at_least(self, power: float, m: int, n_min: int) -> Answer:
-        note = f"the power is at least {power:g} at the smallest n of the search; lower n_min for a smaller one"
-        self.rate(n_min, m)
-        return Answer(n_min, None, self._cell(n_min), (note,))
 
     def _unfinished(self, power: float) -> Answer:
         note = "interrupted: the search is not finished; resume=result continues it"

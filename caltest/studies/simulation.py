@@ -163,6 +163,11 @@ def describe_generator(generator: Any) -> str:
     return str(getattr(generator, "description", type(generator).__name__))
 
 
+def study_of(test: Any, generator: Any) -> dict[str, str]:
+    """Both in words, as results have them."""
+    return {"test": describe_test(test), "generator": describe_generator(generator)}
+
+
 def is_calibrated(generator: Any) -> bool:
     """Whether a generator says that its predictions are calibrated."""
     return bool(getattr(generator, "is_calibrated", False))

@@ -125,7 +125,7 @@ class CoxCalibrationResult(Stored):
     pvalue: float
     n_used: int
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
         return "\n".join(
             [
                 f"Intercept {self.intercept:.4g}, {self.intercept_interval}; 0 if calibrated",
