@@ -471,7 +471,7 @@ class Predictions(OwnErrstate, ABC):
 
         Weights (n,) are those of the observations.
         """
-        from caltest.predictions.alternatives.normal import NormalAlternatives
+        from caltest.predictions.alternatives import NormalAlternatives
 
         return NormalAlternatives(self, weights) if self.is_continuous else None
 

@@ -8,8 +8,8 @@ from scipy import stats
 
 import caltest as ct
 from caltest.estimators.scores.likelihood_ratio import log_ratios_of
-from caltest.predictions.alternatives import counts as counts_module
-from caltest.predictions.alternatives.normal import SCALES
+from caltest.predictions import alternatives as counts_module
+from caltest.predictions.alternatives import SCALES
 
 P = np.random.default_rng(1).dirichlet(np.full(3, 0.5), 3)
 

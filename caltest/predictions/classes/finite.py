@@ -133,7 +133,7 @@ class FinitePredictions(Predictions):
 
     def alternatives(self, weights: FloatArray | None = None) -> "Alternatives":
         """Other temperatures, random labels, classes that are too frequent."""
-        from caltest.predictions.alternatives.classes import ClassAlternatives
+        from caltest.predictions.alternatives import ClassAlternatives
 
         return ClassAlternatives(self, weights)
 

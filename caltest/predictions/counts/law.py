@@ -323,7 +323,7 @@ class CountPredictions(Predictions):
 
     def alternatives(self, weights: FloatArray | None = None) -> "Alternatives | None":
         """Other means and dispersions, where the family knows them."""
-        from caltest.predictions.alternatives.counts import CountAlternatives
+        from caltest.predictions.alternatives import CountAlternatives
 
         return None if self.with_mean(self.mean) is None else CountAlternatives(self, weights)
 

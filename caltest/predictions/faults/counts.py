@@ -82,18 +82,13 @@ class CountFaults(Faults):
         self.view = view = CountView(law, weights)
         self.weights = view.weights
         everywhere, places = [Pattern(np.ones(len(law)))], halves(view.mean, "predicted means")
-        members: list[Fault[Counts]] = [
-            Factor(view, everywhere),
-            Spread(view),
-            Narrow(view),
-            Zeros(view),
-            MeanKept(view),
-        ]
+        whole = Factor(view, everywhere)
+        members: list[Fault[Counts]] = [whole, Spread(view), Narrow(view), Zeros(view), MeanKept(view)]
         if places:
-            members.append(LocalFactor(view, places))
+            members.append(Factor(view, places, "local factor"))
         if varies(view.log_mean):
             members.append(Elasticity(view))
-        self.members = (*members, RowsOf("skewness", 1, cubes))
+        self.members = (*members, RowsOf("skewness", 1, lambda seen: (seen.residuals**3 @ view.weights)[None]))
 
     def seen(self, targets: Array) -> Counts:
         return Counts(self.view, targets)
@@ -118,9 +113,11 @@ class Factor(CountFault):
     range = (-8.0, 8.0)
     n_rows = 6
 
-    def __init__(self, view: CountView, patterns: list[Pattern]) -> None:
+    def __init__(self, view: CountView, patterns: list[Pattern], kind: str = "") -> None:
         super().__init__(view)
         self._patterns, self.n_siblings = patterns, len(patterns)
+        if kind:
+            self.kind, self.weight, self.n_rows = kind, 0.0, 0
 
     def rows(self, seen: Counts) -> FloatArray:
         """Residuals times features, and differences times the logarithms of the means."""
@@ -145,14 +142,6 @@ class Factor(CountFault):
         size = self.size(seen, sibling, fit.t)
         much = f"{sized(fit, lambda t: self.size(seen, sibling, t))} times as large as predicted"
         return f"counts are {much} on average{one.where}" + one.opposite(f"{about(1.0 / size)} times elsewhere")
-
-
-class LocalFactor(Factor):
-    """The same in halves of the predictions."""
-
-    kind = "local factor"
-    weight = 0.0
-    n_rows = 0
 
 
 class Elasticity(CountFault):
@@ -187,7 +176,7 @@ class Spread(CountFault):
         super().__init__(view)
         # Of Poisson counts the dispersion can only be larger: its logarithm is t.
         self._dispersion = view.law.dispersion
-        self.range = (-12.0, 6.0) if self._dispersion is None else (-5.0, 5.0)  # type: ignore[misc]
+        self.range = (-12.0, 6.0) if self._dispersion is None else (-5.0, 5.0)
 
     def rows(self, seen: Counts) -> FloatArray:
         """Squared residuals times features, and squared differences."""
@@ -315,8 +304,3 @@ class MeanKept(Zeros):
 
     def _rest(self, t: float) -> str:
         return f", and the others {about(1.0 / (1.0 - t))} times as large"
-
-
-def cubes(seen: Counts) -> FloatArray:
-    """Cubes of the residuals."""
-    return (seen.residuals**3 @ seen.view.weights)[None]

@@ -32,7 +32,7 @@ class Rows(Generic[S]):
 
     rows_name: str = ""
     """What the rows see; by default the kind of the fault."""
-    weight: ClassVar[float] = 0.0
+    weight: float = 0.0
     """Of the rows among those of all faults; 0 for a fault without rows."""
     n_rows: int = 0
 
@@ -60,8 +60,8 @@ class Fault(Rows[S], ABC):
     of one of them.
     """
 
-    kind: ClassVar[str]
-    range: ClassVar[tuple[float, float]]
+    kind: str
+    range: tuple[float, float]
     """Smallest and largest t."""
     n_siblings: int = 1
     n_choices: int | None = None
@@ -94,12 +94,17 @@ class Fault(Rows[S], ABC):
 
 
 class OfPatterns(Fault[S]):
-    """A fault with a sibling for each of some patterns of predictions, and with a row for each feature, if any."""
+    """A fault with a sibling for each of some patterns of predictions, and with a row for each feature.
 
-    def __init__(self, patterns: Sequence[Pattern], features: FloatArray | None = None) -> None:
+    Those of some of the predictions have another kind and no rows.
+    """
+
+    def __init__(self, patterns: Sequence[Pattern], features: FloatArray | None = None, kind: str = "") -> None:
         self.patterns, self.n_siblings = patterns, len(patterns)
         self.features = np.empty((0, 0)) if features is None else features
-        self.n_rows = len(self.features)
+        self.n_rows, self.kind = len(self.features), kind or self.kind
+        if features is None:
+            self.weight = 0.0
 
     def place(self, sibling: int) -> str:
         return self.patterns[sibling].where.strip().removeprefix("in ")

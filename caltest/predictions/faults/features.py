@@ -5,7 +5,7 @@ from math import pi, sqrt
 
 import numpy as np
 
-from caltest._basics.types import BoolArray, FloatArray
+from caltest._basics.types import FloatArray
 
 
 def varies(feature: FloatArray) -> bool:
@@ -64,12 +64,7 @@ def halves(feature: FloatArray, name: str) -> list[Pattern]:
     upper = ranks(feature) > 0.5
     if upper.all() or not upper.any():
         return []
-    cut = split_value(feature, upper)
+    cut = float(feature[~upper].max())
     above, below = f"where {name} are above {cut:.3g}", f"where {name} are at most {cut:.3g}"
     both = Pattern(np.where(upper, 1.0, -1.0), above, below)
     return [both, Pattern(np.where(upper, 1.0, 0.0), above), Pattern(np.where(upper, 0.0, -1.0), "", below)]
-
-
-def split_value(feature: FloatArray, upper: BoolArray) -> float:
-    """The largest value of the lower half."""
-    return float(feature[~upper].max())

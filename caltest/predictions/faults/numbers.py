@@ -35,7 +35,10 @@ class NumberFaults(Faults):
         members: list[Fault[Scores]] = [moved, scaled]
         # What a pool has in common with its outcome would look like a place.
         if law.pool_size is None:
-            members += _local(places[1:], mean)
+            if places[1:]:
+                members += [Shift(places[1:], kind="local shift"), Scale(places[1:], kind="local scale")]
+            if varies(mean):
+                members.append(Slope([Pattern(sqrt(3.0) * (2.0 * ranks(mean) - 1.0))]))
         if law.has_normal_scores:
             members += [Skew(some * self.weights), HeavyTails(some * self.weights), LightTails(), Outliers()]
             if getattr(law, "support", (-inf, inf))[0] == 0.0:
@@ -44,14 +47,6 @@ class NumberFaults(Faults):
 
     def seen(self, targets: Array) -> Scores:
         return Scores(self._law, targets, self.weights, self._spread)
-
-
-def _local(places: list[Pattern], mean: FloatArray) -> list[Fault[Scores]]:
-    """Faults of some of the predictions, and one that rises with their means."""
-    members: list[Fault[Scores]] = [LocalShift(places), LocalScale(places)] if places else []
-    if varies(mean):
-        members.append(Slope([Pattern(sqrt(3.0) * (2.0 * ranks(mean) - 1.0))]))
-    return members
 
 
 def _location_and_variance(predictions: "Predictions") -> tuple[FloatArray, FloatArray]:
@@ -112,18 +107,10 @@ class Shift(OfResiduals):
         return f"outcomes are {side} what was predicted{one.where}, by {much}{rest}"
 
 
-class LocalShift(Shift):
-    """Outcomes too high in one half of the predictions."""
-
-    kind = "local shift"
-    weight = 0.0
-
-
 class Slope(Shift):
     """Outcomes that rise more, or less, than the predicted means."""
 
     kind = "slope"
-    weight = 0.0
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         high, low = ("high", "low") if fit.t > 0.0 else ("low", "high")
@@ -171,13 +158,6 @@ def scale_in_words(pattern: Pattern, fit: Fit, ratio: Callable[[float], float] =
     much = f"{sized(fit, lambda t: ratio(pattern.sign * t))} times as large as predicted"
     rest = pattern.opposite(f"{about(ratio(-pattern.sign * fit.t))} times elsewhere")
     return f"predictions are too {'narrow' if size > 1.0 else 'wide'}{pattern.where}: errors are {much}{rest}"
-
-
-class LocalScale(Scale):
-    """Errors that are too large in one half of the predictions, or too large in one and too small in the other."""
-
-    kind = "local scale"
-    weight = 0.0
 
 
 def by_features(features: FloatArray, scores: FloatArray) -> FloatArray:

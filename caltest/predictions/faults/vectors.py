@@ -1,7 +1,6 @@
 """Faults of predicted vectors, on the scale of their standard scores."""
 
 from collections.abc import Sequence
-from functools import partial
 from math import inf, sqrt
 from typing import TYPE_CHECKING
 
@@ -49,23 +48,24 @@ class VectorFaults(Faults):
         for t in range(min(dimension, MOST_HALVED)):
             places += halves(mean[:, t], f"predicted means of coordinate {t}")
         coordinates = [Pattern(one[0], above=f"in coordinate {t}") for t in range(dimension)]
+        n_rows = len(features) * dimension
         members: list[Rows[Scores]] = [
             CoordinateShift(coordinates, one * w),
             CoordinateScale(coordinates, one * w),
             TotalScale(places[:1], one * w),
-            RowsOf("shifts by prediction", len(features) * dimension, partial(shifts, features)),
-            RowsOf("scales by prediction", len(features) * dimension, partial(scales, features)),
-            RowsOf("radius and cubes", 2, partial(radius_and_cubes, w)),
+            RowsOf("shifts by prediction", n_rows, lambda seen: by_features(features, seen.clipped)),
+            RowsOf("scales by prediction", n_rows, lambda seen: by_features(features, np.square(seen.clipped))),
+            RowsOf("radius and cubes", 2, radius_and_cubes),
         ]
         if pairs:
             n_rows = len(features) * len(pairs)
-            members.append(RowsOf("correlations by prediction", n_rows, partial(products, features)))
+            members.append(RowsOf("correlations by prediction", n_rows, lambda seen: products(features, seen)))
             if self._law.has_normal_scores:
                 members.append(Correlation(pairs, places[:1], one * w))
             else:
-                members.append(RowsOf("correlation", len(pairs), partial(products, one * w)))
+                members.append(RowsOf("correlation", len(pairs), lambda seen: products(one * w, seen)))
             if places[1:] and self._law.has_normal_scores:
-                members.append(LocalCorrelation(pairs, places[1:]))
+                members.append(Correlation(pairs, places[1:], kind="local correlation"))
         self.members = tuple(members)
 
     def seen(self, targets: Array) -> Scores:
@@ -111,21 +111,11 @@ class TotalScale(Scale):
         return by_features(self.features, np.square(seen.clipped).sum(axis=2))
 
 
-def shifts(features: FloatArray, seen: Scores) -> FloatArray:
-    """Scores times features."""
-    return by_features(features, seen.clipped)
-
-
-def scales(features: FloatArray, seen: Scores) -> FloatArray:
-    """Squared scores times features."""
-    return by_features(features, np.square(seen.clipped))
-
-
-def radius_and_cubes(weights: FloatArray, seen: Scores) -> FloatArray:
+def radius_and_cubes(seen: Scores) -> FloatArray:
     """Squares of the radius, and cubes of the scores."""
     z = seen.clipped
     radius = (np.square(z).sum(axis=2) - z.shape[2]) / sqrt(2.0 * z.shape[2])
-    return np.stack([np.square(radius) @ weights, (z**3).sum(axis=2) @ weights])
+    return np.stack([np.square(radius) @ seen.weights, (z**3).sum(axis=2) @ seen.weights])
 
 
 def products(features: FloatArray, seen: Scores) -> FloatArray:
@@ -144,9 +134,13 @@ class Correlation(OfPatterns[Scores]):
     range = (-LARGEST_CORRELATION, LARGEST_CORRELATION)
 
     def __init__(
-        self, pairs: list[tuple[int, int]], patterns: Sequence[Pattern], features: FloatArray | None = None
+        self,
+        pairs: list[tuple[int, int]],
+        patterns: Sequence[Pattern],
+        features: FloatArray | None = None,
+        kind: str = "",
     ) -> None:
-        super().__init__(patterns, features)
+        super().__init__(patterns, features, kind)
         self._pairs = pairs
         self.n_siblings, self.n_rows = len(pairs) * len(patterns), len(pairs) * self.n_rows
 
@@ -187,10 +181,3 @@ class Correlation(OfPatterns[Scores]):
         rest = pattern.opposite(f"of {about(-size)} elsewhere")
         much = f"{sized(fit, lambda t: self.size(seen, sibling, t))}{pattern.where}{rest}"
         return f"errors of coordinates {a} and {b} have a correlation that is not predicted, of {much}"
-
-
-class LocalCorrelation(Correlation):
-    """The same in halves of the predictions."""
-
-    kind = "local correlation"
-    weight = 0.0

@@ -164,7 +164,7 @@ class MvNormal(Predictions):
 
     def alternatives(self, weights: FloatArray | None = None) -> "Alternatives | None":
         """Shifted means, one coordinate at a time, and other scales."""
-        from caltest.predictions.alternatives.normal import NormalAlternatives
+        from caltest.predictions.alternatives import NormalAlternatives
 
         return None if self.is_singular else NormalAlternatives(self, weights, (self.dimension,))
 

@@ -96,12 +96,6 @@ class BinaryTemperature(Temperature):
     n_rows = 0
 
 
-class OfClaims(ClassFault):
-    """A fault of claims."""
-
-    view: BinaryView
-
-
 class Claims(Frequency):
     """Odds that are exp(t) times as large as claimed; rows for all that depends on the claim smoothly."""
 
@@ -136,9 +130,10 @@ class Claims(Frequency):
         return f"{self.counted(seen, 1)}: claims are too {side} by {about(abs(came - claimed))} on average ({odds})"
 
 
-class Window(OfClaims):
+class Window(ClassFault):
     """Log odds that are larger by t for claims in a window of ranks."""
 
+    view: BinaryView
     kind = "window"
     weight = 1.0
     rows_name = "windows of claims"
@@ -174,10 +169,6 @@ class Window(OfClaims):
         inside = self._inside[sibling]
         return f"claims from {self.view.between(inside)}" if inside.any() else ""
 
-    def size(self, seen: Labels, sibling: int, t: float) -> float:
-        """The difference of log odds."""
-        return t
-
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         inside = self._inside[sibling]
         claimed, came, _ = self.view.means(seen, inside)
@@ -188,9 +179,10 @@ class Window(OfClaims):
         )
 
 
-class Wave(OfClaims):
+class Wave(ClassFault):
     """Log odds that are larger by t times a cosine of the ranks of the claims, of two half periods or more."""
 
+    view: BinaryView
     kind = "wave"
     range = (-6.0, 6.0)
 

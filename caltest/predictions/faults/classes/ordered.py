@@ -1,6 +1,6 @@
 """Faults of ordered classes, and of intervals between quantiles: on a normal scale behind the classes."""
 
-from functools import cached_property, partial
+from functools import cached_property
 from math import exp
 from typing import TYPE_CHECKING
 
@@ -96,18 +96,23 @@ class OrderedFaults(ClassFaults):
 
 def faults_of_scores(latent: Latent) -> tuple[Rows[Labels], ...]:
     """Shift and scale, everywhere and in halves, and skew."""
-    skewness = RowsOf("skewness", len(latent.some), partial(cubes, latent))
+
+    def cubes(seen: Labels) -> FloatArray:
+        return latent.some @ (gather(latent.scores, seen.labels) ** 3).T
+
+    skewness = RowsOf("skewness", len(latent.some), cubes)
     everywhere = (LatentShift(latent, latent.everywhere), LatentScale(latent, latent.everywhere), skewness)
     if not latent.places:
         return everywhere
-    return *everywhere, LocalLatentShift(latent, latent.places), LocalLatentScale(latent, latent.places)
+    shift, scale = LatentShift(latent, latent.places, "local shift"), LatentScale(latent, latent.places, "local scale")
+    return *everywhere, shift, scale
 
 
 class OfScores(OfPatterns[Labels]):
     """A fault of the scores behind ordered outcomes."""
 
-    def __init__(self, latent: Latent, patterns: list[Pattern]) -> None:
-        super().__init__(patterns, latent.features if self.weight > 0.0 else None)
+    def __init__(self, latent: Latent, patterns: list[Pattern], kind: str = "") -> None:
+        super().__init__(patterns, None if kind else latent.features, kind)
         self._latent = latent
 
 
@@ -130,16 +135,8 @@ class LatentShift(OfScores):
         much = f"about {sized_shift(fit)} predicted standard deviations"
         one = self.patterns[sibling]
         side = one.direction(fit.t, "higher", "lower")
-        return f"outcomes are {side} than predicted{one.where}, by {much}" + one.opposite(
-            "as much the other way elsewhere"
-        )
-
-
-class LocalLatentShift(LatentShift):
-    """The same in halves of the predictions."""
-
-    kind = "local shift"
-    weight = 0.0
+        rest = one.opposite("as much the other way elsewhere")
+        return f"outcomes are {side} than predicted{one.where}, by {much}{rest}"
 
 
 class LatentScale(OfScores):
@@ -149,8 +146,8 @@ class LatentScale(OfScores):
     weight = 2.0
     range = (-3.0, 3.0)
 
-    def __init__(self, latent: Latent, patterns: list[Pattern]) -> None:
-        super().__init__(latent, patterns)
+    def __init__(self, latent: Latent, patterns: list[Pattern], kind: str = "") -> None:
+        super().__init__(latent, patterns, kind)
         self.n_rows += 2 if self.weight > 0.0 else 0
 
     def rows(self, seen: Labels) -> FloatArray:
@@ -170,18 +167,6 @@ class LatentScale(OfScores):
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         return scale_in_words(self.patterns[sibling], fit)
-
-
-class LocalLatentScale(LatentScale):
-    """The same in halves of the predictions."""
-
-    kind = "local scale"
-    weight = 0.0
-
-
-def cubes(latent: Latent, seen: Labels) -> FloatArray:
-    """Cubes of the scores times features."""
-    return latent.some @ (gather(latent.scores, seen.labels) ** 3).T
 
 
 class Step(Fault[Labels]):

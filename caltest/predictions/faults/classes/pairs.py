@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._basics.types import FloatArray
 from caltest._loops.pair_sums.redraws import tables_by_label
-from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, Labels
+from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, Labels, remaining
 from caltest.predictions.faults.fault import Fit, Rows
 from caltest.predictions.faults.wording import percent, sized
 
@@ -65,15 +65,11 @@ class Leak(OfPairs):
         a, b = self._classes(sibling)
         at_b = seen.first == b
         ratios = self.view.p[at_b, a] / seen.probabilities[at_b]
-        left = float(seen.counts[a])
-        return float(self.view.weights[at_b] @ np.log1p(t * ratios)) + (
-            float(left * np.log1p(-t)) if left > 0.0 else 0.0
-        )
+        return float(self.view.weights[at_b] @ np.log1p(t * ratios)) + remaining(float(seen.counts[a]), t)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         a, b = (self.view.named(c) for c in self._classes(sibling))
-        much = f"about {sized(fit, lambda t: t, percent)}"
-        return f"{much} of what is predicted as {a} turns out as {b}"
+        return f"about {sized(fit, lambda t: t, percent)} of what is predicted as {a} turns out as {b}"
 
 
 class Swap(OfPairs):

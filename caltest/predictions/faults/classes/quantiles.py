@@ -42,11 +42,8 @@ class Totals(Frequency):
 class OneSide(LatentScale):
     """Errors above, or below, the median that are larger or smaller than predicted."""
 
-    kind = "scale of one side"
-    weight = 0.0
-
     def __init__(self, latent: Latent) -> None:
-        super().__init__(latent, latent.everywhere)
+        super().__init__(latent, latent.everywhere, "scale of one side")
         self.n_siblings = 2
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
@@ -113,11 +110,12 @@ class Coverage(Fault[Labels]):
         low, high = self._pairs[sibling]
         w = self._view.weights
         inside = float(w @ ((seen.first > low) & (seen.first <= high)))
-        return tilted(inside, float(w.sum()), self._nominal(sibling), t)
+        return float(t * inside - w.sum() * np.log1p(self._nominal(sibling) * np.expm1(t)))
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The coverage of the interval."""
-        return tilted_share(self._nominal(sibling), t)
+        nominal = self._nominal(sibling)
+        return float(nominal * np.exp(t) / (1.0 + nominal * np.expm1(t)))
 
     def place(self, sibling: int) -> str:
         low, high = (percent(float(self._levels[j])) for j in self._pairs[sibling])
@@ -133,13 +131,3 @@ def central_pairs(levels: FloatArray) -> list[tuple[int, int]]:
     """Levels l and 1 - l, by their places."""
     n = levels.size
     return [(j, n - 1 - j) for j in range(n // 2) if abs(levels[j] + levels[n - 1 - j] - 1.0) < 1e-9]
-
-
-def tilted(count: float, total: float, probability: float, t: float) -> float:
-    """Log likelihood ratio of an event whose odds are exp(t) times as large."""
-    return float(t * count - total * np.log1p(probability * np.expm1(t)))
-
-
-def tilted_share(probability: float, t: float) -> float:
-    """Its probability then."""
-    return float(probability * np.exp(t) / (1.0 + probability * np.expm1(t)))

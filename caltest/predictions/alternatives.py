@@ -1,0 +1,234 @@
+"""Ways in which predictions can be wrong, as distributions of the targets that are known given the predictions.
+
+Each family of alternatives is a finite list of distributions ``Q_k(y | P)`` with weights ``w_k``, chosen before any
+target is seen. The ratio ``E = sum_k w_k prod_i Q_k(Y_i | P_i) / P_i(Y_i)`` has mean 1 given calibrated predictions,
+whatever they are, so it is an e-value.
+"""
+
+from abc import ABC, abstractmethod
+from math import prod
+
+import numpy as np
+
+from caltest._basics.numerics import ranges
+from caltest._basics.threads import threaded
+from caltest._basics.types import Array, FloatArray
+from caltest._loops.pair_sums.redraws import gathered_tables, tables_by_label
+from caltest.predictions.base import Predictions
+from caltest.predictions.classes.categorical import Categorical
+from caltest.predictions.classes.finite import FinitePredictions
+from caltest.predictions.counts.law import CountPredictions
+
+
+class Alternatives(ABC):
+    """A list of alternatives for some predictions; with weights, which multiply what each observation adds."""
+
+    weights: FloatArray
+    """Of the alternatives, (K,), of sum 1."""
+
+    @abstractmethod
+    def log_ratios(self, targets: Array) -> FloatArray:
+        """``sum_i log(Q_k(y_i | P_i) / P_i(y_i))`` for many targets (B, n) or (B, n, d): (K, B)."""
+
+    @abstractmethod
+    def log_ratio_terms(self, targets: Array) -> FloatArray:
+        """``log(Q_k(y_i | P_i) / P_i(y_i))`` of each observation, for targets (n,) or (n, d): (K, n)."""
+
+    @abstractmethod
+    def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
+        """Targets (size, n) or (size, n, d) drawn from one of the alternatives."""
+
+
+SHIFTS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""Differences of means, in standard deviations."""
+
+SCALES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
+"""Ratios of standard deviations."""
+
+
+class NormalAlternatives(Alternatives):
+    """Shifted means, one coordinate at a time, and other scales of normal scores: half of the weight each.
+
+    Targets are numbers, of the shape (), or vectors, of the shape (d,).
+    """
+
+    def __init__(self, law: Predictions, weights: FloatArray | None = None, target_shape: tuple[int, ...] = ()) -> None:
+        self._law, self._target_shape = law, target_shape
+        dimension = self._d = prod(target_shape)
+        self._row_weights = np.ones(len(law)) if weights is None else weights
+        shifts = [(sign * s, t) for s in SHIFTS for sign in (1.0, -1.0) for t in range(dimension)]
+        self._shifts = np.array([shift for shift, _ in shifts])
+        self._coordinates = np.array([t for _, t in shifts])
+        halves = (len(shifts), len(SCALES))
+        self.weights = np.concatenate([np.full(size, 0.5 / size) for size in halves])
+
+    def log_ratios(self, targets: Array) -> FloatArray:
+        """From the sums of the scores and of their squares."""
+        z = self._law.standard_scores(targets)
+        vectors = z[..., None] if z.ndim == 2 else z
+        n, sums = self._row_weights.sum(), np.einsum("bid,i->bd", vectors, self._row_weights)
+        shifted = self._shifts[:, None] * sums[:, self._coordinates].T - n * np.square(self._shifts)[:, None] / 2.0
+        scales = np.array(SCALES)[:, None]
+        squares = np.square(vectors).sum(axis=2) @ self._row_weights
+        scaled = 0.5 * (1.0 - 1.0 / scales**2) * squares - n * self._d * np.log(scales)
+        return np.concatenate([shifted, scaled])
+
+    def log_ratio_terms(self, targets: Array) -> FloatArray:
+        """From the scores."""
+        z = self._law.standard_scores(targets[None])[0]
+        vectors = z[:, None] if z.ndim == 1 else z
+        shifted = self._shifts[:, None] * vectors[:, self._coordinates].T - np.square(self._shifts)[:, None] / 2.0
+        scales = np.array(SCALES)[:, None]
+        scaled = 0.5 * (1.0 - 1.0 / scales**2) * np.square(vectors).sum(axis=1) - self._d * np.log(scales)
+        return np.concatenate([shifted, scaled]) * self._row_weights
+
+    def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
+        """Targets whose scores are normal with another mean or scale."""
+        z = rng.standard_normal((size, len(self._law), *self._target_shape))
+        if member < self._shifts.size:
+            z[(..., self._coordinates[member]) if self._target_shape else ...] += self._shifts[member]
+        else:
+            z *= SCALES[member - self._shifts.size]
+        return self._law.of_standard_scores(z)
+
+
+TEMPERATURES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
+"""Exponents of the predicted probabilities are 1 / T: below 1 outcomes are less certain than predicted."""
+
+SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)
+"""Parts of the observations that follow another distribution."""
+
+SMALLEST, FARTHEST_LOG = 5e-324, 1e3
+"""Predicted probabilities of 0 count as the first in logarithms, and no ratio exceeds the exponential of the second."""
+
+LABELS_AT_ONCE = 2**18
+"""Labels whose ratios are summed by a thread at a time."""
+
+
+class ClassAlternatives(Alternatives):
+    """Other temperatures, labels at random, and too many labels of one class: a third of the weight each."""
+
+    def __init__(self, law: FinitePredictions, weights: FloatArray | None = None) -> None:
+        # Rows that sum to 1 only up to the rounding of single precision would add up over many observations.
+        self._p = np.ascontiguousarray(law.probabilities / law.probabilities.sum(axis=1, keepdims=True))
+        self._label_type = law.label_type
+        k = law.n_classes
+        parts = (np.ones(len(TEMPERATURES)), np.ones(len(SHARES)), np.ones(len(SHARES) * k))
+        self.weights = np.concatenate([part / (3.0 * part.size) for part in parts])
+        self._tables = np.stack([self._table(member) for member in range(len(TEMPERATURES) + len(SHARES))], axis=-1)
+        with np.errstate(over="ignore"):
+            odds = (np.array(SHARES) / (1.0 - np.array(SHARES))) / np.maximum(self._p, SMALLEST)[..., None]
+        self._gains = np.minimum(np.log1p(odds), FARTHEST_LOG)
+        self._row_weights = np.ones(len(law)) if weights is None else weights
+        if weights is not None:
+            self._tables *= weights[:, None, None]
+            self._gains *= weights[:, None, None]
+
+    def _table(self, member: int) -> FloatArray:
+        """``log(Q / P)`` of each outcome, (n, k); 0 where both are 0."""
+        q, p = self._law(member), np.maximum(self._p, SMALLEST)
+        return np.asarray(np.where(q > 0.0, np.log(np.maximum(q, SMALLEST)) - np.log(p), 0.0))
+
+    def _law(self, member: int) -> FloatArray:
+        """Probabilities Q of a member, (n, k)."""
+        n_temperatures, k = len(TEMPERATURES), self._p.shape[1]
+        if member < n_temperatures:
+            with np.errstate(divide="ignore"):
+                logs = np.log(self._p) / TEMPERATURES[member]
+            logs -= logs.max(axis=1, keepdims=True)
+            q = np.exp(logs)
+            q /= q.sum(axis=1, keepdims=True)
+            return np.asarray(q)
+        member -= n_temperatures
+        if member < len(SHARES):
+            return np.asarray((1.0 - SHARES[member]) * self._p + SHARES[member] / k)
+        share, c = SHARES[(member - len(SHARES)) // k], (member - len(SHARES)) % k
+        q = (1.0 - share) * self._p
+        q[:, c] += share
+        return q
+
+    def log_ratios(self, targets: Array) -> FloatArray:
+        """Sums of table entries, of all tables at once; those of classes that are too frequent for all classes."""
+        labels = np.ascontiguousarray(targets, dtype=self._label_type)
+        n_redraws, n = labels.shape
+        parts = list(ranges(n_redraws, max(1, LABELS_AT_ONCE // n)))
+        sums = threaded(lambda part: self._sums(labels[part]), parts, len(parts), "likelihood", work=8.0 * labels.size)
+        return np.concatenate(list(sums), axis=1)
+
+    def log_ratio_terms(self, targets: Array) -> FloatArray:
+        """Entries of the tables; of classes that are too frequent, gains of the observed class."""
+        n, k = self._p.shape
+        rows, labels = np.arange(n), np.asarray(targets)
+        shifted = np.zeros((len(SHARES), k, n)) + np.log1p(-np.array(SHARES))[:, None, None] * self._row_weights
+        shifted[:, labels, rows] += self._gains[rows, labels].T
+        return np.concatenate([self._tables[rows, labels].T, shifted.reshape(-1, n)])
+
+    def _sums(self, labels: Array) -> FloatArray:
+        shifted = tables_by_label(self._gains, labels)
+        shifted += self._row_weights.sum() * np.log1p(-np.array(SHARES))
+        by_member = shifted.transpose(2, 1, 0).reshape(-1, labels.shape[0])
+        return np.concatenate([gathered_tables(self._tables, labels).T, by_member])
+
+    def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
+        """Labels (size, n)."""
+        return Categorical.borrowed(self._law(member), None).sample(rng, size)
+
+
+FACTORS = (0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0)
+"""Ratios of means of counts."""
+
+DISPERSIONS = (0.01, 0.03, 0.1, 0.3, 1.0)
+"""Dispersions of negative binomial counts whose prediction is Poisson."""
+
+SIZES = (0.2, 0.5, 0.8, 1.25, 2.0, 5.0)
+"""Ratios of dispersions of negative binomial counts."""
+
+TABLE = 2**22
+"""Numbers in the tables of the counts of some predictions."""
+
+
+class CountAlternatives(Alternatives):
+    """Other means, half of the weight, and other dispersions, of a family that knows these."""
+
+    def __init__(self, law: CountPredictions, weights: FloatArray | None = None) -> None:
+        self._law, self._row_weights = law, weights
+        own = law.dispersion
+        dispersions = [np.full(len(law), a) for a in DISPERSIONS] if own is None else [a * own for a in SIZES]
+        laws = [law.with_mean(factor * law.mean) for factor in FACTORS]
+        laws += [law.with_dispersion(dispersion) for dispersion in dispersions]
+        self._laws = tuple(one for one in laws if one is not None)
+        halves = (len(FACTORS), len(dispersions))
+        self.weights = np.concatenate([np.full(size, 0.5 / size) for size in halves])
+
+    def log_ratios(self, targets: Array) -> FloatArray:
+        """Sums of table entries, for some of the predictions at a time."""
+        counts, places = np.unique(targets, return_inverse=True)
+        labels = places.reshape(targets.shape).astype(np.min_scalar_type(counts.size))
+        sums = np.zeros((targets.shape[0], len(self._laws)))
+        values = counts.astype(np.float64)
+        for part in ranges(targets.shape[1], max(1, TABLE // (counts.size * len(self._laws)))):
+            sums += gathered_tables(self._tables(part, values), np.ascontiguousarray(labels[:, part]))
+        return sums.T
+
+    def log_ratio_terms(self, targets: Array) -> FloatArray:
+        """Entries of the tables, for some of the predictions at a time."""
+        counts, labels = np.unique(targets, return_inverse=True)
+        values = counts.astype(np.float64)
+        parts = list(ranges(labels.size, max(1, TABLE // (counts.size * len(self._laws)))))
+        rows = [self._tables(part, values)[np.arange(part.stop - part.start), labels[part]] for part in parts]
+        return np.concatenate(rows).T
+
+    def _tables(self, part: slice, counts: FloatArray) -> FloatArray:
+        """``log(Q / P)`` of counts (U,), (n, U, K); 0 where both are 0."""
+        logs = self._law.take(part).log_probabilities(counts)
+        tables = np.zeros((*logs.shape, len(self._laws)))
+        possible = logs > -np.inf
+        for member, law in enumerate(self._laws):
+            np.subtract(law.take(part).log_probabilities(counts), logs, out=tables[..., member], where=possible)
+        if self._row_weights is not None:
+            tables *= self._row_weights[part, None, None]
+        return tables
+
+    def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
+        """Counts (size, n)."""
+        return self._laws[member].sample(rng, size)
