@@ -8,7 +8,7 @@ from uuid import uuid4
 import numpy as np
 
 from caltest._basics.numerics import OwnErrstate, seed_from, seed_of
-from caltest._basics.types import Array, ArrayLike
+from caltest._basics.types import ArrayLike
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import whole_number
 from caltest.nulls import Null, SummableNull
@@ -141,9 +141,10 @@ class CalibrationTestAccumulator(OwnErrstate):
         outcome = self.null.outcome_of(self.estimator, state.sums)
         effect_size = self.estimator.effect_size(outcome.estimate, state.kind, outcome.null_mean)
         seed, *others = sorted(state.seeds)
-        result = self.test.result_of(
-            self.estimator, state.kind, self.n, outcome, effect_size, seed, state.notes_of_result()
-        )
+        notes = state.notes
+        if state.n_impossible:
+            notes = (*notes, *impossible_note(state.n_impossible, self.n, state.impossible))
+        result = self.test.result_of(self.estimator, state.kind, self.n, outcome, effect_size, seed, notes)
         if not others or result.seed is None:
             return result
         note = f"the random numbers are those of merged accumulators, rng={', '.join(map(str, sorted(state.seeds)))}"
@@ -158,7 +159,10 @@ class CalibrationTestAccumulator(OwnErrstate):
         if not whole:
             return state
         sample = sample.take(slice(0, whole))
-        stream = seed_from(self._start if state.stream is None else state.stream, *_content(sample))
+        # Arrays that differ for chunks that differ, whatever the family.
+        law, targets = sample.predictions.law, np.asarray(sample.targets)
+        content = law.moments() if law.finite is None else (law.finite.probabilities,)
+        stream = seed_from(self._start if state.stream is None else state.stream, targets, *content)
         streams = frozenset([stream]) if state.stream is None else state.streams
         sums = self.null.sums(self.estimator, sample, np.random.default_rng(stream))
         return replace(state.plus(sums), stream=stream, streams=streams)
@@ -202,15 +206,3 @@ class Seen:
         if self.sums is None or sums is None:
             return replace(self, sums=self.sums if sums is None else sums)
         return replace(self, sums=self.sums + sums)
-
-    def notes_of_result(self) -> tuple[str, ...]:
-        """What readers of the result should know about predictions and outcomes."""
-        if not self.n_impossible:
-            return self.notes
-        return (*self.notes, *impossible_note(self.n_impossible, self.n, self.impossible))
-
-
-def _content(sample: Sample) -> tuple[Array, ...]:
-    """Arrays that differ for chunks that differ, whatever the family."""
-    law, targets = sample.predictions.law, np.asarray(sample.targets)
-    return (targets, *law.moments()) if law.finite is None else (targets, law.finite.probabilities)

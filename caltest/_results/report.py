@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
 from caltest._results.pvalues import EXCLUDED, format_pvalue, in_brackets, is_smallest, pvalue_phrase, undecided
 
 KIND_WORDS = {
@@ -107,8 +106,10 @@ def report_of(result: Any, alpha: float) -> str:
     numbers = {"Estimate": f"{result.estimate:.6g}" + (" (SKCE with the kernel k)" if result.components else "")}
     if result.standard_error is not None:
         numbers["Estimate"] += f" (standard error {result.standard_error:.3g})"
-    if result.null_distribution is not None and result.statistic == result.estimate:
-        numbers["If calibrated"] = _mean_and_sd(result.null_distribution)
+    draws = result.null_distribution
+    if draws is not None and result.statistic == result.estimate:
+        deviation = f", standard deviation {draws.std(ddof=1):.3g}" if draws.size > 1 else ""
+        numbers["If calibrated"] = f"mean {draws.mean():.3g}{deviation}, 95 % quantile {np.quantile(draws, 0.95):.3g}"
     freedom = "" if result.df is None else f", df = {', '.join(f'{value:g}' for value in result.df)}"
     if result.effect_size is not None:
         numbers["Effect size"] = str(result.effect_size)
@@ -126,11 +127,6 @@ def _pvalues(result: Any) -> dict[str, str]:
     if result.pvalue_otherwise is None:
         return {"p-value": text}
     return {"p-value": f"0 ({EXCLUDED})", "Other rows": text}
-
-
-def _mean_and_sd(draws: FloatArray) -> str:
-    deviation = f", standard deviation {draws.std(ddof=1):.3g}" if draws.size > 1 else ""
-    return f"mean {draws.mean():.3g}{deviation}, 95 % quantile {np.quantile(draws, 0.95):.3g}"
 
 
 def _table_of(components: Sequence[Any], of_all: bool) -> list[str]:

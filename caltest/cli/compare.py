@@ -9,7 +9,6 @@ from caltest.cli.options import add, command, show, whole
 from caltest.cli.prediction_files import check_different, read_outcomes, read_sample
 from caltest.comparisons.models import compare_samples
 from caltest.comparisons.pairs import pairs_of_samples
-from caltest.predictions import Sample
 
 
 def add_to(commands: Any) -> None:
@@ -31,26 +30,22 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare, print, and return 1 if calibration of some model is rejected and that is asked for, else 0."""
+    """Compare, print, and return 1 if a model is rejected, or a pair differs, and that is asked for, else 0."""
     names = model_names(options.predictions)
     check_different([*options.predictions, options.outcomes])
     paths = zip(names, options.predictions, strict=True)
     outcomes = read_outcomes(options.outcomes)
     samples = {name: read_sample(path, outcomes, options.normal, options.missing)[0] for name, path in paths}
     if options.pairs:
-        return run_pairs(options, samples)
-    comparison = compare_samples(samples, options.n_resamples, options.seed, in_terminal())
-    text, entries = lambda: comparison.summary(options.alpha), comparison.to_dict() | {"alpha": options.alpha}
-    show(options.format, text, entries, comparison.table(), comparison.remarks())
-    rejected = any(row.pvalue_holm <= options.alpha for row in comparison.rows)
-    return int(options.fail_on_reject and rejected)
-
-
-def run_pairs(options: argparse.Namespace, samples: dict[str, Sample]) -> int:
-    """Compare pairs, print, and return 1 if some differ and that is asked for, else 0."""
-    pairs = pairs_of_samples(samples, None, 0.95)
-    show(options.format, lambda: str(pairs), pairs.to_dict(), pairs.table())
-    return int(options.fail_on_reject and any(row.pvalue_holm <= options.alpha for row in pairs.rows))
+        pairs = pairs_of_samples(samples, None, 0.95)
+        show(options.format, lambda: str(pairs), pairs.to_dict(), pairs.table())
+        pvalues = [row.pvalue_holm for row in pairs.rows]
+    else:
+        comparison = compare_samples(samples, options.n_resamples, options.seed, in_terminal())
+        text, entries = lambda: comparison.summary(options.alpha), comparison.to_dict() | {"alpha": options.alpha}
+        show(options.format, text, entries, comparison.table(), comparison.remarks())
+        pvalues = [row.pvalue_holm for row in comparison.rows]
+    return int(options.fail_on_reject and min(pvalues) <= options.alpha)
 
 
 def model_names(paths: list[Path]) -> list[str]:

@@ -349,12 +349,8 @@ def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
         return message
     rest = re.sub(r"\bcolumn (\d+)", lambda found: f"column {int(found[1]) + 1}", rest)
     if rows.lines.size:
-        rest = re.sub(r"\b(?:row|position) (\d+)", lambda found: _beside(found, rows), rest)
+        n, pattern = len(rows.lines), r"\b(?:row|position) (\d+)"
+        rest = re.sub(pattern, lambda it: f"{it[0]} ({rows.where(int(it[1]))})" if int(it[1]) < n else it[0], rest)
     if name in ("mean", "scale"):
         rest = f"{name}: {rest}"
     return f"{rows.path}: {rest}".replace('pass missing="drop"', "pass --missing drop")
-
-
-def _beside(found: re.Match[str], rows: Rows) -> str:
-    row = int(found[1])
-    return f"{found[0]} ({rows.where(row)})" if row < len(rows.lines) else found[0]

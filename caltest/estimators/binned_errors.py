@@ -202,12 +202,8 @@ class ClasswiseECE(RedrawnEstimator):
     aggregate: Aggregate = "mean"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "order", self._error.order)
+        object.__setattr__(self, "order", ECE(self.binning, order=self.order).order)
         one_of("aggregate", self.aggregate, get_args(Aggregate))
-
-    @property
-    def _error(self) -> ECE:
-        return ECE(self.binning, order=self.order)
 
     def check(self, predictions: Predictions) -> None:
         binned_predictions(predictions)

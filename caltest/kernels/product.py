@@ -72,18 +72,15 @@ class PairKernel(OwnErrstate, ABC):
 
     def describe(self) -> str:
         """Formula in one line."""
-        return " + ".join(
-            f"{one.prediction_kernel.describe()} x {_formula(one.target_kernel)}" for one in self.products
-        )
+        formulas = []
+        for one in self.products:
+            formula, is_sum = one.target_kernel.describe_for_targets(), len(one.target_kernel.weighted_terms) > 1
+            formulas.append(f"{one.prediction_kernel.describe()} x {f'({formula})' if is_sum else formula}")
+        return " + ".join(formulas)
 
     def __add__(self, other: "PairKernel") -> "SumOfProducts":
         check_pair_kernel(other)
         return SumOfProducts((*self.products, *other.products))
-
-
-def _formula(kernel: TargetKernel) -> str:
-    formula = kernel.describe_for_targets()
-    return f"({formula})" if len(kernel.weighted_terms) > 1 else formula
 
 
 @dataclass(frozen=True)

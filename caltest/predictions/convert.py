@@ -93,7 +93,13 @@ def as_sample(
             not_numbers(predictions, outcomes, names[1])
         raise
     if kept is not None:
-        remarks = (*remarks, dropped_note(len(checked) - kept.size, len(checked)))
+        count = len(checked) - kept.size
+        were, its = ("was", "its prediction") if count == 1 else ("were", "their predictions")
+        note = (
+            f"{count} of {len(checked)} outcomes {were} missing and left out, with {its}; "
+            "this assumes that whether an outcome is missing does not depend on it, given the prediction"
+        )
+        remarks = (*remarks, note)
         converted, checked = converted.take(kept), checked[kept]
     elif copy:
         checked = checked.copy()
@@ -127,15 +133,6 @@ def _complete(observed: Table, name: str, missing: Missing | None) -> tuple[IntA
         raise ValueError(f"{name}: got only missing values ({count}), wanted at least one that is observed")
     places = kept[np.maximum(np.searchsorted(kept, np.arange(lacking.size), side="right") - 1, 0)]
     return kept, observed.take(places).array(name)
-
-
-def dropped_note(count: int, n: int) -> str:
-    """What to say about rows without an outcome."""
-    were, its = ("was", "its prediction") if count == 1 else ("were", "their predictions")
-    return (
-        f"{count} of {n} outcomes {were} missing and left out, with {its}; "
-        "this assumes that whether an outcome is missing does not depend on it, given the prediction"
-    )
 
 
 def in_order_of_targets(

@@ -67,11 +67,6 @@ class RecalibrationRow:
     finding: Finding | None
     pvalue_otherwise: float | None = None
 
-    @property
-    def skce_shown(self) -> float:
-        """What the interval is about, if there is one: the estimate, cut at 0."""
-        return self.skce if self.interval is None or self.interval.estimate is None else self.interval.estimate
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RecalibrationReport(TabularResult, Stored):
@@ -150,10 +145,12 @@ class RecalibrationReport(TabularResult, Stored):
 
 def _cells(row: RecalibrationRow) -> list[str]:
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
+    # What the interval is about, if there is one: the estimate, cut at 0.
+    skce = row.skce if row.interval is None or row.interval.estimate is None else row.interval.estimate
     numbers = row.log_score, row.brier, row.accuracy, row.ece, row.ece_noise
     scores = ["-" if value is None else f"{value:.4f}" for value in numbers]
     pvalue = format_pvalue(row.pvalue, row.pvalue_otherwise)
-    return [row.name, *scores, f"{row.skce_shown:.3g}", interval, pvalue]
+    return [row.name, *scores, f"{skce:.3g}", interval, pvalue]
 
 
 @own_errstate

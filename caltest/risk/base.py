@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._basics.numerics import OwnErrstate
 from caltest._basics.types import ArrayLike, FloatArray
-from caltest._validation import at_least, positive_number, whole_number
+from caltest._validation import at_least, positive_number
 from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.predictions.convert import as_predictions, as_sample
 from caltest.risk.data import CalibrationData, points_of
@@ -273,8 +273,3 @@ def positive_settings(name: str, values: Any) -> tuple[float, ...]:
         return number
 
     return settings(name, values, checked, "positive number")
-
-
-def whole_settings(name: str, values: Any) -> tuple[int, ...]:
-    """One positive whole number or several as a tuple."""
-    return settings(name, values, lambda name, value: whole_number(name, value, 1), "positive whole number")

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from caltest._basics.types import FloatArray
+from caltest._validation import whole_number
 from caltest.binning import quantile_ranks
-from caltest.risk.base import BilinearForm, ErrorFunction, Fits, whole_settings
+from caltest.risk.base import BilinearForm, ErrorFunction, Fits, settings
 from caltest.risk.data import CalibrationData
 
 N_BINS = tuple(range(5, 101, 5))
@@ -45,7 +46,8 @@ class BinnedErrorFunction(ErrorFunction):
     n_bins: Any = N_BINS
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_bins", whole_settings("n_bins", self.n_bins))
+        numbers = settings("n_bins", self.n_bins, lambda name, one: whole_number(name, one, 1), "positive whole number")
+        object.__setattr__(self, "n_bins", numbers)
 
     def grid(self, dimension: int) -> tuple[float, ...]:
         """Numbers of bins; ``TypeError`` for probabilities of several classes."""

@@ -233,7 +233,10 @@ def power_curve(
     with progress_bars(shown):
         for g, n in ((g, n) for g in range(len(models)) for n in numbers):
             task = Task(tuple(named.values()), models[g], n, simulation.child_seed(seed, g, n))
-            earlier = {} if resume is None else _earlier(resume, named, models[g], g, n, wanted)
+            stored = {} if resume is None else resume.cells
+            earlier = {name: stored[name, g, n] for name in named if (name, g, n) in stored}
+            for name, cell in earlier.items():
+                check_same_study(cell, named[name], models[g], n, wanted)
             if interrupted:
                 made, cut = {name: cell.pvalues for name, cell in earlier.items()}, True
             else:
@@ -264,16 +267,6 @@ def _checked_sizes(sizes: int | Sequence[int]) -> tuple[int, ...]:
     if not numbers or len(set(numbers)) != len(numbers):
         raise ValueError(f"sizes: got {sizes!r}, wanted one number of observations or several different ones")
     return tuple(sorted(numbers))
-
-
-def _earlier(
-    resume: PowerCurve, tests: Mapping[str, Test], generator: Any, g: int, n: int, wanted: int
-) -> dict[str, PowerResult]:
-    """What an earlier study has about a generator and n, by the name of the test."""
-    found = {name: resume.cells[name, g, n] for name in tests if (name, g, n) in resume.cells}
-    for name, cell in found.items():
-        check_same_study(cell, tests[name], generator, n, wanted)
-    return found
 
 
 def _simulate_cell(

@@ -11,7 +11,7 @@ from caltest._basics.types import FloatArray
 from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.finding import Finding
 from caltest.predictions import Sample
-from caltest.predictions.faults import Fault, Faults, Fit
+from caltest.predictions.faults import Fault, Fit
 
 LEVEL = 0.05
 """P-values above which nothing is named that is not clear by itself."""
@@ -68,9 +68,15 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
     faults = sample.predictions.faults(weights)
     if faults is None:
         return ()
-    seen = faults.seen(np.asarray(sample.targets)[None])
+    seen, kinds = faults.seen(np.asarray(sample.targets)[None]), faults.with_likelihood
+    common = 0.5 * log(max(float(faults.weights.sum()), FEWEST)) + log(max(len(kinds), 1))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        likely = sorted(_candidates(faults, seen), key=lambda one: -one.gain)
+        candidates = [
+            _most_likely(fault, seen, sibling, common + log(fault.n_choices or fault.n_siblings))
+            for fault in kinds
+            for sibling in _siblings(fault, seen)
+        ]
+        likely = sorted(candidates, key=lambda one: -one.gain)
         if not likely:
             return ()
         first = {one.fault.kind: one for one in reversed(likely)}
@@ -78,7 +84,7 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
             _refined(one, seen) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH
         ]
         # Faults that are the same for these predictions, as those of constant ones are, stay in the order of the list.
-        order = {fault.kind: i for i, fault in enumerate(faults.with_likelihood)}
+        order = {fault.kind: i for i, fault in enumerate(kinds)}
         best = sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))[:REPORTED]
         return tuple(_finding(one, seen) for one in best)
 
@@ -100,16 +106,6 @@ def _gain(finding: Finding) -> float:
 
 def _root(kind: str) -> str:
     return kind.removeprefix("local ").removeprefix("common ")
-
-
-def _candidates(faults: Faults, seen: Any) -> list[Candidate]:
-    kinds = faults.with_likelihood
-    common = 0.5 * log(max(float(faults.weights.sum()), FEWEST)) + log(max(len(kinds), 1))
-    return [
-        _most_likely(fault, seen, sibling, common + log(fault.n_choices or fault.n_siblings))
-        for fault in kinds
-        for sibling in _siblings(fault, seen)
-    ]
 
 
 def _siblings(fault: Fault[Any], seen: Any) -> list[int]:

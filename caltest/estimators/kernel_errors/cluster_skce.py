@@ -12,7 +12,8 @@ from caltest._validation import same_length
 from caltest._validation.groups import labels_of, rows_of
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
-from caltest.hstatistics.sums.cluster_sums import Clusters, between_pair_sums
+from caltest.hstatistics.redraws.of_all_families import redrawn_means
+from caltest.hstatistics.sums.cluster_sums import Clusters, within_pair_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_sample
@@ -82,8 +83,10 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
         same_length(len(predictions), len(self.clusters), "clusters")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        sums = between_pair_sums(self.kernel, self.clusters, predictions, targets)
-        return np.asarray(sums / self.clusters.n_pairs_between)
+        n = len(predictions)
+        total = redrawn_means([self.kernel], predictions, targets, True)[0] * (n * (n - 1) / 2.0)
+        between = total - within_pair_sums(self.kernel, self.clusters, predictions, targets)
+        return np.asarray(between / self.clusters.n_pairs_between)
 
     def describe(self, predictions: Predictions) -> str:
         return f"SKCE (unbiased, pairs between {self.clusters.n_clusters} clusters), k = {self.kernel.describe()}"

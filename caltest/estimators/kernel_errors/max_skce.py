@@ -1,6 +1,5 @@
 """The largest of the kernel calibration errors of several kernels, each in units of its own standard deviation."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -88,7 +87,9 @@ class MaxSKCE(KernelEstimator, JointEstimator):
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Replace ``"median"`` bandwidths by numbers, and compute standard deviations where they are known."""
         resolved = super().resolve(predictions)
-        object.__setattr__(resolved, "_deviations", _known_deviations(resolved.kernels, predictions))
+        # Not where they take longer than the sums.
+        found = standard_deviations(resolved.kernels, predictions) if len(predictions) <= MANY else None
+        object.__setattr__(resolved, "_deviations", found if found is not None and found.all() else None)
         return resolved
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
@@ -101,11 +102,3 @@ class MaxSKCE(KernelEstimator, JointEstimator):
     def describe(self, predictions: Predictions) -> str:
         times = ", ".join(f"{factor:g}" for factor in sorted(self.factors))
         return f"maximum of SKCE / sd over bandwidths times {times}, k = {self.kernel.describe()}"
-
-
-def _known_deviations(kernels: Sequence[ProductKernel], predictions: Predictions) -> FloatArray | None:
-    """Standard deviations given the predictions; None where they are not known, 0, or take longer than the sums."""
-    if len({kernel.target_kernel for kernel in kernels}) > 1 or len(predictions) > MANY:
-        return None
-    deviations = standard_deviations(kernels, predictions)
-    return None if deviations is None or not deviations.all() else deviations

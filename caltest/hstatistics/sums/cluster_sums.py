@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._basics.types import Array, FloatArray, IntArray
 from caltest.hstatistics.pair_tiles import tile_size, tiles_of_blocks
-from caltest.hstatistics.redraws.of_all_families import pair_sums, redrawn_means
+from caltest.hstatistics.redraws.of_all_families import pair_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions
 
@@ -49,10 +49,3 @@ def within_pair_sums(kernel: PairKernel, clusters: Clusters, predictions: Predic
     return kernel.sum_of(
         lambda one: pair_sums([one], sorted_predictions, sorted_targets, tiles_of_blocks(sizes, tile))[0]
     )
-
-
-def between_pair_sums(kernel: PairKernel, clusters: Clusters, predictions: Predictions, targets: Array) -> FloatArray:
-    """``sum_{i<j} h_ij`` over the pairs in different clusters, for each of the targets (B, n), (B,)."""
-    n = len(predictions)
-    total = redrawn_means([kernel], predictions, targets, True)[0] * (n * (n - 1) / 2.0)
-    return np.asarray(total - within_pair_sums(kernel, clusters, predictions, targets))

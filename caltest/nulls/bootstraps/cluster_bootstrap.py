@@ -107,11 +107,10 @@ class ClusterBootstrap(ResamplingNull):
 def _forms(estimator: ClusterSKCE, sample: Sample, part: Sequence[Stream]) -> tuple[FloatArray, float]:
     """``e' H e`` for the signs e of observations, those of their clusters, and the sum of all h."""
     clusters = estimator.clusters
-    signs = columns_of_streams(clusters.n_clusters, part, _draw_signs, "multipliers", work=8.0)
+
+    def draw_signs(generator: np.random.Generator, signs: FloatArray) -> None:
+        signs[:] = np.where(generator.integers(2, size=signs.shape[::-1], dtype=np.int8) == 0, -1.0, 1.0).T
+
+    signs = columns_of_streams(clusters.n_clusters, part, draw_signs, "multipliers", work=8.0)
     forms, rows = weighted_sums(estimator.kernel, sample, np.ascontiguousarray(signs[clusters.codes]))
     return forms, float(rows.sum())
-
-
-def _draw_signs(generator: np.random.Generator, signs: FloatArray) -> None:
-    """Fill columns (n, B) with random signs -1 and 1."""
-    signs[:] = np.where(generator.integers(2, size=signs.shape[::-1], dtype=np.int8) == 0, -1.0, 1.0).T

@@ -108,12 +108,11 @@ class FinitePredictions(Predictions):
             return np.log(at_labels(self.probabilities, targets))
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        return weighted_sum(kernel, lambda term: self._target_tile(term, rows, columns))
+        def of_term(term: TargetKernel) -> FloatArray:
+            places = (rows, columns) if term.of_classes else (self.positions[rows], self.positions[columns])
+            return term.target_tile(*places)
 
-    def _target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
-        if kernel.of_classes:
-            return kernel.target_tile(rows, columns)
-        return kernel.target_tile(self.positions[rows], self.positions[columns])
+        return weighted_sum(kernel, of_term)
 
     def gram(self, kernel: TargetKernel) -> FloatArray:
         """Matrix (k, k) of the target kernel between outcomes."""

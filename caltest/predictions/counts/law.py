@@ -241,14 +241,9 @@ class CountPredictions(Predictions):
         """Both with the window that covers those of both."""
         windows = self.window, other.window
         window = min(first for first, _ in windows), max(stop for _, stop in windows)
-        one, two = (law if law.window == window else law._at(window) for law in (self, other))
+        one, two = self._like(*self._parameters), other._like(*other._parameters)
+        one._known_window = two._known_window = window
         return one, two
-
-    def _at(self, window: tuple[int, int]) -> Self:
-        """The same predictions with another window."""
-        new = self._like(*self._parameters)
-        new._known_window = window
-        return new
 
     def probability_vectors(self) -> FloatArray:
         return self._probabilities(*self.window)

@@ -68,11 +68,6 @@ class Scores:
         """Their squares."""
         return np.square(self.residuals)
 
-    @cached_property
-    def log_densities(self) -> FloatArray:
-        """``log p(y)`` of the first targets."""
-        return self.law.log_density(self.targets[0])
-
     @property
     def _m(self) -> int | None:
         """Members of an ensemble."""

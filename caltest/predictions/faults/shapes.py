@@ -144,7 +144,7 @@ class Factor(Fault["Scores"]):
 
     def log_ratio(self, seen: "Scores", sibling: int, t: float) -> float:
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = seen.law.log_density(seen.targets[0] * exp(-t)) - t - seen.log_densities
+            logs = seen.law.log_density(seen.targets[0] * exp(-t)) - t - seen.law.log_density(seen.targets[0])
         return float(seen.weights @ np.where(np.isnan(logs), -np.inf, logs))
 
     def size(self, seen: "Scores", sibling: int, t: float) -> float:

@@ -181,7 +181,9 @@ class BBQ(ProbabilityCalibrator):
             probabilities_of(scores, self.input), return_inverse=True, return_counts=True
         )
         events = np.bincount(numbers, labels, values.size).astype(np.float64)
-        binnings = _binnings(values, counts, self.sizes(labels.size))
+        all_edges = [quantile_edges(values, counts, size) for size in self.sizes(labels.size)]
+        # Binnings that coincide count once.
+        binnings = list({inner.tobytes(): inner for inner in all_edges}.values())
         edges = np.unique(np.concatenate(binnings))
         weights, means = [], []
         for inner in binnings:
@@ -197,12 +199,6 @@ class BBQ(ProbabilityCalibrator):
         low = max(1, int(np.floor(root / self.spread)))
         high = min(int(np.ceil(n / 5)), int(np.ceil(self.spread * root)))
         return range(low, max(low, high) + 1)
-
-
-def _binnings(values: FloatArray, counts: IntArray, sizes: range) -> list[FloatArray]:
-    """Inner edges of each binning, those that coincide once."""
-    edges = [quantile_edges(values, counts, size) for size in sizes]
-    return list({inner.tobytes(): inner for inner in edges}.values())
 
 
 def _posterior(edges: FloatArray, values: FloatArray, counts: IntArray, events: FloatArray) -> tuple[float, FloatArray]:

@@ -62,12 +62,6 @@ class BinaryView(ClassView):
         error = sqrt(float(np.square(w) @ (claims * (1.0 - claims)))) / w.sum()
         return float(w @ claims / w.sum()), float(w @ seen.first[some] / w.sum()), float(error)
 
-    def outcome_rate(self, some: BoolArray, t: float) -> float:
-        """Mean outcome of some predictions, on average if their log odds are larger by t."""
-        from scipy.special import expit
-
-        return float(np.average(expit(self.log_odds[some] + t), weights=self.weights[some]))
-
     def between(self, some: BoolArray) -> str:
         """The range of some claims in words."""
         low, high = self.claims[some].min(), self.claims[some].max()
@@ -170,9 +164,13 @@ class Window(ClassFault):
         return f"claims from {self.view.between(inside)}" if inside.any() else ""
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        from scipy.special import expit
+
         inside = self._inside[sibling]
         claimed, came, _ = self.view.means(seen, inside)
-        ends = [self.view.outcome_rate(inside, t) for t in (fit.low, fit.high)]
+        # Mean outcomes if the log odds are larger by the ends of the interval.
+        odds, weights = self.view.log_odds[inside], self.view.weights[inside]
+        ends = [float(np.average(expit(odds + t), weights=weights)) for t in (fit.low, fit.high)]
         return (
             f"claims from {self.view.between(inside)} are too {'low' if fit.t > 0.0 else 'high'}: they come true "
             f"{percent(came)} of the time ({percent(ends[0])} to {percent(ends[1])}) instead of {percent(claimed)}"
