@@ -12,7 +12,7 @@ from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._basics.types import ArrayLike
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import EffectSize
 from caltest._validation import switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.estimators import BlockSKCE, Estimator

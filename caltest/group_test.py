@@ -9,8 +9,8 @@ import numpy as np
 from caltest._basics.numerics import OwnErrstate, check_finite, own_errstate, resampling_pvalue, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._basics.types import ArrayLike, FloatArray
-from caltest._results.finding import Finding, impossible
 from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
+from caltest._results.values import Finding, impossible
 from caltest._validation import same_length, switch
 from caltest._validation.groups import as_groups, rows_of
 from caltest.default_test import weighted
@@ -219,11 +219,6 @@ def calibration_by_group(
     kernel
         Test each group with the unbiased squared kernel calibration error of this kernel alone. By default with the
         omnibus of kernels, scores and likelihood ratios of ``calibration_test``.
-
-    Returns
-    -------
-    GroupCalibrationTestResult
-        A row for each group: n, estimate, z, p-value, adjusted p-value and finding; ``print`` it for a table.
 
     Raises
     ------

@@ -15,12 +15,14 @@ from caltest._results.calibration_test_result import (
     ComponentResult as ComponentResult,
 )
 from caltest._results.citations import bibtex as bibtex
-from caltest._results.confidence_interval import ConfidenceInterval as ConfidenceInterval
-from caltest._results.effect_size import EffectSize as EffectSize
-from caltest._results.finding import Finding as Finding
 from caltest._results.group_result import (
     GroupCalibrationTestResult as GroupCalibrationTestResult,
     GroupResult as GroupResult,
+)
+from caltest._results.values import (
+    ConfidenceInterval as ConfidenceInterval,
+    EffectSize as EffectSize,
+    Finding as Finding,
 )
 from caltest.comparisons.model_comparison import ComparedModel as ComparedModel, ModelComparison as ModelComparison
 from caltest.comparisons.pairs import ComparedPair as ComparedPair, PairComparison as PairComparison

@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from caltest._basics.types import FloatArray
-from caltest._results.confidence_interval import JACKKNIFE, ConfidenceInterval
-from caltest._results.effect_size import EffectSize
-from caltest._results.finding import Finding
 from caltest._results.pvalues import pvalue_phrase, undecided
 from caltest._results.report import ASSUMPTIONS, QUESTIONS, report_of, sentence_of
 from caltest._results.stored import Stored
+from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding
 from caltest._validation import fraction
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]

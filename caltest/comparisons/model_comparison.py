@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from caltest._results.confidence_interval import ConfidenceInterval
-from caltest._results.finding import Finding
 from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
 from caltest._results.report import listed, page
 from caltest._results.stored import Stored
+from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned
 

@@ -9,8 +9,8 @@ import numpy as np
 from caltest._basics.numerics import own_errstate, seed_of
 from caltest._basics.types import ArrayLike
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.pvalues import benjamini_hochberg, holm
+from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, same_length, whole_number
 from caltest._validation.groups import as_texts
 from caltest.calibration_test import CalibrationTest
@@ -137,11 +137,6 @@ def compare_models(
         Of the intervals.
     classes, rng, progress
         As in ``calibration_test``.
-
-    Returns
-    -------
-    ModelComparison
-        ``print`` it for a table; ``to_pandas()``, ``to_markdown()``, ``to_latex()``, ``to_dict()``.
 
     Raises
     ------

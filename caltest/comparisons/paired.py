@@ -11,8 +11,7 @@ from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.confidence_interval import JACKKNIFE, ConfidenceInterval
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize
 from caltest._validation import switch
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound

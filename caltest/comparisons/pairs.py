@@ -7,10 +7,10 @@ from typing import Any
 
 from caltest._basics.numerics import own_errstate
 from caltest._basics.types import ArrayLike
-from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.pvalues import benjamini_hochberg, format_pvalue, holm, pvalue_phrase
 from caltest._results.report import listed, page
 from caltest._results.stored import Stored
+from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned, entries_of
 from caltest.comparisons.models import check_same_kind, samples_of
@@ -158,11 +158,6 @@ def compare_pairs(
         By default that of the family. A ``"median"`` bandwidth is that of the predictions of all models together.
     confidence_level
         Of the intervals of the differences.
-
-    Returns
-    -------
-    PairComparison
-        ``print`` it for a table; ``to_pandas()``, ``to_markdown()``, ``to_latex()``, ``to_dict()``, ``sentence()``.
 
     Raises
     ------

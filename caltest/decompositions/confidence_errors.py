@@ -9,8 +9,8 @@ import numpy as np
 
 from caltest._basics.numerics import generator_apart, own_errstate, ranges, seed_of
 from caltest._basics.types import ArrayLike, FloatArray
-from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.stored import Stored
+from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.intervals import AT_ONCE, table
 from caltest.estimators.binned_errors import binned_predictions

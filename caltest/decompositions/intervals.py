@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import generator_apart, ranges
 from caltest._basics.types import Array, FloatArray
-from caltest._results.confidence_interval import ConfidenceInterval
+from caltest._results.values import ConfidenceInterval
 from caltest.decompositions.parts import PARTS, Parts
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.classes.finite import outcome_scores

@@ -8,8 +8,8 @@ import numpy as np
 
 from caltest._basics.numerics import own_errstate, seed_of
 from caltest._basics.types import ArrayLike
-from caltest._results.confidence_interval import ConfidenceInterval
 from caltest._results.stored import Stored
+from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning
 from caltest.decompositions.intervals import calibrated_means, intervals_of, table

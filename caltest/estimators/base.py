@@ -12,8 +12,8 @@ from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.effect_size import EffectSize
 from caltest._results.report import ASSUMPTIONS
+from caltest._results.values import EffectSize
 from caltest._validation import switch
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample

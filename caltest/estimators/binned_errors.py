@@ -11,7 +11,7 @@ from caltest._basics.arrays import read_only
 from caltest._basics.numerics import ranges
 from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.statistics import binned
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import EffectSize
 from caltest._validation import at_least, one_of
 from caltest.binning import Binning, QuantileBinning, UniformBinning
 from caltest.estimators.base import Estimator, RedrawnEstimator

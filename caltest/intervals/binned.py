@@ -8,11 +8,10 @@ import numpy as np
 
 from caltest._basics.numerics import own_errstate
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._results.confidence_interval import ConfidenceInterval
+from caltest._results.values import ConfidenceInterval, Side, checked_side, within
 from caltest._validation import at_least, fraction
 from caltest.binning import Binning, QuantileBinning
 from caltest.estimators.binned_errors import binned_predictions, bins_of, checked_binning
-from caltest.intervals.sides import Side, checked_side, within
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_sample
 

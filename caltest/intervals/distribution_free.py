@@ -6,11 +6,10 @@ from typing import Any
 
 from caltest._basics.numerics import own_errstate
 from caltest._basics.types import ArrayLike
-from caltest._results.confidence_interval import ConfidenceInterval
+from caltest._results.values import ConfidenceInterval, Side, checked_side, within
 from caltest._validation import fraction
 from caltest.estimators import SKCE, BlockSKCE
 from caltest.hstatistics.bound import h_bound
-from caltest.intervals.sides import Side, checked_side, within
 from caltest.predictions.convert import as_sample
 
 

@@ -8,12 +8,11 @@ import numpy as np
 
 from caltest._basics.numerics import generator_apart, own_errstate, ranges
 from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
-from caltest._results.confidence_interval import ConfidenceInterval
+from caltest._results.values import ConfidenceInterval, Side, checked_side, within
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning
 from caltest.estimators import ECE, ClasswiseECE
 from caltest.estimators.binned_errors import binned_predictions, bins_of
-from caltest.intervals.sides import Side, checked_side, within
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_sample

@@ -7,12 +7,11 @@ import numpy as np
 
 from caltest._basics.numerics import own_errstate, seed_of
 from caltest._basics.types import ArrayLike
-from caltest._results.confidence_interval import JACKKNIFE, ConfidenceInterval
+from caltest._results.values import JACKKNIFE, ConfidenceInterval, Side, checked_side, within
 from caltest._validation import fraction
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife_of
-from caltest.intervals.sides import Side, checked_side, within
 from caltest.kernels import PairKernel
 from caltest.kernels.product import check_pair_kernel
 from caltest.predictions import Sample

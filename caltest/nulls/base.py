@@ -9,7 +9,7 @@ import numpy as np
 from caltest._basics.numerics import OwnErrstate, resampling_pvalue
 from caltest._basics.types import FloatArray
 from caltest._results.calibration_test_result import ComponentResult, PValueKind
-from caltest._results.finding import Finding, impossible
+from caltest._results.values import Finding, impossible
 from caltest._validation import whole_number
 from caltest.estimators import SKCE, Estimator
 from caltest.predictions import Predictions, Sample

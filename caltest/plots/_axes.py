@@ -17,7 +17,9 @@ from caltest.predictions import Bernoulli, Sample
 from caltest.predictions.reductions import reduce_to_binary
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
+else:
+    Axes = Any
 
 # Blue and vermillion of Okabe and Ito, which readers with any colour vision can tell apart.
 INSIDE, OUTSIDE, DARK, PALE = "#0072B2", "#D55E00", "#444444", "#D4D4D4"
@@ -30,14 +32,14 @@ LINES, MARKERS = ("-", "--", ":", "-."), "oD^svPX*"
 def axes_of(ax: "Axes | None", what: str, size: tuple[float, float]) -> "Axes":
     """The axes that are given, or those of a new figure; errors name what is drawn."""
     try:
-        from matplotlib.axes import Axes
+        from matplotlib.axes import Axes as Kind
     except ImportError as error:
         raise ImportError(f"{what} needs matplotlib: pip install caltest[plots]") from error
     if ax is None:
         from matplotlib import pyplot as plt
 
         return plt.subplots(figsize=size, layout="constrained")[1]
-    if not isinstance(ax, Axes):
+    if not isinstance(ax, Kind):
         raise TypeError(f"ax: got {type(ax).__name__}, wanted matplotlib Axes, such as those of plt.subplots()")
     return ax
 

@@ -1,7 +1,7 @@
 """Calibration belts."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,9 @@ from caltest._validation import fraction
 from caltest.estimators import CalibrationBelt
 from caltest.estimators.classical.belt import Belt, belt
 from caltest.named_tests import MonteCarloTest
-from caltest.plots._axes import INSIDE, axes_of, binary_of, finish
+from caltest.plots._axes import INSIDE, Axes, axes_of, binary_of, finish
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @own_errstate
@@ -71,10 +68,9 @@ def calibration_belt(
     Examples
     --------
     >>> import caltest as ct
-    >>> from caltest.plots import calibration_belt
     >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> ax = calibration_belt(p, y, n_resamples=99, rng=1, ax=Figure().add_subplot())
+    >>> ax = ct.plots.calibration_belt(p, y, n_resamples=99, rng=1, ax=Figure().add_subplot())
     >>> print(ax.get_title())
     p = 0.01 (degree 1)
     Bernoulli (top label), n = 899

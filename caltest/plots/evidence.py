@@ -1,17 +1,12 @@
 """Evidence over time."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from caltest._basics.numerics import own_errstate
 from caltest._validation import fraction
-from caltest.plots._axes import DARK, INSIDE, OUTSIDE, axes_of
+from caltest.plots._axes import DARK, INSIDE, OUTSIDE, Axes, axes_of
 from caltest.sequential.sequential_result import SequentialTestResult
 from caltest.sequential.sequential_test import SequentialCalibrationTest
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @own_errstate
@@ -36,10 +31,9 @@ def evidence(
     Examples
     --------
     >>> import caltest as ct
-    >>> from caltest.plots import evidence
     >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> ax = evidence(ct.SequentialCalibrationTest().update(p, y), ax=Figure().add_subplot())
+    >>> ax = ct.plots.evidence(ct.SequentialCalibrationTest().update(p, y), ax=Figure().add_subplot())
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('observations', 'log10 E')
     """

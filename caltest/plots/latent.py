@@ -1,16 +1,11 @@
 """The latent function of a recalibration map."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from caltest._basics.numerics import own_errstate
 from caltest._basics.types import FloatArray
-from caltest.plots._axes import DARK, INSIDE, PALE, axes_of
+from caltest.plots._axes import DARK, INSIDE, PALE, Axes, axes_of
 from caltest.recalibration.gaussian_process.map import GPMap
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 POINTS = 400
 BAND = 1.96
@@ -41,8 +36,7 @@ def latent_function(map: GPMap, *, ax: "Axes | None" = None) -> "Axes":  # noqa:
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> from caltest.plots import latent_function
-    >>> axes = latent_function(ct.recalibration.GPCalibrator().fit(p, y))
+    >>> axes = ct.plots.latent_function(ct.recalibration.GPCalibrator().fit(p, y))
     >>> axes.get_ylabel()
     'latent function'
     """

@@ -1,17 +1,14 @@
 """Power curves."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from caltest._basics.numerics import own_errstate
 from caltest._validation import fraction
-from caltest.plots._axes import COLOURS, DARK, LINES, MARKERS, axes_of
+from caltest.plots._axes import COLOURS, DARK, LINES, MARKERS, Axes, axes_of
 from caltest.studies.power_curve import PowerCurve
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @own_errstate
@@ -36,11 +33,10 @@ def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | N
     Examples
     --------
     >>> import caltest as ct
-    >>> from caltest.plots import power_curve
     >>> from matplotlib.figure import Figure
     >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
     >>> curve = ct.power_curve(test, ct.generators.class_model("M3", 3), [5, 10], n_simulations=20, rng=1)
-    >>> ax = power_curve(curve, ax=Figure().add_subplot())
+    >>> ax = ct.plots.power_curve(curve, ax=Figure().add_subplot())
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('observations n', 'power')
     """

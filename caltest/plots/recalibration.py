@@ -1,18 +1,15 @@
 """Reliability before and after recalibration."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from caltest._basics.numerics import own_errstate, seed_of
 from caltest._results.pvalues import pvalue_phrase
-from caltest.plots._axes import panels_of
+from caltest.plots._axes import Axes, panels_of
 from caltest.plots.reliability import reliability_diagram
 from caltest.recalibration import RecalibrationReport
 from caltest.recalibration.report import targets_as_given
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @own_errstate
@@ -49,11 +46,10 @@ def recalibration_report(
     Examples
     --------
     >>> import caltest as ct
-    >>> from caltest.plots import recalibration_report
     >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
-    >>> axes = recalibration_report(report, rng=1, axes=Figure().subplots(1, 2))
+    >>> axes = ct.plots.recalibration_report(report, rng=1, axes=Figure().subplots(1, 2))
     >>> axes[0].get_title()
     'before: log score 0.38, p = 0.01'
     """

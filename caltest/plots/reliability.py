@@ -1,7 +1,7 @@
 """Reliability diagrams, with bins and without."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from caltest.plots._axes import (
     INSIDE,
     OUTSIDE,
     PALE,
+    Axes,
     axes_of,
     binary_of,
     finish,
@@ -28,9 +29,6 @@ from caltest.plots._axes import (
 )
 from caltest.predictions import Bernoulli
 from caltest.predictions.convert import as_sample
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 LARGEST, SMALLEST = 130.0, 14.0
 BAR_WIDTH = 0.02
@@ -107,10 +105,9 @@ def reliability_diagram(
     Examples
     --------
     >>> import caltest as ct
-    >>> from caltest.plots import reliability_diagram
     >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> ax = reliability_diagram(p, y, rng=1, ax=Figure().add_subplot())
+    >>> ax = ct.plots.reliability_diagram(p, y, rng=1, ax=Figure().add_subplot())
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('confidence of the top label', 'accuracy')
     """
@@ -218,10 +215,9 @@ def reliability_curve(
     Examples
     --------
     >>> import caltest as ct
-    >>> from caltest.plots import reliability_curve
     >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> ax = reliability_curve(p, y, rng=1, ax=Figure().add_subplot())
+    >>> ax = ct.plots.reliability_curve(p, y, rng=1, ax=Figure().add_subplot())
     >>> print(ax.texts[0].get_text())
     Brier score 0.098 = 0.078 - 0.008 + 0.028
     """

@@ -1,17 +1,13 @@
 """Risks of error functions."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caltest._basics.numerics import own_errstate
 from caltest._validation import whole_number
-from caltest.plots._axes import COLOURS, DARK, MARKERS, panels_of
+from caltest.plots._axes import COLOURS, DARK, MARKERS, Axes, panels_of
 from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @own_errstate
@@ -46,11 +42,10 @@ def risk_curves(
     Examples
     --------
     >>> import caltest as ct
-    >>> from caltest.plots import risk_curves
     >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.estimate_calibration_error(p, y, "top_label", rng=1)
-    >>> panels = risk_curves(result, axes=Figure().subplots(1, 3))
+    >>> panels = ct.plots.risk_curves(result, axes=Figure().subplots(1, 3))
     >>> [ax.get_xlabel() for ax in panels]
     ['bins', 'bandwidth', 'regularisation']
     """

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,9 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.binned_errors import checked_binning
-from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, axes_of, title_of
+from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of, title_of
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
 """Where the predictions that are certain of class 0, 1 and 2 are drawn."""
@@ -84,10 +81,9 @@ def simplex_map(
     Examples
     --------
     >>> import caltest as ct
-    >>> from caltest.plots import simplex_map
     >>> from matplotlib.figure import Figure
     >>> p, y = ct.generators.DirichletModel.m2(3).sample(500, rng=1)
-    >>> ax = simplex_map(p, y, rng=1, ax=Figure().add_subplot())
+    >>> ax = ct.plots.simplex_map(p, y, rng=1, ax=Figure().add_subplot())
     >>> [text.get_text() for text in ax.texts]
     ['class 0', 'class 1', 'class 2']
     """

@@ -9,11 +9,10 @@ import numpy as np
 from caltest._basics.numerics import own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._basics.types import ArrayLike
-from caltest._results.confidence_interval import ConfidenceInterval
-from caltest._results.finding import Finding
 from caltest._results.pvalues import format_pvalue, remarks
 from caltest._results.report import page
 from caltest._results.stored import Stored
+from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import at_least, fraction, switch, whole_number
 from caltest.comparisons.formats import Table, TabularResult, aligned
 from caltest.default_test import calibration_test

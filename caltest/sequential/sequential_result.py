@@ -7,10 +7,10 @@ import numpy as np
 
 from caltest._basics.types import FloatArray
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.finding import Finding
 from caltest._results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
 from caltest._results.report import KINDS, page
 from caltest._results.stored import Stored
+from caltest._results.values import Finding
 from caltest._validation import fraction
 
 ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"

@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import OwnErrstate, ranges, seed_of
 from caltest._basics.types import ArrayLike, FloatArray
-from caltest._results.finding import Finding, impossible
+from caltest._results.values import Finding, impossible
 from caltest._validation import one_of, switch
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.scores.likelihood_ratio import log_mixture

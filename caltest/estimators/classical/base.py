@@ -12,7 +12,7 @@ from caltest._basics.numerics import generator_apart, ranges
 from caltest._basics.threads import threaded
 from caltest._basics.types import Array, FloatArray
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import EffectSize
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.predictions import Predictions

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.statistics.isotonic import pooled_means
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import EffectSize
 from caltest._validation import one_of
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.predictions import Predictions

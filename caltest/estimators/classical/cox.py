@@ -9,10 +9,9 @@ import numpy as np
 
 from caltest._basics.numerics import own_errstate
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._results.confidence_interval import ConfidenceInterval
-from caltest._results.effect_size import EffectSize
 from caltest._results.pvalues import pvalue_phrase
 from caltest._results.stored import Stored
+from caltest._results.values import ConfidenceInterval, EffectSize
 from caltest._validation import fraction
 from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
@@ -151,11 +150,6 @@ def cox_calibration(
         As in ``calibration_test``.
     confidence_level
         Of each of the intervals.
-
-    Returns
-    -------
-    CoxCalibrationResult
-        Estimates, standard errors, intervals, and the likelihood ratio test of both.
 
     Raises
     ------

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.types import Array, FloatArray
 from caltest._laws import absolute_maximum_tail, range_tail
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import EffectSize
 from caltest._validation import one_of
 from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one

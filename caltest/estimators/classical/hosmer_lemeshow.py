@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray, IntArray
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import EffectSize
 from caltest._validation import whole_number
 from caltest.binning import QuantileBinning
 from caltest.estimators.base import TextbookTail

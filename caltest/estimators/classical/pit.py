@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.types import Array, FloatArray
 from caltest._laws import anderson_darling_tail, cramer_von_mises_tail
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import EffectSize
 from caltest._validation import one_of
 from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import TransformStatistic, in_parts, root_per_observation

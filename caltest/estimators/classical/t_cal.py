@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.arrays import read_only
 from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.statistics.binned import debiased_squares, sums_of_bins
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import EffectSize
 from caltest._validation import at_least, whole_number
 from caltest.binning import UniformBinning
 from caltest.estimators.base import RedrawnEstimator

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.types import FloatArray
-from caltest._results.confidence_interval import ConfidenceInterval
-from caltest._results.finding import Finding
+from caltest._results.values import ConfidenceInterval, Finding
 from caltest.predictions import Sample
 from caltest.predictions.faults import Fault, Fit
 

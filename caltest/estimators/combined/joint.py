@@ -8,7 +8,7 @@ import numpy as np
 from caltest._basics.types import Array, FloatArray
 from caltest._laws import pearson3_exponents
 from caltest._results.calibration_test_result import ComponentResult
-from caltest._results.finding import Finding
+from caltest._results.values import Finding
 from caltest.estimators.base import Estimator
 from caltest.predictions import Predictions, Sample
 

@@ -9,8 +9,7 @@ from caltest._basics.arrays import read_only
 from caltest._basics.numerics import effective_number, ranges, resampling_pvalue
 from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
 from caltest._results.calibration_test_result import ComponentResult
-from caltest._results.effect_size import EffectSize
-from caltest._results.finding import Finding
+from caltest._results.values import EffectSize, Finding
 from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.combined.components import Column, Component, FaultsComponent, KernelComponent, components_for
 from caltest.estimators.combined.findings import findings_of, named

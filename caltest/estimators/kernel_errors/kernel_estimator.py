@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import EffectSize
 from caltest.estimators.base import Estimator
 from caltest.hstatistics.bound import h_bound
 from caltest.kernels import PairKernel, PredictionKernel, ProductKernel, TargetKernel

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import EffectSize
 from caltest._validation import at_least, switch
 from caltest.estimators.base import Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import median_notes, share_of_largest

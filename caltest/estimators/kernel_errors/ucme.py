@@ -8,7 +8,7 @@ import numpy as np
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import check_memory
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import EffectSize
 from caltest._validation import at_least
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.redraws.of_all_families import redrawn_deviation_means

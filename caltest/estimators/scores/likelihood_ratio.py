@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from caltest._basics.types import Array, ArrayLike, FloatArray
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import EffectSize
 from caltest._validation import at_least, same_length
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, as_clusters

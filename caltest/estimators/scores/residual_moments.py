@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import effective_number
 from caltest._basics.types import Array, FloatArray
-from caltest._results.effect_size import EffectSize
+from caltest._results.values import EffectSize
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.predictions import Predictions, Sample
