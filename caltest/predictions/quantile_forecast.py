@@ -125,7 +125,7 @@ class QuantileForecast(FinitePredictions):
         return intervals
 
     def faults(self, weights: FloatArray | None = None) -> "Faults | None":
-        from caltest.predictions.faults.classes.quantiles import QuantileFaults
+        from caltest.predictions.faults.classes.ordered import QuantileFaults
 
         return QuantileFaults(self, weights)
 

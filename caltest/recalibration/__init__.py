@@ -35,8 +35,10 @@ from caltest.recalibration.classes.affine import (
 )
 from caltest.recalibration.classes.one_vs_rest import OneVsRest as OneVsRest
 from caltest.recalibration.classes.temperature import Identity as Identity, TemperatureScaling as TemperatureScaling
-from caltest.recalibration.distributions.family_temperature import FamilyTemperatureScaling as FamilyTemperatureScaling
-from caltest.recalibration.distributions.quantiles import QuantileRecalibration as QuantileRecalibration
+from caltest.recalibration.distributions import (
+    FamilyTemperatureScaling as FamilyTemperatureScaling,
+    QuantileRecalibration as QuantileRecalibration,
+)
 from caltest.recalibration.fit_best import BestFit as BestFit, fit_best as fit_best
 from caltest.recalibration.gaussian_process.map import GPCalibrator as GPCalibrator, GPMap as GPMap
 from caltest.recalibration.report import (

@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest.predictions.faults.fault import Fault, Faults, Fit, RowsOf, weights_or_ones
-from caltest.predictions.faults.features import Pattern, cosines, halves, varies
+from caltest.predictions.faults.fault import (
+    Fault,
+    Faults,
+    Fit,
+    Pattern,
+    RowsOf,
+    about,
+    cosines,
+    count,
+    halves,
+    percent,
+    sized,
+    varies,
+    weights_or_ones,
+)
 from caltest.predictions.faults.scores import CLIPPED
-from caltest.predictions.faults.wording import about, count, percent, sized
 
 if TYPE_CHECKING:
     from caltest.predictions.counts.law import CountPredictions

@@ -1,14 +1,77 @@
-"""What a fault is: a family of laws with one parameter, of which calibration is one."""
+"""What a fault is: a family of laws with one parameter, of which calibration is one; where it is, and its words."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isfinite, pi, sqrt
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest.predictions.faults.features import Pattern
+
+
+def varies(feature: FloatArray) -> bool:
+    """Whether a feature (n,) of the predictions is finite and differs by more than rounding."""
+    if not np.isfinite(feature).all():
+        return False
+    return bool(np.ptp(feature) > 1e-12 * np.abs(feature).max())
+
+
+def ranks(feature: FloatArray) -> FloatArray:
+    """Average ranks of a feature (n,), in (0, 1); equal ones share a value."""
+    _, places, counts = np.unique(feature, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - counts / 2.0)[places] / feature.size)
+
+
+def cosines(feature: FloatArray, number: int) -> FloatArray:
+    """``sqrt(2) cos(pi j r)`` of the ranks r for j = 1, ..., number, (number, n); 0 if the feature does not vary."""
+    if not varies(feature):
+        return np.zeros((number, feature.size))
+    frequencies = np.arange(1, number + 1)[:, None]
+    return np.asarray(sqrt(2.0) * np.cos(pi * frequencies * ranks(feature)))
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Signs (n,), 0 where nothing is changed, and what the predictions of each sign have in common, in words."""
+
+    signs: FloatArray
+    above: str = ""
+    below: str = ""
+
+    @property
+    def where(self) -> str:
+        """The place in words, after a space; empty for everywhere."""
+        place = self.above or self.below
+        return f" {place}" if place else ""
+
+    @property
+    def sign(self) -> float:
+        """Of the place that is named."""
+        return -1.0 if self.below and not self.above else 1.0
+
+    def direction(self, t: float, up: str, down: str) -> str:
+        """One of two words, for t at the place that is named."""
+        return up if self.sign * t > 0.0 else down
+
+    def opposite(self, words: str) -> str:
+        """Words on the rest of the predictions, if these are changed too."""
+        return f", and {words}" if self.above and self.below else ""
+
+
+def halves(feature: FloatArray, name: str) -> list[Pattern]:
+    """The upper half against the lower one, each alone: three patterns, or none where the feature does not vary."""
+    if not varies(feature):
+        return []
+    upper = ranks(feature) > 0.5
+    if upper.all() or not upper.any():
+        return []
+    cut = float(feature[~upper].max())
+    above, below = f"where {name} are above {cut:.3g}", f"where {name} are at most {cut:.3g}"
+    both = Pattern(np.where(upper, 1.0, -1.0), above, below)
+    return [both, Pattern(np.where(upper, 1.0, 0.0), above), Pattern(np.where(upper, 0.0, -1.0), "", below)]
+
 
 S = TypeVar("S")
 
@@ -145,3 +208,49 @@ class Faults(ABC):
 def weights_or_ones(weights: FloatArray | None, n: int) -> FloatArray:
     """Weights of n observations, of which all have 1 if none are given."""
     return np.ones(n) if weights is None else weights
+
+
+def about(number: float, digits: int = 2) -> str:
+    """A number to so many digits, without an exponent unless it is very large or small."""
+    if not isfinite(number):
+        return f"{number:g}"
+    if abs(number) < 1e-100:
+        return "0"
+    if 1e-4 <= abs(number) < 1e6:
+        text = f"{float(f'{number:.{digits - 1}e}'):f}"
+        return text.rstrip("0").rstrip(".")
+    return f"{number:.{digits - 1}e}"
+
+
+def count(number: float) -> str:
+    """A count, or an expected one, without digits that nobody needs."""
+    return f"{number:.0f}" if number >= 100.0 else f"{number:.1f}".removesuffix(".0")
+
+
+def percent(share: float, digits: int = 2) -> str:
+    """A share in percent, such as ``36 %``."""
+    return f"{about(100.0 * share, digits)} %"
+
+
+def sized(fit: Fit, size: Callable[[float], float], text: Callable[[float, int], str] = about) -> str:
+    """A size with its interval, such as ``0.25 (0.2 to 0.31)``, with two digits or more.
+
+    The digits tell the three numbers apart, and from the size of no fault if that is outside the interval.
+    """
+    low, high = sorted((size(fit.low), size(fit.high)))
+    no_fault = size(0.0)
+    for digits in (2, 3, 4):
+        at, ends = text(size(fit.t), digits), [text(low, digits), text(high, digits)]
+        is_told_apart = low <= no_fault <= high or text(no_fault, digits) not in ends
+        if (len({at, *ends}) == 3 and is_told_apart) or fit.is_open_below or fit.is_open_above:
+            break
+    if fit.is_open_above:
+        return f"{at} (at least {ends[0]})"
+    return f"{at} (at most {ends[1]})" if fit.is_open_below else f"{at} ({ends[0]} to {ends[1]})"
+
+
+def sized_shift(fit: Fit, factor: float = 1.0) -> str:
+    """The size of a shift without its direction, with its interval, which has signs if it contains 0."""
+    if fit.low <= 0.0 <= fit.high:
+        return sized(fit, lambda t: factor * t)
+    return sized(fit, lambda t: factor * abs(t))

@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
-from caltest.predictions.faults.fault import Faults, Fit, OfPatterns, Rows, RowsOf, weights_or_ones
-from caltest.predictions.faults.features import Pattern, cosines, halves
+from caltest.predictions.faults.fault import (
+    Faults,
+    Fit,
+    OfPatterns,
+    Pattern,
+    Rows,
+    RowsOf,
+    about,
+    cosines,
+    halves,
+    sized,
+    weights_or_ones,
+)
 from caltest.predictions.faults.numbers import OfResiduals, Scale, Shift, by_features
 from caltest.predictions.faults.scores import Scores
-from caltest.predictions.faults.wording import about, sized
 
 if TYPE_CHECKING:
     from caltest.predictions.base import Predictions

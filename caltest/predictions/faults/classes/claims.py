@@ -10,9 +10,7 @@ from caltest._basics.types import BoolArray, FloatArray
 from caltest._loops.pair_sums.redraws import sums_by_group
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels
 from caltest.predictions.faults.classes.several import Frequency, Random, Temperature
-from caltest.predictions.faults.fault import Fit
-from caltest.predictions.faults.features import cosines, ranks
-from caltest.predictions.faults.wording import about, percent, sized
+from caltest.predictions.faults.fault import Fit, about, cosines, percent, ranks, sized
 
 if TYPE_CHECKING:
     from caltest.predictions.classes.finite import FinitePredictions

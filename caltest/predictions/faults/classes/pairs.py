@@ -7,8 +7,7 @@ import numpy as np
 from caltest._basics.types import FloatArray
 from caltest._loops.pair_sums.redraws import tables_by_label
 from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, Labels, remaining
-from caltest.predictions.faults.fault import Fit, Rows
-from caltest.predictions.faults.wording import percent, sized
+from caltest.predictions.faults.fault import Fit, Rows, percent, sized
 
 
 class OfPairs(ClassFault):

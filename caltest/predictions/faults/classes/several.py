@@ -10,9 +10,7 @@ from caltest._basics.types import FloatArray, IntArray
 from caltest._loops.pair_sums.redraws import sums_by_group, tables_by_label
 from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, LabelFaults, Labels, remaining
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap
-from caltest.predictions.faults.fault import Fit
-from caltest.predictions.faults.features import cosines
-from caltest.predictions.faults.wording import count, percent, sized
+from caltest.predictions.faults.fault import Fit, cosines, count, percent, sized
 
 if TYPE_CHECKING:
     from caltest.predictions.classes.finite import FinitePredictions

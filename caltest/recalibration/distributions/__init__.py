@@ -1,1 +1,0 @@
-"""Maps of distributions of numbers and vectors."""
