@@ -1,7 +1,8 @@
 """The components of the omnibus statistic, and which of them a family has."""
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
 from caltest.estimators.kernel_errors.max_skce import FACTORS
 from caltest.estimators.scores.excess_scores import ExcessBrierScore, ExcessLogScore
 from caltest.estimators.scores.likelihood_ratio import log_ratios_of
-from caltest.estimators.scores.residual_moments import ResidualMean, ResidualSpread
+from caltest.estimators.scores.residual_moments import ResidualMean
 from caltest.hstatistics.redraws.of_all_families import redrawn_means
 from caltest.hstatistics.sums.binary_line import on_a_line
 from caltest.hstatistics.sums.residuals import residual_means
@@ -44,22 +45,27 @@ FARTHEST = 20.0
 """Standard deviations beyond which a row of a fault counts no more: those of rare events are known badly."""
 
 
-class Component(ABC):
+Numbers = Callable[[Predictions, Array, FloatArray | None], FloatArray]
+"""Numbers (J, B), or (B,), for many targets; weights of the observations have the sum of their squares."""
+
+
+@dataclass(frozen=True)
+class Component:
     """One of the statistics: some numbers for each redraw, of which the largest counts after they are standardised."""
 
     name: str
-    two_sided = False
-    shares_kernel = False
+    numbers: Numbers
+    n_values: int = 1
+    """How many numbers J."""
+    two_sided: bool = False
+    shares_kernel: bool = False
     """Whether redraws should be taken together, because they share a kernel of all pairs."""
+    rank: int = 0
+    """Of the kernels of redraws; 0 if that is not low."""
 
-    @property
-    def n_values(self) -> int:
-        """How many numbers J."""
-        return 1
-
-    @abstractmethod
     def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
-        """Numbers (J, B) for many targets; weights of the observations that have the sum of their squares."""
+        """The numbers (J, B)."""
+        return np.atleast_2d(self.numbers(predictions, targets, weights))
 
     def columns(self, values: FloatArray) -> list[Column]:
         """What counts of the numbers (J, B) for observed and redrawn targets."""
@@ -67,115 +73,45 @@ class Component(ABC):
         return [Column(self.name, 1.0, np.asarray((np.abs(ratios) if self.two_sided else ratios).max(axis=0)))]
 
 
-@dataclass(frozen=True)
-class KernelComponent(Component):
-    """The SKCE with several kernels, all pairs of observations or, for many of them, with kernels of low rank."""
-
-    kernels: tuple[ProductKernel, ...]
-    low_rank: tuple[LowRankSKCE, ...] = ()
-    name: str = "kernel error"
-    shares_kernel = True
-
-    @property
-    def n_values(self) -> int:
-        """The kernels."""
-        return len(self.kernels)
-
-    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
-        """The SKCE for each kernel."""
-        if self.low_rank:
-            return np.stack([one.estimates(predictions, targets, weights) for one in self.low_rank])
-        return redrawn_means(self.kernels, predictions, targets, True, weights)
-
-
-@dataclass(frozen=True)
-class ResidualComponent(Component):
+def _residual_errors(
+    kernel: PredictionKernel, predictions: Predictions, targets: Array, weights: FloatArray | None
+) -> FloatArray:
     """The SKCE of the scores of targets, which are standard normal given the predictions, for several bandwidths."""
+    scores = predictions.law.standard_scores(targets)
+    return residual_means(kernel, RESIDUAL_WIDTHS, predictions, scores, weights)
 
-    prediction_kernel: PredictionKernel
-    name: str = "kernel error of residuals"
 
-    @property
-    def n_values(self) -> int:
-        """The widths."""
-        return len(RESIDUAL_WIDTHS)
-
-    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
-        """The SKCE for each width."""
-        scores = predictions.law.standard_scores(targets)
-        return residual_means(self.prediction_kernel, RESIDUAL_WIDTHS, predictions, scores, weights)
+def _spread(predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+    """The mean square of residuals, which of ensembles are those of the pools, less its mean if calibrated."""
+    return mean_square(predictions.law.standard_scores(targets), weights) - 1.0
 
 
 @dataclass(frozen=True)
-class ScoreComponent(Component):
-    """A number of mean 0 if calibrated whose sign has a meaning."""
-
-    estimator: ExcessLogScore | ExcessBrierScore | ResidualSpread
-    name: str
-    two_sided = True
-
-    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
-        """The estimate."""
-        return self.estimator.estimates(predictions, targets, weights)[None]
-
-
-@dataclass(frozen=True)
-class SpreadComponent(ScoreComponent):
-    """The mean square of residuals, which of ensembles are those of the pools."""
-
-    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
-        """Their mean square, less its mean if calibrated."""
-        return mean_square(predictions.law.standard_scores(targets), weights)[None] - 1.0
-
-
-@dataclass(frozen=True)
-class BiasComponent(Component):
-    """The squared mean residual."""
-
-    name: str = "mean residual"
-
-    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
-        """The estimate."""
-        return ResidualMean().estimates(predictions, targets, weights)[None]
-
-
-@dataclass(frozen=True)
-class LikelihoodRatioComponent(Component):
+class LikelihoodRatio:
     """The log likelihood ratio of a mixture of alternatives, in which each observation has the power of its weight."""
 
     predictions: Predictions
     weights: FloatArray | None
     alternatives: Alternatives
-    name: str = "likelihood ratio"
 
-    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
-        """``log E``."""
-        return log_ratios_of(self._alternatives_for(predictions, weights), targets)[None]
-
-    def _alternatives_for(self, predictions: Predictions, weights: FloatArray | None) -> Alternatives:
-        """Those of all predictions, or of a group of them."""
+    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        """``log E``, of all predictions or of a group of them."""
         if predictions is self.predictions and weights is self.weights:
-            return self.alternatives
+            return log_ratios_of(self.alternatives, targets)
         alternatives = predictions.law.alternatives(weights)
         assert alternatives is not None
-        return alternatives
+        return log_ratios_of(alternatives, targets)
 
 
 @dataclass(frozen=True)
-class FaultsComponent(Component):
-    """The rows of all faults of the family: of each fault the largest row and the sum of squares of all."""
+class RowsOfFaults:
+    """The rows of all faults of the family."""
 
     predictions: Predictions
     weights: FloatArray | None
     faults: Faults
-    name: str = "faults"
 
-    @property
-    def n_values(self) -> int:
-        """The rows."""
-        return sum(fault.n_rows for fault in self.faults.with_rows)
-
-    def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """The rows of some of the faults after those of others, for a few of the redraws at a time."""
         faults = self.faults
         if predictions is not self.predictions or weights is not self.weights:
@@ -187,16 +123,24 @@ class FaultsComponent(Component):
         rows = threaded(lambda part: faults.rows(targets[part]), parts, len(parts), "faults", work=20.0 * targets.size)
         return np.concatenate(list(rows), axis=1)
 
+
+@dataclass(frozen=True)
+class FaultsComponent(Component):
+    """Of each fault the largest row and the sum of squares of all."""
+
+    numbers: RowsOfFaults
+
     def columns(self, values: FloatArray) -> list[Column]:
         """Two for each fault with several rows, which share its weight."""
         columns, first = [], 0
-        total = sum(fault.weight for fault in self.faults.with_rows)
-        for fault in self.faults.with_rows:
+        faults = self.numbers.faults
+        total = sum(fault.weight for fault in faults.with_rows)
+        for fault in faults.with_rows:
             squares = np.square(np.clip(standardised(values[first : first + fault.n_rows]), -FARTHEST, FARTHEST))
             first += fault.n_rows
             numbers = [squares.max(axis=0), squares.sum(axis=0)][: fault.n_rows]
             weight = fault.weight / total / len(numbers)
-            columns += [Column(self.faults.name(fault), weight, one) for one in numbers]
+            columns += [Column(faults.name(fault), weight, one) for one in numbers]
         return columns
 
 
@@ -207,30 +151,52 @@ def components_for(
     alternatives = predictions.law.alternatives(weights)
     others: list[Component] = []
     if alternatives is not None:
-        others.append(LikelihoodRatioComponent(predictions, weights, alternatives))
+        others.append(Component("likelihood ratio", LikelihoodRatio(predictions, weights, alternatives)))
     faults = predictions.faults(weights)
     if faults is not None:
-        others.append(FaultsComponent(predictions, weights, faults))
+        n_rows = sum(fault.n_rows for fault in faults.with_rows)
+        others.append(FaultsComponent("faults", RowsOfFaults(predictions, weights, faults), n_rows))
     if predictions.law.finite is not None:
         return (_kernels(kernel, predictions, FACTORS, rng), *SCORES, *others)
-    residuals = (ResidualComponent(kernel.prediction_kernel),) if predictions.law.has_normal_scores else ()
-    spread = (SPREAD,) if predictions.law.has_spread else ()
-    return (_kernels(kernel, predictions, (1.0,), rng), *residuals, BiasComponent(), *spread, *others)
+    components = [_kernels(kernel, predictions, (1.0,), rng)]
+    if predictions.law.has_normal_scores:
+        numbers = partial(_residual_errors, kernel.prediction_kernel)
+        components.append(Component("kernel error of residuals", numbers, len(RESIDUAL_WIDTHS)))
+    components.append(Component("mean residual", ResidualMean().estimates))
+    if predictions.law.has_spread:
+        components.append(Component("spread of residuals", _spread, two_sided=True))
+    return (*components, *others)
 
 
-SCORES = (ScoreComponent(ExcessLogScore(), "log score"), ScoreComponent(ExcessBrierScore(), "Brier score"))
+SCORES = (
+    Component("log score", ExcessLogScore().estimates, two_sided=True),
+    Component("Brier score", ExcessBrierScore().estimates, two_sided=True),
+)
 
-SPREAD = SpreadComponent(ResidualSpread(), "spread of residuals")
 
-
-def _kernels(kernel: ProductKernel, predictions: Predictions, factors: tuple[float, ...], rng: Any) -> KernelComponent:
+def _kernels(kernel: ProductKernel, predictions: Predictions, factors: tuple[float, ...], rng: Any) -> Component:
     """The kernel first, and with other bandwidths; of low rank for many predictions that are not on a line."""
-    kernels = [kernel]
-    radial = kernel.prediction_kernel
+    kernels, radial = [kernel], kernel.prediction_kernel
     if radial.has_bandwidth:
         others = (radial.scaled(factor) for factor in factors if factor != 1.0)
         kernels += [ProductKernel(other, kernel.target_kernel) for other in others]
     many = MANY_CLASSES if predictions.law.finite is not None else MANY_NUMBERS
-    if len(predictions) < many or on_a_line(kernel, predictions) is not None:
-        return KernelComponent(tuple(kernels))
-    return KernelComponent(tuple(kernels), tuple(LowRankSKCE(one).resolve(predictions, rng) for one in kernels))
+    low_rank: tuple[LowRankSKCE, ...] = ()
+    if len(predictions) >= many and on_a_line(kernel, predictions) is None:
+        low_rank = tuple(LowRankSKCE(one).resolve(predictions, rng) for one in kernels)
+    rank = low_rank[0].rank if low_rank else 0
+    numbers = partial(_kernel_errors, tuple(kernels), low_rank)
+    return Component("kernel error", numbers, len(kernels), shares_kernel=True, rank=rank)
+
+
+def _kernel_errors(
+    kernels: tuple[ProductKernel, ...],
+    low_rank: tuple[LowRankSKCE, ...],
+    predictions: Predictions,
+    targets: Array,
+    weights: FloatArray | None,
+) -> FloatArray:
+    """The SKCE with each kernel, of all pairs of observations or, for many of them, with kernels of low rank."""
+    if low_rank:
+        return np.stack([one.estimates(predictions, targets, weights) for one in low_rank])
+    return redrawn_means(kernels, predictions, targets, True, weights)

@@ -11,7 +11,7 @@ from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
 from caltest._results.calibration_test_result import ComponentResult
 from caltest._results.values import EffectSize, Finding
 from caltest._validation import at_least, observation_weights, same_length
-from caltest.estimators.combined.components import Column, Component, FaultsComponent, KernelComponent, components_for
+from caltest.estimators.combined.components import Column, Component, FaultsComponent, components_for
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
@@ -146,8 +146,7 @@ class Omnibus(JointEstimator):
     @property
     def _rank(self) -> int:
         """Of the kernels of redraws; 0 if that is not low."""
-        first = self._components[0]
-        return first.low_rank[0].rank if isinstance(first, KernelComponent) and first.low_rank else 0
+        return self._components[0].rank
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
         """The numbers of all components, one below the other; those that share no kernel for a part of the redraws."""
