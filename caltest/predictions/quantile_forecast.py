@@ -1,6 +1,6 @@
 """Forecasts given by quantiles at a few levels, tested for what they say and no more."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +10,7 @@ from caltest._validation import finite_array, increasing_numbers, real_array, re
 from caltest.kernels import ExponentialKernel, LaplacianKernel, Metric, ProductKernel, Wasserstein
 from caltest.predictions.base import Parameter, Predictions, require_family
 from caltest.predictions.classes.finite import FinitePredictions
-
-if TYPE_CHECKING:
-    from caltest.predictions.faults import Faults
+from caltest.predictions.faults import Faults
 
 LARGEST = np.finfo(np.float64).max
 
@@ -124,7 +122,7 @@ class QuantileForecast(FinitePredictions):
         intervals: Array = (values[:, None] > self.values).sum(axis=1, dtype=np.intp)
         return intervals
 
-    def faults(self, weights: FloatArray | None = None) -> "Faults | None":
+    def faults(self, weights: FloatArray | None = None) -> Faults | None:
         from caltest.predictions.faults.classes.ordered import QuantileFaults
 
         return QuantileFaults(self, weights)

@@ -1,7 +1,7 @@
 """Predicted distributions on k ordered classes."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, S
 from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.classes.finite import at_labels
-
-if TYPE_CHECKING:
-    from caltest.predictions.faults import Faults
+from caltest.predictions.faults import Faults
 
 
 class Ordinal(Categorical):
@@ -86,7 +84,7 @@ class Ordinal(Categorical):
     def cumulative_vectors(self) -> FloatArray:
         return self._cumulative()[..., :-1] * np.diff(self._positions)
 
-    def faults(self, weights: FloatArray | None = None) -> "Faults | None":
+    def faults(self, weights: FloatArray | None = None) -> Faults | None:
         from caltest.predictions.faults.classes.ordered import OrderedFaults
 
         return OrderedFaults(self, weights) if self.n_classes > 2 else super().faults(weights)

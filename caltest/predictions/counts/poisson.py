@@ -1,6 +1,6 @@
 """Predicted Poisson distributions of counts."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
@@ -10,9 +10,7 @@ from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows
 from caltest.predictions.base import Parameter
 from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, logs_from_tail, stirling_error
-
-if TYPE_CHECKING:
-    from caltest.predictions.counts.negative_binomial import NegativeBinomial
+from caltest.predictions.counts.negative_binomial import NegativeBinomial
 
 
 class Poisson(CountPredictions):
@@ -120,7 +118,7 @@ class Poisson(CountPredictions):
     def with_mean(self, mean: FloatArray) -> "Poisson":
         return self._like(mean)
 
-    def with_dispersion(self, dispersion: FloatArray) -> "NegativeBinomial":
+    def with_dispersion(self, dispersion: FloatArray) -> NegativeBinomial:
         from caltest.predictions.counts.negative_binomial import NegativeBinomial
 
         return NegativeBinomial.of(self.mean, 1.0 / dispersion)

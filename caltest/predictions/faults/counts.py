@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
+from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.fault import (
     Fault,
     Faults,
@@ -25,9 +26,6 @@ from caltest.predictions.faults.fault import (
 )
 from caltest.predictions.faults.scores import CLIPPED
 
-if TYPE_CHECKING:
-    from caltest.predictions.counts.law import CountPredictions
-
 LEAST_ZERO = 1e-6
 """Predicted probabilities of 0 below which zeros have no row."""
 
@@ -35,7 +33,7 @@ LEAST_ZERO = 1e-6
 class CountView:
     """Means, standard deviations and probabilities of 0 of n predictions, and weights."""
 
-    def __init__(self, law: "CountPredictions", weights: FloatArray | None) -> None:
+    def __init__(self, law: CountPredictions, weights: FloatArray | None) -> None:
         self.law, self.weights = law, weights_or_ones(weights, len(law))
         self.mean, self.deviation = law.mean, np.sqrt(law.variance)
         with np.errstate(under="ignore"):
@@ -81,7 +79,7 @@ class Counts:
         """Those of the first targets."""
         return self.view.law.log_density(self.first)
 
-    def log_ratio(self, law: "CountPredictions | None") -> FloatArray:
+    def log_ratio(self, law: CountPredictions | None) -> FloatArray:
         """``log Q(y) / P(y)`` of the first targets, (n,)."""
         assert law is not None
         return law.log_density(self.first) - self.log_probabilities
@@ -90,7 +88,7 @@ class Counts:
 class CountFaults(Faults):
     """Means, dispersion and zeros."""
 
-    def __init__(self, law: "CountPredictions", weights: FloatArray | None = None) -> None:
+    def __init__(self, law: CountPredictions, weights: FloatArray | None = None) -> None:
         self.view = view = CountView(law, weights)
         self.weights = view.weights
         everywhere, places = [Pattern(np.ones(len(law)))], halves(view.mean, "predicted means")

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from functools import lru_cache
 from math import exp, inf, lgamma, log, pi, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
+from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import (
     Fault,
     Faults,
@@ -25,10 +25,6 @@ from caltest.predictions.faults.fault import (
     weights_or_ones,
 )
 from caltest.predictions.faults.scores import Scores
-
-if TYPE_CHECKING:
-    from caltest.predictions.base import Predictions
-
 
 LEAST_RECIPROCAL = 1e-4
 """Of the degrees of freedom of Student's t, below which it is the normal distribution."""
@@ -178,7 +174,7 @@ class NumberFaults(Faults):
     Features of the predictions are the mean (or the median where there is no mean) and the variance.
     """
 
-    def __init__(self, predictions: "Predictions", weights: FloatArray | None = None) -> None:
+    def __init__(self, predictions: Predictions, weights: FloatArray | None = None) -> None:
         law = predictions.law
         mean, variance = _location_and_variance(predictions)
         self._law, self.weights, self._spread = law, weights_or_ones(weights, len(law)), variance > 0.0
@@ -204,7 +200,7 @@ class NumberFaults(Faults):
         return Scores(self._law, targets, self.weights, self._spread)
 
 
-def _location_and_variance(predictions: "Predictions") -> tuple[FloatArray, FloatArray]:
+def _location_and_variance(predictions: Predictions) -> tuple[FloatArray, FloatArray]:
     """Means and variances (n,); medians and ones where there are no moments."""
     try:
         mean, variance = predictions.moments()

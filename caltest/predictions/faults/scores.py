@@ -3,14 +3,11 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caltest._basics.types import Array, BoolArray, FloatArray
-
-if TYPE_CHECKING:
-    from caltest.predictions.base import Predictions
+from caltest.predictions.base import Predictions
 
 CLIPPED = 6.0
 """Scores of targets are at most this large in rows, so that a few redraws know their spread."""
@@ -26,7 +23,7 @@ class Scores:
     normal draws.
     """
 
-    law: "Predictions"
+    law: Predictions
     targets: Array
     given_weights: FloatArray
     spread: BoolArray | None = None

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from math import inf, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray
+from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import (
     Faults,
     Fit,
@@ -22,9 +22,6 @@ from caltest.predictions.faults.fault import (
 )
 from caltest.predictions.faults.numbers import OfResiduals, Scale, Shift, by_features
 from caltest.predictions.faults.scores import Scores
-
-if TYPE_CHECKING:
-    from caltest.predictions.base import Predictions
 
 MOST_FEATURES = 8
 """Coordinates whose predicted means are features."""
@@ -44,7 +41,7 @@ class VectorFaults(Faults):
     Features of the predictions are the means of the first eight coordinates and the total variance.
     """
 
-    def __init__(self, predictions: "Predictions", weights: FloatArray | None = None) -> None:
+    def __init__(self, predictions: Predictions, weights: FloatArray | None = None) -> None:
         self._law = predictions.law
         self.weights = w = weights_or_ones(weights, len(predictions))
         mean, variance = predictions.moments()

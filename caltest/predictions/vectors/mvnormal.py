@@ -1,6 +1,6 @@
 """Predicted normal distributions of vectors."""
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,11 +22,9 @@ from caltest.kernels import (
     TargetKernel,
     Wasserstein,
 )
+from caltest.predictions.alternatives import Alternatives
 from caltest.predictions.base import Parameter, Predictions, require_family, weighted_sum
 from caltest.predictions.standard_scores import LARGEST_SCORE, in_units
-
-if TYPE_CHECKING:
-    from caltest.predictions.alternatives import Alternatives
 
 NUMBER, DIAGONAL, FULL = 0, 1, 2
 """Dimensions of a covariance: v I, diag(v), or a matrix."""
@@ -162,7 +160,7 @@ class MvNormal(Predictions):
         """Targets ``m + S**1/2 z`` for scores z (..., n, d), with the symmetric root."""
         return self.mean + self._times_root(scores)
 
-    def alternatives(self, weights: FloatArray | None = None) -> "Alternatives | None":
+    def alternatives(self, weights: FloatArray | None = None) -> Alternatives | None:
         """Shifted means, one coordinate at a time, and other scales."""
         from caltest.predictions.alternatives import NormalAlternatives
 

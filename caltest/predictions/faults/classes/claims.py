@@ -2,18 +2,15 @@
 
 from functools import cached_property
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caltest._basics.types import BoolArray, FloatArray
 from caltest._loops.pair_sums.redraws import sums_by_group
+from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels
 from caltest.predictions.faults.classes.several import Frequency, Random, Temperature
 from caltest.predictions.faults.fault import Fit, about, cosines, percent, ranks, sized
-
-if TYPE_CHECKING:
-    from caltest.predictions.classes.finite import FinitePredictions
 
 N_COSINES = 6
 """Cosines of the ranks of the claims."""
@@ -31,7 +28,7 @@ WINDOW_CHOICES = 20
 class BinaryView(ClassView):
     """Claims, the probabilities of class 1, their ranks, and windows of these."""
 
-    def __init__(self, law: "FinitePredictions", weights: FloatArray | None) -> None:
+    def __init__(self, law: FinitePredictions, weights: FloatArray | None) -> None:
         super().__init__(law, weights)
         self.claims = self.p[:, 1]
         self.ranks = ranks(self.claims)
@@ -75,7 +72,7 @@ def claim_in_words(claim: float) -> str:
 class BinaryFaults(LabelFaults):
     """Confidence, random labels, claims that are too high or too low, everywhere, in a window, or in waves."""
 
-    def __init__(self, law: "FinitePredictions", weights: FloatArray | None = None) -> None:
+    def __init__(self, law: FinitePredictions, weights: FloatArray | None = None) -> None:
         self.view = view = BinaryView(law, weights)
         self.weights = view.weights
         self.members = (Claims(view), BinaryTemperature(view), Random(view), Window(view), Wave(view))

@@ -2,16 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caltest._basics.types import Array, FloatArray, IntArray
 from caltest._loops.pair_sums.redraws import changes_by_class
+from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.fault import Fault, Faults, weights_or_ones
-
-if TYPE_CHECKING:
-    from caltest.predictions.classes.finite import FinitePredictions
 
 MOST_CLASSES = 32
 """Classes with rows of their own beside their totals, and that are compared in pairs: those predicted most often."""
@@ -23,7 +20,7 @@ FLOOR = 1e-300
 class ClassView:
     """What the faults of classes see of n predictions and weights."""
 
-    def __init__(self, law: "FinitePredictions", weights: FloatArray | None) -> None:
+    def __init__(self, law: FinitePredictions, weights: FloatArray | None) -> None:
         self.law, self.weights = law, weights_or_ones(weights, len(law))
         # Rows that sum to 1 only up to the rounding of single precision would add up over many observations.
         self.p = np.ascontiguousarray(law.probabilities / law.probabilities.sum(axis=1, keepdims=True))

@@ -2,11 +2,11 @@
 
 from functools import cached_property
 from math import exp
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caltest._basics.types import FloatArray
+from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, gather, remaining
 from caltest.predictions.faults.classes.several import ClassFaults, Frequency
 from caltest.predictions.faults.fault import (
@@ -23,11 +23,7 @@ from caltest.predictions.faults.fault import (
     sized_shift,
 )
 from caltest.predictions.faults.numbers import scale_in_words
-
-if TYPE_CHECKING:
-    from caltest.predictions.classes.finite import FinitePredictions
-    from caltest.predictions.quantile_forecast import QuantileForecast
-
+from caltest.predictions.quantile_forecast import QuantileForecast
 
 LARGEST = 8.0
 """Scores behind the first and the last class are at most this large in the middle of their probability."""
@@ -97,7 +93,7 @@ def normal_between(low: FloatArray, high: FloatArray) -> FloatArray:
 class OrderedFaults(ClassFaults):
     """Those of classes, and shifts, scales and steps along their order."""
 
-    def __init__(self, law: "FinitePredictions", weights: FloatArray | None = None) -> None:
+    def __init__(self, law: FinitePredictions, weights: FloatArray | None = None) -> None:
         super().__init__(law, weights)
         view, positions = self.view, law.positions
         mean = view.p @ positions
@@ -211,7 +207,7 @@ class Step(Fault[Labels]):
 class QuantileFaults(LabelFaults):
     """Shift and scale behind the intervals, everywhere, in halves and on one side, single levels, and coverage."""
 
-    def __init__(self, law: "QuantileForecast", weights: FloatArray | None = None) -> None:
+    def __init__(self, law: QuantileForecast, weights: FloatArray | None = None) -> None:
         self.view = view = ClassView(law, weights)
         self.weights = view.weights
         values, levels = law.values, law.levels

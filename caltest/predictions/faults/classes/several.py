@@ -2,18 +2,15 @@
 
 from functools import cached_property
 from math import exp
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caltest._basics.types import FloatArray, IntArray
 from caltest._loops.pair_sums.redraws import sums_by_group, tables_by_label
+from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, LabelFaults, Labels, remaining
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap
 from caltest.predictions.faults.fault import Fit, cosines, count, percent, sized
-
-if TYPE_CHECKING:
-    from caltest.predictions.classes.finite import FinitePredictions
 
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""
@@ -22,7 +19,7 @@ LEAST_ROWS = 20
 class ClassFaults(LabelFaults):
     """Confidence, frequencies of classes, and pairs of classes that are mistaken for each other."""
 
-    def __init__(self, law: "FinitePredictions", weights: FloatArray | None = None) -> None:
+    def __init__(self, law: FinitePredictions, weights: FloatArray | None = None) -> None:
         self.view = view = ClassView(law, weights)
         self.weights = view.weights
         self.members = (
