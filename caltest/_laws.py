@@ -5,7 +5,7 @@ from math import pi, sqrt
 import numpy as np
 import scipy
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 
 
 def _probability(value: float) -> float:

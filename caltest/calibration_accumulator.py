@@ -7,8 +7,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from caltest._basics.numerics import OwnErrstate, seed_from, seed_of
-from caltest._basics.types import ArrayLike
+from caltest._basics.numerics import ArrayLike, OwnErrstate, seed_from, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import whole_number
 from caltest.nulls import Null, SummableNull

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.arrays import Table
-from caltest._basics.numerics import own_errstate
+from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
 from caltest._basics.threads import progress_bars
-from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch
 from caltest._validation.groups import rows_of

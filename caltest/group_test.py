@@ -6,9 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import OwnErrstate, check_finite, own_errstate, resampling_pvalue, seed_of
+from caltest._basics.numerics import (
+    ArrayLike,
+    FloatArray,
+    OwnErrstate,
+    check_finite,
+    own_errstate,
+    resampling_pvalue,
+    seed_of,
+)
 from caltest._basics.threads import progress_bars
-from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
 from caltest._results.values import Finding, impossible
 from caltest._validation import same_length, switch

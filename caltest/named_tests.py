@@ -6,7 +6,7 @@ Most are at the front door too. A test of your own is a pair: ``ct.CalibrationTe
 from typing import Any, Literal
 
 from caltest import estimators, nulls
-from caltest._basics.types import ArrayLike
+from caltest._basics.numerics import ArrayLike
 from caltest.binning import UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator as CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest

@@ -143,8 +143,11 @@ def test_numba_and_matplotlib_have_one_home():
 def test_compiled_loops_depend_on_nothing_that_their_cache_is_not_keyed_by():
     for path in (PACKAGE / "_loops").rglob("*.py"):
         for name in imports(path):
-            known = "caltest._loops", "caltest._basics.jit", "caltest._basics.types"
+            known = "caltest._loops", "caltest._basics.jit", "caltest._basics.numerics"
             assert name.split(".")[0] in {"numpy", *sys.stdlib_module_names} or name.startswith(known)
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "caltest._basics.numerics":
+                assert {one.name for one in node.names} <= {"Array", "ArrayLike", "BoolArray", "FloatArray", "IntArray"}
 
 
 def test_import_is_light():

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from caltest._basics.types import Array, ArrayLike, BoolArray, IntArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, IntArray
 from caltest._basics.warnings import warn
 
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from caltest._basics.types import Array, IntArray
+from caltest._basics.numerics import Array, IntArray
 
 CHUNK = 2**16
 """Rows that are read at once."""

@@ -1,14 +1,20 @@
-"""Numerical rules shared by all tests: errors of floats, random seeds, the p-value of resampling, ranges of tiles."""
+"""Types of arrays, and numerical rules: errors of floats, random seeds, the p-value of resampling, ranges of tiles."""
 
 import os
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from inspect import isfunction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from caltest._basics.types import Array, BoolArray, FloatArray
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.intp]
+BoolArray: TypeAlias = NDArray[np.bool_]
+Array: TypeAlias = NDArray[Any]
+ArrayLike: TypeAlias = Any
+"""Anything that becomes an array: lists, numpy, pandas, polars, torch."""
 
 TIE_TOLERANCE = 1e-10
 """Relative difference below which two values of a statistic count as equal.

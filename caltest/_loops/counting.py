@@ -1,7 +1,7 @@
 """Counts: of observations in resamples of them, and of values in cells, which may be of equal width."""
 
 from caltest._basics.jit import jit
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 
 
 @jit

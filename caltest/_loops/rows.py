@@ -3,7 +3,7 @@
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 
 VERY_FEW_CLASSES = 4
 """Up to so many it is faster to compare all numbers with the probabilities of a class at a time."""

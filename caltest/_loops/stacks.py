@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 
 
 def stack(values: FloatArray, batch: tuple[int, ...], ndim: int) -> FloatArray:

@@ -1,7 +1,7 @@
 """Distances of distribution functions that are step functions, by merging their sorted steps."""
 
 from caltest._basics.jit import jit
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 
 
 @jit

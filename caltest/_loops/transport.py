@@ -3,7 +3,7 @@
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import FloatArray, IntArray
+from caltest._basics.numerics import FloatArray, IntArray
 from caltest._loops.stacks import stack
 
 NOTHING = 1e-15

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._results.pvalues import pvalue_phrase, undecided
 from caltest._results.report import ASSUMPTIONS, QUESTIONS, report_of, sentence_of
 from caltest._results.stored import Stored

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.arrays import Table, column, to_array
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray, IntArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
 
 SHOWN = 5
 """Names of groups that an error lists."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.arrays import to_array
-from caltest._basics.types import ArrayLike, FloatArray
+from caltest._basics.numerics import ArrayLike, FloatArray
 
 
 def real_number(value: Any) -> float:

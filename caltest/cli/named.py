@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import caltest as ct
-from caltest._basics.types import ArrayLike
+from caltest._basics.numerics import ArrayLike
 from caltest.estimators import Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.predictions import Sample

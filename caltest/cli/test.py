@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from caltest._basics.numerics import FloatArray
 from caltest._basics.threads import in_terminal
-from caltest._basics.types import FloatArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.pvalues import EXCLUDED, format_pvalue, in_brackets
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import own_errstate, seed_of
-from caltest._basics.types import ArrayLike
+from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.pvalues import benjamini_hochberg, holm
 from caltest._results.values import ConfidenceInterval

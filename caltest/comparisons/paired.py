@@ -7,9 +7,8 @@ from typing import Any
 
 from numpy.linalg import norm
 
-from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, check_finite, seed_of
 from caltest._basics.threads import progress_bars
-from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize
 from caltest._validation import switch

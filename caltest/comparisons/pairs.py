@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from caltest._basics.numerics import own_errstate
-from caltest._basics.types import ArrayLike
+from caltest._basics.numerics import ArrayLike, own_errstate
 from caltest._results.pvalues import benjamini_hochberg, format_pvalue, holm, pvalue_phrase
 from caltest._results.report import listed, page
 from caltest._results.stored import Stored

@@ -4,7 +4,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from caltest._basics.types import IntArray
+from caltest._basics.numerics import IntArray
 from caltest.predictions import Categorical
 
 __all__ = ["load_digits_predictions"]

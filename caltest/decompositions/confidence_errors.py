@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import generator_apart, own_errstate, ranges, seed_of
-from caltest._basics.types import ArrayLike, FloatArray
+from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, own_errstate, ranges, seed_of
 from caltest._results.stored import Stored
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, whole_number

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caltest._basics.numerics import generator_apart, ranges
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, generator_apart, ranges
 from caltest._results.values import ConfidenceInterval
 from caltest.decompositions.parts import PARTS, Parts
 from caltest.predictions import Bernoulli, Categorical

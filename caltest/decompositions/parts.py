@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._loops.statistics.isotonic import class_counts, pooled_means
 from caltest.binning import Binning

@@ -6,8 +6,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from caltest._basics.numerics import own_errstate, seed_of
-from caltest._basics.types import ArrayLike
+from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
 from caltest._results.stored import Stored
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, one_of, whole_number

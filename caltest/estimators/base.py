@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from caltest._basics.arrays import are_chunks
-from caltest._basics.numerics import OwnErrstate, check_finite, seed_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, OwnErrstate, check_finite, seed_of
 from caltest._basics.threads import progress_bars
-from caltest._basics.types import Array, ArrayLike, FloatArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import ASSUMPTIONS
 from caltest._results.values import EffectSize

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 
 from caltest._basics.arrays import read_only
-from caltest._basics.numerics import ranges
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._loops.statistics import binned
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, one_of

@@ -7,8 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import generator_of
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, generator_of
 from caltest._validation import number_of_observations, whole_number
 from caltest.generators.base import Generator, number_within, positive_numbers, probabilities_of_classes
 from caltest.generators.distorted import Distorted

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
-from caltest._basics.numerics import generator_of
-from caltest._basics.types import Array, ArrayLike
+from caltest._basics.numerics import Array, ArrayLike, generator_of
 from caltest._validation import number_of_observations
 from caltest.generators.base import Distortion, Generator
 from caltest.generators.distortions import Tempering

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import generator_of
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, generator_of
 from caltest.generators.base import Distortion, probabilities_of_classes
 from caltest.predictions import Categorical, Predictions
 from caltest.predictions.classes.finite import of_classes

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import generator_of
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, generator_of
 from caltest._validation import number_of_observations, switch, whole_number
 from caltest.generators.base import Generator
 from caltest.kernels import ProductKernel

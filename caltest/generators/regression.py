@@ -7,8 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import generator_of
-from caltest._basics.types import ArrayLike, FloatArray
+from caltest._basics.numerics import ArrayLike, FloatArray, generator_of
 from caltest._validation import number_of_observations, positive_number, real_array, same_length
 from caltest.generators.base import Generator, number_within
 from caltest.predictions import Normal

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.numerics import upper_tiles
+from caltest._basics.numerics import FloatArray, IntArray, upper_tiles
 from caltest._basics.threads import threaded
-from caltest._basics.types import FloatArray, IntArray
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel
 from caltest.kernels.base import Distances

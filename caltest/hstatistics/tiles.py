@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._loops.pair_sums.gaussian import gaussian_tile
 from caltest._loops.pair_sums.pairs import Settings, block_sums, finite_sums, finite_tile
 from caltest.kernels import PairKernel, ProductKernel, TargetKernel

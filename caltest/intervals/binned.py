@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from caltest._basics.numerics import own_errstate
-from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate
 from caltest._results.values import ConfidenceInterval, Side, checked_side, within
 from caltest._validation import at_least, fraction
 from caltest.binning import Binning, QuantileBinning

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from math import log, sqrt
 from typing import Any
 
-from caltest._basics.numerics import own_errstate
-from caltest._basics.types import ArrayLike
+from caltest._basics.numerics import ArrayLike, own_errstate
 from caltest._results.values import ConfidenceInterval, Side, checked_side, within
 from caltest._validation import fraction
 from caltest.estimators import SKCE, BlockSKCE

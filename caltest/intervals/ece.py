@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import generator_apart, own_errstate, ranges
-from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, generator_apart, own_errstate, ranges
 from caltest._results.values import ConfidenceInterval, Side, checked_side, within
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import own_errstate, seed_of
-from caltest._basics.types import ArrayLike
+from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, Side, checked_side, within
 from caltest._validation import fraction
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import check_finite, own_errstate, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
-from caltest._basics.types import ArrayLike, FloatArray
 from caltest._results.stored import Stored
 from caltest._validation import switch
 from caltest.estimators import Estimator

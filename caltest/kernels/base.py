@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from caltest._basics.numerics import OwnErrstate
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, OwnErrstate
 from caltest._validation import positive_number
 from caltest.kernels.metrics.vector_metrics import Metric
 

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.kernels import EXPONENTIAL, MATERN_3, MATERN_5
 from caltest._validation import positive_number, real_number
 from caltest.kernels.metrics.vector_metrics import Euclidean, Metric

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from caltest._basics.numerics import OwnErrstate
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray, OwnErrstate
 from caltest.kernels.base import Predicted, PredictionKernel, TargetKernel
 from caltest.kernels.matrix import MatrixKernel, rank_on_residuals
 from caltest.kernels.metrics.vector_metrics import Euclidean

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import sqrt
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.kernels import RATIONAL
 from caltest._validation import positive_number
 from caltest.kernels.radial import Function, RadialKernel

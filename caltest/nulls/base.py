@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._basics.numerics import OwnErrstate, resampling_pvalue
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray, OwnErrstate, resampling_pvalue
 from caltest._results.calibration_test_result import ComponentResult, PValueKind
 from caltest._results.values import Finding, impossible
 from caltest._validation import whole_number

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._basics.jobs import Stream, in_parts, run, streams
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest.estimators import UCME, Estimator
 from caltest.hstatistics.redraws.of_all_families import redrawn_deviation_means
 from caltest.hstatistics.variances.covariance import deviation_covariance, whitening

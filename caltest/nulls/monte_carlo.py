@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from caltest._basics.jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
-from caltest._basics.numerics import at_least_as_large, check_memory
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, at_least_as_large, check_memory
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, LowRankSKCE
 from caltest.estimators.combined.joint import JointEstimator

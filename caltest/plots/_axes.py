@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caltest._basics.jobs import streams
-from caltest._basics.numerics import seed_of
+from caltest._basics.numerics import Array, FloatArray, seed_of
 from caltest._basics.threads import threaded
-from caltest._basics.types import Array, FloatArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.pvalues import pvalue_phrase
 from caltest._validation import fraction, whole_number

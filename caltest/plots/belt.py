@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import own_errstate
-from caltest._basics.types import ArrayLike, FloatArray
+from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
 from caltest._results.pvalues import pvalue_phrase
 from caltest._validation import fraction
 from caltest.estimators import CalibrationBelt

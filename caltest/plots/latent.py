@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from caltest._basics.numerics import own_errstate
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray, own_errstate
 from caltest.plots._axes import DARK, INSIDE, PALE, Axes, axes_of
 from caltest.recalibration.gaussian_process.map import GPMap
 

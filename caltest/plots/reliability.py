@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from caltest._basics.numerics import own_errstate
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, own_errstate
 from caltest._basics.threads import progress_bars
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import switch
 from caltest.binning import Binning, UniformBinning

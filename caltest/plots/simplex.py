@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caltest._basics.jobs import streams
-from caltest._basics.numerics import own_errstate, ranges, seed_of
-from caltest._basics.types import ArrayLike, BoolArray, FloatArray, IntArray
+from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, ranges, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning, UniformBinning

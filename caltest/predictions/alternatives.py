@@ -10,9 +10,8 @@ from math import prod
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
+from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._basics.threads import threaded
-from caltest._basics.types import Array, FloatArray
 from caltest._loops.pair_sums.redraws import gathered_tables, tables_by_label
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Categorical

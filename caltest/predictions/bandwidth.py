@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from caltest._basics.numerics import upper_tiles
+from caltest._basics.numerics import FloatArray, IntArray, upper_tiles
 from caltest._basics.threads import threaded
-from caltest._basics.types import FloatArray, IntArray
 from caltest._loops.counting import count_cells
 from caltest.kernels import Metric
 

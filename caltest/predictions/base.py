@@ -8,8 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.jobs import Stream
-from caltest._basics.numerics import OwnErrstate, check_memory, generator_apart
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, OwnErrstate, check_memory, generator_apart
 from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance

@@ -7,8 +7,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.arrays import to_array
-from caltest._basics.numerics import generator_of
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
 from caltest._loops.formulas import normals
 from caltest._validation import mixture_weights
 from caltest.kernels import MMD, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel

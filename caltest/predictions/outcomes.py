@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

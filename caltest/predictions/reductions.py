@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.arrays import read_only, to_array
-from caltest._basics.numerics import own_errstate
-from caltest._basics.types import Array, ArrayLike, FloatArray, IntArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, own_errstate
 from caltest._loops.rows import maxima
 from caltest._validation import whole_number
 from caltest.predictions.base import Predictions

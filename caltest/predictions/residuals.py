@@ -4,8 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import generator_apart, own_errstate
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_apart, own_errstate
 from caltest.kernels import GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.convert import as_sample

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.types import Array, BoolArray, IntArray
+from caltest._basics.numerics import Array, BoolArray, IntArray
 from caltest._results.pvalues import EXCLUDED
 from caltest.predictions.base import Predictions
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 
 LARGEST_SCORE = 1e140
 """Differences beyond this, in units of a scale, are taken as this: sums of squares of many of them are finite."""

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._basics.numerics import OwnErrstate
-from caltest._basics.types import ArrayLike, FloatArray, IntArray
+from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, OwnErrstate
 from caltest._validation import class_order, one_of
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions, in_order_of_targets

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import levels
 from caltest.predictions import Predictions, QuantileForecast
 from caltest.predictions.convert import as_sample

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import own_errstate, seed_of
-from caltest._basics.types import ArrayLike, BoolArray, FloatArray, IntArray
+from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, seed_of
 from caltest._validation import at_least, whole_number
 from caltest.comparisons.formats import aligned
 from caltest.recalibration.base import CalibrationMap, Calibrator

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import own_errstate, seed_of
+from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
-from caltest._basics.types import ArrayLike
 from caltest._results.pvalues import format_pvalue, remarks
 from caltest._results.report import page
 from caltest._results.stored import Stored

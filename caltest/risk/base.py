@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._basics.numerics import OwnErrstate
-from caltest._basics.types import ArrayLike, FloatArray
+from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate
 from caltest._validation import at_least, positive_number
 from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.predictions.convert import as_predictions, as_sample

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._validation import whole_number
 from caltest.binning import quantile_ranks
 from caltest.risk.base import BilinearForm, ErrorFunction, Fits, settings

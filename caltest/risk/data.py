@@ -5,8 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest.predictions import Predictions, Sample
 
 ROWS = 2048

@@ -8,8 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.arrays import read_only
-from caltest._basics.numerics import ranges
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray, ranges
 from caltest._loops.statistics.class_shares import class_shares, shares_on_line
 from caltest.risk.base import BilinearForm, ErrorFunction, Fits, positive_settings
 from caltest.risk.data import CalibrationData

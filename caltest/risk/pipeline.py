@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import check_finite, own_errstate, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, check_finite, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
-from caltest._basics.types import ArrayLike, FloatArray, IntArray
 from caltest._validation import at_least, fraction, one_of, switch, whole_number
 from caltest.predictions import Predictions, Sample, classwise, top_label
 from caltest.predictions.convert import as_sample

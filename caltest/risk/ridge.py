@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._validation import positive_number, whole_number
 from caltest.risk.base import BilinearForm, ErrorFunction, Fits, positive_settings
 from caltest.risk.data import CalibrationData, KernelSpectrum, Projected

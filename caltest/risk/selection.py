@@ -6,9 +6,8 @@ from itertools import chain
 
 import numpy as np
 
-from caltest._basics.numerics import check_finite
+from caltest._basics.numerics import Array, FloatArray, check_finite
 from caltest._basics.threads import threaded
-from caltest._basics.types import Array, FloatArray
 from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.risk.base import BilinearForm, ErrorFunction, Fits, risk_terms
 from caltest.risk.data import CalibrationData

@@ -8,8 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.hstatistics.sums.features import inverse_root
 from caltest.kernels import ProductKernel, TargetKernel

@@ -5,7 +5,7 @@ from math import exp, isfinite, log
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
 from caltest._results.report import KINDS, page

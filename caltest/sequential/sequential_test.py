@@ -8,8 +8,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from caltest._basics.arrays import to_array
-from caltest._basics.numerics import OwnErrstate, ranges, seed_of
-from caltest._basics.types import ArrayLike, FloatArray
+from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, ranges, seed_of
 from caltest._results.values import Finding, impossible
 from caltest._validation import one_of, switch
 from caltest.estimators.combined.findings import findings_of, named

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import own_errstate
+from caltest._basics.numerics import FloatArray, own_errstate
 from caltest._basics.threads import progress_bars
-from caltest._basics.types import FloatArray
 from caltest._results.report import page
 from caltest._results.stored import Stored
 from caltest._results.values import ConfidenceInterval

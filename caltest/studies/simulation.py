@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caltest._basics.jobs import n_jobs, results
-from caltest._basics.numerics import seed_of
+from caltest._basics.numerics import FloatArray, seed_of
 from caltest._basics.threads import one_thread
-from caltest._basics.types import FloatArray
 from caltest._validation import fraction
 from caltest.calibration_test import CalibrationTest
 

@@ -8,7 +8,7 @@ f are EXPONENTIAL ``exp(-u)``, MATERN_3 ``(1 + u) exp(-u)``, MATERN_5 ``(1 + u +
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative, logarithm
 
 EXPONENTIAL, MATERN_3, MATERN_5, RATIONAL, IDENTITY = range(5)

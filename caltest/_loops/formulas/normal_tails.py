@@ -15,7 +15,7 @@ from math import erfc
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative
 from caltest._loops.formulas.normals import LARGEST, Moments
 from caltest._loops.stacks import over_pairs

@@ -7,7 +7,7 @@ Everything is in units of the kernel's bandwidths, so that the kernel is exp(-|y
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative
 from caltest._loops.stacks import over_pairs
 

@@ -1,7 +1,7 @@
 """Probabilities of counts between counts at which they are known, by the recursion of Panjer (1981)."""
 
 from caltest._basics.jit import jit
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 
 STEP = 32
 """Counts from one known probability to the next; the recursion adds up the rounding of half as many steps or more."""

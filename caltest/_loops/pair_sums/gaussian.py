@@ -7,7 +7,7 @@ and vectorises, which a call of the library's exponential function would prevent
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative
 
 Side = tuple[FloatArray, FloatArray, FloatArray]

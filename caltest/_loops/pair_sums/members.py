@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.kernels import write_kernel
 
 CACHED = 2**13

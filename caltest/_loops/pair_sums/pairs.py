@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.kernels import write_kernel
 from caltest._loops.pair_sums.tiles import CITYBLOCK, SQUARED_EUCLIDEAN, add_absolute, add_products, add_squares, padded
 

@@ -13,7 +13,7 @@ of the tile, which keeps rounding errors small.
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 
 LANES = 8
 """Kernels that are summed together."""

@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 
 CITYBLOCK, SQUARED_EUCLIDEAN, PRODUCT = 0, 1, 2
 """``|a - b|``, ``(a - b)**2`` and ``a b``."""

@@ -7,7 +7,7 @@ Vectors of fewer coordinates than there are classes leave out the ``first`` clas
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.stacks import assign
 
 Norm = tuple[int, bool, bool, float]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import FloatArray, IntArray
+from caltest._basics.numerics import FloatArray, IntArray
 from caltest._loops.formulas.exponential import exp_of_negative
 
 LANES = 8

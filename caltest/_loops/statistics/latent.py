@@ -6,7 +6,7 @@
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import FloatArray, IntArray
+from caltest._basics.numerics import FloatArray, IntArray
 
 
 @jit

@@ -6,7 +6,7 @@ Columns come as a design (n, q), outcomes 0 or 1 as (B, n), one row a redraw.
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.stacks import assign
 
 MOST_STEPS = 100

@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from caltest._basics.numerics import generator_apart, ranges
+from caltest._basics.numerics import Array, FloatArray, generator_apart, ranges
 from caltest._basics.threads import threaded
-from caltest._basics.types import Array, FloatArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize
 from caltest._validation import at_least

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest._results.values import EffectSize
 from caltest._validation import fraction, whole_number
 from caltest.estimators.classical.base import BinaryStatistic

@@ -6,7 +6,7 @@ from typing import Self, get_args
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.statistics.isotonic import pooled_means
 from caltest._results.values import EffectSize
 from caltest._validation import one_of

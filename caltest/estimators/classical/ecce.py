@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest._laws import absolute_maximum_tail, range_tail
 from caltest._results.values import EffectSize
 from caltest._validation import one_of

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._results.values import EffectSize
 from caltest._validation import whole_number
 from caltest.binning import QuantileBinning

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.types import Array, BoolArray, FloatArray, IntArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest._loops.statistics.logistic import maximise, selected_ratios
 
 RANK = 1e-9

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest._laws import anderson_darling_tail, cramer_von_mises_tail
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, levels

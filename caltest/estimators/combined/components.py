@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
+from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._basics.threads import threaded
-from caltest._basics.types import Array, FloatArray
 from caltest.estimators.combined.joint import standardised
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
 from caltest.estimators.kernel_errors.max_skce import FACTORS

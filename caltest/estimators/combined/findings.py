@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest.predictions import Sample
 from caltest.predictions.faults import Fault, Fit

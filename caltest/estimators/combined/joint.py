@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest._laws import pearson3_exponents
 from caltest._results.calibration_test_result import ComponentResult
 from caltest._results.values import Finding

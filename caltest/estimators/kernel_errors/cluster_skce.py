@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import generator_apart, own_errstate
-from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_apart, own_errstate
 from caltest._validation import same_length
 from caltest._validation.groups import labels_of, rows_of
 from caltest.estimators.base import RedrawnEstimator

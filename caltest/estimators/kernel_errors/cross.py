@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
+from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest._basics.threads import threaded
-from caltest._basics.types import FloatArray, IntArray
 from caltest._validation import at_least
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.tiles import Place, tiles_of

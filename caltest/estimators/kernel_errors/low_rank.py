@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from caltest._basics.numerics import generator_apart
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, generator_apart
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator

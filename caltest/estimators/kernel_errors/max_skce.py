@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest._validation import at_least, positive_numbers
 from caltest.estimators.combined.joint import JointEstimator, standardised
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, switch
 from caltest.estimators.base import Estimator

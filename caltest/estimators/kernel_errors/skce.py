@@ -5,7 +5,7 @@ from math import exp, inf, sqrt
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.bound import h_bound

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._results.calibration_test_result import PValueKind
 from caltest._validation import at_least

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, same_length
 from caltest.estimators.base import RedrawnEstimator

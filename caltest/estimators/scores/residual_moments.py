@@ -5,8 +5,7 @@ from math import sqrt
 
 import numpy as np
 
-from caltest._basics.numerics import effective_number
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, effective_number
 from caltest._results.values import EffectSize
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator

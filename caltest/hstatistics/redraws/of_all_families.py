@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from caltest._basics.numerics import ranges, upper_tiles, weight_of_pairs
+from caltest._basics.numerics import Array, FloatArray, ranges, upper_tiles, weight_of_pairs
 from caltest._basics.threads import threaded
-from caltest._basics.types import Array, FloatArray
 from caltest.hstatistics.pair_tiles import Kernels, ObservationKernel, Places, tile_size, tiles_of_blocks
 from caltest.hstatistics.redraws.of_labels import label_diagonal_sums, label_pair_sums
 from caltest.hstatistics.redraws.of_numbers import number_diagonal_sums, number_pair_sums

@@ -9,9 +9,8 @@ many labels change and the root has few rows.
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
+from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._basics.threads import threaded
-from caltest._basics.types import Array, FloatArray
 from caltest._loops.pair_sums import redraws
 from caltest.hstatistics.pair_tiles import Kernels, Places, kernel_tiles, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place

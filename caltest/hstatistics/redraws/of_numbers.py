@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._loops.pair_sums.gaussian import smoothed_gaussian_sums
 from caltest._loops.pair_sums.members import redrawn_sums
 from caltest._loops.stacks import redraws_last

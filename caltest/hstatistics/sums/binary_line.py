@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.formulas.kernels import EXPONENTIAL
 from caltest._loops.pair_sums.lines import sums_to_the_left
 from caltest.kernels import PairKernel, ProductKernel, SumOfProducts

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest.hstatistics.pair_tiles import tile_size, tiles_of_blocks
 from caltest.hstatistics.redraws.of_all_families import pair_sums
 from caltest.kernels import PairKernel

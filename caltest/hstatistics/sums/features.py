@@ -13,9 +13,8 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.numerics import check_memory, ranges, weight_of_pairs
+from caltest._basics.numerics import Array, FloatArray, check_memory, ranges, weight_of_pairs
 from caltest._basics.threads import threaded
-from caltest._basics.types import Array, FloatArray
 from caltest._loops.pair_sums.redraws import changes_by_class, gathered_sums
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions

@@ -5,9 +5,8 @@ from threading import local
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
+from caltest._basics.numerics import FloatArray, ranges
 from caltest._basics.threads import threaded
-from caltest._basics.types import FloatArray
 from caltest.hstatistics.sums.binary_line import Line, lines_and_rest
 from caltest.hstatistics.tiles import Place, Tiles, h_tile, sample_for, tiles_of
 from caltest.kernels import PairKernel, ProductKernel

@@ -10,9 +10,8 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from caltest._basics.numerics import ranges, weight_of_pairs
+from caltest._basics.numerics import FloatArray, ranges, weight_of_pairs
 from caltest._basics.threads import threaded
-from caltest._basics.types import FloatArray
 from caltest.hstatistics.sums.features import inverse_root
 from caltest.kernels import GaussianKernel, PredictionKernel
 from caltest.predictions import MvNormal, Normal, Predictions

@@ -4,8 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest.hstatistics.sums.pairs import deviations
 from caltest.kernels import GaussianKernel, PairKernel, TargetKernel
 from caltest.predictions import ClosedFormMissing, Predictions, Sample

@@ -5,7 +5,7 @@ from math import sqrt
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._validation import at_least
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.sums.pairs import h_diagonal, weighted_sums

@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from caltest._basics.numerics import check_memory, upper_tiles
+from caltest._basics.numerics import FloatArray, check_memory, upper_tiles
 from caltest._basics.threads import threaded
-from caltest._basics.types import FloatArray
 from caltest.hstatistics.pair_tiles import TILE, Places, total_of_tiles, upper_kernel_tiles
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel, ProductKernel

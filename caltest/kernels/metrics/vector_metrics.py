@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from caltest._basics.numerics import OwnErrstate
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray, OwnErrstate
 from caltest._loops.pair_sums.tiles import CITYBLOCK, SQUARED_EUCLIDEAN, sum_over_coordinates
 
 

@@ -7,9 +7,8 @@ from math import sqrt
 import numpy as np
 
 from caltest._basics.jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
-from caltest._basics.numerics import check_memory
+from caltest._basics.numerics import FloatArray, check_memory
 from caltest._basics.threads import threaded
-from caltest._basics.types import FloatArray
 from caltest._loops.counting import add_counts
 from caltest._validation import switch
 from caltest.estimators import SKCE, Estimator

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._basics.jobs import Stream, run
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest.estimators import ClusterSKCE, Estimator
 from caltest.hstatistics.sums.cluster_sums import within_pair_sums
 from caltest.hstatistics.sums.pairs import h_diagonal, weighted_sums

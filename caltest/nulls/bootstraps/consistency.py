@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._basics.jobs import Stream, in_parts, run, streams
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest.estimators import ECE, Estimator
 from caltest.nulls.base import Resampled, ResamplingNull
 from caltest.predictions import Predictions, Sample

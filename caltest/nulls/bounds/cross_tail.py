@@ -5,7 +5,7 @@ from math import exp, inf, sqrt
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest.estimators import CrossSKCE, Estimator
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample

@@ -6,7 +6,7 @@ from math import exp
 import numpy as np
 
 from caltest._basics.jobs import Stream, run, streams
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import Estimator, LogLikelihoodRatio
 from caltest.estimators.combined.findings import findings_of, named

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._validation import at_least, one_of
 from caltest.estimators import UCME, Estimator
 from caltest.nulls.base import Null, Outcome

@@ -5,7 +5,7 @@ from math import sqrt
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._validation import switch
 from caltest.estimators import BlockSKCE, Estimator
 from caltest.hstatistics.variances.null_variance import has_formula, variance_of_blocks

@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 import scipy
 
-from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number, probability_vector
 from caltest.predictions.base import Parameter, Predictions, require_family, require_same_classes
 from caltest.predictions.classes.categorical import ClassProbabilities

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from caltest._basics.jobs import Stream
-from caltest._basics.numerics import generator_of, ranges
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, generator_of, ranges
 from caltest._basics.threads import threaded
-from caltest._basics.types import Array, BoolArray, FloatArray, IntArray
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest._loops.rows import classes_from_uniforms
 from caltest._validation import class_names

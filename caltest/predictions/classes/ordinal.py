@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import increasing_numbers, real_array
 from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, SquaredEuclidean, Wasserstein1
 from caltest.predictions.base import Predictions, require_family

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._loops.formulas.recursion import TINY
 from caltest.kernels import TargetKernel
 

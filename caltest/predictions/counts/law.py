@@ -9,9 +9,8 @@ import numpy as np
 import scipy
 
 from caltest._basics.jobs import Stream
-from caltest._basics.numerics import check_memory, ranges
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, check_memory, ranges
 from caltest._basics.threads import threaded
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._loops.formulas.recursion import STEP, probabilities_between
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest._validation import same_length, whole_counts

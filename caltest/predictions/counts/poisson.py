@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import generator_of
-from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows
 from caltest.predictions.base import Parameter
 from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, logs_from_tail, stirling_error

@@ -4,8 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import generator_of
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
 from caltest._validation import whole_number
 from caltest.predictions.base import Parameter, Predictions
 from caltest.predictions.ensembles.members import Members, checked_members

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import generator_of
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
 from caltest.predictions.ensembles.members import Members, checked_members
 from caltest.predictions.standard_scores import FARTHEST, in_units
 

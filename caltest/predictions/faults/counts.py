@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.fault import (
     Fault,

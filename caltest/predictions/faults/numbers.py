@@ -6,7 +6,7 @@ from math import exp, inf, lgamma, log, pi, sqrt
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import (
     Fault,

@@ -6,7 +6,7 @@ from math import exp, sqrt
 
 import numpy as np
 
-from caltest._basics.types import Array, BoolArray, FloatArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray
 from caltest.predictions.base import Predictions
 
 CLIPPED = 6.0

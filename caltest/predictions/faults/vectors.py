@@ -5,7 +5,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import (
     Faults,

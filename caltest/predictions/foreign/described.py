@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.types import Array
+from caltest._basics.numerics import Array
 
 
 def is_foreign(data: object) -> bool:

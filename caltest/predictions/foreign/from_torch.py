@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.arrays import to_array
-from caltest._basics.types import Array
+from caltest._basics.numerics import Array
 from caltest.predictions.foreign.described import Described
 
 

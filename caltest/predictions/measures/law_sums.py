@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
-from caltest._basics.types import FloatArray, IntArray
+from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest.kernels import RadialKernel, TargetKernel
 from caltest.predictions.measures.sums import Measures, kernel_sums, mixture_sums
 from caltest.predictions.measures.waves import MOST, RadialWaves, radial_waves, reach

@@ -6,8 +6,7 @@ from math import inf, prod, sqrt
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray, ranges
 from caltest._loops.formulas.kernels import IDENTITY
 from caltest._loops.pair_sums import lines, members
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates

@@ -8,8 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray, ranges
 from caltest._loops.pair_sums import waves
 from caltest.kernels.radial import RadialKernel
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest.predictions.base import median_standard_deviation
 from caltest.predictions.foreign.from_scipy import parameters_of_frozen
 from caltest.predictions.measures.law_sums import LawSums

@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas import laplaces
 from caltest._validation import positive_number
 from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, TargetKernel, Wasserstein

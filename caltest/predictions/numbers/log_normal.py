@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 import scipy
 
-from caltest._basics.types import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
 from caltest.predictions.base import Parameter
 from caltest.predictions.numbers.univariate import Univariate, check_positive

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 import scipy
 
-from caltest._basics.types import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest._loops.formulas import normals
 from caltest._loops.formulas.normal_tails import exponential
 from caltest._validation import positive_number

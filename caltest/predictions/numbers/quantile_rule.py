@@ -9,7 +9,7 @@ from math import erfc, sqrt
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 
 STEP = 0.3
 """Distance of the normal quantiles at whose levels quantiles are computed."""

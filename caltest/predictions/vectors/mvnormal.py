@@ -5,8 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._basics.arrays import in_one_order
-from caltest._basics.numerics import generator_of
-from caltest._basics.types import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
 from caltest._basics.warnings import warn
 from caltest._loops.formulas import normals
 from caltest._loops.pair_sums.gaussian import redrawn_expectation_sums

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, log_expit
 
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.statistics.logistic import maximise
 from caltest._validation import one_of
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, gammaln, softmax
 
-from caltest._basics.types import FloatArray, IntArray
+from caltest._basics.numerics import FloatArray, IntArray
 from caltest._validation import one_of, positive_number, switch, whole_number
 from caltest.binning import quantile_ranks
 from caltest.estimators.classical.corp import IsotonicGroups

@@ -8,9 +8,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from caltest._basics.numerics import ranges
+from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest._basics.threads import one_blas_thread
-from caltest._basics.types import FloatArray, IntArray
 from caltest.recalibration.classes.temperature import best_inverse_temperature
 from caltest.recalibration.gaussian_process.objective import LatentProcess, evidence_bound, inverse_softplus
 from caltest.recalibration.gaussian_process.order import COARSE, FINE, Order

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from caltest._basics.numerics import generator_of, ranges
-from caltest._basics.types import ArrayLike, FloatArray, IntArray
+from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, generator_of, ranges
 from caltest._validation import real_array, switch, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.gaussian_process.fit import PART, best_of_scales, inputs_of, prior_of

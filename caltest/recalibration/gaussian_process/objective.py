@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import expit
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest.recalibration.gaussian_process.rows import Rows
 
 FLOOR = 1e-6

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.types import FloatArray, IntArray
+from caltest._basics.numerics import FloatArray, IntArray
 from caltest.recalibration.gaussian_process.objective import LatentProcess, by_kernel, pull_back, slope_of_softplus
 from caltest.recalibration.shared.inputs import SMALLEST, log_probabilities
 

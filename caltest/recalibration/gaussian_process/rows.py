@@ -7,9 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from caltest._basics.numerics import ranges
+from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest._basics.threads import threaded
-from caltest._basics.types import FloatArray, IntArray
 from caltest._loops.statistics import latent
 
 CELLS = 2000

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import bdtrc
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest.predictions import Predictions
 
 KEPT = 1000

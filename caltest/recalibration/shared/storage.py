@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 
 SEPARATOR = "/"
 

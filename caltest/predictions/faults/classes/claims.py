@@ -5,7 +5,7 @@ from math import sqrt
 
 import numpy as np
 
-from caltest._basics.types import BoolArray, FloatArray
+from caltest._basics.numerics import BoolArray, FloatArray
 from caltest._loops.pair_sums.redraws import sums_by_group
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels

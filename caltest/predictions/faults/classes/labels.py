@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from caltest._basics.types import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.pair_sums.redraws import changes_by_class
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.fault import Fault, Faults, weights_or_ones

@@ -5,7 +5,7 @@ from math import exp
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, gather, remaining
 from caltest.predictions.faults.classes.several import ClassFaults, Frequency

@@ -4,7 +4,7 @@ from math import log
 
 import numpy as np
 
-from caltest._basics.types import FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest._loops.pair_sums.redraws import tables_by_label
 from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, Labels, remaining
 from caltest.predictions.faults.fault import Fit, Rows, percent, sized

@@ -5,7 +5,7 @@ from math import exp
 
 import numpy as np
 
-from caltest._basics.types import FloatArray, IntArray
+from caltest._basics.numerics import FloatArray, IntArray
 from caltest._loops.pair_sums.redraws import sums_by_group, tables_by_label
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, LabelFaults, Labels, remaining
