@@ -23,12 +23,12 @@ SKCE with landmarks, for large n      ``LowRankSKCE``               ``caltest.es
 UCME, test locations T_j              ``UCME``                      ``caltest.estimators.kernel_errors.ucme``
 ECE                                   ``ECE``                       ``caltest.estimators.binned_errors``
 MMCE                                  ``MMCE``                      ``caltest.estimators.kernel_errors.mmce``
-D_b, D_uq, D_l: bounds                ``DistributionFreeBound``     ``caltest.nulls.bounds.distribution_free``
-A_l: normal limit                     ``NormalNull``                ``caltest.nulls.limit_laws.normal``
-A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nulls.bootstraps.arcones_gine``
-C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.bootstraps.consistency``
+D_b, D_uq, D_l: bounds                ``DistributionFreeBound``     ``caltest.nulls.bounds``
+A_l: normal limit                     ``NormalNull``                ``caltest.nulls.limit_laws``
+A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nulls.bootstraps``
+C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.bootstraps``
 E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.estimators.scores.likelihood_ratio``
-Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.limit_laws.hotelling``
+Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.limit_laws``
 pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.kernel_errors.cross``
 h(p, p'), R_CE(h): squared errors     ``ErrorFunction``             ``caltest.risk.base``
 h_bin, h_kde, h_kkr, h_ukkr           ``BinnedErrorFunction``, ...  ``caltest.risk``

@@ -15,17 +15,24 @@ from caltest.nulls.base import (
     ResamplingNull as ResamplingNull,
     SummableNull as SummableNull,
 )
-from caltest.nulls.bootstraps.arcones_gine import ArconesGineBootstrap as ArconesGineBootstrap
-from caltest.nulls.bootstraps.cluster_bootstrap import ClusterBootstrap as ClusterBootstrap
-from caltest.nulls.bootstraps.consistency import ConsistencyResampling as ConsistencyResampling
-from caltest.nulls.bounds.cross_tail import CrossChernoffBound as CrossChernoffBound
-from caltest.nulls.bounds.distribution_free import DistributionFreeBound as DistributionFreeBound
-from caltest.nulls.bounds.e_value import EValueBound as EValueBound, ImportanceSampling as ImportanceSampling
+from caltest.nulls.bootstraps import (
+    ArconesGineBootstrap as ArconesGineBootstrap,
+    ClusterBootstrap as ClusterBootstrap,
+    ConsistencyResampling as ConsistencyResampling,
+)
+from caltest.nulls.bounds import (
+    CrossChernoffBound as CrossChernoffBound,
+    DistributionFreeBound as DistributionFreeBound,
+    EValueBound as EValueBound,
+    ImportanceSampling as ImportanceSampling,
+)
 from caltest.nulls.known_covariance import KnownCovarianceMonteCarlo as KnownCovarianceMonteCarlo
-from caltest.nulls.limit_laws.hotelling import HotellingNull as HotellingNull
-from caltest.nulls.limit_laws.normal import NormalNull as NormalNull
-from caltest.nulls.limit_laws.pearson import PearsonNull as PearsonNull
-from caltest.nulls.limit_laws.textbook import TextbookNull as TextbookNull
+from caltest.nulls.limit_laws import (
+    HotellingNull as HotellingNull,
+    NormalNull as NormalNull,
+    PearsonNull as PearsonNull,
+    TextbookNull as TextbookNull,
+)
 from caltest.nulls.margin import (
     BinnedEquivalenceBound as BinnedEquivalenceBound,
     EquivalenceNull as EquivalenceNull,

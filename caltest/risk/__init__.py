@@ -7,15 +7,13 @@
 
 from caltest._basics import names as _names
 from caltest.risk.base import ErrorFunction as ErrorFunction, FittedErrorFunction as FittedErrorFunction
-from caltest.risk.binning import (
+from caltest.risk.functions import (
     BinnedErrorFunction as BinnedErrorFunction,
     DebiasedBinnedErrorFunction as DebiasedBinnedErrorFunction,
-)
-from caltest.risk.density import DirichletErrorFunction as DirichletErrorFunction
-from caltest.risk.pipeline import estimate_calibration_error as estimate_calibration_error
-from caltest.risk.ridge import (
+    DirichletErrorFunction as DirichletErrorFunction,
     KroneckerRidgeErrorFunction as KroneckerRidgeErrorFunction,
     TwoStepRidgeErrorFunction as TwoStepRidgeErrorFunction,
 )
+from caltest.risk.pipeline import estimate_calibration_error as estimate_calibration_error
 
 __all__ = _names.offered(globals())

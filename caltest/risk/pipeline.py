@@ -13,11 +13,15 @@ from caltest._validation import at_least, fraction, one_of, switch, whole_number
 from caltest.predictions import Predictions, Sample, classwise, top_label
 from caltest.predictions.convert import as_sample
 from caltest.risk.base import SMALLEST, ErrorFunction
-from caltest.risk.binning import BinnedErrorFunction, DebiasedBinnedErrorFunction
 from caltest.risk.data import CalibrationData, points_of
-from caltest.risk.density import DirichletErrorFunction
 from caltest.risk.error_estimate import CalibrationErrorEstimate
-from caltest.risk.ridge import KroneckerRidgeErrorFunction, TwoStepRidgeErrorFunction
+from caltest.risk.functions import (
+    BinnedErrorFunction,
+    DebiasedBinnedErrorFunction,
+    DirichletErrorFunction,
+    KroneckerRidgeErrorFunction,
+    TwoStepRidgeErrorFunction,
+)
 from caltest.risk.selection import choose, cross_validate, grouped, notes_on
 
 AGGREGATES = ("sum", "mean")

@@ -137,8 +137,8 @@ def test_bootstrap_against_the_two_published_forms():
 def test_bootstrap_does_not_depend_on_how_many_draws_are_taken_at_once(monkeypatch):
     p, y = data(15)
     whole = ct.AsymptoticSKCETest(TV, n_resamples=50)(p, y, rng=3).null_distribution
-    monkeypatch.setattr("caltest.nulls.bootstraps.arcones_gine.COUNTS_AT_ONCE", 1)
-    monkeypatch.setattr("caltest.nulls.bootstraps.arcones_gine.LEAST_STREAMS", 1)
+    monkeypatch.setattr("caltest.nulls.bootstraps.COUNTS_AT_ONCE", 1)
+    monkeypatch.setattr("caltest.nulls.bootstraps.LEAST_STREAMS", 1)
     assert ct.AsymptoticSKCETest(TV, n_resamples=50)(p, y, rng=3).null_distribution == pytest.approx(whole, rel=1e-12)
 
 

@@ -49,8 +49,8 @@ def test_signs_of_clusters_by_the_definition(monkeypatch):
     n_clusters = clusters.max() + 1
     h = h_matrix(TV, ct.Categorical(data.p), data.y)
     signs = np.where(np.random.default_rng(2).random((n_clusters, 50)) < 0.5, -1.0, 1.0)
-    monkeypatch.setattr("caltest.nulls.bootstraps.cluster_bootstrap.columns_of_streams", lambda *args, **kwargs: signs)
-    monkeypatch.setattr("caltest.nulls.bootstraps.cluster_bootstrap.variance_between_clusters", lambda *args: None)
+    monkeypatch.setattr("caltest.nulls.bootstraps.columns_of_streams", lambda *args, **kwargs: signs)
+    monkeypatch.setattr("caltest.nulls.bootstraps.variance_between_clusters", lambda *args: None)
     result = ct.ClusterSKCETest(TV, clusters, 50)(data.p, data.y, rng=1)
     n_pairs = sum(clusters[i] != clusters[j] for i in range(30) for j in range(30))
     for b in range(50):

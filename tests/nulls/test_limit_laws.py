@@ -8,7 +8,7 @@ from scipy import special, stats
 import caltest as ct
 from caltest._laws import pearson3_exponents, pearson3_tail
 from caltest.kernels import ProductKernel
-from caltest.nulls.limit_laws.pearson import probability_of
+from caltest.nulls.limit_laws import probability_of
 from caltest.predictions import Sample
 
 TV = ct.ExponentialKernel(ct.TotalVariation(), 0.5)

@@ -1,0 +1,333 @@
+"""Resamples of the data in place of redraws from the predictions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from caltest._basics.jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
+from caltest._basics.numerics import FloatArray, check_memory
+from caltest._basics.threads import threaded
+from caltest._loops.counting import add_counts
+from caltest._validation import switch
+from caltest.estimators import ECE, SKCE, ClusterSKCE, Estimator
+from caltest.hstatistics.sums.cluster_sums import within_pair_sums
+from caltest.hstatistics.sums.pairs import h_diagonal, weighted_sums
+from caltest.hstatistics.variances.null_variance import variance_between_clusters, variance_if_calibrated
+from caltest.kernels import PairKernel
+from caltest.nulls.base import Resampled, ResamplingNull
+from caltest.predictions import Predictions, Sample
+
+COUNTS_AT_ONCE = 2**23
+LEAST_STREAMS = 4
+"""Resamples are made in passes of 64 MB of counts, or of so many streams where there are more observations."""
+
+
+def passes(n: int, rng: np.random.Generator, n_resamples: int) -> list[Sequence[Stream]]:
+    """Streams of resamples that are weighted together, with n weights each."""
+    weights = 16 * n * LEAST_STREAMS * RESAMPLES_OF_A_STREAM
+    check_memory(weights, "weights of a pass of the bootstrap", "use MonteCarloTest(LowRankSKCE(kernel))")
+    at_once = max(LEAST_STREAMS, COUNTS_AT_ONCE // (n * RESAMPLES_OF_A_STREAM))
+    return in_parts(streams(rng, n_resamples), at_once)
+
+
+def columns_of_streams(
+    n: int, part: Sequence[Stream], fill: Callable[[np.random.Generator, FloatArray], None], label: str, work: float
+) -> FloatArray:
+    """Weights (n, B) of which ``fill`` writes the columns of each stream; ``work`` is the cost of a weight."""
+    ends = np.cumsum([size for _, size in part])
+    weights = np.zeros((n, ends[-1]))
+
+    def fill_columns(i: int) -> None:
+        generator, size = part[i]
+        fill(generator, weights[:, ends[i] - size : ends[i]])
+
+    for _ in threaded(fill_columns, range(len(part)), len(part), label, work=work * weights.size):
+        pass
+    return weights
+
+
+def widened(draws: FloatArray, variance: float | None, rng: np.random.Generator) -> FloatArray:
+    """Draws of mean 0 with at least a variance, if one is known.
+
+    What they lack is added as multiples of ``Z**2 - 1`` for standard normal Z, the limit law of a kernel with one
+    eigenvalue, which of all limit laws of that variance has the largest probabilities far out.
+    """
+    lacking = 0.0 if variance is None else variance - float(draws @ draws) / draws.size
+    if lacking <= 0.0:
+        return draws
+    return np.asarray(draws + sqrt(lacking / 2.0) * (np.square(rng.standard_normal(draws.size)) - 1.0))
+
+
+@dataclass(frozen=True)
+class ArconesGineBootstrap(ResamplingNull):
+    """Null distribution of ``n U`` for the unbiased SKCE U from bootstrap counts C ~ Multinomial(n, 1/n).
+
+    With the doubly centred matrix ``G_ij = h_ij - r_i - r_j + m`` of row means r and overall mean m of h,
+    a draw is ``(C' G C - sum_i C_i G_ii) / n``. Since the counts sum to n this is::
+
+        (C' H C - sum_i C_i h_ii - 2 (n - 1) sum_i C_i r_i + n (n - 1) m) / n
+
+    computed by matrix products tile by tile.
+
+    Parameters
+    ----------
+    n_resamples
+        Number B >= 1 of resamples (``ValueError`` otherwise); the smallest p-value is 1 / (B + 1).
+    known_variance
+        Give the draws at least the variance that n U has given the predictions if they are calibrated, by adding
+        independent multiples of ``Z**2 - 1`` for standard normal Z. As published, without it, the bootstrap rejects up
+        to 29 % of calibrated predictions of rare events at the 5 % level: as long as none has occurred,
+        h does not vary. The variance is known as ``caltest.hstatistics.variances.null_variance`` says; it is not for
+        ``Unnormalised`` predictions without a sampler.
+
+    Notes
+    -----
+    The p-value is (1 + #{draw >= n U}) / (1 + B); the reference
+    divides #{...} by B, which can give 0. Its statistic n/(n-1) U - V, with the biased estimate V, gives the same
+    counts. Asymptotic: it rejects up to 6 % of calibrated predictions
+    at the 5 % level in simulations with rare events, ties and few uncertain rows (1000 data sets each), and far less
+    with many classes and n of a hundred or less.
+
+    Time O(n**2 (k + B)) by matrix products, or O(n B) for binary predictions with an exponential kernel. Memory 64 MB,
+    or 1 kB for each of more than 65 000 observations.
+
+    Sources: Widmann et al. 2019, section 6; Widmann et al. 2021, Remark B.2; Arcones and Gine (1992).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.SKCE(p.default_kernel()), ct.nulls.ArconesGineBootstrap(n_resamples=99))
+    >>> test(p, y, rng=1).pvalue
+    0.01
+    """
+
+    citations = ("arcones1992", "widmann2019")
+
+    n_resamples: int = 999
+    known_variance: bool = True
+
+    pvalue_kind = "resampling"
+    statistic_name = "n SKCE"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "known_variance", switch("known_variance", self.known_variance))
+
+    def check_estimator(self, estimator: Estimator) -> None:
+        self._check_unbiased(estimator)
+
+    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
+        assert isinstance(estimator, SKCE)
+        n, kernel = len(sample), estimator.kernel
+        diagonal = h_diagonal(kernel, sample)
+        results = run(
+            _draws, [(kernel, sample, diagonal, part) for part in passes(n, rng, self.n_resamples)], "bootstrap"
+        )
+        estimate = (results[0][1] - float(diagonal.sum())) / (n * (n - 1))
+        draws = np.concatenate([draws for draws, _ in results])
+        if self.known_variance:
+            variance = variance_if_calibrated(kernel, sample.predictions, rng)
+            draws = widened(draws, None if variance is None else n**2 * variance, rng)
+        return estimate, n * estimate, draws
+
+    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+        if self.known_variance:
+            return ()
+        return (
+            "with the variance of the bootstrap alone up to 29 % of calibrated predictions of rare events are rejected",
+        )
+
+    def describe(self) -> str:
+        known = ", at least the variance given the predictions" if self.known_variance else ""
+        return f"Arcones-Gine bootstrap, {self.n_resamples} resamples{known}"
+
+
+def _draws(
+    kernel: PairKernel, sample: Sample, diagonal: FloatArray, part: Sequence[Stream]
+) -> tuple[FloatArray, float]:
+    """Draws of the statistic, and the sum of h over all pairs."""
+    n = len(sample)
+    counts = columns_of_streams(n, part, _count, "resamples", work=4.0)
+    forms, rows = weighted_sums(kernel, sample, counts)
+    linear = (diagonal + 2.0 * (n - 1) / n * rows) @ counts
+    return (forms - linear + (n - 1) / n * float(rows.sum())) / n, float(rows.sum())
+
+
+def _count(generator: np.random.Generator, counts: FloatArray) -> None:
+    n, size = counts.shape
+    add_counts(generator.integers(n, size=(size, n), dtype=np.uint32), counts)
+
+
+LEAST, FEW = 5, 10
+"""Clusters that a test needs, and from which on it rejects 4 to 6 % of calibrated models at the 5 % level."""
+
+
+@dataclass(frozen=True)
+class ClusterBootstrap(ResamplingNull):
+    """Null distribution of ``ClusterSKCE`` from independent random signs e of the clusters.
+
+    With ``H_cd = sum_{i in c, j in d} h_ij`` a draw is the sum of ``e_c e_d H_cd`` over all clusters c and d that
+    differ, divided by the number of pairs; with all signs 1 it is the estimate. Signs keep the dependence of outcomes
+    within clusters, whatever it is. What the draws lack of the variance that the estimate has given the predictions if
+    outcomes within clusters are independent too is added to them, as in ``ArconesGineBootstrap``.
+
+    Parameters
+    ----------
+    n_resamples
+        Number B >= 1 of draws (``ValueError`` otherwise); the smallest p-value is 1 / (B + 1), or about
+        2 / 2**C for C clusters.
+
+    Raises
+    ------
+    ValueError
+        In a test of fewer than 5 clusters.
+
+    Notes
+    -----
+    p = (1 + #{draw >= estimate}) / (1 + B). Asymptotic in the number of clusters, which are independent: of rare events
+    (Beta(0.3, 12), 30 clusters of 3 equal predictions) it rejects 0.6 % at the 5 % level if outcomes within clusters
+    are independent, and 8 % if they are equal, as the variance is then larger than known (500 data sets each). Time
+    O(n**2 (k + B)) by matrix products, or O(n B) for binary predictions with an exponential kernel.
+
+    Sources: signs of clusters in place of observations in the multiplier bootstrap of Leucht and Neumann 2013 and
+    Chwialkowski, Sejdinovic and Gretton 2014.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> clusters = np.arange(899) // 3
+    >>> estimator = ct.estimators.ClusterSKCE(p.default_kernel(), clusters)
+    >>> test = ct.CalibrationTest(estimator, ct.nulls.ClusterBootstrap(n_resamples=99))
+    >>> test(p, y, rng=1).pvalue
+    0.01
+    """
+
+    n_resamples: int = 999
+
+    pvalue_kind = "resampling"
+    requires = ClusterSKCE
+    wanted = "ClusterSKCE(kernel, clusters)"
+    allows_clusters = True
+
+    def check_size(self, estimator: Estimator, n: int) -> None:
+        assert isinstance(estimator, ClusterSKCE)
+        if estimator.clusters.n_clusters < LEAST:
+            raise ValueError(
+                f"clusters: got {estimator.clusters.n_clusters}, wanted at least {LEAST}: random signs of so few have "
+                "hardly any distribution; use one_per_cluster, or ClusterLikelihoodRatio"
+            )
+
+    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
+        assert isinstance(estimator, ClusterSKCE)
+        kernel, clusters = estimator.kernel, estimator.clusters
+        pairs = within_pair_sums(kernel, clusters, sample.predictions, np.asarray(sample.targets)[None])
+        # What signs do not change: h of observations with themselves and with others of their cluster.
+        constant = float(h_diagonal(kernel, sample).sum()) + 2.0 * float(pairs[0])
+        parts = passes(len(sample), rng, self.n_resamples)
+        results = run(_forms, [(estimator, sample, part) for part in parts], "bootstrap")
+        scale = 2.0 * clusters.n_pairs_between
+        estimate = (results[0][1] - constant) / scale
+        draws = (np.concatenate([forms for forms, _ in results]) - constant) / scale
+        variance = variance_between_clusters(kernel, clusters, sample.predictions, rng)
+        return estimate, estimate, widened(draws, variance, rng)
+
+    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+        assert isinstance(estimator, ClusterSKCE)
+        if estimator.clusters.n_clusters >= FEW:
+            return ()
+        n_clusters = estimator.clusters.n_clusters
+        return (
+            f"only {n_clusters} clusters: the test is conservative, with less than 1 % of false rejections at the 5 % "
+            "level for 5 clusters",
+        )
+
+    def describe(self) -> str:
+        return f"multiplier bootstrap with a random sign for each cluster, {self.n_resamples} draws"
+
+
+def _forms(estimator: ClusterSKCE, sample: Sample, part: Sequence[Stream]) -> tuple[FloatArray, float]:
+    """``e' H e`` for the signs e of observations, those of their clusters, and the sum of all h."""
+    clusters = estimator.clusters
+
+    def draw_signs(generator: np.random.Generator, signs: FloatArray) -> None:
+        signs[:] = np.where(generator.integers(2, size=signs.shape[::-1], dtype=np.int8) == 0, -1.0, 1.0).T
+
+    signs = columns_of_streams(clusters.n_clusters, part, draw_signs, "multipliers", work=8.0)
+    forms, rows = weighted_sums(estimator.kernel, sample, np.ascontiguousarray(signs[clusters.codes]))
+    return forms, float(rows.sum())
+
+
+PART = 4
+"""Streams of random numbers whose resamples are made together, so that progress is seen between them."""
+
+
+@dataclass(frozen=True)
+class ConsistencyResampling(ResamplingNull):
+    """The estimate against its values for resampled predictions with targets drawn from them.
+
+    As published by Broecker and Smith (2007) and Vaicenavicius et al. (2019), except for the p-value, which is
+    (1 + #{draw >= estimate}) / (1 + B) instead of #{...} / B. Settings that depend on the predictions, such as
+    a median bandwidth, are computed once, from the observed predictions; bins are formed anew.
+
+    Parameters
+    ----------
+    n_resamples
+        Number B >= 1 of resamples (``ValueError`` otherwise); the smallest p-value is 1 / (B + 1).
+
+    Notes
+    -----
+    Not a valid test of binned errors: resampling leaves only 63 % of the predictions distinct, which fills fewer
+    bins and lowers the estimate, so that calibrated models are rejected (always, for 10 classes at n = 250 with
+    bins of the whole simplex). ``ConditionalMonteCarlo`` keeps the predictions and is exact.
+
+    Time: B estimates, shared among the workers of ``joblib.parallel_config(...)`` if there are some. Memory: that of
+    one.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> test = ct.CalibrationTest(ct.ECE(), ct.nulls.ConsistencyResampling(n_resamples=99))
+    >>> test(*ct.top_label(p, y), rng=1).pvalue
+    0.01
+    """
+
+    citations = ("broecker2007",)
+
+    n_resamples: int = 999
+
+    pvalue_kind = "resampling"
+
+    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
+        estimate = estimator.estimate(sample)
+        parts = in_parts(streams(rng, self.n_resamples), PART)
+        draws = run(_resampled_estimates, [(estimator, sample.predictions, part) for part in parts], "resamples")
+        return estimate, estimate, np.concatenate(draws)
+
+    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+        """A caution for binned errors; for kernel errors repeated predictions do no harm."""
+        if not isinstance(estimator, ECE):
+            return ()
+        return (
+            "resampled predictions repeat themselves, which lowers binned errors: the test can reject calibrated "
+            "models far too often; MonteCarloTest is exact",
+        )
+
+    def describe(self) -> str:
+        return f"consistency resampling, {self.n_resamples} resamples"
+
+
+def _resampled_estimates(estimator: Estimator, predictions: Predictions, part: Sequence[Stream]) -> FloatArray:
+    """Estimates for predictions drawn with replacement and targets drawn from them."""
+    n = len(predictions)
+    draws = []
+    for generator, size in part:
+        for _ in range(size):
+            resampled = predictions.take(generator.integers(n, size=n))
+            draws.append(estimator.estimate(Sample(resampled, resampled.redraw(generator))))
+    return np.array(draws)

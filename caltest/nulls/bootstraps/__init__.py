@@ -1,1 +1,0 @@
-"""Resamples of the data in place of redraws from the predictions."""

@@ -1,1 +1,0 @@
-"""Upper bounds of p-values that hold for every n."""

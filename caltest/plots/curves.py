@@ -1,0 +1,277 @@
+"""Curves: evidence over time, latent functions, power, and risks of error functions."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import FloatArray, own_errstate
+from caltest._validation import fraction, whole_number
+from caltest.plots._axes import COLOURS, DARK, INSIDE, LINES, MARKERS, OUTSIDE, PALE, Axes, axes_of, panels_of
+from caltest.recalibration.gaussian_process.map import GPMap
+from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
+from caltest.sequential.sequential_result import SequentialTestResult
+from caltest.sequential.sequential_test import SequentialCalibrationTest
+from caltest.studies.power_curve import PowerCurve
+
+
+@own_errstate
+def evidence(
+    test: SequentialCalibrationTest | SequentialTestResult, *, alpha: float = 0.05, ax: "Axes | None" = None
+) -> "Axes":
+    """Evidence of a sequential test over time, ``log10 E_t``, with the line ``1 / alpha``.
+
+    The test rejects where the curve first touches the line, which a calibrated model's does with probability at most
+    alpha, however long it runs. From an outcome of predicted probability 0 on E is infinite: the curve ends there, at
+    a vermillion line.
+
+    Parameters
+    ----------
+    test
+        A ``SequentialCalibrationTest`` that has seen observations, or its result.
+    alpha
+        The level.
+    ax
+        Where to draw; default: a new figure.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> ax = ct.plots.evidence(ct.SequentialCalibrationTest().update(p, y), ax=Figure().add_subplot())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('observations', 'log10 E')
+    """
+    if not isinstance(test, (SequentialCalibrationTest, SequentialTestResult)):
+        raise TypeError(f"test: got {test!r}, wanted a SequentialCalibrationTest or its result")
+    level = fraction("alpha", alpha)
+    result = test.result() if isinstance(test, SequentialCalibrationTest) else test
+    finite = np.isfinite(result.history)
+    seen = np.arange(1, result.n + 1)
+    ax = axes_of(ax, "evidence", (6.0, 4.0))
+    ax.plot(seen[finite], result.history[finite] / np.log(10.0), color=INSIDE)
+    label = f"reject at the {100 * level:g} % level"
+    ax.axhline(-np.log10(level), color=DARK, linewidth=0.8, linestyle=":", label=label)
+    if not finite.all():
+        ax.axvline(seen[~finite][0], color=OUTSIDE, label="an outcome that was excluded")
+    ax.set(xlabel="observations", ylabel="log10 E")
+    ax.legend(fontsize="small", frameon=False)
+    return ax
+
+
+POINTS = 400
+BAND = 1.96
+"""Standard deviations on either side: 95 % of a normal distribution."""
+
+
+@own_errstate
+def latent_function(map: GPMap, *, ax: "Axes | None" = None) -> "Axes":  # noqa: A002
+    """Latent function of a Gaussian process calibrator with its uncertainty, over the mean of its prior.
+
+    The line is the posterior mean, the band covers it with probability 0.95 at each input, and the dashed line is the
+    prior mean, the map that changes nothing. Ticks mark the inducing inputs. Constants added to the function do not
+    change the predictions, so both lines are shifted to have mean 0.
+
+    Parameters
+    ----------
+    map
+        What ``GPCalibrator().fit(predictions, targets)`` gives.
+    ax
+        Where to draw; default: a new figure.
+
+    Notes
+    -----
+    Drawn on the range of the calibration data; probabilities below 1e-6 are left out. The axis of probabilities is
+    logarithmic if the kernel sees ln p. Source: Wenger, Kjellstrom and Triebel 2020, figures 3 and 4.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> axes = ct.plots.latent_function(ct.recalibration.GPCalibrator().fit(p, y))
+    >>> axes.get_ylabel()
+    'latent function'
+    """
+    if not isinstance(map, GPMap):
+        raise TypeError(f"map: got {type(map).__name__}, wanted what GPCalibrator().fit(predictions, targets) gives")
+    axes = axes_of(ax, "latent_function", (5.0, 4.0))
+    inputs = _inputs(map)
+    prior, mean, deviation = map.latent_function(inputs)
+    prior, mean = prior - prior.mean(), mean - mean.mean()
+    low, high = mean - BAND * deviation, mean + BAND * deviation
+    axes.fill_between(inputs, low, high, color=PALE, lw=0.0, label="95 % of the process")
+    axes.plot(inputs, prior, color=DARK, ls="--", label="prior mean (no change)")
+    axes.plot(inputs, mean, color=INSIDE, label="mean")
+    inducing = np.exp(map.inducing) if map.scale == "log" else map.inducing
+    shown = inducing[(inducing >= inputs[0]) & (inducing <= inputs[-1])]
+    axes.plot(shown, np.zeros(shown.size), "|", color=DARK, ms=10, transform=axes.get_xaxis_transform(), clip_on=False)
+    if map.scale == "log":
+        axes.set_xscale("log")
+    axes.set_xlabel("logit" if map.scale == "logit" else "predicted probability")
+    axes.set_ylabel("latent function")
+    axes.legend(frameon=False)
+    return axes
+
+
+SMALLEST = 1e-6
+
+
+def _inputs(map: GPMap) -> FloatArray:  # noqa: A002
+    """Evenly spaced on the axis, over the range of the calibration data, or a little around a single input."""
+    lowest, highest = map.lowest, map.highest
+    if map.scale == "log":
+        lowest, highest = np.exp(lowest), np.exp(highest)
+    if map.scale != "logit":
+        lowest = max(lowest, SMALLEST)
+        highest = min(max(highest, SMALLEST), 1.0)
+    if highest <= lowest:
+        lowest, highest = (lowest - 1.0, lowest + 1.0) if map.scale == "logit" else (SMALLEST, 1.0)
+    inputs = np.geomspace(lowest, highest, POINTS) if map.scale == "log" else np.linspace(lowest, highest, POINTS)
+    return np.clip(inputs, lowest, highest)
+
+
+@own_errstate
+def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | None" = None) -> "Axes":
+    """Rates of rejection with their binomial intervals, over n, or over the strength of deviations if n is fixed.
+
+    Every test has a colour and a marker. Over n every generator has a kind of line. The dotted line is the level.
+
+    Parameters
+    ----------
+    result
+        What ``ct.power_curve`` returns.
+    alpha
+        Level of the tests; default: the first of the result.
+    ax
+        Where to draw; default: a new figure.
+
+    Notes
+    -----
+    The bands are the exact intervals of the result, each for its own point.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
+    >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
+    >>> curve = ct.power_curve(test, ct.generators.class_model("M3", 3), [5, 10], n_simulations=20, rng=1)
+    >>> ax = ct.plots.power_curve(curve, ax=Figure().add_subplot())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('observations n', 'power')
+    """
+    if not isinstance(result, PowerCurve):
+        raise TypeError(f"result: got {result!r}, wanted what ct.power_curve returns")
+    level = result.alphas[0] if alpha is None else fraction("alpha", alpha)
+    over_n = len(result.sizes) > 1 or len(result.generators) == 1
+    ax = axes_of(ax, "power_curve", (6.0, 4.0))
+    for label, x, y, low, high, style in _power_lines(result, level, over_n):
+        ax.plot(x, y, label=label, markersize=5, **style)
+        ax.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)
+    ax.axhline(level, color=DARK, linewidth=0.8, linestyle=":")
+    quantities = sorted({cell.quantity for cell in result.cells.values()})
+    ax.set(ylim=(-0.02, 1.02), ylabel=" and ".join(quantities), xlabel="observations n" if over_n else "strength")
+    if over_n:
+        ax.set(xscale="log", xticks=result.sizes, xticklabels=result.sizes)
+        ax.minorticks_off()
+    if len(ax.get_legend_handles_labels()[1]) > 1:
+        ax.legend(fontsize="small", frameon=False)
+    return ax
+
+
+def _power_lines(result: PowerCurve, alpha: float, over_n: bool) -> Iterator[tuple[Any, ...]]:
+    """Label, x, rates, their intervals and the style of each line."""
+    tables = result.rates(alpha), result.lows(alpha), result.highs(alpha)
+    for t, test in enumerate(result.tests):
+        style = {"color": COLOURS[t % len(COLOURS)], "marker": MARKERS[t % len(MARKERS)]}
+        if not over_n:
+            strengths = [g if one is None else one for g, one in enumerate(result.strengths)]
+            order = np.argsort(strengths)
+            yield test, np.array(strengths)[order], *(table[t, order, 0] for table in tables), style
+            continue
+        for g, generator in enumerate(result.generators):
+            parts = ([test] if len(result.tests) > 1 else []) + ([generator] if len(result.generators) > 1 else [])
+            line = {**style, "linestyle": LINES[g % len(LINES)]}
+            yield ", ".join(parts), result.sizes, *(table[t, g] for table in tables), line
+
+
+@own_errstate
+def risk_curves(
+    result: CalibrationErrorEstimate, *, problem: int = 0, axes: "Sequence[Axes] | None" = None
+) -> "list[Axes]":
+    """Risk of every error function over its setting, with standard errors.
+
+    There is a panel for each kind of setting: bins, bandwidth, regularisation. Every function has a colour and a
+    marker; its best setting is filled, and a black ring marks the selected one. The dotted line is that of h = 0.
+
+    Parameters
+    ----------
+    result
+        What ``ct.estimate_calibration_error`` returns.
+    problem
+        Which of its selections: the class, for class-wise errors.
+    axes
+        Where to draw, one for each panel; default: a new figure.
+
+    Raises
+    ------
+    ValueError
+        For a problem that the result does not have, or another number of axes than panels.
+
+    Notes
+    -----
+    Bands reach one standard error to either side. The vertical axis is logarithmic where risks differ by more than a
+    factor of 20. The standard errors are mostly those of the labels, which all candidates share: the table of the
+    result has the differences of risks with their own.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> result = ct.estimate_calibration_error(p, y, "top_label", rng=1)
+    >>> panels = ct.plots.risk_curves(result, axes=Figure().subplots(1, 3))
+    >>> [ax.get_xlabel() for ax in panels]
+    ['bins', 'bandwidth', 'regularisation']
+    """
+    if not isinstance(result, CalibrationErrorEstimate):
+        raise TypeError(f"result: got {result!r}, wanted what ct.estimate_calibration_error returns")
+    if not 0 <= whole_number("problem", problem, 0) < len(result.selections):
+        raise ValueError(f"problem: got {problem}, wanted less than {len(result.selections)}, the number of problems")
+    selection = result.selections[problem]
+    level = selection.zero.risk
+    parameters = list(dict.fromkeys(candidate.parameter for candidate in selection.candidates))
+    n = len(parameters)
+    panels = panels_of(axes, "risk_curves", n, (0.5 + 3.5 * n, 3.8), sharey=True)
+    names = list(dict.fromkeys(candidate.estimator for candidate in selection.candidates))
+    for ax, parameter in zip(panels, parameters, strict=True):
+        for style, name in enumerate(names):
+            curve = [one for one in selection.candidates if (one.estimator, one.parameter) == (name, parameter)]
+            if curve:
+                _draw_risks(ax, sorted(curve, key=lambda one: one.value), selection, style)
+        ax.axhline(level, color=DARK, linewidth=0.8, linestyle=":")
+        ax.set(xlabel=parameter, xscale="linear" if parameter == "bins" else "log")
+        ax.legend(fontsize="small", frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    across = panels[0].get_yaxis_transform()
+    panels[0].text(0.99, level, "h = 0", transform=across, ha="right", va="bottom", fontsize="small")
+    panels[0].set_ylabel(f"risk, {selection.problem}")
+    risks = [one.risk for one in selection.candidates]
+    if 0.0 < 20.0 * min(risks) < max(risks):
+        for ax in panels:
+            ax.set_yscale("log")
+    return panels
+
+
+def _draw_risks(ax: "Axes", curve: list[CandidateRisk], selection: ErrorSelection, style: int) -> None:
+    """A line in a band, the best setting filled and the selected one in a ring."""
+    x = [one.value for one in curve]
+    y = np.array([one.risk for one in curve])
+    errors = np.array([one.standard_error for one in curve])
+    colour, marker = COLOURS[style % len(COLOURS)], MARKERS[style % len(MARKERS)]
+    ax.plot(x, y, color=colour, marker=marker, markersize=5, markerfacecolor="white", label=curve[0].estimator)
+    ax.fill_between(x, y - errors, y + errors, color=colour, alpha=0.15, linewidth=0)
+    for place, one in enumerate(curve):
+        if one.squared_error is not None:
+            ax.plot(x[place], y[place], color=colour, marker=marker, markersize=6, zorder=4)
+        if one is selection.selected:
+            ax.plot(x[place], y[place], "o", markersize=13, markerfacecolor="none", color="black", zorder=5)
