@@ -27,7 +27,7 @@ D_b, D_uq, D_l: bounds                ``DistributionFreeBound``     ``caltest.nu
 A_l: normal limit                     ``NormalNull``                ``caltest.nulls.limit_laws``
 A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nulls.bootstraps``
 C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.bootstraps``
-E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.estimators.scores.likelihood_ratio``
+E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.estimators.scores``
 Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.limit_laws``
 pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.kernel_errors.cross``
 h(p, p'), R_CE(h): squared errors     ``ErrorFunction``             ``caltest.risk.base``
@@ -75,10 +75,11 @@ from caltest.group_test import (
     GroupCalibrationTest as GroupCalibrationTest,
     calibration_by_group as calibration_by_group,
 )
-from caltest.intervals.binned import binned_error_interval as binned_error_interval
-from caltest.intervals.distribution_free import distribution_free_interval as distribution_free_interval
-from caltest.intervals.ece import ece_interval as ece_interval
-from caltest.intervals.jackknife import skce_interval as skce_interval
+from caltest.intervals.binned_errors import binned_error_interval as binned_error_interval, ece_interval as ece_interval
+from caltest.intervals.kernel_errors import (
+    distribution_free_interval as distribution_free_interval,
+    skce_interval as skce_interval,
+)
 from caltest.intervals.noise_floor import noise_floor as noise_floor
 from caltest.kernels import (
     DeltaKernel as DeltaKernel,

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from caltest._basics.numerics import FloatArray
-from caltest._results.pvalues import pvalue_phrase, undecided
-from caltest._results.report import ASSUMPTIONS, QUESTIONS, report_of, sentence_of
+from caltest._results.report import ASSUMPTIONS, QUESTIONS, pvalue_phrase, report_of, sentence_of, undecided
 from caltest._results.stored import Stored
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding
 from caltest._validation import fraction

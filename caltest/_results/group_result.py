@@ -3,8 +3,17 @@
 from dataclasses import dataclass
 
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.pvalues import format_pvalue, in_brackets, is_smallest, pvalue_phrase, undecided
-from caltest._results.report import ASSUMPTIONS, KINDS, listed, page
+from caltest._results.report import (
+    ASSUMPTIONS,
+    KINDS,
+    format_pvalue,
+    in_brackets,
+    is_smallest,
+    listed,
+    page,
+    pvalue_phrase,
+    undecided,
+)
 from caltest._results.stored import Stored
 from caltest._results.values import Finding
 from caltest._validation import fraction

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 import caltest as ct
-from caltest._results.pvalues import format_pvalue, holm, pvalue_phrase
+from caltest._results.report import format_pvalue, holm, pvalue_phrase
 from caltest.cli.options import command, seed
 
 

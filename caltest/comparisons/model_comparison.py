@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from caltest._results.pvalues import format_pvalue, pvalue_phrase, remarks
-from caltest._results.report import listed, page
+from caltest._results.report import format_pvalue, listed, page, pvalue_phrase, remarks
 from caltest._results.stored import Stored
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.pvalues import benjamini_hochberg, holm
+from caltest._results.report import benjamini_hochberg, holm
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, same_length, whole_number
 from caltest._validation.groups import as_texts
@@ -16,7 +16,7 @@ from caltest.calibration_test import CalibrationTest
 from caltest.comparisons.model_comparison import ComparedModel, ModelComparison
 from caltest.estimators import SKCE, Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
-from caltest.intervals.jackknife import jackknife_interval
+from caltest.intervals.kernel_errors import jackknife_interval
 from caltest.intervals.noise_floor import noise_floor
 from caltest.kernels import PairKernel
 from caltest.named_tests import MonteCarloTest, OmnibusTest

@@ -6,8 +6,7 @@ from itertools import combinations
 from typing import Any
 
 from caltest._basics.numerics import ArrayLike, own_errstate
-from caltest._results.pvalues import benjamini_hochberg, format_pvalue, holm, pvalue_phrase
-from caltest._results.report import listed, page
+from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, page, pvalue_phrase
 from caltest._results.stored import Stored
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction

@@ -35,21 +35,23 @@ from caltest.estimators.classical.t_cal import TCal as TCal
 from caltest.estimators.combined.omnibus import Omnibus as Omnibus
 from caltest.estimators.kernel_errors.cluster_skce import ClusterSKCE as ClusterSKCE, one_per_cluster as one_per_cluster
 from caltest.estimators.kernel_errors.cross import CrossSKCE as CrossSKCE, OutcomeTerms as OutcomeTerms
-from caltest.estimators.kernel_errors.groups import GroupMaximum as GroupMaximum, GroupSKCE as GroupSKCE
+from caltest.estimators.kernel_errors.groups import (
+    GroupMaximum as GroupMaximum,
+    GroupSKCE as GroupSKCE,
+    WeightedSKCE as WeightedSKCE,
+)
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE as LowRankSKCE
 from caltest.estimators.kernel_errors.max_skce import MaxSKCE as MaxSKCE
 from caltest.estimators.kernel_errors.mmce import MMCE as MMCE
 from caltest.estimators.kernel_errors.skce import SKCE as SKCE, BlockSKCE as BlockSKCE
 from caltest.estimators.kernel_errors.ucme import UCME as UCME
-from caltest.estimators.kernel_errors.weighted import WeightedSKCE as WeightedSKCE
-from caltest.estimators.scores.excess_scores import (
+from caltest.estimators.scores import (
+    ClusterLikelihoodRatio as ClusterLikelihoodRatio,
     ExcessBrierScore as ExcessBrierScore,
     ExcessLogScore as ExcessLogScore,
-)
-from caltest.estimators.scores.likelihood_ratio import (
-    ClusterLikelihoodRatio as ClusterLikelihoodRatio,
     LogLikelihoodRatio as LogLikelihoodRatio,
+    ResidualMean as ResidualMean,
+    ResidualSpread as ResidualSpread,
 )
-from caltest.estimators.scores.residual_moments import ResidualMean as ResidualMean, ResidualSpread as ResidualSpread
 
 __all__ = _names.offered(globals())

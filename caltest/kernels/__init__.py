@@ -17,11 +17,12 @@ from caltest.kernels.base import (
     SumKernel as SumKernel,
     TargetKernel as TargetKernel,
 )
-from caltest.kernels.exponential import (
+from caltest.kernels.functions import (
     ExponentialKernel as ExponentialKernel,
     GaussianKernel as GaussianKernel,
     LaplacianKernel as LaplacianKernel,
     MaternKernel as MaternKernel,
+    RationalQuadraticKernel as RationalQuadraticKernel,
 )
 from caltest.kernels.matrix import DeltaKernel as DeltaKernel, MatrixKernel as MatrixKernel
 from caltest.kernels.metrics.discrepancies import (
@@ -45,6 +46,5 @@ from caltest.kernels.product import (
     SumOfProducts as SumOfProducts,
 )
 from caltest.kernels.radial import RadialKernel as RadialKernel
-from caltest.kernels.rational_quadratic import RationalQuadraticKernel as RationalQuadraticKernel
 
 __all__ = _names.offered(globals())

@@ -11,7 +11,7 @@ from caltest._validation import positive_number
 from caltest.kernels.metrics.vector_metrics import Metric
 
 if TYPE_CHECKING:
-    from caltest.kernels.exponential import GaussianKernel
+    from caltest.kernels.functions import GaussianKernel
     from caltest.kernels.radial import DistanceForm, RadialKernel
 
 

@@ -10,7 +10,7 @@ from caltest._basics.numerics import FloatArray
 from caltest._validation import whole_number
 from caltest.estimators import SKCE, BlockSKCE, CrossSKCE, Estimator, LogLikelihoodRatio
 from caltest.estimators.combined.findings import findings_of, named
-from caltest.estimators.scores.likelihood_ratio import log_ratios_of
+from caltest.estimators.scores import log_ratios_of
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
 from caltest.predictions.alternatives import Alternatives

@@ -10,7 +10,7 @@ from caltest._basics.jobs import streams
 from caltest._basics.numerics import Array, FloatArray, seed_of
 from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.pvalues import pvalue_phrase
+from caltest._results.report import pvalue_phrase
 from caltest._validation import fraction, whole_number
 from caltest.predictions import Bernoulli, Sample
 from caltest.predictions.reductions import reduce_to_binary

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
-from caltest._results.pvalues import pvalue_phrase
+from caltest._results.report import pvalue_phrase
 from caltest._validation import fraction
 from caltest.estimators import CalibrationBelt
 from caltest.estimators.classical.belt import Belt, belt

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import own_errstate, seed_of
-from caltest._results.pvalues import pvalue_phrase
+from caltest._results.report import pvalue_phrase
 from caltest.plots._axes import Axes, panels_of
 from caltest.plots.reliability import reliability_diagram
 from caltest.recalibration import RecalibrationReport

@@ -10,8 +10,7 @@ formula. A family of your own derives from ``Univariate`` or ``CountPredictions`
 
 from caltest._basics import names as _names
 from caltest.predictions.base import ClosedFormMissing as ClosedFormMissing, Predictions as Predictions
-from caltest.predictions.classes.bernoulli import Bernoulli as Bernoulli
-from caltest.predictions.classes.categorical import Categorical as Categorical
+from caltest.predictions.classes.categorical import Bernoulli as Bernoulli, Categorical as Categorical
 from caltest.predictions.classes.ordinal import Ordinal as Ordinal
 from caltest.predictions.convert import median_bandwidth as median_bandwidth
 from caltest.predictions.counts.law import CountPredictions as CountPredictions

@@ -13,8 +13,7 @@ from caltest._validation import not_numbers, not_swapped, switch
 from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions
-from caltest.predictions.classes.bernoulli import Bernoulli
-from caltest.predictions.classes.categorical import Categorical
+from caltest.predictions.classes.categorical import Bernoulli, Categorical
 from caltest.predictions.foreign import from_scipy, from_torch
 from caltest.predictions.foreign.described import Described, is_foreign, is_of_scipy, is_of_torch, joined
 from caltest.predictions.mixture import Mixture

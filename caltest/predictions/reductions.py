@@ -10,8 +10,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, own
 from caltest._loops.rows import maxima
 from caltest._validation import whole_number
 from caltest.predictions.base import Predictions
-from caltest.predictions.classes.bernoulli import Bernoulli
-from caltest.predictions.classes.categorical import Categorical
+from caltest.predictions.classes.categorical import Bernoulli, Categorical
 from caltest.predictions.convert import as_sample
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import Array, BoolArray, IntArray
-from caltest._results.pvalues import EXCLUDED
+from caltest._results.report import EXCLUDED
 from caltest.predictions.base import Predictions
 
 

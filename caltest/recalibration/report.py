@@ -8,8 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
-from caltest._results.pvalues import format_pvalue, remarks
-from caltest._results.report import page
+from caltest._results.report import format_pvalue, page, remarks
 from caltest._results.stored import Stored
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import at_least, fraction, switch, whole_number
@@ -17,7 +16,7 @@ from caltest.comparisons.formats import Table, TabularResult, aligned
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
-from caltest.intervals.jackknife import jackknife_interval
+from caltest.intervals.kernel_errors import jackknife_interval
 from caltest.intervals.noise_floor import noise_floor
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample

@@ -7,8 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.pvalues import EXCLUDED, format_pvalue, pvalue_phrase
-from caltest._results.report import KINDS, page
+from caltest._results.report import EXCLUDED, KINDS, format_pvalue, page, pvalue_phrase
 from caltest._results.stored import Stored
 from caltest._results.values import Finding
 from caltest._validation import fraction

@@ -12,7 +12,7 @@ from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, ranges,
 from caltest._results.values import Finding, impossible
 from caltest._validation import one_of, switch
 from caltest.estimators.combined.findings import findings_of, named
-from caltest.estimators.scores.likelihood_ratio import log_mixture
+from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample

@@ -7,7 +7,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
-from caltest.estimators.scores.residual_moments import ResidualMean
+from caltest.estimators.scores import ResidualMean
 from caltest.hstatistics.sums.residuals import residual_means
 from caltest.predictions.standard_scores import mean_square
 

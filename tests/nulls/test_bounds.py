@@ -9,7 +9,7 @@ from samples import TV, W2, samples
 from scipy import optimize, special, stats
 
 import caltest as ct
-from caltest.estimators.scores.likelihood_ratio import log_ratios_of
+from caltest.estimators.scores import log_ratios_of
 from caltest.hstatistics.tiles import h_tile
 from caltest.nulls.bounds import OutcomeSum
 from caltest.predictions.sample import Sample

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest.estimators.scores.likelihood_ratio import log_ratios_of
+from caltest.estimators.scores import log_ratios_of
 from caltest.predictions import alternatives as counts_module
 from caltest.predictions.alternatives import SCALES
 

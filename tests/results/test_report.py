@@ -1,9 +1,23 @@
+"""How p-values are printed, and what is said beside them."""
+
+import json
+
+import numpy as np
 import pytest
 from samples import TV, samples
+from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
-from caltest._results.pvalues import pvalue_phrase
-from caltest._results.report import listed
+from caltest._results.report import (
+    benjamini_hochberg,
+    format_pvalue,
+    holm,
+    is_smallest,
+    listed,
+    pvalue_phrase,
+    undecided,
+)
+from caltest.cli import main
 
 S = samples(40, 3)
 
@@ -89,3 +103,316 @@ def test_sentences_of_groups_streams_and_estimates():
     assert f"was estimated as {estimate.squared_error:.3g} (standard error" in estimate.sentence()
     assert estimate.selected.describe() in estimate.sentence()
     assert "gruber2025" in estimate.bibtex()
+
+
+NAMES = ["ant", "bee", "cow"]
+EXCLUDED = "an outcome occurred to which probability 0 was given (row 17: class ant)"
+
+
+@pytest.fixture(scope="module")
+def excluded():
+    """Calibrated predictions, of which one was rounded to 0 for what occurred."""
+    p = np.random.default_rng(5).dirichlet(np.ones(3), 60)
+    p[17] = [0.0, 0.25, 0.75]
+    y = ct.Categorical(p).sample(2)
+    y[17] = 0
+    return ct.Categorical(p, classes=NAMES), np.array(NAMES)[y]
+
+
+@pytest.fixture(scope="module")
+def wrong():
+    p = np.random.default_rng(6).dirichlet(np.ones(3), 80)
+    return ct.Categorical(p), np.argmin(p, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("pvalue", "text"),
+    [
+        (0.05, "p = 0.05"),
+        (0.0504, "p = 0.0504"),
+        (0.0009, "p = 0.0009"),
+        (0.0001, "p = 0.0001"),
+        (3.21e-7, "p = 3.21e-07"),
+        (0.0, "p < 1e-300"),
+        (1e-310, "p < 1e-300"),
+        (0.9995, "p > 0.999"),
+        (0.99961, "p > 0.999"),
+        (1.0, "p = 1"),
+    ],
+)
+def test_no_pvalue_is_rounded_to_0_or_1(pvalue, text):
+    assert pvalue_phrase(pvalue) == text
+    assert text.endswith(format_pvalue(pvalue))
+
+
+def test_bounds_and_rules():
+    assert pvalue_phrase(0.0424, is_bound=True) == "p <= 0.0424"
+    assert pvalue_phrase(0.0, is_bound=True) == "p < 1e-300"
+    assert pvalue_phrase(0.9997, is_bound=True) == "p <= 1"
+    assert pvalue_phrase(0.0, otherwise=0.3) == "p = 0 (impossible)"
+
+
+@pytest.mark.parametrize("n_resamples", [1, 9, 48, 99, 199, 999, 9999])
+def test_smallest_possible(n_resamples):
+    smallest = (1 + 0) / (1 + n_resamples)
+    assert is_smallest(smallest, n_resamples)
+    assert not is_smallest(2 * smallest, n_resamples)
+    assert not is_smallest(smallest, None)
+
+
+@pytest.mark.parametrize(("alpha", "enough"), [(0.05, 19), (0.001, 999), (0.03, 33), (1e-6, 999_999)])
+def test_a_level_that_no_pvalue_can_reach(alpha, enough):
+    words = undecided(0.1, 9, alpha)
+    assert f"take n_resamples={enough} or more" in words
+    assert 1 / (1 + enough) <= alpha < 1 / enough
+    assert undecided(0.2, 9, alpha) is None
+    assert undecided(0.1, 9, 0.1) is None
+    assert undecided(0.1, None, alpha) is None
+
+
+def test_the_smallest_pvalue_says_so_in_the_report_and_the_sentence(wrong):
+    result = ct.calibration_test(*wrong, n_resamples=99, rng=1)
+    assert "p-value        0.01 (the smallest possible with 99 redraws; exact: size at" in str(result)
+    assert "p = 0.01 (the smallest possible with 99 redraws; exact Monte Carlo p-value)" in result.sentence()
+    assert result.verdict(0.001).startswith("undecided at the 0.1 % level: p-values of 99 redraws are 0.01 or more")
+    larger = ct.calibration_test(wrong[0], wrong[0].sample(1), n_resamples=99, rng=1)
+    assert larger.pvalue > 0.01
+    assert "smallest possible" not in str(larger) + larger.sentence()
+    assert "from 99 draws" in larger.sentence()
+
+
+def test_no_smallest_pvalue_without_redraws(wrong):
+    result = ct.PearsonSKCETest(wrong[0].default_kernel())(*wrong)
+    assert "smallest possible" not in str(result) + result.sentence()
+
+
+def test_an_excluded_outcome_is_named_and_the_pvalue_without_the_rule_is_given(excluded):
+    result = ct.calibration_test(*excluded, n_resamples=99, rng=1)
+    assert result.pvalue == 0.0
+    assert result.finding.words == EXCLUDED
+    rest = np.delete(np.arange(60), 17)
+    others = ct.calibration_test(excluded[0].take(rest), excluded[1][rest], n_resamples=99, rng=1)
+    assert result.pvalue_otherwise == others.pvalue > 0.05
+    weights = np.random.default_rng(1).random(60)
+    weighted = ct.calibration_test(*excluded, n_resamples=99, weights=weights, rng=1)
+    others = ct.calibration_test(
+        excluded[0].take(rest), excluded[1][rest], n_resamples=99, weights=weights[rest], rng=1
+    )
+    assert weighted.pvalue_otherwise == others.pvalue
+    lines = str(result).splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("p-value"))
+    assert lines[at] == "p-value        0 (an outcome occurred to which probability 0 was given)"
+    assert lines[at + 1].startswith(f"Other rows     {result.pvalue_otherwise:.3g} (")
+    assert f"Why            {EXCLUDED}" in str(result)
+    assert any("if they were rounded, pass them with all digits" in note for note in result.notes)
+    assert "p = 0, because an outcome occurred to which probability 0 was given; the other rows: p = 0." in (
+        result.sentence()
+    )
+    assert repr(result) == "<OmnibusTest: p = 0 (impossible) (exact), n = 60>"
+
+
+def test_several_excluded_outcomes():
+    p = np.tile([0.0, 0.5, 0.5], (9, 1))
+    p[:, 1] += np.arange(9) / 100
+    p[:, 2] -= np.arange(9) / 100
+    result = ct.calibration_test(p, [0, 1, 0, 0, 2, 0, 0, 1, 0], n_resamples=9, rng=1)
+    assert result.finding.words.startswith(
+        "6 outcomes occurred to which probability 0 was given "
+        "(row 0: class 0; row 2: class 0; row 3: class 0; row 5: class 0; row 6: class 0; ...)"
+    )
+
+
+def test_excluded_outcomes_of_other_families():
+    points = ct.calibration_test(ct.Normal([0.0, 1.0, 2.0], [1.0, 0.0, 1.0]), [0.1, 1.5, 2.2], n_resamples=9, rng=1)
+    assert "(row 1: 1.5)" in points.finding.words
+    vectors = ct.calibration_test(
+        ct.MvNormal(np.eye(3, 6), np.tile([1.0, 1, 1, 1, 1, 0], (3, 1))), np.ones((3, 6)), n_resamples=9, rng=1
+    )
+    assert "(row 0: (1, 1, 1, 1, 1, ...); row 1:" in vectors.finding.words
+    top = ct.calibration_test(*ct.top_label([[1.0, 0.0], [0.7, 0.3], [0.6, 0.4]], [1, 0, 0]), n_resamples=9, rng=1)
+    assert "(row 0: the top label is wrong)" in top.finding.words
+
+
+def test_laws_of_textbooks_have_the_rule_too():
+    result = ct.SpiegelhalterTest()([0.0, 0.3, 0.6, 0.2], [1, 0, 1, 0])
+    assert (result.pvalue, result.finding.words) == (0.0, EXCLUDED.replace("17: class ant", "0: class 1"))
+    assert 0.0 < result.pvalue_otherwise < 1.0
+    assert result.pvalue_otherwise == ct.SpiegelhalterTest()([0.3, 0.6, 0.2], [0, 1, 0]).pvalue
+    assert "Other rows" in str(result)
+
+
+def test_the_other_rows_say_whether_they_are_wrong_too(wrong):
+    """What was found in them stands beside the row, if their p-value is small."""
+    p, y = wrong[0].probabilities.copy(), wrong[1].copy()
+    p[3], y[3] = [0.0, 0.5, 0.5], 0
+    rest = np.delete(np.arange(80), 3)
+    result = ct.calibration_test(p, y, n_resamples=99, rng=1)
+    others = ct.calibration_test(p[rest], y[rest], n_resamples=99, rng=1)
+    assert result.pvalue_otherwise == others.pvalue == 0.01
+    assert (
+        result.finding.words
+        == f"{EXCLUDED.replace('17: class ant', '3: class 0')}; the other rows: {others.finding.words}"
+    )
+    assert "Component (all rows)" in str(result)
+
+
+@pytest.mark.parametrize("possible", [0, 1])
+def test_other_rows_that_are_too_few(possible):
+    p, y = np.eye(3)[[0, 1, 2]], np.array([1, 2, 0])
+    y[:possible] = 0
+    result = ct.calibration_test(p, y, n_resamples=9, rng=1)
+    assert (result.pvalue, result.pvalue_otherwise) == (0.0, 1.0)
+    assert f"other rows: {possible}, too few for the test, so that their p-value is 1" in result.notes
+
+
+def test_an_outcome_that_is_no_scenario_is_excluded():
+    scenarios = ct.Scenarios(np.random.default_rng(1).normal(size=(30, 5)))
+    y = scenarios.sample(2)
+    kept, rest = ct.calibration_test(scenarios, y, n_resamples=99, rng=1), np.delete(np.arange(30), 3)
+    assert kept.pvalue > 0.05
+    assert kept.pvalue_otherwise is None
+    others = ct.calibration_test(scenarios.take(rest), y[rest], n_resamples=99, rng=1).pvalue
+    y[3] = 0.5
+    result = ct.calibration_test(scenarios, y, n_resamples=99, rng=1)
+    assert (result.pvalue, result.pvalue_otherwise) == (0.0, others)
+    assert result.finding.words == EXCLUDED.replace("17: class ant", "3: 0.5")
+    kernel = ct.MonteCarloTest(ct.SKCE(scenarios.default_kernel()), 9)(scenarios, y, rng=1)
+    assert kernel.pvalue > 0.0
+    assert "1 of 30 outcomes had predicted probability 0 (row 3)" in kernel.notes[0]
+
+
+def test_a_pvalue_below_all_numbers_is_not_0():
+    result = ct.SpiegelhalterTest()(np.linspace(0.8, 0.9, 6000), np.zeros(6000, dtype=int))
+    assert result.pvalue == 0.0
+    assert "p-value        < 1e-300 (from the limit distribution" in str(result)
+    assert ", p < 1e-300 (asymptotic p-value)." in result.sentence()
+
+
+def tables(comparison):
+    return str(comparison), comparison.to_markdown(), comparison.to_latex()
+
+
+def test_tables_explain_0_and_the_smallest(excluded, wrong):
+    y = np.array([NAMES.index(name) for name in excluded[1]])
+    bad = ct.Categorical(np.eye(3)[(y + 1) % 3] * 0.7 + 0.1)
+    models = {"a < b": ct.Categorical(excluded[0].probabilities), "bad_one": bad}
+    comparison = ct.compare_models(models, y, n_resamples=99, rng=1)
+    otherwise = comparison["a < b"].pvalue_otherwise
+    assert otherwise == ct.compare_models(models, y, n_resamples=99, rng=1)["a < b"].pvalue_otherwise
+    for text in tables(comparison):
+        assert "0 (impossible)" in text
+        assert f"the other rows: p = {otherwise:.3g}" in text
+        assert "p = 0.01 (the smallest possible with 99 redraws)" in text
+        assert [line.count("0 (impossible)") for line in text.splitlines() if "(impossible)" in line] == [3]
+    assert r"a \textless{} b" in comparison.to_latex()
+    assert r"\multicolumn{8}{l}{p = 0.01 (the smallest possible with 99 redraws)} \\" in comparison.to_latex()
+    assert comparison.to_pandas().loc["a < b", "pvalue_otherwise"] == otherwise
+
+
+def test_findings_only_where_the_level_is_reached(wrong):
+    p, y = wrong
+    result = ct.calibration_test(p, y, n_resamples=99, rng=1)
+    assert (result.pvalue, result.why(0.01), result.why(0.005)) == (0.01, result.finding.words, None)
+    assert "Why" in result.summary(0.01)
+    assert "Why" not in result.summary(0.005)
+    assert "at the 0.5 % level" in result.summary(0.005)
+    groups = ct.calibration_by_group(p, y, np.arange(80) % 2, n_resamples=99, rng=1)
+    assert groups.groups[0].finding.words in groups.summary(0.02)
+    assert groups.groups[0].finding.words not in groups.summary(0.005)
+    assert "undecided at the 0.5 % level" in groups.summary(0.005)
+    table = ct.compare_models({"one": p, "two": p}, y, n_resamples=99, rng=1)
+    assert "  one: " in table.summary(0.02)
+    assert "  one: " not in table.summary(0.015)
+    stream = ct.SequentialCalibrationTest("likelihood").update([0.8] * 7, [0] * 7).result()
+    assert 1e-4 < stream.pvalue < 0.05
+    assert f"Why            {stream.finding.words}" in stream.summary(0.05)
+    assert "Why" not in stream.summary(1e-4)
+    assert stream.verdict(1e-4) in stream.summary(1e-4)
+    report = ct.recalibration.report(
+        *ct.datasets.load_digits_predictions()["random forest"],
+        ct.recalibration.TemperatureScaling(),
+        n_resamples=99,
+        rng=1,
+    )
+    assert "  before: " in report.summary(0.01)
+    assert "  before: " not in report.summary(0.009)
+
+
+@pytest.mark.parametrize("bad", [0.0, 1.0, -1, 5, "5 %", float("nan")])
+def test_bad_levels(wrong, bad):
+    result = ct.calibration_test(*wrong, n_resamples=9, rng=1)
+    for call in (result.summary, result.why, result.verdict):
+        with pytest.raises((ValueError, TypeError), match="alpha"):
+            call(bad)
+
+
+def test_a_stream_keeps_the_pvalue_before_the_excluded_outcome():
+    test = ct.SequentialCalibrationTest().update([0.5, 0.2, 0.0, 0.4], [1, 1, 1, 0])
+    result = test.result()
+    before = ct.SequentialCalibrationTest().update([0.5, 0.2], [1, 1]).result().pvalue
+    assert (result.pvalue, result.pvalue_otherwise) == (0.0, pytest.approx(before))
+    assert result.finding.words == EXCLUDED.replace("17: class ant", "2: class 1")
+    assert f"p-value        0 (an outcome occurred to which probability 0 was given), and {before:.3g} before" in str(
+        result
+    )
+    assert f"p = 0, because an outcome occurred to which probability 0 was given, and p <= {before:.3g}" in (
+        result.sentence()
+    )
+    assert ct.SequentialCalibrationTest().update([0.5], [1]).result().pvalue_otherwise is None
+
+
+@pytest.fixture
+def files(tmp_path, wrong):
+    p, y = wrong
+    paths = tmp_path / "p.csv", tmp_path / "y.csv"
+    np.savetxt(paths[0], p.probabilities, delimiter=",", header="a,b,c", comments="", fmt="%.17g")
+    paths[1].write_text("label\n" + "\n".join("abc"[label] for label in y))
+    return [str(path) for path in paths]
+
+
+@pytest.mark.parametrize("form", ["table", "json", "markdown", "latex"])
+def test_command_line_says_why_only_at_its_level(files, form, capsys):
+    command = ["test", *files, "--test", "spiegelhalter", "--seed", "1", "--format", form]
+    command[4] = "ece-top-label"
+    assert main([*command, "--alpha", "0.0001"]) == 0
+    quiet = capsys.readouterr().out
+    assert "undecided at the 0.01" in quiet
+    if form == "json":
+        assert json.loads(quiet)["alpha"] == 0.0001
+        assert json.loads(quiet)["why"] is None
+    else:
+        assert "hy " not in quiet
+        assert "(the smallest possible with 999 redraws; exact" in quiet
+
+
+def test_command_line_gives_reasons_at_its_level(files, capsys):
+    for form in ("table", "json", "markdown", "latex"):
+        for alpha, said in (("0.5", True), ("0.0005", False)):
+            main(["test", *files, "--seed", "1", "--format", form, "--alpha", alpha])
+            out = capsys.readouterr().out
+            if form == "json":
+                entries = json.loads(out)
+                assert (entries["why"] == entries["finding"]["words"]) == said
+            else:
+                assert ("hy " in out) == said
+
+
+def test_command_line_compares_at_its_level(files, tmp_path, capsys):
+    other = tmp_path / "q.csv"
+    other.write_text((tmp_path / "p.csv").read_text())
+    command = ["compare", files[0], str(other), files[1], "--n-resamples", "99", "--seed", "1", "--alpha"]
+    main([*command, "0.02"])
+    assert "  q: " in capsys.readouterr().out
+    main([*command, "0.015"])
+    assert "  q: " not in capsys.readouterr().out
+    main([*command, "0.015", "--format", "latex"])
+    assert "smallest possible with 99 redraws" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 20])
+def test_adjusted_pvalues_are_those_of_statsmodels(m):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        pvalues = rng.choice([rng.random(m), rng.integers(1, 6, m) / 5, rng.random(m) ** 6])
+        assert holm(pvalues) == list(multipletests(pvalues, method="holm")[1])
+        assert benjamini_hochberg(pvalues) == list(multipletests(pvalues, method="fdr_bh")[1])

@@ -5,7 +5,7 @@ import pytest
 from samples import TV, W2, samples
 
 import caltest as ct
-from caltest.estimators.scores.likelihood_ratio import log_mixture
+from caltest.estimators.scores import log_mixture
 from caltest.predictions import Sample
 from caltest.sequential.bets import FIRST, FRACTIONS, KernelBets, Witness
 

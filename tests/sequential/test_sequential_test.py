@@ -10,7 +10,7 @@ from interruption import broken_at
 from samples import TV, samples
 
 import caltest as ct
-from caltest.estimators.scores.likelihood_ratio import log_ratios_of
+from caltest.estimators.scores import log_ratios_of
 from caltest.plots import evidence
 
 STRATEGIES = ["both", "likelihood", "kernel"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate
-from caltest._results.pvalues import pvalue_phrase
+from caltest._results.report import pvalue_phrase
 from caltest._results.stored import Stored
 from caltest._results.values import ConfidenceInterval, EffectSize
 from caltest._validation import fraction

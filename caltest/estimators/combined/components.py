@@ -12,9 +12,7 @@ from caltest._basics.threads import threaded
 from caltest.estimators.combined.joint import standardised
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
 from caltest.estimators.kernel_errors.max_skce import FACTORS
-from caltest.estimators.scores.excess_scores import ExcessBrierScore, ExcessLogScore
-from caltest.estimators.scores.likelihood_ratio import log_ratios_of
-from caltest.estimators.scores.residual_moments import ResidualMean
+from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, log_ratios_of
 from caltest.hstatistics.redraws.of_all_families import redrawn_means
 from caltest.hstatistics.sums.binary_line import on_a_line
 from caltest.hstatistics.sums.residuals import residual_means

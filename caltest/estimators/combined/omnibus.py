@@ -13,9 +13,9 @@ from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.combined.components import Column, Component, FaultsComponent, components_for
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
+from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
 from caltest.estimators.kernel_errors.skce import SKCE
-from caltest.estimators.kernel_errors.weighted import ASSUMED, WeightedSKCE, given
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample

@@ -9,7 +9,7 @@ from caltest._basics.numerics import FloatArray, check_finite
 from caltest._basics.warnings import warn
 from caltest._loops.transport import transport_costs
 from caltest.kernels.base import KernelWarning, TargetKernel
-from caltest.kernels.exponential import GaussianKernel
+from caltest.kernels.functions import GaussianKernel
 from caltest.kernels.metrics.vector_metrics import Metric, VectorMetric, Wasserstein
 
 ROUNDING = 1e-13

@@ -1,1 +1,0 @@
-"""Proper scores, residuals and likelihood ratios."""
