@@ -12,8 +12,7 @@ from math import inf
 
 import numpy as np
 
-from caltest._basics.arrays import read_only, to_array
-from caltest._basics.numerics import Array, FloatArray, IntArray, OwnErrstate
+from caltest._basics.numerics import Array, FloatArray, IntArray, OwnErrstate, read_only, to_array
 from caltest._loops.counting import uniform_cells
 from caltest._validation import finite_array, whole_number
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.arrays import Table
-from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
+from caltest._basics.numerics import ArrayLike, FloatArray, Table, own_errstate
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch

@@ -12,7 +12,7 @@ import pytest
 from public import CLASSES, MODULES, PUBLIC
 
 import caltest
-from caltest._results.stored import Stored
+from caltest._results.values import Stored
 
 PACKAGE = Path(caltest.__file__).parent
 TESTS = Path(__file__).parent

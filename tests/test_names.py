@@ -9,7 +9,7 @@ import pytest
 from public import CLASSES, PUBLIC
 
 import caltest as ct
-from caltest._results.stored import Stored
+from caltest._results.values import Stored
 
 DATA = ["models", "predictions", "other_predictions", "targets", "groups", "clusters"]
 """Positional, in this order, before all else."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.arrays import are_chunks
+from caltest._basics.numerics import are_chunks
 
 
 def evenly_spaced_rows(data: Any, n: int) -> Any:

@@ -5,8 +5,7 @@ from typing import Literal
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.report import ASSUMPTIONS, QUESTIONS, pvalue_phrase, report_of, sentence_of, undecided
-from caltest._results.stored import Stored
-from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding
+from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored
 from caltest._validation import fraction
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]

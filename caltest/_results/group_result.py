@@ -14,8 +14,7 @@ from caltest._results.report import (
     pvalue_phrase,
     undecided,
 )
-from caltest._results.stored import Stored
-from caltest._results.values import Finding
+from caltest._results.values import Finding, Stored
 from caltest._validation import fraction
 
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from caltest._basics.arrays import column, read_only, to_array
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, column, read_only, to_array
 
 
 def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:

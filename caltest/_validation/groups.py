@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.arrays import Table, column, to_array
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, Table, column, to_array
 
 SHOWN = 5
 """Names of groups that an error lists."""

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.arrays import to_array
-from caltest._basics.numerics import ArrayLike, FloatArray
+from caltest._basics.numerics import ArrayLike, FloatArray, to_array
 
 
 def real_number(value: Any) -> float:

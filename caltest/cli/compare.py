@@ -15,6 +15,7 @@ def add_to(commands: Any) -> None:
     """Add the command to the parser."""
     parser = command(
         commands,
+        run,
         "compare",
         "compare models with the same outcomes",
         "Compare the calibration of several models: estimates, intervals, p-values adjusted for their number.",
@@ -26,7 +27,6 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("--pairs", action="store_true", help="test which models differ from each other instead")
     add(parser, "--missing", "--normal", "--format", "--alpha", "--seed", "--fail-on-reject")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

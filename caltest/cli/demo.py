@@ -12,12 +12,12 @@ def add_to(commands: Any) -> None:
     """Add the command to the parser."""
     parser = command(
         commands,
+        run,
         "demo",
         "test three models of handwritten digits",
         "Test three models of handwritten digits that come with caltest.",
     )
     parser.add_argument("--seed", type=seed, default=1, metavar="S", help="of the random numbers (default: 1)")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -89,6 +89,8 @@ class Wide(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=28, width=110)
 
 
-def command(commands: Any, name: str, summary: str, description: str, epilog: str | None = None) -> Any:
-    """A parser of a command."""
-    return commands.add_parser(name, help=summary, description=description, epilog=epilog, formatter_class=Wide)
+def command(commands: Any, run: Any, name: str, summary: str, description: str, epilog: str | None = None) -> Any:
+    """A parser of a command, and what it runs."""
+    parser = commands.add_parser(name, help=summary, description=description, epilog=epilog, formatter_class=Wide)
+    parser.set_defaults(run=run)
+    return parser

@@ -35,6 +35,7 @@ def add_to(commands: Any) -> None:
     deviations = "\n".join(f"  {name:<16} {text}" for name, (text, _) in DEVIATIONS.items())
     parser = command(
         commands,
+        run,
         "power",
         "what a test would find in predictions like these",
         "Simulate how often a test rejects, if outcomes deviate from the predictions in a given way.",
@@ -52,7 +53,6 @@ def add_to(commands: Any) -> None:
         "--n-resamples", type=whole, default=199, metavar="B", help="redraws of each test (default: 199)"
     )
     add(parser, "--normal", "--format", "--alpha", "--seed")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

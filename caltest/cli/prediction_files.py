@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from caltest._basics.arrays import Table
 from caltest._basics.files import Cells, Rows, decimals, is_number, is_stdin, name_of, number, read_rows
-from caltest._basics.numerics import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, Table
 from caltest._validation import observation_weights, same_length
 from caltest.predictions import Normal, Predictions, Sample
 from caltest.predictions.convert import Missing, as_predictions, as_sample

@@ -38,6 +38,7 @@ def add_to(commands: Any) -> None:
     names = "\n".join(f"  {name:<12} {text}" for name, text in METHODS.items())
     parser = command(
         commands,
+        run,
         "recalibrate",
         "repair predictions and show what that changes",
         "Fit a map from predictions to better ones. Half of the rows show what it changes; the map that is saved or\n"
@@ -51,7 +52,6 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--save", type=Path, metavar="MAP", help="the map, .npz, for CalibrationMap.load")
     parser.add_argument("--overwrite", action="store_true", help="replace FILE and MAP if they exist")
     add(parser, "--missing", "--normal", "--format", "--seed")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

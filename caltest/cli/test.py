@@ -21,6 +21,7 @@ def add_to(commands: Any) -> None:
     """Add the command to the parser."""
     parser = command(
         commands,
+        run,
         "test",
         "test predictions in a file",
         "Test whether the predictions in a file are calibrated.",
@@ -33,7 +34,6 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--weights", type=Path, metavar="FILE", help=weights)
     add(parser, "--missing", "--normal", "--format", "--alpha", "--seed", "--fail-on-reject")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from caltest._results.report import format_pvalue, listed, page, pvalue_phrase, remarks
-from caltest._results.stored import Stored
-from caltest._results.values import ConfidenceInterval, Finding
+from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from caltest._basics.numerics import ArrayLike, own_errstate
 from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, page, pvalue_phrase
-from caltest._results.stored import Stored
-from caltest._results.values import ConfidenceInterval
+from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
 from caltest.comparisons.formats import Table, TabularResult, aligned, entries_of
 from caltest.comparisons.models import check_same_kind, samples_of

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, own_errstate, ranges, seed_of
-from caltest._results.stored import Stored
-from caltest._results.values import ConfidenceInterval
+from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, whole_number
-from caltest.decompositions.intervals import AT_ONCE, table
+from caltest.decompositions.parts import AT_ONCE, table
 from caltest.estimators.binned_errors import binned_predictions
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.convert import as_sample

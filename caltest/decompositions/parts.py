@@ -1,17 +1,20 @@
-"""The parts of a mean score as functions of the outcomes of given predictions."""
+"""Parts of scores of predictions, and their intervals."""
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray, generator_apart, ranges
 from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._loops.statistics.isotonic import class_counts, pooled_means
+from caltest._results.values import ConfidenceInterval
 from caltest.binning import Binning
 from caltest.estimators.binned_errors import bins_of
 from caltest.estimators.classical.corp import IsotonicGroups
+from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions, Score, outcome_scores
 
 PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
@@ -132,3 +135,258 @@ class Parts:
         if self.is_isotonic:
             best = np.minimum(best, own)
         return self.scale * np.stack([own, own - best, climate - best, climate])
+
+
+def table(rows: Iterable[tuple[str, float | None, ConfidenceInterval, float | None]]) -> list[str]:
+    """Lines of a table with a header: what was observed, what the interval is about, the interval and the mean."""
+    filled = list(rows)
+    level = f"{100.0 * filled[0][2].confidence_level:g} % interval"
+    lines = [f"  {'':<16}observed  estimate  {level:>18}  if calibrated"]
+    for name, number, interval, mean in filled:
+        ends = f"[{interval.low:.4f}, {interval.high:.4f}]"
+        shown = f"{_shown(number):>8}  {_shown(interval.estimate):>8}"
+        lines.append(f"  {name:<16}{shown}  {ends:>18}  {_shown(mean):>13}")
+    return lines
+
+
+def _shown(number: float | None) -> str:
+    return "none" if number is None else f"{number:.4f}"
+
+
+COARSE = (0.0, 0.1, 0.25, 0.5, 1.0)
+"""Places on each line where outcomes are redrawn."""
+
+ROUNDS = 2
+"""How often they are redrawn at the ends found so far."""
+
+FINE = 33
+"""Places on each line at which the quantity is computed."""
+
+TOLERANCE = 1e-10
+"""Of ties between the estimate and redraws."""
+
+
+@dataclass(frozen=True, eq=False)
+class Polyline:
+    """Lines between arrays of probabilities of one shape, one after the other; place t + u is u from corner t."""
+
+    corners: tuple[FloatArray, ...]
+
+    @property
+    def length(self) -> float:
+        """The last place."""
+        return float(len(self.corners) - 1)
+
+    def at(self, place: float) -> FloatArray:
+        """The probabilities there."""
+        t = min(int(place), len(self.corners) - 2)
+        return np.asarray(self.corners[t] + (place - t) * (self.corners[t + 1] - self.corners[t]))
+
+
+class Ends(NamedTuple):
+    """Ends of an interval, and the value of which redraws are as often above the estimate as below."""
+
+    low: float
+    high: float
+    middle: float
+
+
+def inverted(
+    line: Polyline,
+    value: Callable[[FloatArray], float],
+    draws: Callable[[FloatArray], FloatArray],
+    estimate: float,
+    level: float,
+) -> Ends:
+    """The values on a line along which a quantity grows that two-sided tests with this estimate do not reject.
+
+    ``draws(law)`` are estimates from outcomes redrawn from the law of a place, where the quantity is ``value(law)``.
+    How far their quantiles are from it is interpolated between the places at which they were redrawn, which come to
+    include the ends. An estimate that is smaller than chance gives at the start of the line counts as the median there,
+    as else it would reject all values, and one that is larger than at its end likewise.
+    """
+    tails = np.array([(1.0 - level) / 2.0, 0.5, (1.0 + level) / 2.0])
+    fine = np.unique(np.concatenate([t + np.linspace(0.0, 1.0, FINE) for t in range(int(line.length))]))
+    values = np.array([value(line.at(t)) for t in fine])
+    found: dict[float, FloatArray] = {}
+
+    def redraw(place: float) -> FloatArray:
+        if place not in found:
+            law = line.at(place)
+            found[place] = _quantiles(draws(law), tails) - value(law)
+        return found[place]
+
+    largest = max(estimate, values[0] + redraw(0.0)[1])
+    for place in (t + step for t in range(int(line.length)) for step in COARSE):
+        if values[fine <= place].max() + redraw(place)[0] > largest + TOLERANCE:
+            break
+    smallest = min(estimate, values[-1] + found[line.length][1]) if line.length in found else estimate
+    low, middle, high = _places(fine, values, found, smallest, estimate, largest)
+    for _ in range(ROUNDS):
+        for place in (low, middle, high):
+            redraw(place)
+        low, middle, high = _places(fine, values, found, smallest, estimate, largest)
+    inside = np.interp([low, high, middle, *fine[(fine > low) & (fine < high)]], fine, values)
+    return Ends(float(inside.min()), float(inside.max()), float(inside[2]))
+
+
+def _quantiles(draws: FloatArray, tails: FloatArray) -> FloatArray:
+    """Quantiles that are draws, none of them inside the one asked for."""
+    low, middle, high = (float(tail) for tail in tails)
+    below = np.quantile(draws, low, method="lower")
+    above = np.quantile(draws, high, method="higher")
+    return np.array([below, np.quantile(draws, middle), above])
+
+
+def _places(
+    fine: FloatArray,
+    values: FloatArray,
+    found: dict[float, FloatArray],
+    smallest: float,
+    estimate: float,
+    largest: float,
+) -> tuple[float, float, float]:
+    """The first place of which redraws reach up to an estimate, one of which it is the median, and the last."""
+    places = np.array(sorted(found))
+    reached = fine[fine <= places[-1]]
+    below, median, above = (np.interp(reached, places, [found[t][side] for t in places]) for side in range(3))
+    at = values[: reached.size]
+    first = _crossing(reached, at + above - smallest + TOLERANCE)
+    last = -_crossing(-reached[::-1], (largest + TOLERANCE - at - below)[::-1])
+    last = max(first, last)
+    return first, min(last, max(first, _crossing(reached, at + median - estimate))), last
+
+
+def _crossing(places: FloatArray, margins: FloatArray) -> float:
+    """The first place at which a margin is not negative; the last place if there is none."""
+    enough = np.flatnonzero(margins >= 0.0)
+    i = int(enough[0]) if enough.size else places.size - 1
+    if i == 0 or not enough.size:
+        return float(places[i])
+    return float(places[i - 1] + (places[i] - places[i - 1]) * margins[i - 1] / (margins[i - 1] - margins[i]))
+
+
+METHOD = "Monte Carlo tests along a line"
+
+AT_ONCE = 2**20
+"""Class counts of redraws that are kept together."""
+
+
+def intervals_of(
+    parts: Parts, labels: Array, level: float, n_resamples: int, seed: int
+) -> dict[str, ConfidenceInterval]:
+    """An interval for each part."""
+    estimates = parts.of_labels(labels[None])[:, 0]
+    counts = parts.expected_counts(np.eye(parts.n_classes)[labels])
+    fitted = parts.smoothed(counts)[parts.numbers]
+    lines: list[list[Polyline]] = [
+        [score_line(parts, fitted)],
+        [miscalibration_line(parts, fitted)],
+        [discrimination_line(parts, fitted)],
+    ]
+    if not parts.is_isotonic:
+        # Bins of one observation have frequencies that say little; the predictions are the other guess of the law.
+        lines[2].append(discrimination_line(parts, parts.probabilities))
+    found: dict[str, Ends] = {}
+    for index, some in enumerate(lines):
+        value, draws = _functions(parts, index, n_resamples, seed)
+        ends = [inverted(line, value, draws, float(estimates[index]), level) for line in some]
+        found[PARTS[index]] = Ends(min(one.low for one in ends), max(one.high for one in ends), ends[0].middle)
+    found["uncertainty"] = _uncertainty(parts, counts.sum(axis=0) / len(labels), level, n_resamples, seed)
+    return {
+        part: ConfidenceInterval(found[part].low, found[part].high, level, METHOD, found[part].middle) for part in PARTS
+    }
+
+
+def calibrated_means(parts: Parts, n_resamples: int, seed: int) -> dict[str, float]:
+    """Mean of each part over redraws of the outcomes from the predictions."""
+    redraws = _redraws(parts, parts.probabilities, n_resamples, seed)
+    means = sum(parts.of_labels(labels).sum(axis=1) for labels in redraws) / n_resamples
+    return dict(zip(PARTS, map(float, np.asarray(means)), strict=True))
+
+
+def score_line(parts: Parts, fitted: FloatArray) -> Polyline:
+    """From the labels of the smallest scores by the recalibrated predictions to the labels of the largest."""
+    possible = parts.possible
+    best = np.argmin(np.where(possible, parts.scores, np.inf), axis=1)
+    worst = np.argmax(np.where(possible, parts.scores, -np.inf), axis=1)
+    eye = np.eye(parts.n_classes)
+    return Polyline((eye[best], parts.allowed(fitted), eye[worst]))
+
+
+def miscalibration_line(parts: Parts, fitted: FloatArray) -> Polyline:
+    """From the predictions by the recalibrated ones to the labels for which recalibration gains most.
+
+    Bins ignore what varies within, so that predictions can have more miscalibration than other laws: the line starts
+    where there is least on the way to the labels for which bins lose most. It goes through predictions that are moved
+    as far as the mean of their bin is, which vary within bins as predictions do.
+    """
+    p = parts.probabilities
+    if not parts.is_isotonic:
+        moved = np.maximum(p + fitted - (parts.expected_counts(p) / parts.sizes[:, None])[parts.numbers], 0.0)
+        fitted = moved / moved.sum(axis=1, keepdims=True)
+    after = _most_gained(parts, p, fitted)
+    corners = (p, parts.allowed(fitted), after)
+    if parts.is_isotonic:
+        return Polyline(corners)
+    means = (parts.expected_counts(p) / parts.sizes[:, None])[parts.numbers]
+    away = Polyline((p, _most_gained(parts, means, p)))
+    places = np.linspace(0.0, 1.0, FINE)
+    least = places[np.argmin([parts.of_law(away.at(place))[1] for place in places])]
+    return Polyline((away.at(least), *corners))
+
+
+def discrimination_line(parts: Parts, fitted: FloatArray) -> Polyline:
+    """From the class frequencies by the recalibrated predictions to the labels for which these gain most."""
+    frequencies = np.broadcast_to(fitted.mean(axis=0), fitted.shape)
+    return Polyline((parts.allowed(frequencies), parts.allowed(fitted), _most_gained(parts, frequencies, fitted)))
+
+
+def _most_gained(parts: Parts, base: FloatArray, better: FloatArray) -> FloatArray:
+    """One-hot labels (n, k) whose score is most above that by a better law; of equal laws the least likely."""
+    own = outcome_scores(base, parts.score)
+    gains = own - outcome_scores(better, parts.score)
+    same = np.abs(gains).max(axis=1, keepdims=True) <= 1e-12
+    gains = np.where(parts.possible, np.where(same, own, gains), -np.inf)
+    return np.asarray(np.eye(parts.n_classes)[np.argmax(gains, axis=1)])
+
+
+def _functions(
+    parts: Parts, index: int, n_resamples: int, seed: int
+) -> tuple[Callable[[FloatArray], float], Callable[[FloatArray], FloatArray]]:
+    """A part by a law, and its redraws."""
+
+    def value(law: FloatArray) -> float:
+        return float(parts.of_law(law)[index])
+
+    def draws(law: FloatArray) -> FloatArray:
+        return np.concatenate([parts.of_labels(labels)[index] for labels in _redraws(parts, law, n_resamples, seed)])
+
+    def scores(law: FloatArray) -> FloatArray:
+        return np.concatenate([parts.mean_scores(labels) for labels in _redraws(parts, law, n_resamples, seed)])
+
+    return value, scores if PARTS[index] == "score" else draws
+
+
+def _redraws(parts: Parts, law: FloatArray, n_resamples: int, seed: int) -> Iterator[Array]:
+    """Labels (b, n) drawn from a law (n, k), with the same random numbers for every law, in parts."""
+    rng = generator_apart(seed)
+    binary = parts.n_classes == 2
+    drawn = Bernoulli(np.clip(law[:, 1], 0.0, 1.0)) if binary else Categorical(law / law.sum(axis=1, keepdims=True))
+    for part in ranges(n_resamples, max(1, AT_ONCE // law.size)):
+        yield drawn.redraw(rng, part.stop - part.start)
+
+
+def _uncertainty(parts: Parts, frequencies: FloatArray, level: float, n_resamples: int, seed: int) -> Ends:
+    """From one class by the class frequencies to equal probabilities."""
+    k, n = parts.n_classes, len(parts.probabilities)
+    line = Polyline((np.eye(k)[np.argmax(frequencies)], frequencies, np.full(k, 1.0 / k)))
+
+    def value(law: FloatArray) -> float:
+        return parts.scale * float(parts.entropy(law))
+
+    def draws(law: FloatArray) -> FloatArray:
+        counts = generator_apart(seed).multinomial(n, law / law.sum(), size=n_resamples)
+        return parts.scale * parts.entropy(counts / n)
+
+    return inverted(line, value, draws, value(frequencies), level)

@@ -7,12 +7,10 @@ from typing import Any, get_args
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
-from caltest._results.stored import Stored
-from caltest._results.values import ConfidenceInterval
+from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning
-from caltest.decompositions.intervals import calibrated_means, intervals_of, table
-from caltest.decompositions.parts import PARTS, Parts
+from caltest.decompositions.parts import PARTS, Parts, calibrated_means, intervals_of, table
 from caltest.estimators.binned_errors import binned_predictions, checked_binning
 from caltest.predictions.classes.finite import Score
 from caltest.predictions.convert import as_sample

@@ -7,15 +7,13 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from caltest._basics.arrays import read_only
-from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
+from caltest._basics.numerics import Array, FloatArray, IntArray, ranges, read_only
 from caltest._loops.statistics import binned
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, one_of
 from caltest.binning import Binning, QuantileBinning, UniformBinning
 from caltest.estimators.base import Estimator, RedrawnEstimator
 from caltest.kernels import Euclidean, TotalVariation, VectorMetric
-from caltest.kernels.metrics.vector_metrics import vector_metric
 from caltest.predictions import Bernoulli, Predictions, Sample
 from caltest.predictions.classes.finite import FinitePredictions, of_classes
 
@@ -76,7 +74,8 @@ class ECE(Estimator):
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", order_of_mean(self.order))
         checked_binning(self.binning)
-        vector_metric(self.metric, "metric")
+        if not isinstance(self.metric, VectorMetric):
+            raise TypeError(f"metric: got {self.metric!r}, wanted a distance such as TotalVariation()")
 
     def check(self, predictions: Predictions) -> None:
         binned_predictions(predictions).take(slice(1)).embedding(self.metric)

@@ -14,7 +14,6 @@ predictions of a generator, ``Resampled`` to those of a user.
 
 from caltest._basics import names as _names
 from caltest.generators.base import Distortion as Distortion, Generator as Generator
-from caltest.generators.dirichlet import DirichletModel as DirichletModel, class_model as class_model
 from caltest.generators.distorted import Distorted as Distorted, Resampled as Resampled
 from caltest.generators.distortions import (
     Bias as Bias,
@@ -27,7 +26,11 @@ from caltest.generators.distortions import (
     Tempering as Tempering,
     Wave as Wave,
 )
-from caltest.generators.gaussian import GaussianModel as GaussianModel
+from caltest.generators.models import (
+    DirichletModel as DirichletModel,
+    GaussianModel as GaussianModel,
+    class_model as class_model,
+)
 from caltest.generators.regression import (
     Friedman1 as Friedman1,
     HeteroscedasticSine as HeteroscedasticSine,

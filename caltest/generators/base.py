@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from caltest._basics.arrays import to_array
-from caltest._basics.numerics import Array, OwnErrstate
+from caltest._basics.numerics import Array, OwnErrstate, to_array
 from caltest._validation import probability_matrix, real_array, real_number
 from caltest.predictions import Predictions
 

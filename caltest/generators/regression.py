@@ -20,6 +20,10 @@ class RegressionProblem(Generator):
     """
 
     is_calibrated = True
+    noise: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise", positive_number("noise", self.noise))
 
     @abstractmethod
     def inputs(self, n: int, rng: Any = None) -> FloatArray:
@@ -72,9 +76,6 @@ class HeteroscedasticSine(RegressionProblem):
 
     noise: float = 0.15
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", positive_number("noise", self.noise))
-
     @property
     def description(self) -> str:
         return f"heteroscedastic sine, noise {self.noise:g}"
@@ -114,9 +115,6 @@ class Friedman1(RegressionProblem):
     """
 
     noise: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", positive_number("noise", self.noise))
 
     @property
     def description(self) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
-from caltest._results.stored import Stored
+from caltest._results.values import Stored
 from caltest._validation import switch
 from caltest.estimators import Estimator
 from caltest.nulls import ConditionalMonteCarlo

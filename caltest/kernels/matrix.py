@@ -5,8 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.arrays import read_only
-from caltest._basics.numerics import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, read_only
 from caltest._validation import positive_semidefinite
 from caltest.kernels.base import Predicted, TargetKernel
 

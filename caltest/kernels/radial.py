@@ -7,8 +7,7 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray
-from caltest._basics.warnings import warn
+from caltest._basics.numerics import Array, FloatArray, warn
 from caltest._loops.formulas.kernels import EXPONENTIAL, FUNCTIONS, POLYNOMIALS, RATIONAL
 from caltest._loops.pair_sums.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._validation import positive_number

@@ -1,15 +1,18 @@
 """Pictures of calibration. They need matplotlib: ``pip install caltest[plots]``."""
 
 from caltest._basics import names as _names
-from caltest.plots.belt import calibration_belt as calibration_belt
 from caltest.plots.curves import (
     evidence as evidence,
     latent_function as latent_function,
     power_curve as power_curve,
     risk_curves as risk_curves,
 )
-from caltest.plots.recalibration import recalibration_report as recalibration_report
-from caltest.plots.reliability import reliability_curve as reliability_curve, reliability_diagram as reliability_diagram
+from caltest.plots.reliability import (
+    calibration_belt as calibration_belt,
+    recalibration_report as recalibration_report,
+    reliability_curve as reliability_curve,
+    reliability_diagram as reliability_diagram,
+)
 from caltest.plots.simplex import simplex_map as simplex_map
 
 __all__ = _names.offered(globals())

@@ -1,18 +1,22 @@
-"""Reliability diagrams, with bins and without."""
+"""Reliability diagrams, with bins and without, before and after recalibration, and calibration belts."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, own_errstate
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._validation import switch
+from caltest._results.report import pvalue_phrase
+from caltest._validation import fraction, switch
 from caltest.binning import Binning, UniformBinning
 from caltest.decompositions.score_decomposition import score_decomposition
+from caltest.estimators import CalibrationBelt
 from caltest.estimators.binned_errors import checked_binning
+from caltest.estimators.classical.belt import belt
 from caltest.estimators.classical.corp import IsotonicGroups
+from caltest.named_tests import MonteCarloTest
 from caltest.plots._axes import (
     DARK,
     INSIDE,
@@ -22,12 +26,15 @@ from caltest.plots._axes import (
     axes_of,
     binary_of,
     finish,
+    panels_of,
     rank_of_ends,
     redrawn_ends,
     title_of,
 )
-from caltest.predictions import Bernoulli
+from caltest.predictions import Bernoulli, Sample
 from caltest.predictions.convert import as_sample
+from caltest.recalibration import RecalibrationReport
+from caltest.recalibration.report import targets_as_given
 
 LARGEST, SMALLEST = 130.0, 14.0
 BAR_WIDTH = 0.02
@@ -230,7 +237,13 @@ def reliability_curve(
     ax = axes_of(ax, "reliability_curve", (4.5, 5.0))
     label = f"{100 * confidence_level:g} % range if calibrated"
     ax.fill_between(groups.values, low, high, color=PALE, linewidth=0, label=label, zorder=1)
-    _draw_curve(ax, groups.values, curve, (curve < low) | (curve > high))
+    x, outside = groups.values, (curve < low) | (curve > high)
+    ax.plot(x, curve, color=INSIDE, linewidth=1.5, label="observed frequency, isotonic", zorder=3)
+    if outside.any():
+        # Single predictions outside have no line of their own.
+        ax.plot(x, np.where(outside, curve, np.nan), color=OUTSIDE, linewidth=2.5, label="outside", zorder=4)
+        ax.scatter(x[outside], curve[outside], 8, c=OUTSIDE, linewidths=0, zorder=4)
+    ax.legend(fontsize="small", framealpha=0.85, edgecolor="none")
     parts = score_decomposition(probabilities, outcomes)
     numbers = f"{parts.miscalibration:.3f} - {parts.discrimination:.3f} + {parts.uncertainty:.3f}"
     ax.text(0.98, 0.03, f"Brier score {parts.score:.3f} = {numbers}", ha="right", fontsize="small")
@@ -238,10 +251,132 @@ def reliability_curve(
     return ax
 
 
-def _draw_curve(ax: "Axes", x: FloatArray, y: FloatArray, outside: BoolArray) -> None:
-    ax.plot(x, y, color=INSIDE, linewidth=1.5, label="observed frequency, isotonic", zorder=3)
-    if outside.any():
-        # Single predictions outside have no line of their own.
-        ax.plot(x, np.where(outside, y, np.nan), color=OUTSIDE, linewidth=2.5, label="outside", zorder=4)
-        ax.scatter(x[outside], y[outside], 8, c=OUTSIDE, linewidths=0, zorder=4)
-    ax.legend(fontsize="small", framealpha=0.85, edgecolor="none")
+@own_errstate
+def calibration_belt(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    classes: Sequence[Any] | None = None,
+    confidence_levels: Sequence[float] = (0.8, 0.95),
+    max_degree: int = 4,
+    n_resamples: int = 999,
+    rng: Any = None,
+    ax: "Axes | None" = None,
+    progress: bool = False,
+) -> "Axes":
+    """Outcomes as a smooth function of predictions, with confidence bands: where they leave the diagonal, p is off.
+
+    The curve is the logistic regression of the outcomes on a polynomial of the log-odds, whose degree is selected
+    forward (``ct.estimators.CalibrationBelt``); the title has its degree and the p-value of its exact Monte Carlo test.
+
+    Parameters
+    ----------
+    predictions, targets, classes, rng, ax, progress
+        As in ``reliability_diagram``.
+    confidence_levels
+        Of the bands, between 0 and 1.
+    max_degree
+        Highest degree of the polynomial, 1 to 4.
+    n_resamples
+        Number of redraws of the outcomes for the p-value and the widths of the bands.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, or if the predictions separate the outcomes, so that no curve is best.
+    TypeError
+        If the predictions are not of classes, or for a setting of another kind.
+
+    Notes
+    -----
+    Each band holds all polynomials b' of the selected degree with ``(b' - b)' I (b' - b) <= c``, where b is the best
+    one, I its information matrix, and c the quantile of the redrawn likelihood ratios, so that a band at 95 % goes with
+    the test at 5 %, with the selection of the degree accounted for. They hold for the whole curve at once. The p-value
+    is exact, the bands are asymptotic.
+
+    Predictions of 0 and 1 are left out. Time O(n B).
+
+    Sources: Nattino, Finazzi and Bertolini 2014 for the test and the belt, whose bands come from likelihood ratios
+    instead of the information matrix.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> ax = ct.plots.calibration_belt(p, y, n_resamples=99, rng=1, ax=Figure().add_subplot())
+    >>> print(ax.get_title())
+    p = 0.01 (degree 1)
+    Bernoulli (top label), n = 899
+    """
+    probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
+    levels = np.sort([fraction("confidence_levels", level) for level in confidence_levels])[::-1]
+    estimator = CalibrationBelt(max_degree)
+    result = MonteCarloTest(estimator, n_resamples).on(Sample(probabilities, outcomes), rng=rng, progress=progress)
+    assert result.null_distribution is not None
+    critical = np.quantile(result.null_distribution, levels, method="higher")
+    curve = belt(estimator, probabilities.probability, outcomes, critical)
+    ax = axes_of(ax, "calibration_belt", (4.5, 5.0))
+    for low, high, level, shade in zip(curve.low, curve.high, levels, np.linspace(0.2, 0.4, levels.size), strict=True):
+        label = f"{100 * level:g} % confidence"
+        ax.fill_between(curve.predictions, low, high, color=INSIDE, alpha=shade, linewidth=0, label=label, zorder=1)
+    ax.plot(curve.predictions, curve.curve, color=INSIDE, linewidth=1.5, label="observed frequency, fitted", zorder=2)
+    ax.legend(fontsize="small", frameon=False)
+    finish(ax, probabilities, f"{pvalue_phrase(result.pvalue)} (degree {curve.degree})\n{result.predictions}")
+    return ax
+
+
+@own_errstate
+def recalibration_report(
+    report: RecalibrationReport, *, n_resamples: int = 999, rng: Any = None, axes: "tuple[Axes, Axes] | None" = None
+) -> "tuple[Axes, Axes]":
+    """Reliability diagrams of the held-out data before and after recalibration, side by side.
+
+    Parameters
+    ----------
+    report
+        What ``ct.recalibration.report`` returns for probabilities of classes.
+    n_resamples
+        Redraws of the outcomes for the consistency bars.
+    rng
+        Seed or ``numpy.random.Generator`` of the redraws.
+    axes
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    tuple
+        The axes of the diagrams; titles have log score and p-value.
+
+    Raises
+    ------
+    ValueError
+        For a number of axes other than two, or a report that ``from_dict`` read, which has no data.
+
+    Notes
+    -----
+    Points and bars are those of ``reliability_diagram``. Time O(n B) for B redraws.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
+    >>> axes = ct.plots.recalibration_report(report, rng=1, axes=Figure().subplots(1, 2))
+    >>> axes[0].get_title()
+    'before: log score 0.38, p = 0.01'
+    """
+    if not isinstance(report, RecalibrationReport):
+        raise TypeError(f"report: got {report!r}, wanted what ct.recalibration.report returns")
+    if report.samples is None:
+        raise ValueError(
+            "report: got one that was read back, without data, wanted what ct.recalibration.report returns"
+        )
+    left, right = panels_of(axes, "recalibration_report", 2, (9.0, 4.5))
+    streams = np.random.default_rng(seed_of(rng)).spawn(2)
+    for ax, row, sample, stream in zip((left, right), report.rows, report.samples, streams, strict=True):
+        reliability_diagram(sample.predictions, targets_as_given(sample), n_resamples=n_resamples, rng=stream, ax=ax)
+        p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
+        ax.set_title(f"{row.name}: log score {row.log_score:.3g}, {p}", fontsize="small")
+    return left, right

@@ -99,7 +99,13 @@ def simplex_map(
     number, least = whole_number("n_resamples", n_resamples, 1), whole_number("min_size", min_size, 1, inf)
     arrows = _arrows(sample, law.probabilities, binning, number, least, 1.0 - level, seed_of(rng))
     ax = axes_of(ax, "simplex_map", (5.0, 4.6))
-    _draw_triangle(ax, [str(name) for name in law.classes or ("class 0", "class 1", "class 2")])
+    ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=DARK, linewidth=0.8, zorder=2)
+    names, sides = law.classes or ("class 0", "class 1", "class 2"), ("right top", "left top", "center bottom")
+    for (x, y), name, side in zip(CORNERS.tolist(), names, sides, strict=True):
+        across, along = side.split()
+        ax.text(x, y, str(name), ha=across, va=along)
+    ax.set(xlim=(-0.12, 1.12), ylim=(-0.08, 0.95), aspect="equal")
+    ax.axis("off")
     x, y = (law.probabilities @ CORNERS).T
     ax.scatter(x, y, 3, c=PALE, linewidths=0, zorder=1)
     _draw_arrows(ax, arrows, level)
@@ -139,15 +145,6 @@ def _arrows(
     shown = sizes >= min_size
     long = (1 + at_least_as_long) / (1 + n_resamples) <= alpha
     return _Arrows(starts[shown], ends[shown], sizes[shown], long[shown])
-
-
-def _draw_triangle(ax: "Axes", names: list[str]) -> None:
-    ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=DARK, linewidth=0.8, zorder=2)
-    sides = (("right", "top"), ("left", "top"), ("center", "bottom"))
-    for (x, y), name, (horizontal, vertical) in zip(CORNERS.tolist(), names, sides, strict=True):
-        ax.text(x, y, name, ha=horizontal, va=vertical)
-    ax.set(xlim=(-0.12, 1.12), ylim=(-0.08, 0.95), aspect="equal")
-    ax.axis("off")
 
 
 def _draw_arrows(ax: "Axes", arrows: _Arrows, level: float) -> None:

@@ -16,8 +16,7 @@ from caltest.predictions.convert import median_bandwidth as median_bandwidth
 from caltest.predictions.counts.law import CountPredictions as CountPredictions
 from caltest.predictions.counts.negative_binomial import NegativeBinomial as NegativeBinomial
 from caltest.predictions.counts.poisson import Poisson as Poisson
-from caltest.predictions.ensembles.ensemble import Ensemble as Ensemble
-from caltest.predictions.ensembles.scenarios import Scenarios as Scenarios
+from caltest.predictions.ensembles.ensemble import Ensemble as Ensemble, Scenarios as Scenarios
 from caltest.predictions.mixture import Mixture as Mixture
 from caltest.predictions.numbers.beta import Beta as Beta
 from caltest.predictions.numbers.continuous import Continuous as Continuous

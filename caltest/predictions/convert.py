@@ -6,8 +6,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from caltest._basics.arrays import Table, column, to_array
-from caltest._basics.numerics import Array, ArrayLike, IntArray, own_errstate
+from caltest._basics.numerics import Array, ArrayLike, IntArray, Table, column, own_errstate, to_array
 from caltest._basics.threads import progress_bars
 from caltest._validation import not_numbers, not_swapped, switch
 from caltest.kernels import Metric

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.arrays import to_array
-from caltest._basics.numerics import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, to_array
 from caltest._validation import finite_array, increasing_numbers, real_array, real_targets, refuse_rows
 from caltest.kernels import ExponentialKernel, LaplacianKernel, Metric, ProductKernel, Wasserstein
 from caltest.predictions.base import Parameter, Predictions, require_family

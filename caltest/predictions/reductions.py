@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.arrays import read_only, to_array
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, own_errstate
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, own_errstate, read_only, to_array
 from caltest._loops.rows import maxima
 from caltest._validation import whole_number
 from caltest.predictions.base import Predictions

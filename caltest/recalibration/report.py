@@ -9,8 +9,7 @@ import numpy as np
 from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.report import format_pvalue, page, remarks
-from caltest._results.stored import Stored
-from caltest._results.values import ConfidenceInterval, Finding
+from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import at_least, fraction, switch, whole_number
 from caltest.comparisons.formats import Table, TabularResult, aligned
 from caltest.default_test import calibration_test

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from caltest._results.report import listed, page
-from caltest._results.stored import Stored
+from caltest._results.values import Stored
 
 
 @dataclass(frozen=True)

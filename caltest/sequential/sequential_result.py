@@ -8,8 +8,7 @@ import numpy as np
 from caltest._basics.numerics import FloatArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import EXCLUDED, KINDS, format_pvalue, page, pvalue_phrase
-from caltest._results.stored import Stored
-from caltest._results.values import Finding
+from caltest._results.values import Finding, Stored
 from caltest._validation import fraction
 
 ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"

@@ -7,8 +7,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from caltest._basics.arrays import to_array
-from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, ranges, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, ranges, seed_of, to_array
 from caltest._results.values import Finding, impossible
 from caltest._validation import one_of, switch
 from caltest.estimators.combined.findings import findings_of, named

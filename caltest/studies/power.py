@@ -9,8 +9,7 @@ import numpy as np
 from caltest._basics.numerics import FloatArray, own_errstate
 from caltest._basics.threads import progress_bars
 from caltest._results.report import page
-from caltest._results.stored import Stored
-from caltest._results.values import ConfidenceInterval
+from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, number_of_observations, switch, whole_number
 from caltest.studies import simulation
 from caltest.studies.simulation import Task, Test, simulate

@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, own_errstate
 from caltest._basics.threads import progress_bars
-from caltest._results.stored import Stored, restored
+from caltest._results.values import Stored, restored
 from caltest._validation import fraction, switch, whole_number
 from caltest.studies import simulation
 from caltest.studies.power import PowerResult, check_same_study, power_result

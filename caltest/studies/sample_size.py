@@ -12,8 +12,7 @@ import scipy
 from caltest._basics.numerics import FloatArray, own_errstate
 from caltest._basics.threads import progress_bars
 from caltest._results.report import page
-from caltest._results.stored import Stored
-from caltest._results.values import ConfidenceInterval
+from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, switch, whole_number
 from caltest.studies import simulation
 from caltest.studies.power import PowerResult, power_result

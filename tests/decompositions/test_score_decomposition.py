@@ -9,9 +9,8 @@ from slow import pooled
 
 import caltest as ct
 from caltest._loops.statistics.isotonic import class_counts, pooled_means
-from caltest.decompositions import intervals as intervals_module
-from caltest.decompositions.intervals import Polyline, _crossing, inverted
-from caltest.decompositions.parts import PARTS, Parts
+from caltest.decompositions import parts as intervals_module
+from caltest.decompositions.parts import PARTS, Parts, Polyline, _crossing, inverted
 
 RNG = np.random.default_rng(4)
 P = np.round(RNG.random(200), 2)

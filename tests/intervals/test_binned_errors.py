@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 import caltest as ct
 from caltest._basics.numerics import generator_apart
-from caltest.intervals import ece as ece_module
+from caltest.intervals import binned_errors as ece_module
 from caltest.predictions.convert import as_predictions
 
 RNG = np.random.default_rng(6)

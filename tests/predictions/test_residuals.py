@@ -4,7 +4,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 import caltest as ct
-from caltest.predictions.numbers.uniform import StandardUniform
+from caltest.predictions.residuals import StandardUniform
 
 KERNELS = [
     ct.GaussianKernel(bandwidth=0.25),

@@ -9,8 +9,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate
 from caltest._results.report import pvalue_phrase
-from caltest._results.stored import Stored
-from caltest._results.values import ConfidenceInterval, EffectSize
+from caltest._results.values import ConfidenceInterval, EffectSize, Stored
 from caltest._validation import fraction
 from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one

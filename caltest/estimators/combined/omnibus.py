@@ -5,8 +5,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.arrays import read_only
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, effective_number, ranges, resampling_pvalue
+from caltest._basics.numerics import (
+    Array,
+    ArrayLike,
+    FloatArray,
+    IntArray,
+    effective_number,
+    ranges,
+    read_only,
+    resampling_pvalue,
+)
 from caltest._results.calibration_test_result import ComponentResult
 from caltest._results.values import EffectSize, Finding
 from caltest._validation import at_least, observation_weights, same_length

@@ -5,8 +5,7 @@ from math import sqrt
 
 import numpy as np
 
-from caltest._basics.arrays import to_array
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, check_memory
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, check_memory, to_array
 from caltest._results.values import EffectSize
 from caltest._validation import at_least
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator

@@ -5,8 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, check_finite
-from caltest._basics.warnings import warn
+from caltest._basics.numerics import FloatArray, check_finite, warn
 from caltest._loops.transport import transport_costs
 from caltest.kernels.base import KernelWarning, TargetKernel
 from caltest.kernels.functions import GaussianKernel

@@ -233,10 +233,3 @@ class Wasserstein1(_OfCommonOutcomes):
     label = "1-Wasserstein"
     kind = CITYBLOCK
     vectors = "cumulative_vectors"
-
-
-def vector_metric(metric: object, name: str) -> VectorMetric:
-    """A metric of vectors; ``TypeError`` for anything else."""
-    if not isinstance(metric, VectorMetric):
-        raise TypeError(f"{name}: got {metric!r}, wanted a distance such as TotalVariation()")
-    return metric

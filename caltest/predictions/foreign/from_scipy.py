@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.arrays import to_array
-from caltest._basics.numerics import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, to_array
 from caltest._validation import real_array, refuse_rows
 from caltest.predictions.foreign.described import Described, joined
 

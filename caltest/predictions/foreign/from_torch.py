@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.arrays import to_array
-from caltest._basics.numerics import Array
+from caltest._basics.numerics import Array, to_array
 from caltest.predictions.foreign.described import Described
 
 

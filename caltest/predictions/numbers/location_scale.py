@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from caltest._basics.arrays import in_one_order
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, in_one_order
 from caltest._validation import real_array, refuse_rows, same_length
 from caltest.predictions.base import Parameter, Predictions, median_standard_deviation
 from caltest.predictions.measures.law_sums import LawSums

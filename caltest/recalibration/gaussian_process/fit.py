@@ -11,9 +11,15 @@ from scipy.special import log_softmax
 from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest._basics.threads import one_blas_thread
 from caltest.recalibration.classes.temperature import best_inverse_temperature
-from caltest.recalibration.gaussian_process.objective import LatentProcess, evidence_bound, inverse_softplus
+from caltest.recalibration.gaussian_process.objective import (
+    AllInputs,
+    LatentProcess,
+    OnGrid,
+    Rows,
+    evidence_bound,
+    inverse_softplus,
+)
 from caltest.recalibration.gaussian_process.order import COARSE, FINE, Order
-from caltest.recalibration.gaussian_process.rows import AllInputs, OnGrid, Rows
 from caltest.recalibration.shared.inputs import log_probabilities
 
 TOLERANCE = 1e-8

@@ -6,8 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.arrays import to_array
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, to_array
 from caltest._validation import (
     RENORMALISED_TOLERANCE,
     class_labels,

@@ -7,8 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import expit, softmax
 
-from caltest._basics.arrays import to_array
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, to_array
 from caltest.predictions import Bernoulli, Categorical, Predictions, Sample
 from caltest.predictions.convert import as_predictions, as_sample, in_order_of_targets
 from caltest.recalibration.base import CalibrationMap, Calibrator

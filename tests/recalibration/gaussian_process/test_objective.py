@@ -2,8 +2,14 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 
-from caltest.recalibration.gaussian_process.objective import LatentProcess, evidence_bound, inverse_softplus, softplus
-from caltest.recalibration.gaussian_process.rows import AllInputs, OnGrid
+from caltest.recalibration.gaussian_process.objective import (
+    AllInputs,
+    LatentProcess,
+    OnGrid,
+    evidence_bound,
+    inverse_softplus,
+    softplus,
+)
 
 M = 4
 
@@ -96,7 +102,7 @@ def test_gradient_on_the_grid_is_that_of_the_value_on_the_grid():
 
 
 def test_rows_in_parts_are_summed_in_the_same_way_by_any_number_of_threads(monkeypatch):
-    from caltest.recalibration.gaussian_process import rows
+    from caltest.recalibration.gaussian_process import objective as rows
 
     inputs, prior, labels, vector = data(3, n=50)
     whole = [evidence_bound(vector, kind(inputs, prior, labels)) for kind in (AllInputs, OnGrid)]
