@@ -38,10 +38,13 @@ SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {
 
 @cache
 def _digest() -> str:
-    """What machine code depends on: all loops, which are compiled into one another, and how they are compiled."""
+    """What machine code depends on: all loops, which are compiled into one another, and how they are compiled.
+
+    Names of types, all that loops take from elsewhere, do not change it.
+    """
     here = Path(__file__)
     total = sha256(f"{SETTINGS} {config.BOUNDSCHECK} {np.__version__}".encode())
-    for path in (here, here.with_name("types.py"), *sorted((here.parents[1] / "_loops").rglob("*.py"))):
+    for path in (here, *sorted((here.parents[1] / "_loops").rglob("*.py"))):
         total.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
     return total.hexdigest()
 

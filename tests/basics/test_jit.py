@@ -19,7 +19,7 @@ def package(tmp_path):
     loops.mkdir(parents=True)
     basics = loops.with_name("_basics")
     basics.mkdir()
-    for name in ("__init__.py", "jit.py", "types.py"):
+    for name in ("__init__.py", "jit.py", "numerics.py"):
         shutil.copy(Path(jit.__file__).with_name(name), basics)
     (loops.parent / "__init__.py").touch()
     (loops / "__init__.py").touch()

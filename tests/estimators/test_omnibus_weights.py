@@ -68,13 +68,16 @@ def test_rows_of_weight_0_are_left_out(maker):
 def expected_values(component, p, y, w):
     """The numbers of a component for each of the targets (B, n), one by one."""
     if component.name == "kernel error":
-        return [[ct.estimators.WeightedSKCE(one, w)(p, t) for t in y] for one in component.kernels]
+        return [[ct.estimators.WeightedSKCE(one, w)(p, t) for t in y] for one in component.numbers.args[0]]
     if component.name == "likelihood ratio":
         alternatives = p.law.alternatives()
         terms = [(alternatives.log_ratio_terms(t) * w).sum(axis=1) + np.log(alternatives.weights) for t in y]
         return [[np.logaddexp.reduce(one) for one in terms]]
     if component.name in ("log score", "Brier score"):
-        scores = [[component.estimator(p.take([i]), t[[i]]) for i in range(len(p))] for t in y]
+        estimator = (
+            ct.estimators.ExcessLogScore() if component.name == "log score" else ct.estimators.ExcessBrierScore()
+        )
+        scores = [[estimator(p.take([i]), t[[i]]) for i in range(len(p))] for t in y]
         return [np.average(scores, axis=1, weights=w)]
     if component.name == "kernel error of residuals":
         return None
