@@ -7,7 +7,7 @@ Glossary, from the symbols in the papers to the names here:
 
 ====================================  ============================= ===================================
 P_X, g(X): prediction                 ``Categorical``, ``Normal``   ``caltest.predictions``
-Y: target, label                      ``targets``                   ``caltest.predictions.sample``
+Y: target, label                      ``targets``                   ``caltest.predictions.convert``
 Z_X, drawn from P_X                   ``Predictions.sample``        ``caltest.predictions.base``
 k_P, k_Y, k = k_P x k_Y               ``ProductKernel``             ``caltest.kernels.product``
 sum_i k_i A_i: matrix-valued kernel   ``MatrixKernel``              ``caltest.kernels.matrix``
@@ -56,8 +56,7 @@ from caltest import (
 from caltest._basics import names as _names
 from caltest.calibration_test import CalibrationTest as CalibrationTest
 from caltest.comparisons.models import compare_classes as compare_classes, compare_models as compare_models
-from caltest.comparisons.paired import PairedSKCETest as PairedSKCETest
-from caltest.comparisons.pairs import compare_pairs as compare_pairs
+from caltest.comparisons.pairs import PairedSKCETest as PairedSKCETest, compare_pairs as compare_pairs
 from caltest.decompositions.confidence_errors import confidence_errors as confidence_errors
 from caltest.decompositions.score_decomposition import score_decomposition as score_decomposition
 from caltest.default_test import calibration_test as calibration_test

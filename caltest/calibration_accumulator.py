@@ -13,8 +13,7 @@ from caltest._validation import whole_number
 from caltest.nulls import Null, SummableNull
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import named_one
-from caltest.predictions.convert import as_sample
-from caltest.predictions.sample import impossible_note
+from caltest.predictions.convert import as_sample, impossible_note
 
 if TYPE_CHECKING:
     from caltest.calibration_test import CalibrationTest

@@ -24,8 +24,8 @@ from caltest._results.values import (
     EffectSize as EffectSize,
     Finding as Finding,
 )
-from caltest.comparisons.model_comparison import ComparedModel as ComparedModel, ModelComparison as ModelComparison
 from caltest.comparisons.pairs import ComparedPair as ComparedPair, PairComparison as PairComparison
+from caltest.comparisons.tables import ComparedModel as ComparedModel, ModelComparison as ModelComparison
 from caltest.decompositions.confidence_errors import ConfidenceErrors as ConfidenceErrors
 from caltest.decompositions.score_decomposition import ScoreDecomposition as ScoreDecomposition
 from caltest.estimators.classical.cox import CoxCalibrationResult as CoxCalibrationResult

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from caltest.comparisons.formats import Table, latex, markdown
+from caltest.comparisons.tables import Table, latex, markdown
 from caltest.predictions.convert import Missing
 
 N = TypeVar("N", int, float)

@@ -14,7 +14,7 @@ from caltest.calibration_test import CalibrationTest
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared
 from caltest.cli.options import add, command, show, whole
 from caltest.cli.prediction_files import read_predictions
-from caltest.comparisons.formats import Table
+from caltest.comparisons.tables import Table
 from caltest.generators import Distortion
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample

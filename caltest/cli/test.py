@@ -12,7 +12,7 @@ from caltest._results.report import EXCLUDED, format_pvalue, in_brackets
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import add, command, show
 from caltest.cli.prediction_files import check_different, read_sample, read_weights
-from caltest.comparisons.formats import Table
+from caltest.comparisons.tables import Table
 from caltest.default_test import weighted
 from caltest.predictions import Sample
 

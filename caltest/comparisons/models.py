@@ -13,7 +13,7 @@ from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, same_length, whole_number
 from caltest._validation.groups import as_texts
 from caltest.calibration_test import CalibrationTest
-from caltest.comparisons.model_comparison import ComparedModel, ModelComparison
+from caltest.comparisons.tables import ComparedModel, ModelComparison
 from caltest.estimators import SKCE, Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.intervals.kernel_errors import jackknife_interval

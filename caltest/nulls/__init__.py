@@ -26,7 +26,6 @@ from caltest.nulls.bounds import (
     EValueBound as EValueBound,
     ImportanceSampling as ImportanceSampling,
 )
-from caltest.nulls.known_covariance import KnownCovarianceMonteCarlo as KnownCovarianceMonteCarlo
 from caltest.nulls.limit_laws import (
     HotellingNull as HotellingNull,
     NormalNull as NormalNull,
@@ -38,6 +37,9 @@ from caltest.nulls.margin import (
     EquivalenceNull as EquivalenceNull,
     ToleranceNull as ToleranceNull,
 )
-from caltest.nulls.monte_carlo import ConditionalMonteCarlo as ConditionalMonteCarlo
+from caltest.nulls.monte_carlo import (
+    ConditionalMonteCarlo as ConditionalMonteCarlo,
+    KnownCovarianceMonteCarlo as KnownCovarianceMonteCarlo,
+)
 
 __all__ = _names.offered(globals())

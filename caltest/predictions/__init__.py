@@ -12,7 +12,7 @@ from caltest._basics import names as _names
 from caltest.predictions.base import ClosedFormMissing as ClosedFormMissing, Predictions as Predictions
 from caltest.predictions.classes.categorical import Bernoulli as Bernoulli, Categorical as Categorical
 from caltest.predictions.classes.ordinal import Ordinal as Ordinal
-from caltest.predictions.convert import median_bandwidth as median_bandwidth
+from caltest.predictions.convert import Sample as Sample, median_bandwidth as median_bandwidth
 from caltest.predictions.counts.law import CountPredictions as CountPredictions
 from caltest.predictions.counts.negative_binomial import NegativeBinomial as NegativeBinomial
 from caltest.predictions.counts.poisson import Poisson as Poisson
@@ -38,7 +38,6 @@ from caltest.predictions.residuals import (
     pit_values as pit_values,
     standardised_residuals as standardised_residuals,
 )
-from caltest.predictions.sample import Sample as Sample
 from caltest.predictions.vectors.mvnormal import MvNormal as MvNormal
 from caltest.predictions.vectors.unnormalised import Unnormalised as Unnormalised
 

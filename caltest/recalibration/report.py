@@ -11,7 +11,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.report import format_pvalue, page, remarks
 from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import at_least, fraction, switch, whole_number
-from caltest.comparisons.formats import Table, TabularResult, aligned
+from caltest.comparisons.tables import Table, TabularResult, aligned
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel

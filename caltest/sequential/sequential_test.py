@@ -16,8 +16,7 @@ from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import assumed, named_one
-from caltest.predictions.convert import as_sample
-from caltest.predictions.sample import excluded_in_words, impossible_note
+from caltest.predictions.convert import as_sample, excluded_in_words, impossible_note
 from caltest.sequential.bets import Bets, KernelBets, LikelihoodBets
 from caltest.sequential.sequential_result import SequentialTestResult, exponential, format_evalue
 

@@ -72,7 +72,7 @@ def test_an_exception_of_a_worker_reaches_the_caller():
 def test_redraws_do_not_depend_on_the_number_of_parts(test, n_jobs, monkeypatch):
     whole = result_of(test, 150)
     monkeypatch.setattr(jobs, "n_jobs", lambda: n_jobs)
-    for module in ("monte_carlo", "bootstraps", "known_covariance"):
+    for module in ("monte_carlo", "bootstraps"):
         monkeypatch.setattr(f"caltest.nulls.{module}.run", lambda f, calls, what: [f(*c) for c in calls])
     assert_same(result_of(test, 150), whole)
 
