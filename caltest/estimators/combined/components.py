@@ -55,6 +55,8 @@ class Component:
     n_values: int = 1
     """How many numbers J."""
     two_sided: bool = False
+    weight: float = 1.0
+    """Beside the other components that are no faults."""
     shares_kernel: bool = False
     """Whether redraws should be taken together, because they share a kernel of all pairs."""
     rank: int = 0
@@ -67,7 +69,7 @@ class Component:
     def columns(self, values: FloatArray) -> list[Column]:
         """What counts of the numbers (J, B) for observed and redrawn targets."""
         ratios = standardised(values)
-        return [Column(self.name, 1.0, np.asarray((np.abs(ratios) if self.two_sided else ratios).max(axis=0)))]
+        return [Column(self.name, self.weight, np.asarray((np.abs(ratios) if self.two_sided else ratios).max(axis=0)))]
 
 
 def _residual_errors(
@@ -159,9 +161,9 @@ def components_for(
     if predictions.law.has_normal_scores:
         numbers = partial(_residual_errors, kernel.prediction_kernel)
         components.append(Component("kernel error of residuals", numbers, len(RESIDUAL_WIDTHS)))
-    components.append(Component("mean residual", ResidualMean().estimates))
+    components.append(Component("mean residual", ResidualMean().estimates, weight=2.0))
     if predictions.law.has_spread:
-        components.append(Component("spread of residuals", _spread, two_sided=True))
+        components.append(Component("spread of residuals", _spread, two_sided=True, weight=2.0))
     return (*components, *others)
 
 

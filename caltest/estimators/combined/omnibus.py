@@ -32,7 +32,7 @@ ALL_PAIRS = 20_000
 """Predictions up to which the estimate that is reported is that of all pairs."""
 
 SINGLE = 2.0 / 3.0
-"""Weight of the components of one statistic each, in equal parts; the rows of faults have the rest."""
+"""Weight of the components of one statistic each; the rows of faults have the rest."""
 
 TARGETS = 2**24
 """Numbers in the redrawn targets that are turned into scores together."""
@@ -52,9 +52,9 @@ class Omnibus(JointEstimator):
 
     Every component is standardised by mean and variance of its observed and redrawn values together, and turned into a
     tail probability p_c of the Pearson type III distribution of their skewness. The statistic is ``log sum_c w_c /
-    p_c``, with two thirds of the weight on the components that are no faults. Observed and redrawn values are treated
-    alike, so ``MonteCarloTest(Omnibus())`` is exact for every n, whatever the components are. The estimate that is
-    reported is the SKCE with the first kernel.
+    p_c``, with two thirds of the weight on the components that are no faults, among which mean and spread of residuals
+    count twice. Observed and redrawn values are treated alike, so ``MonteCarloTest(Omnibus())`` is exact for every n,
+    whatever the components are. The estimate that is reported is the SKCE with the first kernel.
 
     What is found is the fault with the largest likelihood after a penalty for the choice (``Finding``): it does not
     depend on the redraws.
@@ -182,8 +182,9 @@ class Omnibus(JointEstimator):
         """Those of all components from their numbers, with weights of sum 1."""
         parts = zip(self._components, self.parts(values), strict=True)
         columns = [(isinstance(one, FaultsComponent), one.columns(part)) for one, part in parts]
-        n_single = sum(not of_faults for of_faults, _ in columns)
-        shares = {True: 1.0 - SINGLE, False: SINGLE / n_single} if n_single < len(columns) else {False: 1.0 / n_single}
+        total = sum(one.weight for of_faults, some in columns if not of_faults for one in some)
+        single = SINGLE if any(of_faults for of_faults, _ in columns) else 1.0
+        shares = {True: 1.0 - SINGLE, False: single / total}
         return [replace(one, weight=shares[of_faults] * one.weight) for of_faults, some in columns for one in some]
 
     def parts(self, values: FloatArray) -> list[FloatArray]:
