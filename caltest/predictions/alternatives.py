@@ -114,7 +114,10 @@ class ClassAlternatives(Alternatives):
         k = law.n_classes
         parts = (np.ones(len(TEMPERATURES)), np.ones(len(SHARES)), np.ones(len(SHARES) * k))
         self.weights = np.concatenate([part / (3.0 * part.size) for part in parts])
-        self._tables = np.stack([self._table(member) for member in range(len(TEMPERATURES) + len(SHARES))], axis=-1)
+        # Log ratios at all temperatures are linear in log p.
+        logs, noisy = np.log(np.maximum(self._p, SMALLEST)), range(len(TEMPERATURES), len(TEMPERATURES) + len(SHARES))
+        self._tables = np.stack([logs, *(np.log(self._law(member)) - logs for member in noisy)], axis=-1)
+        self._norms = np.stack([_log_norms(logs / temperature) for temperature in TEMPERATURES])
         with np.errstate(over="ignore"):
             odds = (np.array(SHARES) / (1.0 - np.array(SHARES))) / np.maximum(self._p, SMALLEST)[..., None]
         self._gains = np.minimum(np.log1p(odds), FARTHEST_LOG)
@@ -122,11 +125,11 @@ class ClassAlternatives(Alternatives):
         if weights is not None:
             self._tables *= weights[:, None, None]
             self._gains *= weights[:, None, None]
+            self._norms *= weights
 
-    def _table(self, member: int) -> FloatArray:
-        """``log(Q / P)`` of each outcome, (n, k); 0 where both are 0."""
-        q, p = self._law(member), np.maximum(self._p, SMALLEST)
-        return np.asarray(np.where(q > 0.0, np.log(np.maximum(q, SMALLEST)) - np.log(p), 0.0))
+    def _tempered(self, logs: FloatArray, norms: FloatArray) -> FloatArray:
+        """``log(p**(1/T) / norm / p)`` for all temperatures, (10, B), of log p_y (B,) and log norms (10, B)."""
+        return np.asarray((1.0 / np.array(TEMPERATURES) - 1.0)[:, None] * logs - norms)
 
     def _law(self, member: int) -> FloatArray:
         """Probabilities Q of a member, (n, k)."""
@@ -160,17 +163,26 @@ class ClassAlternatives(Alternatives):
         rows, labels = np.arange(n), np.asarray(targets)
         shifted = np.zeros((len(SHARES), k, n)) + np.log1p(-np.array(SHARES))[:, None, None] * self._row_weights
         shifted[:, labels, rows] += self._gains[rows, labels].T
-        return np.concatenate([self._tables[rows, labels].T, shifted.reshape(-1, n)])
+        entries = self._tables[rows, labels].T
+        return np.concatenate([self._tempered(entries[0], self._norms), entries[1:], shifted.reshape(-1, n)])
 
     def _sums(self, labels: Array) -> FloatArray:
         shifted = tables_by_label(self._gains, labels)
         shifted += self._row_weights.sum() * np.log1p(-np.array(SHARES))
         by_member = shifted.transpose(2, 1, 0).reshape(-1, labels.shape[0])
-        return np.concatenate([gathered_tables(self._tables, labels).T, by_member])
+        sums = gathered_tables(self._tables, labels).T
+        tempered = self._tempered(sums[0], self._norms.sum(axis=1, keepdims=True))
+        return np.concatenate([tempered, sums[1:], by_member])
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
         """Labels (size, n)."""
         return Categorical.borrowed(self._law(member), None).sample(rng, size)
+
+
+def _log_norms(logs: FloatArray) -> FloatArray:
+    """``log sum_c exp(logs_c)`` of each row, (n,)."""
+    largest = logs.max(axis=1)
+    return np.asarray(largest + np.log(np.exp(logs - largest[:, None]).sum(axis=1)))
 
 
 FACTORS = (0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0)
