@@ -8,6 +8,7 @@ import numpy as np
 from caltest._basics.numerics import FloatArray, own_errstate
 from caltest._validation import fraction, whole_number
 from caltest.plots._axes import COLOURS, DARK, INSIDE, LINES, MARKERS, OUTSIDE, PALE, Axes, axes_of, panels_of
+from caltest.recalibration.base import ProbabilityMap
 from caltest.recalibration.gaussian_process.map import GPMap
 from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
 from caltest.sequential.sequential_result import SequentialTestResult
@@ -66,69 +67,105 @@ BAND = 1.96
 
 
 @own_errstate
-def latent_function(map: GPMap, *, ax: "Axes | None" = None) -> "Axes":  # noqa: A002
-    """Latent function of a Gaussian process calibrator with its uncertainty, over the mean of its prior.
+def latent_function(
+    map: ProbabilityMap | dict[str, ProbabilityMap],  # noqa: A002
+    *,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Latent functions of recalibration maps over the one that changes nothing.
 
-    The line is the posterior mean, the band covers it with probability 0.95 at each input, and the dashed line is the
-    prior mean, the map that changes nothing. Ticks mark the inducing inputs. Constants added to the function do not
-    change the predictions, so both lines are shifted to have mean 0.
+    Maps of one function g of all classes are ``softmax(g(z_1)..g(z_k))``, binary ones ``sigmoid(g(z))``. The dashed
+    line is the g that changes nothing. Of a Gaussian process the line is the posterior mean, the band covers g with
+    probability 0.95 at each input, and ticks mark the inducing inputs. Constants added to g do not change the
+    predictions of several classes, so all lines are shifted to have mean 0.
 
     Parameters
     ----------
     map
-        What ``GPCalibrator().fit(predictions, targets)`` gives.
+        What ``fit`` gives of ``GPCalibrator``, ``TemperatureScaling``, ``Identity`` or a binary method; or several of
+        them by name, on the same scale.
     ax
         Where to draw; default: a new figure.
 
+    Raises
+    ------
+    TypeError
+        For other maps: of several classes with a function for each, such as ``OneVsRest``.
+    ValueError
+        For maps of probabilities and of logits, or of two and of several classes, together.
+
     Notes
     -----
-    Drawn on the range of the calibration data; probabilities below 1e-6 are left out. The axis of probabilities is
-    logarithmic if the kernel sees ln p. Source: Wenger, Kjellstrom and Triebel 2020, figures 3 and 4.
+    Drawn on the range of the calibration data of a Gaussian process, else for probabilities from 1e-6 to 1 or logits
+    from -10 to 10; probabilities below 1e-6 are left out. The axis of probabilities is logarithmic unless the kernel of
+    the first process sees p itself, or maps are binary. Source: Wenger, Kjellstrom and Triebel 2020, figures 3 and 4.
 
     Examples
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> axes = ct.plots.latent_function(ct.recalibration.GPCalibrator().fit(p, y))
+    >>> maps = {"GPcalib": ct.recalibration.GPCalibrator().fit(p, y)}
+    >>> maps["temperature"] = ct.recalibration.TemperatureScaling().fit(p, y)
+    >>> axes = ct.plots.latent_function(maps)
     >>> axes.get_ylabel()
     'latent function'
     """
-    if not isinstance(map, GPMap):
-        raise TypeError(f"map: got {type(map).__name__}, wanted what GPCalibrator().fit(predictions, targets) gives")
+    maps = map if isinstance(map, dict) else {"mean" if isinstance(map, GPMap) else "map": map}
+    first = _first_of(maps)
     axes = axes_of(ax, "latent_function", (5.0, 4.0))
-    inputs = _inputs(map)
-    prior, mean, deviation = map.latent_function(inputs)
-    prior, mean = prior - prior.mean(), mean - mean.mean()
-    low, high = mean - BAND * deviation, mean + BAND * deviation
-    axes.fill_between(inputs, low, high, color=PALE, lw=0.0, label="95 % of the process")
-    axes.plot(inputs, prior, color=DARK, ls="--", label="prior mean (no change)")
-    axes.plot(inputs, mean, color=INSIDE, label="mean")
-    inducing = np.exp(map.inducing) if map.scale == "log" else map.inducing
-    shown = inducing[(inducing >= inputs[0]) & (inducing <= inputs[-1])]
-    axes.plot(shown, np.zeros(shown.size), "|", color=DARK, ms=10, transform=axes.get_xaxis_transform(), clip_on=False)
-    if map.scale == "log":
+    inputs, logarithmic = _inputs(first)
+    for i, (name, one) in enumerate(maps.items()):
+        prior, mean, deviation = one.latent_function(inputs)
+        shift = 0.0 if one.binary else mean.mean()
+        if i == 0:
+            axes.plot(inputs, prior - (0.0 if one.binary else prior.mean()), color=DARK, ls="--", label="no change")
+        axes.plot(inputs, mean - shift, color=COLOURS[i % len(COLOURS)], label=name)
+        if isinstance(one, GPMap):
+            low, high = mean - shift - BAND * deviation, mean - shift + BAND * deviation
+            axes.fill_between(inputs, low, high, color=PALE, lw=0.0, zorder=0, label="95 % of the process")
+            inducing = np.exp(one.inducing) if one.scale == "log" else one.inducing
+            shown = inducing[(inducing >= inputs[0]) & (inducing <= inputs[-1])]
+            places = axes.get_xaxis_transform()
+            axes.plot(shown, np.zeros(shown.size), "|", color=DARK, ms=10, transform=places, clip_on=False)
+    if logarithmic:
         axes.set_xscale("log")
-    axes.set_xlabel("logit" if map.scale == "logit" else "predicted probability")
+    axes.set_xlabel("logit" if first.input == "logits" else "predicted probability")
     axes.set_ylabel("latent function")
     axes.legend(frameon=False)
     return axes
 
 
-SMALLEST = 1e-6
+def _first_of(maps: dict[str, ProbabilityMap]) -> ProbabilityMap:
+    """The one whose range is drawn, a Gaussian process if there is one, of maps that fit together."""
+    for one in maps.values():
+        if not isinstance(one, ProbabilityMap):
+            raise TypeError(f"map: got {type(one).__name__}, wanted what fit(predictions, targets) gives, or a dict")
+    kinds = {(one.input, one.binary) for one in maps.values()}
+    if len(kinds) != 1:
+        raise ValueError(
+            f"map: got maps of {len(kinds)} kinds, wanted at least one, all of one scale and all binary or none"
+        )
+    return next((one for one in maps.values() if isinstance(one, GPMap)), next(iter(maps.values())))
 
 
-def _inputs(map: GPMap) -> FloatArray:  # noqa: A002
+SMALLEST, LARGEST_LOGIT = 1e-6, 10.0
+
+
+def _inputs(map: ProbabilityMap) -> tuple[FloatArray, bool]:  # noqa: A002
     """Evenly spaced on the axis, over the range of the calibration data, or a little around a single input."""
-    lowest, highest = map.lowest, map.highest
-    if map.scale == "log":
-        lowest, highest = np.exp(lowest), np.exp(highest)
-    if map.scale != "logit":
-        lowest = max(lowest, SMALLEST)
-        highest = min(max(highest, SMALLEST), 1.0)
-    if highest <= lowest:
-        lowest, highest = (lowest - 1.0, lowest + 1.0) if map.scale == "logit" else (SMALLEST, 1.0)
-    inputs = np.geomspace(lowest, highest, POINTS) if map.scale == "log" else np.linspace(lowest, highest, POINTS)
-    return np.clip(inputs, lowest, highest)
+    logits = map.input == "logits"
+    lowest, highest = (-LARGEST_LOGIT, LARGEST_LOGIT) if logits else (SMALLEST, 1.0)
+    logarithmic = not (logits or map.binary)
+    if isinstance(map, GPMap):
+        lowest, highest, logarithmic = map.lowest, map.highest, map.scale == "log"
+        if logarithmic:
+            lowest, highest = np.exp(lowest), np.exp(highest)
+        if not logits:
+            lowest, highest = max(lowest, SMALLEST), min(max(highest, SMALLEST), 1.0)
+        if highest <= lowest:
+            lowest, highest = (lowest - 1.0, lowest + 1.0) if logits else (SMALLEST, 1.0)
+    inputs = np.geomspace(lowest, highest, POINTS) if logarithmic else np.linspace(lowest, highest, POINTS)
+    return np.clip(inputs, lowest, highest), logarithmic
 
 
 @own_errstate

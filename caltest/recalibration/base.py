@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, OwnErrstate
-from caltest._validation import class_order, one_of
+from caltest._validation import class_order, one_of, real_array
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions, in_order_of_targets
-from caltest.recalibration.shared.inputs import SCALES, Scores, labels_of, read_scores
+from caltest.recalibration.shared.inputs import SCALES, Scores, labels_of, log_probabilities, read_scores
 from caltest.recalibration.shared.seen import digest, rows_of, seen_note, share_seen
 from caltest.recalibration.shared.storage import (
     as_kind,
@@ -277,6 +277,31 @@ class ProbabilityMap(CalibrationMap):
         fit, the wrong scale, and logits beyond double precision.
         """
         return self._mapped(predictions, classes, self._apply)
+
+    def latent_function(self, inputs: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The function g of ``softmax(g(z_1)..g(z_k))``, or ``sigmoid(g(z))`` of binary maps, at inputs z (g,).
+
+        Returns the g that changes nothing, g, and its standard deviation, which is 0 but for ``GPMap``, (g,) each.
+        ``TypeError`` for maps that are not of this form, such as ``OneVsRest``; ``ValueError`` for other numbers.
+        """
+        numbers = real_array(inputs, "inputs", ndim=1)
+        if self.input == "probabilities" and not (numbers.min() >= 0.0 and numbers.max() <= 1.0):
+            raise ValueError(f"inputs: got {numbers.min():g} to {numbers.max():g}, wanted probabilities from 0 to 1")
+        prior = log_probabilities(numbers, self.input)
+        if self.binary and self.input == "probabilities":
+            prior = prior - log_probabilities(1.0 - numbers, self.input)
+        return prior, *self._latent(numbers, prior)
+
+    def _latent(self, inputs: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The latent function and its standard deviation, from what changes nothing."""
+        if not self.binary:
+            raise TypeError(
+                f"map: got {type(self).__name__}, wanted one that has the same function for all classes, such as those "
+                "of GPCalibrator and TemperatureScaling, or a binary one"
+            )
+        p = self._apply(inputs)
+        logs = log_probabilities(np.stack([p, 1.0 - p]), "probabilities")
+        return logs[0] - logs[1], np.zeros_like(p)
 
     def share_seen(self, predictions: ArrayLike, *, classes: Sequence[Any] | None = None) -> float:
         return share_seen(self.fitted_rows, self._read(predictions, classes)[1].rows)

@@ -1,12 +1,17 @@
 """
-Latent function of a Gaussian process calibrator
-================================================
+Latent functions of recalibration maps
+======================================
 
-The line is what was learned, with its uncertainty. The dashed line is the map that changes nothing.
+The solid lines are what was learned; the band is the uncertainty of the Gaussian process. The dashed line is the map
+that changes nothing.
 """
 
 import caltest as ct
 from caltest.plots import latent_function
 
 predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
-ax = latent_function(ct.recalibration.GPCalibrator().fit(predictions, labels))
+maps = {
+    "GPcalib": ct.recalibration.GPCalibrator().fit(predictions, labels),
+    "temperature scaling": ct.recalibration.TemperatureScaling().fit(predictions, labels),
+}
+ax = latent_function(maps)

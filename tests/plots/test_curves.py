@@ -47,8 +47,41 @@ def test_constant_predictions_and_other_maps():
     axes = latent_function(ct.recalibration.GPCalibrator(input="logits").fit(3.0 * ones, labels))
     assert np.isfinite(axes.get_lines()[1].get_ydata()).all()
     assert axes.get_lines()[1].get_xdata()[[0, -1]] == pytest.approx([2.0, 4.0])
-    with pytest.raises(TypeError, match="got TemperatureMap"):
-        latent_function(ct.recalibration.TemperatureScaling().fit(equal, labels))
+
+
+def test_latent_functions_of_several_maps_are_those_of_the_maps():
+    rng = np.random.default_rng(5)
+    p = rng.dirichlet(np.full(3, 0.5), 150)
+    y = np.array([rng.choice(3, p=row) for row in p])
+    methods = {"GPcalib": ct.recalibration.GPCalibrator(), "temperature": ct.recalibration.TemperatureScaling()}
+    maps = {name: method.fit(p, y) for name, method in methods.items()}
+    axes = latent_function(maps)
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    x = lines["temperature"].get_xdata()
+    expected = np.log(x) / maps["temperature"].temperature
+    np.testing.assert_allclose(lines["temperature"].get_ydata(), expected - expected.mean(), atol=1e-12)
+    assert np.ptp(lines["no change"].get_ydata()) == pytest.approx(np.log(x[-1] / x[0]))
+    latent_function({"none": ct.recalibration.Identity(input="logits").fit(np.log(p), y)})
+    with pytest.raises(ValueError, match="2 kinds"):
+        latent_function({**maps, "logits": ct.recalibration.TemperatureScaling(input="logits").fit(np.log(p), y)})
+    with pytest.raises(TypeError, match="got OneVsRestMap, wanted one that has the same function"):
+        latent_function(ct.recalibration.OneVsRest(ct.recalibration.Isotonic()).fit(p, y))
+    with pytest.raises(TypeError, match="got ndarray"):
+        latent_function(p)
+
+
+@pytest.mark.parametrize("method", ["Platt", "BetaCalibration", "Isotonic", "BBQ"])
+def test_latent_functions_of_binary_maps_are_log_odds(method):
+    rng = np.random.default_rng(6)
+    p = rng.random(200)
+    y = (rng.random(200) < p**1.5).astype(int)
+    fitted = getattr(ct.recalibration, method)().fit(p, y)
+    prior, mean, deviation = fitted.latent_function([0.2, 0.5, 0.9])
+    np.testing.assert_allclose(prior, np.log([0.25, 1.0, 9.0]), atol=1e-12)
+    q = fitted(np.array([0.2, 0.5, 0.9]))
+    np.testing.assert_allclose(mean, np.log(q / (1.0 - q)), atol=1e-9)
+    assert not deviation.any()
+    assert np.isfinite(latent_function(fitted).get_lines()[1].get_ydata()).all()
 
 
 matplotlib = pytest.importorskip("matplotlib")

@@ -34,6 +34,9 @@ class TemperatureMap(ProbabilityMap):
         logits = log_probabilities(scores, self.input, self.clip)
         return np.asarray(softmax((logits - logits.max(axis=1, keepdims=True)) / self.temperature, axis=1))
 
+    def _latent(self, inputs: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return log_probabilities(inputs, self.input, self.clip) / self.temperature, np.zeros_like(prior)
+
 
 @dataclass(frozen=True)
 class TemperatureScaling(ProbabilityCalibrator):
@@ -93,6 +96,9 @@ class IdentityMap(ProbabilityMap):
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         return scores if self.input == "probabilities" else np.asarray(softmax(scores, axis=1))
+
+    def _latent(self, inputs: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return prior, np.zeros_like(prior)
 
 
 @dataclass(frozen=True)

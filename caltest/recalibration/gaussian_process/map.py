@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import softmax
 
 from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, generator_of, ranges
-from caltest._validation import real_array, switch, whole_number
+from caltest._validation import switch, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.gaussian_process.fit import PART, best_of_scales, inputs_of, prior_of
 from caltest.recalibration.gaussian_process.objective import FLOOR, LatentProcess
@@ -99,14 +99,9 @@ class GPMap(ProbabilityMap):
 
         return self._mapped(predictions, None, averaged)
 
-    def latent_function(self, inputs: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Mean of the prior, mean and standard deviation of the function at probabilities or logits (g,)."""
-        numbers = real_array(inputs, "inputs", ndim=1)
-        if self.input == "probabilities" and not (numbers.min() >= 0.0 and numbers.max() <= 1.0):
-            raise ValueError(f"inputs: got {numbers.min():g} to {numbers.max():g}, wanted probabilities from 0 to 1")
-        prior = prior_of(numbers, self.scale)
-        deviation, variance = self.process.moments(inputs_of(numbers, self.scale))
-        return prior, prior + deviation, np.sqrt(np.maximum(variance, 0.0))
+    def _latent(self, inputs: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+        deviation, variance = self.process.moments(inputs_of(inputs, self.scale))
+        return prior + deviation, np.sqrt(np.maximum(variance, 0.0))
 
     @property
     def process(self) -> LatentProcess:
@@ -196,7 +191,9 @@ class GPCalibrator(ProbabilityCalibrator):
     by cubic polynomials, on finer grids where that would change the bound by more than 0.01. Source: Wenger, Kjellstrom
     and Triebel 2020, section 3; the kernel and its start are those of supplement S3. Differs from the paper in the
     choice between p and ln p, in the start on ln p and logits, in keeping the class, and in drawing the inducing
-    variables jointly for all classes in ``GPMap.marginal``; the map itself is the paper's mean approximation.
+    variables jointly for all classes in ``GPMap.marginal``; the map itself is the paper's mean approximation. The
+    linear prior that the paper mentions, ``a ln p``, is that of the logits ``z = a ln p`` with ``input="logits"``, for
+    instance with the a = 1 / T of ``TemperatureScaling``.
 
     Examples
     --------
