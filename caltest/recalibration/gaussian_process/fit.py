@@ -65,12 +65,16 @@ SMALLEST_LENGTHSCALE, LARGEST_NOISE, LARGEST_SCALE = 1e-3, 1e2, 1e3
 
 @dataclass(frozen=True)
 class LatentFit:
-    """A fitted process, the scale of its inputs, its evidence bound and whether the search ended by itself."""
+    """A fitted process, the scale of its inputs, its evidence bound and whether the search ended by itself.
+
+    The mean of the prior is ``slope`` times logarithms of probabilities, or logits.
+    """
 
     process: LatentProcess
     scale: str
     bound: float
     converged: bool
+    slope: float = 1.0
 
 
 def inputs_of(scores: FloatArray, scale: str) -> FloatArray:
@@ -78,9 +82,9 @@ def inputs_of(scores: FloatArray, scale: str) -> FloatArray:
     return log_probabilities(scores, "probabilities") if scale == "log" else scores
 
 
-def prior_of(scores: FloatArray, scale: str) -> FloatArray:
-    """The mean of the prior: logits as they are, logarithms of probabilities."""
-    return log_probabilities(scores, "logits" if scale == "logit" else "probabilities")
+def prior_of(scores: FloatArray, scale: str, slope: float = 1.0) -> FloatArray:
+    """The mean of the prior: logits as they are, logarithms of probabilities, times the slope."""
+    return slope * log_probabilities(scores, "logits" if scale == "logit" else "probabilities")
 
 
 def best_of_scales(
@@ -93,12 +97,14 @@ def best_of_scales(
 ) -> LatentFit:
     """The process with the largest bound on any scale; from shorter length scales too if temperature scaling is better.
 
-    The process can be close to temperature scaling, and pays a few nats for it.
+    The process can be close to temperature scaling, and pays a few nats for it. Where one that keeps the class is far
+    worse, the prior is temperature scaling.
     """
     found = [best_fit(scores, labels, scale, n_inducing, max_iterations) for scale in scales]
-    highest = max(fit.bound for fit in found)
+    inverse_temperature = best_inverse_temperature(prior_of(scores, scales[-1]), labels)
+    least = tempered_likelihood(prior_of(scores, scales[-1], inverse_temperature), labels) - POOR * labels.size
     with one_blas_thread():
-        if highest < tempered_likelihood(prior_of(scores, scales[-1]), labels) - POOR * labels.size:
+        if max(fit.bound for fit in found) < least:
             for scale in scales:
                 inputs, prior = inputs_of(scores, scale), prior_of(scores, scale)
                 start = first_process(inputs, n_inducing, SHORTER * SCALES[scale].lengthscale)
@@ -110,6 +116,12 @@ def best_of_scales(
                 if fit.bound > best.bound:
                     kept = with_class_kept(fit, scores, labels, max_iterations)
                     best = max(best, kept, key=lambda fit: fit.bound)
+            if best.bound < least:
+                steep = [
+                    best_fit(scores, labels, scale, n_inducing, max_iterations, inverse_temperature) for scale in scales
+                ]
+                kept_too = (with_class_kept(fit, scores, labels, max_iterations) for fit in steep)
+                best = max(best, *kept_too, key=lambda fit: fit.bound)
     return best
 
 
@@ -118,25 +130,26 @@ def with_class_kept(fit: LatentFit, scores: FloatArray, labels: IntArray, max_it
 
     A search with a penalty comes close to it; what is left is the share of the deviation from the prior that is kept.
     """
-    inputs, prior = inputs_of(scores, fit.scale), prior_of(scores, fit.scale)
-    if Order.of(fit.scale, inputs, FINE, fit.process.lengthscale).share(fit.process) == 1.0:
+    inputs, prior = inputs_of(scores, fit.scale), prior_of(scores, fit.scale, fit.slope)
+    if Order.of(fit.scale, inputs, FINE, fit.process.lengthscale, fit.slope).share(fit.process) == 1.0:
         return fit
-    order = Order.of(fit.scale, inputs, COARSE)
-    fit = _search(fit.process, inputs, prior, labels, fit.scale, max_iterations, order)
-    share = Order.of(fit.scale, inputs, FINE, fit.process.lengthscale).share(fit.process)
+    order = Order.of(fit.scale, inputs, COARSE, slope=fit.slope)
+    fit = replace(_search(fit.process, inputs, prior, labels, fit.scale, max_iterations, order), slope=fit.slope)
+    share = Order.of(fit.scale, inputs, FINE, fit.process.lengthscale, fit.slope).share(fit.process)
     process = replace(fit.process, mean=share * fit.process.mean)
     return replace(fit, process=process, bound=bound_at(process, inputs, prior, labels))
 
 
-def tempered_likelihood(prior: FloatArray, labels: IntArray) -> float:
-    """Log-likelihood of temperature scaling."""
-    logits = best_inverse_temperature(prior, labels) * prior
+def tempered_likelihood(logits: FloatArray, labels: IntArray) -> float:
+    """Log-likelihood of ``softmax(logits)``."""
     return float(log_softmax(logits, axis=1)[np.arange(labels.size), labels].sum())
 
 
-def best_fit(scores: FloatArray, labels: IntArray, scale: str, n_inducing: int, max_iterations: int) -> LatentFit:
+def best_fit(
+    scores: FloatArray, labels: IntArray, scale: str, n_inducing: int, max_iterations: int, slope: float = 1.0
+) -> LatentFit:
     """The process on a scale with the largest bound; one that collapsed is searched for once more from elsewhere."""
-    inputs, prior = inputs_of(scores, scale), prior_of(scores, scale)
+    inputs, prior = inputs_of(scores, scale), prior_of(scores, scale, slope)
     starts = [first_process(inputs, n_inducing, SCALES[scale].lengthscale)]
     starts.append(tempered_process(starts[0], scale, best_inverse_temperature(prior, labels)))
     if scale != "probability":
@@ -147,7 +160,7 @@ def best_fit(scores: FloatArray, labels: IntArray, scale: str, n_inducing: int, 
             found.append(_search(start, inputs, prior, labels, scale, max_iterations))
             if not has_collapsed(found[-1].process, inputs):
                 break
-    return max(found, key=lambda fit: fit.bound)
+    return replace(max(found, key=lambda fit: fit.bound), slope=slope)
 
 
 def first_process(inputs: FloatArray, n_inducing: int, lengthscale: float) -> LatentProcess:

@@ -46,17 +46,17 @@ class Order:
     others: IntArray
 
     @classmethod
-    def of(cls, scale: str, inputs: FloatArray, n_nodes: int, lengthscale: float = 0.0) -> "Order":
+    def of(cls, scale: str, inputs: FloatArray, n_nodes: int, lengthscale: float = 0.0, slope: float = 1.0) -> "Order":
         """For all probabilities of so many classes (n, k), or for logits in and around the range of some."""
         if scale == "logit":
             beyond = max(np.ptp(inputs) / 2.0, BEYOND * lengthscale)
             nodes = np.linspace(inputs.min() - beyond, inputs.max() + beyond, n_nodes)
-            return cls(nodes, nodes, np.arange(n_nodes))
+            return cls(nodes, slope * nodes, np.arange(n_nodes))
         small = np.geomspace(SMALLEST, 0.5, n_nodes // 4)
         p = np.unique(np.concatenate([small, np.linspace(0.0, 1.0, n_nodes + 1)[1:]]))
         others = np.minimum(np.searchsorted(p, 1.0 - p + ROUNDING), np.arange(p.size))
         logs = log_probabilities(p, "probabilities")
-        return cls(p if scale == "probability" else logs, logs, np.where(p * inputs.shape[1] >= 1.0, others, 0))
+        return cls(p if scale == "probability" else logs, slope * logs, np.where(p * inputs.shape[1] >= 1.0, others, 0))
 
     def shortfalls(self, deviation: FloatArray) -> tuple[FloatArray, IntArray]:
         """By how much the function is too small at each node, and at which one it is largest among the others."""

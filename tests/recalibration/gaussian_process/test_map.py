@@ -237,8 +237,8 @@ def test_bad_maxima_are_left_from_shorter_length_scales(monkeypatch):
         return found if starts[-1][1] == fits.SHORTER else replace(found, bound=found.bound - 1000.0)
 
     good = fits.best_of_scales(renormalised(p), y, scales, 10, 1000, True)
-    likelihood = fits.tempered_likelihood(fits.prior_of(p, "log"), y)
-    best = TemperatureScaling().fit(p, y)(p)
+    tempered = TemperatureScaling().fit(p, y)
+    likelihood, best = fits.tempered_likelihood(fits.prior_of(p, "log", 1.0 / tempered.temperature), y), tempered(p)
     assert likelihood == pytest.approx(-loss(best, y) * y.size, rel=1e-5)
     assert good.bound > likelihood - fits.POOR * y.size
     monkeypatch.setattr(fits, "_search", poor_first)
