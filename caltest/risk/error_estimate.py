@@ -21,6 +21,9 @@ class CandidateRisk:
         those of the risks: both are computed from the same pairs of observations.
     squared_error
         Estimate of the squared calibration error, for the best setting of each function; otherwise None.
+    fold_risks, fold_squared_errors
+        Those that ``risk`` and ``squared_error`` are means of, one for each fold that a function is not fitted to.
+        Their standard deviation over the root of the number of folds is the error bar of Gruber and Bach 2024.
 
     Examples
     --------
@@ -39,6 +42,8 @@ class CandidateRisk:
     excess: float
     excess_error: float
     squared_error: float | None
+    fold_risks: tuple[float, ...]
+    fold_squared_errors: tuple[float, ...] | None
 
     def describe(self) -> str:
         """Function and setting in a few words."""

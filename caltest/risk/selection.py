@@ -34,8 +34,8 @@ class CrossValidation:
         return [(f, s) for f, grid in enumerate(grids) for s in range(len(grid))]
 
     def risks(self) -> FloatArray:
-        """Mean over the folds of the risks of h = 0 and of all candidates, (1 + c,)."""
-        return np.asarray(np.mean([terms.mean(axis=1) for terms in self.terms], axis=0))
+        """Risks of h = 0 and of all candidates on each fold, (K, 1 + c)."""
+        return np.array([terms.mean(axis=1) for terms in self.terms])
 
     def standard_errors(self, less: int | None = None) -> FloatArray:
         """Standard errors of the risks, (1 + c,), or of their excess over the one of a row.
@@ -79,7 +79,8 @@ NAMED = 3
 
 def choose(problem: str, validation: CrossValidation, points: FloatArray) -> tuple[ErrorSelection, FloatArray]:
     """The choice, and h(x, x) of the selected function at the points held out, (K, m)."""
-    risks, settings = validation.risks(), validation.settings
+    of_folds, settings = validation.risks(), validation.settings
+    risks = of_folds.mean(axis=0)
     check_finite(*risks)
     selected = int(np.argmin(risks[1:]))
     errors, excess_errors = validation.standard_errors(), validation.standard_errors(1 + selected)
@@ -89,19 +90,22 @@ def choose(problem: str, validation: CrossValidation, points: FloatArray) -> tup
             best[f] = number
     values = {number: validation.values(number, points) for number in best.values()}
 
-    def candidate(row: int, name: str, parameter: str, value: float, squared_error: float | None) -> CandidateRisk:
+    def candidate(row: int, name: str, parameter: str, value: float, held_out: FloatArray | None) -> CandidateRisk:
         excess = float(risks[row] - risks[1 + selected])
         numbers = (float(risks[row]), float(errors[row]), excess, float(excess_errors[row]))
-        return CandidateRisk(name, parameter, value, *numbers, squared_error)
+        squared_error = None if held_out is None else float(held_out.mean())
+        estimates = None if held_out is None else tuple(held_out.mean(axis=1).tolist())
+        return CandidateRisk(
+            name, parameter, value, *numbers, squared_error, tuple(of_folds[:, row].tolist()), estimates
+        )
 
     candidates = []
     for number, (f, s) in enumerate(settings):
         function = validation.functions[f]
-        squared_error = float(values[number].mean()) if number in values else None
         value = float(function.grid(validation.dimension)[s])
-        candidates.append(candidate(1 + number, function.describe(), function.parameter, value, squared_error))
+        candidates.append(candidate(1 + number, function.describe(), function.parameter, value, values.get(number)))
+    zero = candidate(0, "no error, h = 0", "", 0.0, np.zeros((len(validation.terms), 1)))
     squared_error = float(values[selected].mean())
-    zero = candidate(0, "no error, h = 0", "", 0.0, 0.0)
     return ErrorSelection(problem, tuple(candidates), candidates[selected], zero, squared_error), values[selected]
 
 
