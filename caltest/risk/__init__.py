@@ -2,7 +2,7 @@
 
 ``estimate_calibration_error`` is the call; it chooses among error functions: ``BinnedErrorFunction``,
 ``DebiasedBinnedErrorFunction``, ``DirichletErrorFunction``, ``KroneckerRidgeErrorFunction``,
-``TwoStepRidgeErrorFunction``. One of your own derives from ``ErrorFunction`` and fits a ``FittedErrorFunction``.
+``TwoStepRidgeErrorFunction``. One of your own derives from ``ErrorFunction``; see its example.
 """
 
 from caltest._basics import names as _names

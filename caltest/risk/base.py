@@ -108,13 +108,44 @@ class Fits:
     notes: tuple[str, ...] = ()
 
 
+VectorFunction = Callable[[FloatArray], FloatArray | tuple[FloatArray, FloatArray]]
+"""Of points (m, d): vectors E (m, r), or these and a matrix M (r, r)."""
+
+
+def _form(given: FloatArray | tuple[FloatArray, FloatArray], n: int) -> BilinearForm:
+    form = BilinearForm(*given) if isinstance(given, tuple) else BilinearForm(given)
+    if form.vectors.ndim != 2 or len(form.vectors) != n:
+        raise ValueError(f"fit_vectors: got vectors of shape {form.vectors.shape} for {n} points, wanted ({n}, r)")
+    return form
+
+
 class ErrorFunction(OwnErrstate, ABC):
     """A way to estimate ``h(x, x') = <x - E(Y | x), x' - E(Y | x')>`` from data, with one setting or several to try.
 
     The squared calibration error is the mean of h(x, x). With several settings it is a family for
-    ``estimate_calibration_error``; with a single one it can be fitted by itself. A new one is a subclass with ``name``,
-    ``parameter``, ``grid`` and ``fits``; its ``Fits`` give h at pairs of points, a
-    ``caltest.risk.base.BilinearForm``.
+    ``estimate_calibration_error``; with a single one it can be fitted by itself. One of your own is a subclass with
+    ``name``, ``parameter``, ``grid`` and ``fit_vectors``.
+
+    Examples
+    --------
+    The h of Gruber and Bach 2024, section 5.1, from ``softmax(theta log(p) / 0.3)``; it needs no fitting.
+
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> from scipy.special import softmax
+    >>> class Power(ct.risk.ErrorFunction):
+    ...     name, parameter = "power of probabilities", "theta"
+    ...
+    ...     def grid(self, dimension):
+    ...         return (0.5, 1.0, 2.0)
+    ...
+    ...     def fit_vectors(self, points, deviations, setting):
+    ...         return lambda p: p - softmax(setting / 0.3 * np.log(p), axis=1)
+    >>> p = np.random.default_rng(1).dirichlet([0.5] * 5, 1000)
+    >>> y = ct.Categorical(p).sample(2)
+    >>> result = ct.estimate_calibration_error(softmax(0.3 * np.log(p), axis=1), y, error_functions=[Power()], rng=3)
+    >>> result.selected.describe()
+    'power of probabilities, theta 1'
     """
 
     name: ClassVar[str]
@@ -129,9 +160,24 @@ class ErrorFunction(OwnErrstate, ABC):
     def grid(self, dimension: int) -> tuple[float, ...]:
         """The settings, for points of a dimension; ``TypeError`` if the function does not suit them."""
 
-    @abstractmethod
+    def fit_vectors(self, points: FloatArray, deviations: FloatArray, setting: float) -> VectorFunction:
+        """Fit to points x_i (n, d) and deviations D_i (n, d) of the outcomes from them, with one setting.
+
+        Points are probability vectors p and D = p - e_y, or, for one outcome, probabilities p (n, 1) and D = p - y.
+
+        Returns
+        -------
+        function
+            Of points (m, d). It returns vectors E (m, r), for ``h(x_i, x_j) = E_i . E_j``, such as estimates of
+            ``E(D | x)``; or these and a symmetric M (r, r), for ``E_i' M E_j``. Any h is ``numpy.eye(m)`` and the
+            matrix of its values, in time O(m**3).
+        """
+        raise NotImplementedError(f"{type(self).__name__}: has no fit_vectors, which gives the values of h")
+
     def fits(self, data: CalibrationData) -> Fits:
-        """The functions with all settings of the grid, fitted to data."""
+        """The functions with all settings of the grid, fitted to data; one that shares work among them overrides it."""
+        fitted = [self.fit_vectors(data.points, data.deviations, value) for value in self.grid(data.dimension)]
+        return Fits(lambda points, which: (_form(fitted[index](points), len(points)) for index in which))
 
     def fit(
         self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None

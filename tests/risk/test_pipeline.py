@@ -7,7 +7,6 @@ import pytest
 
 import caltest as ct
 from caltest._basics.threads import one_thread
-from caltest.risk.base import BilinearForm, Fits
 
 RIDGE = (ct.risk.TwoStepRidgeErrorFunction((1e-3, 1e-2, 1e-1)),)
 FEW = (ct.risk.DirichletErrorFunction((0.1, 1.0)), *RIDGE)
@@ -48,8 +47,11 @@ def test_is_the_mean_over_the_folds():
         assert candidate.risk == pytest.approx(np.mean([risk.value for risk in risks]), rel=1e-12)
         standard_error = np.linalg.norm([risk.standard_error for risk in risks]) / 4
         assert candidate.standard_error == pytest.approx(standard_error, rel=1e-12)
+        assert candidate.fold_risks == pytest.approx([risk.value for risk in risks], rel=1e-12)
+        assert (candidate.fold_squared_errors is None) == (candidate.squared_error is None)
         if candidate.squared_error is not None:
             errors = [one.squared_error(p[evaluation]) for one in fitted]
+            assert candidate.fold_squared_errors == pytest.approx(errors, rel=1e-12)
             assert candidate.squared_error == pytest.approx(np.mean(errors), rel=1e-12)
         if candidate is result.selected:
             values = np.mean([one.values(p[evaluation]) for one in fitted], axis=0)
@@ -134,12 +136,8 @@ class Shift(ct.risk.ErrorFunction):
     def grid(self, dimension):
         return (0.1, 0.2, 0.3)
 
-    def fits(self, data):
-        return Fits(same_everywhere)
-
-
-def same_everywhere(points, which):
-    return (BilinearForm(np.full((len(points), 1), (0.1, 0.2, 0.3)[index])) for index in which)
+    def fit_vectors(self, points, deviations, setting):
+        return lambda places: np.full((len(places), 1), setting)
 
 
 def test_functions_of_ones_own():
@@ -149,6 +147,55 @@ def test_functions_of_ones_own():
     assert result.selected.describe() == "shift, size 0.2"
     assert result.squared_error == pytest.approx(0.04, rel=1e-12)
     assert result.standard_error == pytest.approx(0.0, abs=1e-15)
+
+
+class Own(ct.risk.ErrorFunction):
+    """Values that a function gives for fitted deviations and points."""
+
+    name, parameter = "own", "setting"
+
+    def __init__(self, function):
+        self.function = function
+
+    def grid(self, dimension):
+        return (2.0,)
+
+    def fit_vectors(self, points, deviations, setting):
+        return lambda places: self.function(deviations, setting * places)
+
+
+def test_vectors_of_ones_own_are_of_every_form():
+    """By vectors alone, with a matrix between them, and by all values of h."""
+    p, y = simulated(60)
+    weights = np.diag([1.0, -2.0, 0.5])
+    functions = {
+        "vectors": (lambda _, x: x, lambda x: 4.0 * x @ x.T),
+        "matrix": (lambda _, x: (x, weights), lambda x: 4.0 * x @ weights @ x.T),
+        "values": (lambda _, x: (np.eye(len(x)), np.exp(-x @ x.T)), lambda x: np.exp(-4.0 * x @ x.T)),
+    }
+    for function, expected in functions.values():
+        fitted = Own(function).fit(p[:30], y[:30])
+        h, products = expected(p[30:]), (p[30:] - np.eye(3)[y[30:]]) @ (p[30:] - np.eye(3)[y[30:]]).T
+        others = ~np.eye(30, dtype=bool)
+        assert fitted.matrix(p[30:]) == pytest.approx(h, rel=1e-12)
+        assert fitted.risk(p[30:], y[30:]).value == pytest.approx(np.mean((products - h)[others] ** 2), rel=1e-10)
+    mean = Own(lambda d, x: np.tile(d.mean(axis=0), (len(x), 1))).fit(p, y)
+    assert mean.values(p) == pytest.approx(np.sum(np.mean(p - np.eye(3)[y], axis=0) ** 2), rel=1e-12)
+
+
+def test_functions_of_ones_own_are_told_what_is_wrong():
+    p, y = simulated(60)
+    with pytest.raises(ValueError, match=r"fit_vectors: got vectors of shape \(60,\) for 60 points, wanted \(60, r\)"):
+        Own(lambda _, x: x[:, 0]).fit(p, y).values(p)
+
+    class Unfinished(ct.risk.ErrorFunction):
+        name, parameter = "unfinished", "setting"
+
+        def grid(self, dimension):
+            return (1.0,)
+
+    with pytest.raises(NotImplementedError, match="Unfinished: has no fit_vectors"):
+        Unfinished().fit(p, y)
 
 
 def test_names_of_classes(digits):
