@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import active
+import calibration_risk
 import cifar10_networks
 import friedman
 import kitti
@@ -475,3 +476,73 @@ def test_lost_empty_and_other_pictures_are_noticed():
     assert run.look_alike(run.pictures(drawn(rise * 1.001, fall)), stored)
     for other in (drawn(rise), drawn(), drawn(fall, rise), drawn(rise, nothing)):
         assert not run.look_alike(run.pictures(other), stored)
+
+
+class TestCalibrationRisk:
+    @pytest.fixture
+    def digits(self, monkeypatch):
+        p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+        monkeypatch.setattr(calibration_risk, "load", lambda *_: (p, y))
+        return ct.top_label(p, y)
+
+    @pytest.mark.parametrize("table", calibration_risk.PUBLISHED)
+    def test_published_tables_have_a_cell_for_each_network(self, table):
+        n_networks = 3 if table == 4 else len(calibration_risk.PUBLISHED_NETWORKS)
+        cells = calibration_risk.published(table)
+        assert {len(row) for row in cells.values()} == {n_networks}
+        notion = "canonical" if table in (3, 5) else "top_label"
+        assert list(cells) == list(calibration_risk.functions(notion))
+
+    def test_stored_rows_are_complete(self):
+        found = [tuple(row[:4]) for row in calibration_risk.stored()]
+        expected = []
+        for data_set, networks in calibration_risk.NETWORKS.items():
+            for network, notion in product(networks, ("top_label", "canonical", "classwise")):
+                names = [*calibration_risk.functions(notion), calibration_risk.ZERO]
+                expected += [(data_set, network, notion, name) for name in names]
+            top = [(data_set, network, "top_label", calibration_risk.WITHOUT_ONES) for network in networks]
+            expected += [*top, (data_set, "wideresnet-16-4", "canonical", calibration_risk.FINER)]
+        assert sorted(found) == sorted(expected)
+
+    def test_rows_are_the_pipeline_step_by_step(self, digits):
+        """And the split is that of the package."""
+        confidence, correct = digits
+        function = ct.risk.DirichletErrorFunction(0.01)
+        row, zero = calibration_risk.rows("digits", "naive Bayes", "top_label", {"kde": function})
+        splits, held_out = calibration_risk.folds(correct.size)
+        fitted = [function.fit(confidence.take(rest), correct[rest]) for rest, _ in splits]
+        pairs = zip(fitted, splits, strict=True)
+        risks = [one.risk(confidence.take(part), correct[part]).value for one, (_, part) in pairs]
+        errors = [one.squared_error(confidence.take(held_out)) for one in fitted]
+        assert row.risks == pytest.approx(risks, rel=1e-12)
+        assert row.squared_errors == pytest.approx(errors, rel=1e-12)
+        assert row.setting == "0.01"
+        assert row.root_risk == pytest.approx(
+            (100 * np.mean(np.sqrt(risks)), 100 * np.std(np.sqrt(risks), ddof=1) / 5**0.5), rel=1e-12
+        )
+        assert zero.risks.mean() > row.risks.mean()
+        assert (zero.squared_errors == 0.0).all()
+
+    def test_class_wise_rows_are_sums(self, digits):
+        function = ct.risk.DebiasedBinnedErrorFunction((5, 10))
+        row, _ = calibration_risk.rows("digits", "naive Bayes", "classwise", {"bins": function})
+        p, y = calibration_risk.load()
+        result = ct.estimate_calibration_error(p, y, "classwise", error_functions=[function], rng=calibration_risk.SEED)
+        assert row.squared_errors.mean() == pytest.approx(result.squared_error, rel=1e-12)
+        assert row.risks.mean() == pytest.approx(sum(one.selected.risk for one in result.selections), rel=1e-12)
+
+    def test_confidences_of_one_are_left_out(self, monkeypatch):
+        """Where they are always right, the root of the risk of the others is larger by one over their share."""
+        rng = np.random.default_rng(2)
+        c = np.where(rng.random(4000) < 0.4, 1.0, rng.uniform(0.6, 0.99, 4000))
+        sample = ct.Categorical(np.column_stack([c, 1.0 - c])), (rng.random(4000) > c - 0.1 * (c < 1.0)).astype(int)
+        monkeypatch.setattr(calibration_risk, "load", lambda *_: sample)
+        every, _ = calibration_risk.rows("", "", "top_label", {"kde": ct.risk.DirichletErrorFunction(0.01)})
+        some = calibration_risk.without_ones("", "", [0.01])
+        assert some.root_risk[0] == pytest.approx(every.root_risk[0] / np.mean(c < 1.0), rel=0.03)
+        assert some.error[0] > 1.2 * every.error[0]
+
+    def test_temperature_of_one_is_the_truth(self):
+        truth, p, _ = calibration_risk.simulated(np.random.default_rng(1), 20)
+        fitted = calibration_risk.Temperature(1.0).fit(p, np.zeros(20, dtype=int))
+        assert fitted.matrix(p) == pytest.approx((p - truth) @ (p - truth).T, abs=1e-12)
