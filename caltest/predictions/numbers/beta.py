@@ -1,5 +1,6 @@
 """Predicted beta distributions of a target between 0 and 1."""
 
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -9,6 +10,9 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
 from caltest.predictions.base import Parameter
 from caltest.predictions.numbers.univariate import Univariate, check_shape, of_distinct
+
+LARGE = 1e8
+"""A shape from which a Gamma variable is normal up to 1e-4."""
 
 
 class Beta(Univariate):
@@ -57,10 +61,10 @@ class Beta(Univariate):
         return rng.beta(self.a, self.b, shape)
 
     def cdf(self, targets: Array) -> FloatArray:
-        return np.asarray(scipy.special.betainc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
+        return _below(self.a, self.b, np.clip(targets, 0.0, 1.0))
 
     def survival(self, targets: Array) -> FloatArray:
-        return np.asarray(scipy.special.betaincc(self.a, self.b, np.clip(targets, 0.0, 1.0)))
+        return _above(self.a, self.b, np.clip(targets, 0.0, 1.0))
 
     def log_density(self, targets: Array) -> FloatArray:
         return np.asarray(scipy.stats.beta.logpdf(targets, self.a, self.b))
@@ -76,6 +80,34 @@ class Beta(Univariate):
         """(a / T, b / T), which keep the mean (with respect to the measure dz / (z (1 - z)))."""
         t = positive_number("temperature", temperature)
         return self._tempered(t, self.a / t, self.b / t)
+
+
+def _below(a: FloatArray, b: FloatArray, y: FloatArray) -> FloatArray:
+    """SciPy's ``P(Z <= y)``; the limits of large parameters where it finds none."""
+    return _known(np.asarray(scipy.special.betainc(a, b, y)), scipy.special.gammainc, scipy.special.gammaincc, a, b, y)
+
+
+def _above(a: FloatArray, b: FloatArray, y: FloatArray) -> FloatArray:
+    """SciPy's ``P(Z > y)``; the limits of large parameters where it finds none."""
+    return _known(np.asarray(scipy.special.betaincc(a, b, y)), scipy.special.gammaincc, scipy.special.gammainc, a, b, y)
+
+
+def _known(
+    found: FloatArray, of_a: Callable[..., FloatArray], of_b: Callable[..., FloatArray], *given: FloatArray
+) -> FloatArray:
+    """In place of NaN the tail of a Gamma variable divided by the larger parameter, of a normal one if both are large.
+
+    ``of_a`` is the tail for a variable of shape a, from below, ``of_b`` that of shape b, from above.
+    """
+    missing = np.isnan(found)
+    if missing.any():
+        a, b, y = (np.broadcast_to(values, found.shape)[missing] for values in given)
+        total = a + b
+        z = (y - a / total) / np.sqrt(a / total * (b / total) / total)
+        both = scipy.special.ndtr(z if of_a is scipy.special.gammainc else -z)
+        one = np.where(a < b, of_a(a, b * y), of_b(b, a * (1.0 - y)))
+        found[missing] = np.where(np.minimum(a, b) > LARGE, both, one)
+    return found
 
 
 def _quantiles(a: FloatArray, b: FloatArray, levels: FloatArray) -> FloatArray:

@@ -256,3 +256,34 @@ def test_quantiles_of_beta_variables_with_a_parameter_that_is_huge():
     np.testing.assert_allclose(predictions.quantile(0.3)[0], stats.gamma(10.0).ppf(0.3) / 1e300, rtol=1e-12)
     assert predictions.quantile(0.3)[1] == 1.0
     np.testing.assert_allclose(predictions.quantile(0.3)[2], stats.gamma(10.0).ppf(0.3) / 1e13, rtol=1e-12)
+
+
+@pytest.mark.parametrize("b", [1e100, 1e155, 1e300])
+def test_tails_of_beta_laws_with_a_huge_parameter_are_those_of_gamma_laws(b):
+    scaled = np.array([0.1, 1.0, 3.0, 10.0])
+    law = stats.gamma(3.24)
+    for predictions, y in (
+        (ct.Beta(3.24, np.full(4, b)), scaled / b),
+        (ct.Beta(np.full(4, b), 3.24), 1.0 - scaled / b),
+    ):
+        low, high = predictions.cdf(y), predictions.survival(y)
+        if y[0] < 0.5:
+            assert low == pytest.approx(law.cdf(scaled), rel=1e-9)
+            assert high == pytest.approx(law.sf(scaled), rel=1e-9)
+        assert np.isfinite(predictions.standard_scores(y[None])).all()
+        assert low + high == pytest.approx(np.ones(4), rel=1e-9)
+
+
+def test_tails_of_beta_laws_with_two_huge_parameters_are_those_of_normal_laws():
+    a, z = 1e16, np.array([-3.0, -0.5, 0.0, 2.0])
+    predictions = ct.Beta(np.full(4, a), 2.0 * a)
+    mean, variance = predictions.moments()
+    y = mean + z * np.sqrt(variance)
+    assert predictions.cdf(y) == pytest.approx(stats.norm.cdf(z), abs=1e-4)
+    assert predictions.survival(y) == pytest.approx(stats.norm.sf(z), abs=1e-4)
+
+
+def test_outcomes_of_beta_laws_that_scipy_has_no_tails_of_are_tested():
+    predictions = ct.Beta([1e-16, 0.43, 3.24], [0.5, 1e300, 1e300])
+    for seed in range(3):
+        assert ct.calibration_test(predictions, predictions.sample(rng=seed), n_resamples=9, rng=1).pvalue > 0.0
