@@ -229,7 +229,8 @@ def _outcomes_can_be_header(rows: Rows, given: Rows, normal: bool) -> list[bool]
         return [False]
     (cell,) = rows.head
     if cell != "0" and cell in (given.names or given.head or []):
-        return [False]
+        # The name of a class can be that of the column too.
+        return [False] if is_number(cell) else [False, True]
     if cell.lower() in MISSING or cell.lower() in ("true", "false"):
         return [False]
     if not is_number(cell) or cell == "0":

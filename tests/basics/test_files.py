@@ -130,6 +130,16 @@ def test_forms_of_text(case, run):
     assert (found["n"], found["pvalue"]) == (N, expected())
 
 
+@pytest.mark.parametrize("is_header", [True, False])
+def test_a_header_of_outcomes_can_have_the_name_of_a_class(is_header, run):
+    """The numbers of rows say whether it is one."""
+    names = ["y", "n", "m"]
+    outcomes = [names[label] for label in Y]
+    status, out, err = run([",".join(names), *ROWS], ["y", *outcomes] if is_header else outcomes)
+    assert (status, err) == (0, "")
+    assert (json.loads(out)["n"], json.loads(out)["pvalue"]) == (N, expected())
+
+
 @pytest.mark.parametrize("decimal", [".", ","])
 @pytest.mark.parametrize("header", [True, False])
 @pytest.mark.parametrize("separator", [";", "\t"])
