@@ -64,6 +64,13 @@ def test_note_of_few_expected_outcomes():
     assert not ct.QuantileCalibrationTest()(NORMAL, Y).notes
 
 
+@pytest.mark.parametrize(("n", "noted"), [(49, True), (50, False)])
+def test_the_note_is_for_fewer_expected_outcomes_than_it_says(n, noted):
+    """Ten intervals of the same probability; "with fewer than 5" is in the note."""
+    notes = ct.QuantileCalibrationTest()(ct.Normal(np.zeros(n), 1.0), np.linspace(-2.0, 2.0, n)).notes
+    assert ["with fewer than 5" in note for note in notes] == [True] * noted
+
+
 def test_bad_input():
     for levels in ([], [0.5, 0.5], [0.0, 0.5], [0.9, 0.1], [[0.1, 0.2]], ["a"]):
         with pytest.raises(ValueError, match="levels"):
