@@ -402,7 +402,8 @@ class Predictions(OwnErrstate, ABC):
     def check_continuous(self) -> None:
         """Raise ``TypeError`` unless the family is continuous, ``ValueError`` if a prediction has no spread."""
         raise TypeError(
-            f"predictions: got {self.family} predictions, which are not continuous distributions of a real target"
+            f"predictions: got {self.family} predictions, which are not continuous distributions of a real target, "
+            "wanted such as Normal, Gamma or QuantileForecast; calibration_test takes all"
         )
 
     @property

@@ -70,7 +70,7 @@ class LocationScale(Univariate):
         if (self.scale == 0.0).any():
             raise ValueError(
                 f"scale: got 0 at row {int(np.argmax(self.scale == 0.0))}, wanted positive scales: outcomes cannot be "
-                "measured in units of a scale of 0"
+                "measured in units of a scale of 0; leave such rows out, or use calibration_test, which takes them"
             )
 
     def standardised(self, targets: Array) -> tuple[Predictions, Array]:

@@ -174,7 +174,8 @@ class MvNormal(Predictions):
         if not regular.all():
             raise ValueError(
                 f"covariance: got a singular matrix at row {int(np.argmin(regular))}, wanted positive definite ones: "
-                "outcomes cannot be measured in units of a scale of 0"
+                "outcomes cannot be measured in units of a scale of 0; leave such rows out, or use calibration_test, "
+                "which takes them"
             )
 
     def impossible(self, targets: Array) -> BoolArray:

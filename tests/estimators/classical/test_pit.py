@@ -123,3 +123,24 @@ def test_bad_input():
     for predictions, y in ((ct.Bernoulli([0.3]), [1]), (ct.MvNormal([[0.0, 1.0]], [1.0]), [[0.0, 1.0]])):
         with pytest.raises(TypeError, match="which are not continuous distributions of a real target"):
             ct.estimators.PIT()(predictions, y)
+
+
+POINTS = {
+    "numbers": (ct.Normal([0.0, 1.0], [1.0, 0.0]), "got 0 at row 1, wanted positive scales", [0.5, 1.0]),
+    "Laplace": (ct.Laplace([0.0, 1.0], [1.0, 0.0]), "got 0 at row 1, wanted positive scales", [0.5, 1.0]),
+}
+
+
+@pytest.mark.parametrize("family", POINTS)
+@pytest.mark.parametrize("test", [ct.PITTest(), ct.QuantileCalibrationTest(), ct.estimators.PIT()], ids=repr)
+def test_point_predictions_are_refused_in_favour_of_a_test_that_takes_them(test, family):
+    predictions, message, y = POINTS[family]
+    with pytest.raises(ValueError, match=f"{message}.*; leave such rows out, or use calibration_test"):
+        test(predictions, y)
+    assert ct.calibration_test(predictions, y, n_resamples=9, rng=1).pvalue > 0.0
+
+
+@pytest.mark.parametrize("predictions", [ct.Bernoulli([0.3]), ct.Categorical([[0.2, 0.8]])], ids=repr)
+def test_predictions_of_classes_are_refused_in_favour_of_a_test_that_takes_them(predictions):
+    with pytest.raises(TypeError, match=r"got .*, wanted such as Normal, .*; calibration_test takes all"):
+        ct.PITTest()(predictions, [1])
