@@ -182,6 +182,18 @@ def test_nearly_singular_covariances_do_not_exclude_their_own_outcomes():
         assert predictions.impossible(y + np.array([0.01, 0.0]))[0] == (gap < 1e-10)
 
 
+@pytest.mark.parametrize("scale", [1e-10, 1.0, 1e10])
+def test_outcomes_outside_of_a_subspace_are_impossible_in_any_units(scale):
+    """The last two of three coordinates are the same; the first is in units that make it much larger or smaller."""
+    scales = np.array([scale, 1.0, 1.0])
+    correlations = np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 1.0], [0.5, 1.0, 1.0]])
+    predictions = ct.MvNormal(np.zeros((N, 3)), tile(scales[:, None] * scales * correlations))
+    y = predictions.sample(rng=1)
+    assert not predictions.impossible(y).any()
+    y[3, 2] += 0.01
+    assert np.flatnonzero(predictions.impossible(y)).tolist() == [3]
+
+
 NO_DISTANCE = {
     "LogNormal": lambda: ct.LogNormal(UNIT, 30.0),
     "LogNormal, wide": lambda: ct.LogNormal(UNIT, 1e5),

@@ -43,8 +43,8 @@ LAWS = {
 }
 
 
-def run(code):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
+def run(code, **variables):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])} | variables
     process = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True
     )
@@ -102,6 +102,6 @@ from caltest._loops.steps import squared_gaps
 value = float("{value}")
 for x, y in (([value] * 9, [value]), ([value], [value] * 9), ([0.0] * 9, [value]), ([value], [0.0] * 9)):
     rows, columns = (np.array([[one + [np.inf]]]) for one in (x, y))
-    squared_gaps(np.repeat(rows, 999, axis=1), np.repeat(columns, 999, axis=1), np.empty((1, 999, 999)))
+    squared_gaps(rows, columns, np.empty((1, 1, 1)))
 """
-    run(code)
+    run(code, NUMBA_BOUNDSCHECK="1")
