@@ -219,23 +219,21 @@ def _complete(observed: Table, name: str, missing: Missing | None) -> tuple[IntA
 
     These stay as long as the predictions, so that errors name rows of the data.
     """
-    if missing is None:
-        return None, observed.array(name)
     lacking = observed.missing() if observed.values.ndim and observed.values.size else np.zeros(1, dtype=bool)
     if not lacking.any():
         return None, observed.array(name)
     count, row = int(lacking.sum()), int(lacking.argmax())
-    if missing == "refuse":
-        advice = 'or pass missing="drop" if those that are missing are like the others with the same predictions'
+    if missing != "drop":
+        advice = "leave those rows out of predictions and targets"
+        if missing == "refuse":
+            advice = 'or pass missing="drop" if those that are missing are like the others with the same predictions'
         try:
             observed.array(name)
         except ValueError as error:
-            raise ValueError(f"{error}, {advice}") from None
+            raise ValueError(f"{error}, {advice}" if missing else str(error)) from None
         got = "NaT" if observed.values.dtype.kind in "mM" else "nan"
-        raise ValueError(
-            f"{name}: got {got} at row {row} ({count} in all), wanted finite numbers; drop those rows of predictions "
-            f"and targets, {advice}"
-        )
+        advice = f"drop those rows of predictions and targets, {advice}" if missing else advice
+        raise ValueError(f"{name}: got {got} at row {row} ({count} in all), wanted finite numbers; {advice}")
     kept = np.flatnonzero(~lacking)
     if kept.size == 0:
         raise ValueError(f"{name}: got only missing values ({count}), wanted at least one that is observed")

@@ -205,6 +205,23 @@ def test_missing_booleans_numbers_and_vectors():
     assert pvalue(vectors, lacking, missing="drop") == pvalue(vectors.take(np.flatnonzero(~LACKING)), x[~LACKING])
 
 
+ELSEWHERE = {
+    "groups": lambda p, y: ct.calibration_by_group(p, y, np.arange(len(y)) % 2),
+    "stream": lambda p, y: ct.SequentialCalibrationTest().update(p, y),
+    "models": lambda p, y: ct.compare_models({"a": p}, y),
+    "estimate": lambda p, y: ct.ECE()(p, y),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_where_missing_outcomes_cannot_be_dropped_the_error_says_what_to_do(name):
+    y = np.tile([0.0, 1.0, np.nan], 4)
+    with pytest.raises(
+        ValueError, match=r"got nan at row 2 \(4 in all\), .*; leave those rows out of predictions and targets$"
+    ):
+        ELSEWHERE[name](np.tile([0.2, 0.3, 0.5], (12, 1)), y)
+
+
 def test_missing_outcomes_elsewhere():
     """Where there is no such option no error names it; predictions and rows of errors stay as they are."""
     with pytest.raises(ValueError, match="got nan at row 0") as caught:
