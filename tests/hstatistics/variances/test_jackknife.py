@@ -4,7 +4,7 @@ from samples import TV, W2, samples
 
 import caltest as ct
 from caltest.hstatistics.tiles import h_tile
-from caltest.hstatistics.variances.jackknife import jackknife, row_sums
+from caltest.hstatistics.variances.jackknife import Jackknife, jackknife, row_sums
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 
@@ -45,3 +45,10 @@ def test_equal_row_sums_have_no_scale():
 def test_three_observations_are_needed():
     with pytest.raises(ValueError, match="got 2 observations, wanted at least 3 for the jackknife"):
         jackknife(row_sums(TV, Sample(ct.Categorical(S.p[:2]), S.y[:2])))
+
+
+@pytest.mark.parametrize(("value", "growth"), [(0.5, 1.0), (1.0, 1.0), (1.44, 1.2), (2.25, 1.5), (9.0, 1.5)])
+def test_standard_errors_of_larger_errors_grow_with_their_root(value, growth):
+    """Margins are compared with the error at the margin; that of the estimate would reject too often."""
+    assert Jackknife(0.1, 0.02).error_at(0.1 * value) == pytest.approx(0.02 * growth, rel=1e-12)
+    assert Jackknife(-0.1, 0.02).error_at(0.1) == pytest.approx(0.02 * 1.5, rel=1e-12)
