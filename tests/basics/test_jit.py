@@ -62,7 +62,7 @@ def test_loops_compile_where_nothing_can_be_cached(monkeypatch):
 @pytest.mark.parametrize("threads", ["0", "-1"])
 def test_no_threads_stand_for_one(threads):
     code = "import caltest; from caltest._basics.threads import n_threads; print(n_threads())"
-    assert run(Path(jit.__file__).parents[1], code, NUMBA_NUM_THREADS=threads) == "1"
+    assert run(Path(jit.__file__).parents[2], code, NUMBA_NUM_THREADS=threads) == "1"
 
 
 WRITER = """
