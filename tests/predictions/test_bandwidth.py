@@ -36,12 +36,13 @@ def test_narrowing_the_interval_finds_the_same_value(shape, monkeypatch):
 def test_memory_does_not_grow_with_the_number_of_pairs(n):
     """As many distances as are kept at most, and sixteen times as many, which would take 64 MB."""
     p = np.random.default_rng(1).random(n)
-    ct.median_bandwidth(p[:100], ct.Euclidean())
+    # Compilers and modules that the first call of this size loads take up to 25 MB.
+    ct.median_bandwidth(p, ct.Euclidean())
     tracemalloc.start()
     ct.median_bandwidth(p, ct.Euclidean())
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 20e6
+    assert peak < 10e6
 
 
 def test_median_depends_on_the_predictions_only(ds1):
