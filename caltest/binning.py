@@ -129,7 +129,9 @@ class EdgeBinning(Binning):
     edges: Sequence[float]
 
     def __post_init__(self) -> None:
-        values = finite_array(to_array(self.edges, "edges"), "edges")
+        values = to_array(self.edges, "edges")
+        if values.ndim == 1:
+            values = finite_array(values, "edges", "edge")
         if values.ndim != 1 or values.size < 2 or (np.diff(values) <= 0.0).any():
             raise ValueError(f"edges: got {self.edges!r}, wanted at least two increasing numbers")
         if values[0] > 0.0 or values[-1] < 1.0:

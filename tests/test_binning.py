@@ -106,3 +106,10 @@ def test_median_variance_bins_are_large_enough():
 def test_edges_hold_every_probability(edges):
     with pytest.raises(ValueError, match="wanted the first at most 0 and the last at least 1"):
         ct.binning.EdgeBinning(edges)
+
+
+def test_edges_that_are_no_numbers_are_named():
+    with pytest.raises(ValueError, match=r"edges: got nan, wanted at least two increasing numbers"):
+        ct.binning.EdgeBinning(float("nan"))
+    with pytest.raises(ValueError, match=r"edges: got nan at edge 2 \(1 in all\), wanted finite numbers"):
+        ct.binning.EdgeBinning([0.0, 0.5, float("nan"), 1.0])

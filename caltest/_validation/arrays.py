@@ -19,22 +19,20 @@ def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
     return finite_array(array, name)
 
 
-def finite_array(array: Array, name: str) -> FloatArray:
-    """Numbers of any shape as float64, all finite."""
+def finite_array(array: Array, name: str, unit: str = "row") -> FloatArray:
+    """Numbers of any shape as float64, all finite; ``unit`` is what errors call one of the first axis."""
     if array.dtype.kind not in "buif":
         raise ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers")
     array = array.astype(np.float64)
     finite = np.isfinite(array)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise ValueError(
-            f"{name}: got {array[where]} at {_place(where)} ({int((~finite).sum())} in all), wanted finite numbers"
-        )
+        if not where:
+            raise ValueError(f"{name}: got {array}, wanted a finite number")
+        place = f"{unit} {where[0]}" + "".join(f", column {place}" for place in where[1:])
+        count = int((~finite).sum())
+        raise ValueError(f"{name}: got {array[where]} at {place} ({count} in all), wanted finite numbers")
     return array
-
-
-def _place(where: tuple[int, ...]) -> str:
-    return f"row {where[0]}" + "".join(f", column {place}" for place in where[1:]) if where else "no row"
 
 
 def refuse_rows(wrong: BoolArray, values: FloatArray, name: str, wanted: str) -> None:
