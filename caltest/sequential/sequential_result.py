@@ -159,4 +159,5 @@ def format_evalue(log_value: float) -> str:
         return "infinite"
     if abs(log_value) < 690.0:
         return f"{exp(log_value):.3g}"
-    return f"10^{log_value / log(10.0):.1f}"
+    exponent = log_value / log(10.0)
+    return f"10^{exponent:.1f}" if abs(exponent) < 1e5 else f"10^({exponent:.3g})"

@@ -12,6 +12,7 @@ from samples import TV, samples
 import caltest as ct
 from caltest.estimators.scores import log_ratios_of
 from caltest.plots import evidence
+from caltest.sequential.sequential_result import format_evalue
 
 STRATEGIES = ["both", "likelihood", "kernel"]
 
@@ -100,6 +101,9 @@ def test_evidence_beyond_the_largest_number():
     assert test.evalue == np.inf
     assert 1000.0 < test.log_evalue < np.inf
     assert "E = 10^" in str(test.result())
+    assert [format_evalue(x) for x in (0.0, 700.0, -700.0, 1e7, 4e279)] == [
+        *("1", "10^304.0", "10^-304.0", "10^(4.34e+06)", "10^(1.74e+279)")
+    ]
 
 
 def test_families_without_likelihood_ratios_are_left_to_the_kernel():
