@@ -50,6 +50,50 @@ def test_sequential_test_of_an_outlier(name, outcome):
     assert test.pvalue < 1e-6
 
 
+MEMBERS = MEAN[:, None] + RNG.normal(size=(N, 19))
+POOLED = {
+    "numbers": (ct.Ensemble(MEMBERS), ct.kernels.Wasserstein()),
+    "one member": (ct.Ensemble(MEMBERS[:, :1]), ct.kernels.Wasserstein()),
+    "vectors": (ct.Ensemble(np.stack([MEMBERS, MEMBERS[:, ::-1]], axis=2)), ct.kernels.EnergyDistance()),
+}
+
+
+@pytest.mark.parametrize("name", POOLED)
+@pytest.mark.parametrize("outcome", [1e155, 1e200, -1.7e308])
+@pytest.mark.parametrize("rows", [[7], [7, 20], range(N)], ids=["one", "two", "all"])
+def test_outliers_of_ensembles_are_as_far_as_distances_are_finite(name, outcome, rows):
+    """Their p-values are those of nearer outliers, in every test, and the smallest if all outcomes are outliers."""
+    predictions, metric = POOLED[name]
+    kernel = ct.ProductKernel(ct.ExponentialKernel(metric, 1.0), ct.GaussianKernel(bandwidth=1.0))
+
+    def answers(far):
+        y = MEAN.copy() if name != "vectors" else np.c_[MEAN, MEAN]
+        y.reshape(N, -1)[list(rows), 0] = far
+        tests = [
+            ct.calibration_test(predictions, y, n_resamples=39, rng=1),
+            ct.MonteCarloTest(ct.SKCE(kernel), 39)(predictions, y, rng=1),
+            ct.calibration_by_group(predictions, y, np.arange(N) % 2, n_resamples=39, rng=1),
+            ct.SequentialCalibrationTest().update(predictions, y),
+        ]
+        return [test.pvalue for test in tests]
+
+    found = answers(outcome)
+    assert found == pytest.approx(answers(np.copysign(1e140, outcome)), rel=1e-12)
+    assert len(rows) < N or found[:2] == [0.025, 0.025]
+
+
+def test_pools_are_told_apart_beside_an_outlier():
+    """The median distance is that of the others; rounding is that of most predictions, not of the farthest."""
+    y = np.where(np.arange(N) == 7, 1e100, MEAN)
+    kernel = ct.Ensemble(MEMBERS).default_kernel().resolve(ct.Ensemble(MEMBERS).pooled(y))
+    assert 0.1 < kernel.prediction_kernel.bandwidth < 10.0
+
+
+def test_ensembles_that_are_all_extreme_have_to_be_rescaled():
+    with pytest.raises(ValueError, match="rescale targets and predictions"):
+        ct.calibration_test(ct.Ensemble(1e200 * MEMBERS), 1e200 * MEAN, n_resamples=9, rng=1)
+
+
 def test_upper_tails_have_the_digits_of_lower_ones():
     """Scores of Laplace outcomes are odd in them, far beyond where 1 - F(y) is 0."""
     y = np.array([[1.0, 5.0, 50.0, 500.0]])

@@ -211,7 +211,15 @@ def as_sample(
         converted, checked = converted.take(kept), checked[kept]
     elif copy:
         checked = checked.copy()
-    return Sample(converted.pooled(checked) if pooled else converted, checked, kept, remarks)
+    if pooled:
+        converted = converted.pooled(checked)
+        checked = converted.among(checked)
+    return Sample(converted, checked, kept, remarks)
+
+
+def observed_targets(targets: ArrayLike, name: str = "targets") -> Array:
+    """Targets as an array; ``ValueError`` that says what to do if some are missing."""
+    return _complete(Table.of(targets, name), name, None)[1]
 
 
 def _complete(observed: Table, name: str, missing: Missing | None) -> tuple[IntArray | None, Array]:

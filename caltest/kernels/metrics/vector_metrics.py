@@ -78,8 +78,8 @@ class VectorMetric(Metric):
         return self.tile(rows.embedding(self), columns.embedding(self))
 
     def rounding(self, predictions: Any) -> float:
-        """What renormalising the rows of probabilities can change."""
-        return 1e-12 * float(np.abs(predictions.embedding(self)).max())
+        """What renormalising the rows of probabilities can change; that of most predictions, beside outliers."""
+        return 1e-12 * float(np.median(np.abs(predictions.embedding(self)).max(axis=-1)))
 
     def tile(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
         """Distances between all rows (..., r, d) and columns (..., c, d), of shape (..., r, c). Cost O(r c d)."""

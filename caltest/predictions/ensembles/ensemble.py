@@ -8,7 +8,7 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, ge
 from caltest._validation import whole_number
 from caltest.predictions.base import Parameter, Predictions
 from caltest.predictions.ensembles.members import Members, checked_members
-from caltest.predictions.standard_scores import FARTHEST, in_units
+from caltest.predictions.standard_scores import FARTHEST, LARGEST_SCORE, in_units
 
 
 class Scenarios(Members):
@@ -100,11 +100,16 @@ class Pool(Scenarios):
     )
 
     def __init__(self, values: FloatArray) -> None:
+        values = _nearer(values)
         if values.ndim == 3:
             # In an order that does not depend on which of them is the outcome.
             order = np.lexsort(np.moveaxis(values, 2, 0)[::-1], axis=1)
             values = np.take_along_axis(values, order[..., None], axis=1)
         Members.__init__(self, values)
+
+    def among(self, targets: Array) -> Array:
+        farthest = float(np.abs(self.members).max())
+        return np.clip(targets, -farthest, farthest)
 
     @property
     def weight(self) -> float:
@@ -137,6 +142,14 @@ class Pool(Scenarios):
     @property
     def _number(self) -> str:
         return f"{self.n_members - 1} member{'s' if self.n_members > 2 else ''}"
+
+
+def _nearer(values: FloatArray) -> FloatArray:
+    """Pools with outliers so near that distances are finite, as scores are; the same whichever is the outcome."""
+    sizes = np.abs(values)
+    if sizes.max() <= LARGEST_SCORE or np.quantile(sizes, 0.5, method="lower") > LARGEST_SCORE:
+        return values
+    return np.clip(values, -LARGEST_SCORE, LARGEST_SCORE)
 
 
 class Ensemble(Members):
