@@ -13,6 +13,7 @@ import caltest as ct
 from caltest import generators
 from caltest.cli import prediction_files
 from caltest.predictions.convert import as_sample
+from caltest.recalibration import FamilyTemperatureScaling, Platt, TemperatureScaling
 
 N, K = 60, 3
 RNG = np.random.default_rng(3)
@@ -210,6 +211,10 @@ ELSEWHERE = {
     "stream": lambda p, y: ct.SequentialCalibrationTest().update(p, y),
     "models": lambda p, y: ct.compare_models({"a": p}, y),
     "estimate": lambda p, y: ct.ECE()(p, y),
+    "map of an array": lambda p, y: TemperatureScaling().fit(p, y),
+    "map of a family": lambda p, y: TemperatureScaling().fit(ct.Categorical(p), y),
+    "map of two classes": lambda p, y: Platt().fit(ct.Bernoulli(p[:, 0]), y),
+    "map of a distribution": lambda p, y: FamilyTemperatureScaling().fit(ct.Normal(p[:, 0], 1.0), y),
 }
 
 

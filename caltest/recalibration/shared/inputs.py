@@ -16,7 +16,7 @@ from caltest._validation import (
     same_length,
 )
 from caltest.predictions import Predictions
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.convert import as_predictions, observed_targets
 
 SCALES = ("probabilities", "logits")
 
@@ -86,9 +86,9 @@ def read_scores(data: ArrayLike, scale: str, classes: Sequence[Any] | None = Non
 
 def labels_of(scores: Scores, targets: ArrayLike, classes: Sequence[Any] | None) -> IntArray:
     """Labels 0..k-1 of the observations."""
+    array = observed_targets(targets)
     if scores.source is not None:
-        return scores.source.check_targets(targets)
-    array = to_array(targets, "targets")
+        return scores.source.check_targets(array)
     not_swapped(scores.values, array)
     labels = class_labels(array, scores.n_classes, classes)
     same_length(scores.values.shape[0], labels.shape[0])
