@@ -515,10 +515,11 @@ def test_every_method_is_covered():
 
 
 def values_of(predictions):
-    """All numbers of predictions."""
-    law = predictions if isinstance(predictions, np.ndarray) else predictions.law
-    parts = [law] if law is predictions and isinstance(law, np.ndarray) else vars(law).values()
-    return np.concatenate([np.ravel(part) for part in parts if isinstance(part, np.ndarray)] or [np.empty(0)])
+    """All numbers of predictions; at least one for each observation."""
+    parts = [predictions] if isinstance(predictions, np.ndarray) else predictions.law._parameters
+    values = np.concatenate([np.ravel(part) for part in parts])
+    assert values.size >= len(predictions)
+    return values
 
 
 @each(MAPS)
