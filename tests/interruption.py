@@ -2,6 +2,12 @@
 
 import linecache
 import sys
+from pathlib import Path
+
+import caltest
+
+PACKAGE = str(Path(caltest.__file__).parent)
+"""Errors in lines of other packages, such as those of an environment of that name, can leave Python in a bad state."""
 
 
 def broken_at(function, line, error, *arguments):
@@ -14,7 +20,7 @@ def broken_at(function, line, error, *arguments):
 
     def trace(frame, event, _):
         nonlocal reached
-        if "caltest" not in frame.f_code.co_filename:
+        if not frame.f_code.co_filename.startswith(PACKAGE):
             return None
         if event == "line":
             if linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with "):
