@@ -225,10 +225,13 @@ class KernelBets(Bets):
         return len(past) - seen
 
     def _resolved(self, predictions: Predictions) -> ProductKernel | None:
-        """The kernel with the bandwidths of some predictions; None if they are all alike."""
+        """The kernel with the bandwidths of some predictions; None if they are all alike, but not for long.
+
+        All kernels of predictions are the same for those that stay alike.
+        """
         try:
             if self._kernel is None:
-                return default_kernel(predictions, identical=None)[0]
+                return default_kernel(predictions, identical=None if len(predictions) <= FIRST else 1.0)[0]
             return self._kernel.resolve(predictions)
         except ValueError:
             return None

@@ -106,6 +106,23 @@ def test_evidence_beyond_the_largest_number():
     ]
 
 
+@pytest.mark.parametrize("n_values", [2, 5])
+def test_constant_predictions_are_bet_on_in_the_end(n_values):
+    """There is no bandwidth to learn from them, and none is needed."""
+    n = 150
+    predictions = ct.Scenarios(np.tile(np.arange(float(n_values)), (n, 1)))
+    y = np.full(n, n_values - 1.0)
+    wrong = ct.SequentialCalibrationTest("kernel").update(predictions, y)
+    assert not wrong.history[:100].any()
+    assert wrong.pvalue < 1e-4
+    sizes = [
+        ct.SequentialCalibrationTest("kernel").update(predictions, draw).pvalue for draw in predictions.sample(1, 60)
+    ]
+    assert np.count_nonzero(np.array(sizes) <= 0.05) <= 8
+    binary = ct.SequentialCalibrationTest("kernel").update(np.full(n, 0.5), np.ones(n, dtype=int))
+    assert binary.pvalue < 1e-5
+
+
 def test_families_without_likelihood_ratios_are_left_to_the_kernel():
     rng = np.random.default_rng(5)
     p = ct.Ensemble(rng.normal(size=(120, 1)) + rng.normal(size=(120, 8)))
