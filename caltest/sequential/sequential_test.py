@@ -51,7 +51,8 @@ class SequentialCalibrationTest(OwnErrstate):
         ``"both"``: the mean of both, or the kernel alone for families without likelihood ratios.
     kernel
         Product kernel for the witness; by default that of the family. ``"median"`` bandwidths and, for numbers and
-        vectors, 64 landmarks of the targets come from the first 50 observations, which the kernel does not bet on.
+        vectors, 64 landmarks of the targets come from the first 50 observations, which the kernel does not bet on; by
+        default from 100 if the first 50 predictions are identical. Given ``"median"``, it waits until some differ.
     classes
         Names of the classes in the order of the columns, if the targets are names.
 
