@@ -177,6 +177,7 @@ class Ensemble(Members):
     exact for every n and m, and perfect ensembles are not rejected, however few members they have. Errors that are
     reported are those of the members: kernel errors are ``((m + 1) / m)**2`` times those of the pools,
     ``h = k_P(pool, pool') <delta_y - members, delta_y' - members'>``; see ``ResidualSpread`` for the spread.
+    Outcomes beyond 1e140 count as this far if most values are nearer, so that distances are finite.
 
     Assumes that cases are independent and members of a case exchangeable with each other, not independent: models of
     one training run are, successive draws of a Markov chain are not, and no data of one outcome per case show it.
