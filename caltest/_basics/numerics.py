@@ -303,8 +303,8 @@ def _as_given(data: ArrayLike, name: str) -> Array:
         raise ValueError(
             f"{name}: got rows of different lengths, wanted a rectangular array (concatenate batches first)"
         ) from None
-    if array.dtype.kind in "US" and isinstance(data, (list, tuple)) and any(map(_is_missing, data)):
-        # numpy makes the text "nan" of it.
+    if array.dtype.kind in "US" and isinstance(data, (list, tuple)) and not all(map(_is_text, data)):
+        # numpy makes texts of numbers and of missing values, "1" of 1 and "nan" of nan.
         return np.array(data, dtype=object)
     return array
 
@@ -338,6 +338,13 @@ def _from_objects(array: Array, name: str) -> Array:
         got = ", ".join(kinds)
         raise ValueError(f"{name}: got values of type {got}, wanted numbers, or text for all of them") from None
     return converted.reshape(array.shape)
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a value, or a row of values, is text."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_text, value))
+    return isinstance(value, (str, bytes, np.ndarray))
 
 
 def _is_missing(value: Any) -> bool:

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, own_errstate, read_only, to_array
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, own_errstate, read_only
 from caltest._loops.rows import maxima
 from caltest._validation import whole_number
+from caltest._validation.groups import labels_of
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Bernoulli, Categorical
 from caltest.predictions.convert import as_sample
@@ -131,12 +132,12 @@ def class_groups(
     Returns
     -------
     tuple
-        ``(Categorical, outcomes)``, to be passed to any estimator or test. Group g is the g-th to appear, from 0.
+        ``(Categorical, outcomes)``, to be passed to any estimator or test. The groups are its classes, in sorted order.
 
     Raises
     ------
     ValueError
-        If there is not one group for each class, or only one in all.
+        If there is not one group for each class, one is missing, or there is only one in all.
 
     Examples
     --------
@@ -144,25 +145,22 @@ def class_groups(
     >>> kinds = ["animal", "vehicle", "animal"]
     >>> grouped, outcomes = ct.predictions.class_groups([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]], [1, 2], kinds)
     >>> grouped.probabilities.tolist(), outcomes.tolist()
-    ([[0.5, 0.5], [0.75, 0.25]], [1, 0])
+    ([[0.5, 0.5], [0.75, 0.25]], ['vehicle', 'animal'])
     """
     categorical, y = categorical_sample(predictions, targets, classes)
-    array = to_array(groups, "groups")
-    names = array.tolist() if array.ndim == 1 else []
-    places = {name: g for g, name in enumerate(dict.fromkeys(names))}
-    if len(names) != categorical.n_classes or len(places) < 2:
+    names, group = labels_of(groups, "groups")
+    if group.size != categorical.n_classes or names.size < 2:
         raise ValueError(
-            f"groups: got {len(names)} values, {len(places)} of them different, wanted one for each of "
+            f"groups: got {group.size} values, {names.size} of them different, wanted one for each of "
             f"{categorical.n_classes} classes, and at least two different ones"
         )
-    group = np.array([places[name] for name in names])
-    q = np.column_stack([categorical.probabilities[:, group == g].sum(axis=1) for g in range(len(places))])
-    return reduced(categorical, q), group[y]
+    q = np.column_stack([categorical.probabilities[:, group == g].sum(axis=1) for g in range(names.size)])
+    return reduced(categorical, q, names.tolist()), names[group[y]]
 
 
-def reduced(categorical: Categorical, probabilities: FloatArray) -> Categorical:
+def reduced(categorical: Categorical, probabilities: FloatArray, names: Sequence[Any] | None = None) -> Categorical:
     """Predictions of other classes, with the notes of those that they are made from."""
-    new = Categorical(probabilities)
+    new = Categorical(probabilities, classes=names)
     new.notes = (*categorical.notes, *new.notes)
     return new
 

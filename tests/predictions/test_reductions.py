@@ -70,9 +70,11 @@ def test_the_first_of_the_most_probable_is_the_top_label(sample):
 def test_groups_of_classes(sample):
     p, y = sample
     grouped, outcomes = ct.predictions.class_groups(p, y, ["b", "a", "b", "c", "a", "b"])
-    expected = np.column_stack([p[:, [0, 2, 5]].sum(axis=1), p[:, [1, 4]].sum(axis=1), p[:, 3]])
+    expected = np.column_stack([p[:, [1, 4]].sum(axis=1), p[:, [0, 2, 5]].sum(axis=1), p[:, 3]])
     assert grouped.probabilities == pytest.approx(expected, abs=1e-15)
-    assert np.array_equal(outcomes, np.array([0, 1, 0, 2, 1, 0])[y])
+    assert np.array_equal(outcomes, np.array(["b", "a", "b", "c", "a", "b"])[y])
+    assert grouped.classes == ("a", "b", "c")
+    assert ct.calibration_test(grouped, outcomes, n_resamples=19, rng=1).n == len(y)
     alone = ct.predictions.class_groups(*sample, range(6))
     assert np.array_equal(alone[0].probabilities, p)
     assert np.array_equal(alone[1], y)
@@ -94,6 +96,10 @@ def test_wrong_lenses(sample):
     for m in (0, 6, 2.5):
         with pytest.raises(ValueError, match="m: got"):
             ct.predictions.top_m(*sample, m)
+    with pytest.raises(ValueError, match="groups: got a missing value at position 2"):
+        ct.predictions.class_groups(*sample, [0, 1, None, 1, 0, 1])
+    with pytest.raises(ValueError, match="got values of type int, str, wanted numbers, or text for all of them"):
+        ct.predictions.class_groups(*sample, [1, "1", 0, 1, 0, 1])
     for groups in ([0, 1], [0] * 6):
         with pytest.raises(ValueError, match="wanted one for each of 6 classes"):
             ct.predictions.class_groups(*sample, groups)

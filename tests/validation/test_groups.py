@@ -40,3 +40,10 @@ def test_labels_are_a_vector_without_gaps():
 def test_names_that_read_the_same_are_written_in_code():
     names = as_groups({1: MASK, "1": ~MASK}).names
     assert names == ("1", "'1'")
+
+
+@pytest.mark.parametrize("labels", [[1, "1", 1, "1"], [True, "True", True, "True"], [["a"], [1.0], ["a"], ["1.0"]]])
+def test_labels_that_are_numbers_and_text_are_not_made_one(labels):
+    with pytest.raises(ValueError, match="wanted numbers, or text for all of them"):
+        labels_of(labels, "labels")
+    assert labels_of([str(np.ravel(label)[0]) for label in labels], "labels")[0].dtype.kind == "U"
