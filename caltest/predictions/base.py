@@ -104,10 +104,6 @@ class Predictions(OwnErrstate, ABC):
         """The predictions as tests of these targets take them: themselves, or ensembles together with the targets."""
         return self
 
-    def among(self, targets: Array) -> Array:
-        """Targets as they are in these predictions: those of pools are nearer if distances would not be finite."""
-        return targets
-
     @property
     def source(self) -> "Predictions | None":
         """The predictions from which ``to_ensemble`` drew these."""

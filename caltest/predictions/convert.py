@@ -211,10 +211,8 @@ def as_sample(
         converted, checked = converted.take(kept), checked[kept]
     elif copy:
         checked = checked.copy()
-    if pooled:
-        converted = converted.pooled(checked)
-        checked = converted.among(checked)
-    return Sample(converted, checked, kept, remarks)
+    pools = converted.pooled(checked) if pooled else converted
+    return Sample(pools, checked if pools is converted else pools.check_targets(checked), kept, remarks)
 
 
 def observed_targets(targets: ArrayLike, name: str = "targets") -> Array:

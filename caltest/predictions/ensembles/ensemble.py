@@ -107,9 +107,10 @@ class Pool(Scenarios):
             values = np.take_along_axis(values, order[..., None], axis=1)
         Members.__init__(self, values)
 
-    def among(self, targets: Array) -> Array:
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
+        """Targets as they are in the pools."""
         farthest = float(np.abs(self.members).max())
-        return np.clip(targets, -farthest, farthest)
+        return np.clip(super().check_targets(targets, name), -farthest, farthest)
 
     @property
     def weight(self) -> float:
