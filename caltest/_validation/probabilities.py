@@ -165,7 +165,8 @@ def not_numbers(predictions: Array, targets: Array, name: str = "targets") -> No
             f"{name}: got vectors of real numbers, wanted labels for a plain array of predictions, which holds "
             "probabilities of classes; wrap predicted vectors in ct.MvNormal(mean, covariance) or ct.Ensemble(members)"
         )
-    if y.ndim == 2:
+    if y.ndim == 2 or (p.ndim == 2 and all_whole(y) and y.min() >= 0.0 and p.min() >= 0.0 and p.max() <= 1.0):
+        # Columns of classes that are left out, say.
         return
     places = np.arange(-1 if p.ndim == 1 else 0, (1 if p.ndim == 1 else p.shape[1]) + 1)
     if np.isin(y, places).all():

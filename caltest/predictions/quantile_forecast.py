@@ -154,7 +154,10 @@ class QuantileForecast(FinitePredictions):
 
 
 def _checked_levels(levels: ArrayLike) -> FloatArray:
-    values = real_array(levels, "levels", ndim=1)
+    array = to_array(levels, "levels")
+    if array.ndim == 2:
+        raise ValueError(f"levels: got shape {array.shape}, wanted 1 dimension; levels come first, then values (n, K)")
+    values = real_array(array, "levels", ndim=1)
     advice = "; if these are percentages, divide them by 100" if values.max() > 1.0 else ""
     refuse_rows((values <= 0.0) | (values >= 1.0), values, "levels", f"numbers between 0 and 1{advice}")
     return increasing_numbers(values, "levels", "the columns of the values into the same order")

@@ -35,7 +35,7 @@ BAD = {
     "levels nan": (put(LEVELS, np.nan, 1), VALUES, "levels: got nan at row 1"),
     "no levels": ([], VALUES, "levels: got no values"),
     "levels of each": (LEVELS[None], VALUES, "levels: got shape (1, 4), wanted 1 dimension"),
-    "levels and values swapped": (VALUES, LEVELS, "levels: got shape (15, 4), wanted 1 dimension"),
+    "levels and values swapped": (VALUES, LEVELS, "levels: got shape (15, 4), wanted 1 dimension; levels come first"),
     "one column": (LEVELS, VALUES[:, 0], "values: got shape (15,), wanted (n, 4), a row for each forecast and a"),
     "fewer columns": (LEVELS, VALUES[:, 1:], "values: got shape (15, 3), wanted (n, 4)"),
     "transposed": (LEVELS, VALUES.T, "values: got shape (4, 15), wanted (n, 4)"),

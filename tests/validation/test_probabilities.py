@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import caltest as ct
 from caltest._validation.probabilities import mixture_weights, probability_matrix, probability_vector
 
 ROWS = np.array([[0.25, 0.75], [0.5, 0.5], [0.1, 0.9]])
@@ -53,3 +54,11 @@ def test_weights_of_a_mixture_are_given_once_or_for_each_row():
         assert mixture_weights(data, 3, 2)[0].tolist() == [[0.25, 0.75]] * 3
     with pytest.raises(ValueError, match=r"weights: got 0.9, wanted 1 for one component"):
         mixture_weights(np.array([[1.0], [0.9]]), 2, 1)
+
+
+def test_columns_that_are_left_out_are_not_taken_for_predicted_numbers():
+    p, y = np.full((12, 4), 0.25), np.arange(12) % 4
+    with pytest.raises(ValueError, match="sums to 0.5, .* check that every class has its column"):
+        ct.calibration_test(p[:, :2], y)
+    with pytest.raises(ValueError, match=r"predicted numbers need their family: wrap them in ct.Ensemble"):
+        ct.calibration_test(p[:, :2], y + 0.5)
