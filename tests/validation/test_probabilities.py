@@ -58,7 +58,7 @@ def test_weights_of_a_mixture_are_given_once_or_for_each_row():
 
 def test_columns_that_are_left_out_are_not_taken_for_predicted_numbers():
     p, y = np.full((12, 4), 0.25), np.arange(12) % 4
-    with pytest.raises(ValueError, match="sums to 0.5, .* check that every class has its column"):
+    with pytest.raises(ValueError, match=r"sums to 0.5, .* check that every class has its column"):
         ct.calibration_test(p[:, :2], y)
     with pytest.raises(ValueError, match=r"predicted numbers need their family: wrap them in ct.Ensemble"):
         ct.calibration_test(p[:, :2], y + 0.5)
