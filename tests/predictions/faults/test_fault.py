@@ -71,11 +71,12 @@ def test_ratios_have_mean_one(name):
     y = np.asarray(predictions.redraw(3))
     for i in (0, 17, 39):
         faults = weighted_only(predictions, i)
+        with_each = [faults.seen(with_one(y, i, u)[None]) for u in outcomes]
         for fault, whole in zip(faults.with_likelihood, everyone.with_likelihood, strict=True):
             seen = everyone.seen(y[None])
             for sibling in siblings(fault, fault.n_siblings):
                 for t in sizes(whole, seen, sibling):
-                    logs = [fault.log_ratio(faults.seen(with_one(y, i, u)[None]), sibling, t) for u in outcomes]
+                    logs = [fault.log_ratio(one, sibling, t) for one in with_each]
                     mean = p[i] @ np.exp(np.minimum(logs, 700.0))
                     assert mean == pytest.approx(1.0, abs=1e-4), (fault.kind, sibling, t)
 
