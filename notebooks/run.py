@@ -19,7 +19,7 @@ from PIL import Image
 
 
 def texts(notebook: nbformat.NotebookNode) -> list[str]:
-    """What each code cell prints."""
+    """What each code cell prints; tables in Markdown hold fits that differ by more between processors."""
     return [
         "".join(output.get("text", "") for output in cell.outputs if output.output_type == "stream")
         for cell in notebook.cells
