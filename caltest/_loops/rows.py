@@ -4,12 +4,16 @@ import numpy as np
 
 from caltest._basics.jit import jit
 from caltest._basics.numerics import Array, FloatArray, IntArray
+from caltest._loops.uniforms import row_state, uniform
 
 VERY_FEW_CLASSES = 4
 """Up to so many it is faster to compare all numbers with the probabilities of a class at a time."""
 
 FEW_CLASSES = 32
-"""Up to so many cumulative probabilities it is faster to compare with all of them than to halve an interval."""
+"""Up to so many cumulative probabilities it is faster to compare with all of them than to look one up."""
+
+CELLS = 1024
+"""Parts of the unit interval for each of which the first class that it can be is known."""
 
 
 @jit
@@ -37,38 +41,73 @@ def maxima(matrix: FloatArray, values: FloatArray, columns: IntArray) -> None:
         values[i], columns[i] = best, column
 
 
-def classes_from_uniforms(cumulative: FloatArray, uniforms: FloatArray, out: Array) -> None:
+def classes_from_uniforms(cumulative: FloatArray, uniforms: FloatArray, out: Array, first: int = 0) -> None:
     """``out[b, i]`` = the first class whose cumulative probability exceeds ``uniforms[b, i] * total``.
 
     A class of probability zero is never drawn: should rounding push the product up to the total, the
-    last class of positive probability is taken.
+    last class of positive probability is taken. Of more than 32 classes the cumulative probabilities can be those of
+    some of the rows only, from ``first`` on.
     """
-    if cumulative.shape[1] > VERY_FEW_CLASSES:
-        _search(cumulative, uniforms, out)
-        return
-    thresholds, out[:] = uniforms * cumulative[:, -1], 0
-    for probabilities in cumulative[:, :-1].T:
-        out += thresholds >= np.where(probabilities < cumulative[:, -1], probabilities, np.inf)
+    k = cumulative.shape[1]
+    if k > FEW_CLASSES:
+        _look_up(cumulative, uniforms, out, first)
+    elif k > VERY_FEW_CLASSES:
+        _count(cumulative, uniforms, out)
+    else:
+        thresholds, out[:] = uniforms * cumulative[:, -1], 0
+        for probabilities in cumulative[:, :-1].T:
+            out += thresholds >= np.where(probabilities < cumulative[:, -1], probabilities, np.inf)
 
 
 @jit
-def _search(cumulative: FloatArray, uniforms: FloatArray, out: Array) -> None:
+def _count(cumulative: FloatArray, uniforms: FloatArray, out: Array) -> None:
     n, k = cumulative.shape
     for b in range(uniforms.shape[0]):
         for i in range(n):
             line = cumulative[i]
             total = line[k - 1]
-            threshold = uniforms[b, i] * total
-            if k <= FEW_CLASSES:
-                label = 0
-                for c in range(k - 1):
-                    label += 1 if line[c] <= threshold and line[c] < total else 0
-            else:
-                label, above = 0, k - 1
-                while label < above:
-                    middle = (label + above) // 2
-                    if line[middle] <= threshold and line[middle] < total:
-                        label = middle + 1
-                    else:
-                        above = middle
+            threshold, label = uniforms[b, i] * total, 0
+            for c in range(k - 1):
+                label += 1 if line[c] <= threshold and line[c] < total else 0
             out[b, i] = label
+
+
+@jit
+def _fill_guide(line: FloatArray, guide: Array) -> None:
+    """The class of the smallest number of each cell of the unit interval."""
+    total, label = line[line.size - 1], 0
+    for cell in range(CELLS + 1):
+        label = _walk(line, cell * (1.0 / CELLS) * total, label)
+        guide[cell] = label
+
+
+@jit
+def _walk(line: FloatArray, threshold: float, label: int) -> int:
+    """The first class, from a label on, whose cumulative probability exceeds the threshold or is the total."""
+    last = line.size - 1
+    while label < last and line[label] <= threshold and line[label] < line[last]:
+        label += 1
+    return label
+
+
+@jit
+def _look_up(cumulative: FloatArray, uniforms: FloatArray, out: Array, first: int) -> None:
+    guide = np.empty(CELLS + 1, dtype=np.int32)
+    for i in range(cumulative.shape[0]):
+        line = cumulative[i]
+        _fill_guide(line, guide)
+        for b in range(uniforms.shape[0]):
+            u = uniforms[b, first + i]
+            out[b, first + i] = _walk(line, u * line[line.size - 1], guide[int(u * CELLS)])
+
+
+@jit
+def draw_by_row(cumulative: FloatArray, seed: np.uint64, rows: IntArray, out: Array) -> None:
+    """Redraws ``out`` (B, m) of rows with these numbers, which depend on the seed, the row and the redraw only."""
+    guide = np.empty(CELLS + 1, dtype=np.int32)
+    for i in range(cumulative.shape[0]):
+        line, state = cumulative[i], row_state(seed, rows[i])
+        _fill_guide(line, guide)
+        for b in range(out.shape[0]):
+            u = uniform(state, b)
+            out[b, i] = _walk(line, u * line[line.size - 1], guide[int(u * CELLS)])

@@ -372,6 +372,11 @@ class Predictions(OwnErrstate, ABC):
         """Median distance of the pairs that differ; ``ValueError`` if none does."""
         return median_positive_distance(self.evenly_spaced(MEDIAN_OF), metric)
 
+    @property
+    def default_median_of(self) -> int:
+        """Evenly spaced predictions of which a default bandwidth is the median, if there are more."""
+        return MEDIAN_OF
+
     def evenly_spaced(self, n: int) -> Self:
         """The predictions themselves, or n of them at equal distances in their order if there are more."""
         return self if len(self) <= n else self.take(np.arange(n) * len(self) // n)

@@ -5,8 +5,16 @@ import pytest
 
 from caltest._basics.numerics import read_only
 from caltest._loops.counting import uniform_cells
-from caltest._loops.rows import FEW_CLASSES, VERY_FEW_CLASSES, are_distributions, classes_from_uniforms, maxima
+from caltest._loops.rows import (
+    FEW_CLASSES,
+    VERY_FEW_CLASSES,
+    are_distributions,
+    classes_from_uniforms,
+    draw_by_row,
+    maxima,
+)
 from caltest._loops.statistics.binned import sums_of_bins
+from caltest._loops.uniforms import row_state, uniform
 
 RNG = np.random.default_rng(1)
 P = RNG.dirichlet(np.ones(5), 50)
@@ -106,3 +114,24 @@ def test_the_number_of_classes_compared_does_not_change_the_labels(k):
     longer = np.hstack([p, np.zeros((N, 1))])
     uniforms = rng.random((B, N))
     assert np.array_equal(labels_of(np.cumsum(p, axis=1), uniforms), labels_of(np.cumsum(longer, axis=1), uniforms))
+
+
+def test_labels_of_some_of_the_rows():
+    """Cumulative probabilities of rows from some place on are enough for many classes."""
+    p = np.random.default_rng(2).dirichlet(np.full(70, 0.1), N)
+    uniforms = np.random.default_rng(3).random((B, N))
+    out, cumulative = np.full((B, N), -1), np.cumsum(p, axis=1)
+    for rows in (slice(0, 13), slice(13, N)):
+        classes_from_uniforms(cumulative[rows], uniforms, out, rows.start)
+    assert np.array_equal(out, labels_of(cumulative, uniforms))
+
+
+@pytest.mark.parametrize("k", [3, 70, 3000])
+def test_draws_by_row_are_those_of_their_uniform_numbers(k):
+    p = np.random.default_rng(k).dirichlet(np.full(k, 0.1), 12)
+    cumulative, rows, seed = np.cumsum(p, axis=1), np.arange(100, 112), np.uint64(7)
+    out = np.empty((50, 12), dtype=np.uint16)
+    draw_by_row(cumulative, seed, rows, out)
+    states = [np.uint64(row_state(seed, row)) for row in rows]
+    uniforms = np.array([[uniform(state, b) for state in states] for b in range(50)])
+    assert np.array_equal(out, labels_of(cumulative, uniforms))

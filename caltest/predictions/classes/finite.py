@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from caltest._basics.jobs import Stream
+from caltest._basics.jobs import Stream, in_parts
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, generator_of, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
-from caltest._loops.rows import classes_from_uniforms
+from caltest._loops.rows import FEW_CLASSES, classes_from_uniforms
 from caltest._validation import class_names
 from caltest.kernels import TargetKernel
 from caltest.kernels.matrix import squared_diameter
@@ -22,8 +22,14 @@ if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
     from caltest.predictions.faults import Faults
 
+MEDIANS_OF_MANY = ((32, 2000), (500, 1000))
+"""More classes than the first numbers have default bandwidths that are medians of as many predictions."""
+
 UNIFORMS_AT_ONCE = 2**18
 """Random numbers drawn together by each thread; the draws do not depend on it."""
+
+UNIFORMS_OF_MANY = 2**22
+"""The same for labels of many classes, by all threads."""
 
 
 class FinitePredictions(Predictions):
@@ -47,6 +53,11 @@ class FinitePredictions(Predictions):
     @abstractmethod
     def probabilities(self) -> FloatArray:
         """Probability vectors (..., n, k)."""
+
+    @property
+    def stored(self) -> Array:
+        """The same as they are stored, perhaps in single precision."""
+        return self.probabilities
 
     @property
     @abstractmethod
@@ -81,6 +92,10 @@ class FinitePredictions(Predictions):
         return self.occurrence(int(outcome)).removesuffix(" occurs")
 
     @property
+    def default_median_of(self) -> int:
+        return min(super().default_median_of, *(n for k, n in MEDIANS_OF_MANY if self.n_classes > k), 10**9)
+
+    @property
     def bases(self) -> IntArray:
         """The class that most redraws of an observation have, (n,): of probability above 1/2, or -1 for none."""
         likely = self.probabilities.argmax(axis=-1)
@@ -89,7 +104,7 @@ class FinitePredictions(Predictions):
 
     def hits(self, targets: Array) -> BoolArray:
         """Where the most probable outcome, the first one among equals, occurred, (..., n)."""
-        return np.asarray(self.probabilities.argmax(axis=-1) == targets)
+        return np.asarray(self.stored.argmax(axis=-1) == targets)
 
     def residuals(self, targets: Array) -> FloatArray:
         """``e_y - p``, of shape (..., n, k)."""
@@ -99,12 +114,12 @@ class FinitePredictions(Predictions):
         return residuals
 
     def impossible(self, targets: Array) -> BoolArray:
-        return np.asarray(at_labels(self.probabilities, targets) == 0.0)
+        return np.asarray(at_labels(self.stored, targets) == 0.0)
 
     def log_density(self, targets: Array) -> FloatArray:
         """``log p_y``, (..., n); minus infinity for probabilities of 0."""
         with np.errstate(divide="ignore"):
-            return np.log(at_labels(self.probabilities, targets))
+            return np.log(at_labels(self.stored, targets), dtype=np.float64)
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         def of_term(term: TargetKernel) -> FloatArray:
@@ -143,6 +158,8 @@ class FinitePredictions(Predictions):
 
     def squared_diameter(self, kernel: TargetKernel) -> float:
         """That of the matrix, and no less than what is left of kernels that are equal for all outcomes to rounding."""
+        if kernel.is_identity:
+            return 2.0
         gram = self.gram(kernel)
         return max(squared_diameter(gram), 1e-12 * float(np.diag(gram).max()))
 
@@ -187,6 +204,9 @@ class FinitePredictions(Predictions):
         out = np.empty((ends[-1], len(self)), dtype=self.label_type)
         if targets is not None:
             out[0] = targets
+        if self.n_classes > FEW_CLASSES:
+            self._draw_by_rows(streams, out[ends[0] - streams[0][1] :])
+            return out
         cumulative = np.cumsum(self.probabilities, axis=-1)
 
         def draw(i: int) -> None:
@@ -197,6 +217,30 @@ class FinitePredictions(Predictions):
             pass
         return out
 
+    def _draw_by_rows(self, streams: Sequence[Stream], out: Array) -> None:
+        """The same labels (B, n) of many classes, for all redraws of a row at once: what is known of it is shared."""
+        n, p = len(self), self.stored
+        at_once = in_parts(streams, max(1, UNIFORMS_OF_MANY // (n * streams[0][1])))
+        first = 0
+        for some in at_once:
+            uniforms = np.empty((sum(size for _, size in some), n))
+            lines = np.split(uniforms, np.cumsum([size for _, size in some])[:-1])
+
+            def fill(i: int, some: Sequence[Stream] = some, lines: list[FloatArray] = lines) -> None:
+                some[i][0].random(out=lines[i])
+
+            drawn = out[first : first + len(uniforms)]
+            first += len(uniforms)
+
+            def search(rows: slice, uniforms: FloatArray = uniforms, drawn: Array = drawn) -> None:
+                cumulative = np.cumsum(p[rows], axis=-1, dtype=np.float64)
+                classes_from_uniforms(cumulative, uniforms, drawn, rows.start)
+
+            parts = list(ranges(n, max(1, UNIFORMS_AT_ONCE // self.n_classes)))
+            for function, items in ((fill, range(len(some))), (search, parts)):
+                for _ in threaded(function, items, len(items), "labels", work=10.0 * uniforms.size):  # type: ignore[arg-type]
+                    pass
+
     @property
     def target_bytes(self) -> int:
         return np.dtype(self.label_type).itemsize
@@ -204,7 +248,7 @@ class FinitePredictions(Predictions):
     @property
     def label_type(self) -> type[np.integer[Any]]:
         """The smallest type that holds all labels."""
-        return np.uint8 if self.n_classes <= 256 else np.int32
+        return np.uint8 if self.n_classes <= 2**8 else np.uint16 if self.n_classes <= 2**16 else np.int32
 
     def target_scale(self) -> float:
         """Median standard deviation of the position of the outcome."""
@@ -221,7 +265,7 @@ def of_classes(predictions: Predictions, wanted: str = "Categorical or Bernoulli
     return classes
 
 
-def at_labels(values: FloatArray, labels: Array) -> FloatArray:
+def at_labels(values: Array, labels: Array) -> Array:
     """One of the values (..., n, k) for each label (..., n), which draws from classes have as a real number."""
     return np.asarray(np.take_along_axis(values, labels[..., None].astype(np.intp, copy=False), axis=-1)[..., 0])
 
