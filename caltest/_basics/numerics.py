@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from inspect import isfunction
+from math import prod
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -289,6 +290,11 @@ def _as_given(data: ArrayLike, name: str) -> Array:
             f"{name}: got a dask {type(data).__name__}, which may not fit into memory; pass the result of compute(), "
             "or use AsymptoticBlockSKCETest(kernel) or MonteCarloTest(LowRankSKCE(kernel)), which take its chunks"
         )
+    if _is_sparse(data):
+        # Arrays of all numbers, of which there are more than of those that are not 0.
+        advice = "pass some of the rows at a time to the accumulator of a test that has one"
+        check_memory(data.dtype.itemsize * prod(data.shape), f"{name} as an array that is not sparse", advice)
+        data = data.toarray()
     if _is_tensor(data):
         data = _from_tensor(data)
     elif isinstance(data, (list, tuple)) and any(_is_tensor(value) for value in data):
@@ -307,6 +313,11 @@ def _as_given(data: ArrayLike, name: str) -> Array:
         # numpy makes texts of numbers and of missing values, "1" of 1 and "nan" of nan.
         return np.array(data, dtype=object)
     return array
+
+
+def _is_sparse(data: Any) -> bool:
+    """Whether data are a matrix or array of scipy.sparse."""
+    return hasattr(data, "tocsr") and hasattr(data, "toarray")
 
 
 def _is_tensor(data: Any) -> bool:

@@ -1,6 +1,7 @@
 """Numbers in arrays."""
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, column, read_only, to_array
 
@@ -63,8 +64,8 @@ def real_targets(data: ArrayLike, n: int, name: str, d: int | None = None) -> Fl
     return values
 
 
-def floats(array: Array, copy: bool) -> FloatArray:
-    return read_only(np.array(array, dtype=np.float64, order="C") if copy else array, np.float64)
+def floats(array: Array, copy: bool, dtype: DTypeLike = np.float64) -> Array:
+    return read_only(np.array(array, dtype=dtype, order="C") if copy else array, dtype)
 
 
 def positive_semidefinite(data: ArrayLike, name: str) -> FloatArray:

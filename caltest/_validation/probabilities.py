@@ -6,6 +6,9 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray, column, read_
 from caltest._loops.rows import are_distributions
 from caltest._validation.arrays import all_whole, floats, in_unit, real_array
 
+MANY, LARGE = 33, 2**22
+"""Classes, and numbers in all, from which on those in single precision are not copied into double precision."""
+
 SUM_TOLERANCE = 1e-6
 """Rows that sum to 1 within this are taken as they are: float32 softmax outputs do."""
 
@@ -16,11 +19,13 @@ RENORMALISED_TOLERANCE = 1e-2 + 1e-9
 def probability_matrix(data: ArrayLike, name: str = "probabilities", *, copy: bool = True) -> tuple[FloatArray, str]:
     """A read-only (n, k) array of probability vectors, and a note on what was done to it (empty if nothing was).
 
-    Without ``copy`` it can be a view of the data. Time: one pass over data that need no mending.
+    Without ``copy`` it can be a view of the data. Time: one pass over data that need no mending. Large ones of many
+    classes stay in single precision if they come in it; all others are float64.
     """
     array = to_array(data, name)
     if array.ndim == 2 and array.size > 0 and array.shape[1] > 1 and array.dtype.kind in "buif":
-        matrix = floats(array, copy)
+        is_large = array.dtype == np.float32 and array.shape[1] >= MANY and array.size >= LARGE
+        matrix = floats(array, copy, np.float32 if is_large else np.float64)
         if are_distributions(matrix, SUM_TOLERANCE):
             return matrix, ""
     matrix, note = _mended_matrix(array, name)

@@ -109,7 +109,14 @@ class Categorical(ClassProbabilities):
 
     @property
     def probabilities(self) -> FloatArray:
+        return np.asarray(self._array, dtype=np.float64)
+
+    @property
+    def stored(self) -> Array:
         return self._array
+
+    def to_array(self) -> FloatArray:
+        return self.probabilities
 
     @property
     def n_classes(self) -> int:
@@ -125,10 +132,10 @@ class Categorical(ClassProbabilities):
             require_same_classes(other.classes, self.classes, name)
 
     def probability_vectors(self) -> FloatArray:
-        return self._array
+        return self.probabilities
 
     def parameter_vectors(self) -> FloatArray:
-        return self._array
+        return self.probabilities
 
     def describe(self, n: int | None = None) -> str:
         return f"{self.family}, n = {len(self) if n is None else n}, {self.n_classes} classes"
@@ -140,7 +147,7 @@ class Categorical(ClassProbabilities):
         The order of the classes by probability stays, and so do zeros.
         """
         with np.errstate(divide="ignore"):
-            logs = np.log(self._array)
+            logs = np.log(self.probabilities)
         logs -= logs.max(axis=-1, keepdims=True)
         powers = np.exp(logs / positive_number("temperature", temperature))
         return self._like(powers / powers.sum(axis=-1, keepdims=True))
