@@ -103,86 +103,129 @@ SMALLEST, FARTHEST_LOG = 5e-324, 1e3
 LABELS_AT_ONCE = 2**18
 """Labels whose ratios are summed by a thread at a time."""
 
+PROBABILITIES_AT_ONCE = 2**18
+"""Probabilities of the predictions whose tables are made at a time."""
+
 
 class ClassAlternatives(Alternatives):
     """Other temperatures, labels at random, and too many labels of one class: a third of the weight each."""
 
     def __init__(self, law: FinitePredictions, weights: FloatArray | None = None) -> None:
-        # Rows that sum to 1 only up to the rounding of single precision would add up over many observations.
-        self._p = np.ascontiguousarray(law.probabilities / law.probabilities.sum(axis=1, keepdims=True))
-        self._label_type = law.label_type
-        k = law.n_classes
-        parts = (np.ones(len(TEMPERATURES)), np.ones(len(SHARES)), np.ones(len(SHARES) * k))
-        self.weights = np.concatenate([part / (3.0 * part.size) for part in parts])
-        # Log ratios at all temperatures are linear in log p.
-        logs, noisy = np.log(np.maximum(self._p, SMALLEST)), range(len(TEMPERATURES), len(TEMPERATURES) + len(SHARES))
-        self._tables = np.stack([logs, *(np.log(self._law(member)) - logs for member in noisy)], axis=-1)
-        self._norms = np.stack([_log_norms(logs / temperature) for temperature in TEMPERATURES])
-        with np.errstate(over="ignore"):
-            odds = (np.array(SHARES) / (1.0 - np.array(SHARES))) / np.maximum(self._p, SMALLEST)[..., None]
-        self._gains = np.minimum(np.log1p(odds), FARTHEST_LOG)
+        self._stored, self._label_type = law.stored, law.label_type
+        self._totals = self._stored.sum(axis=1, dtype=np.float64)
+        self.weights = weights_of_members(law.n_classes)
         self._row_weights = np.ones(len(law)) if weights is None else weights
-        if weights is not None:
-            self._tables *= weights[:, None, None]
-            self._gains *= weights[:, None, None]
-            self._norms *= weights
 
-    def _tempered(self, logs: FloatArray, norms: FloatArray) -> FloatArray:
-        """``log(p**(1/T) / norm / p)`` for all temperatures, (10, B), of log p_y (B,) and log norms (10, B)."""
-        return np.asarray((1.0 / np.array(TEMPERATURES) - 1.0)[:, None] * logs - norms)
+    def _p(self, rows: slice) -> FloatArray:
+        """Probabilities of some rows.
+
+        Rows that sum to 1 only up to the rounding of single precision would add up over many observations.
+        """
+        return np.asarray(self._stored[rows] / self._totals[rows, None])
 
     def _law(self, member: int) -> FloatArray:
         """Probabilities Q of a member, (n, k)."""
-        n_temperatures, k = len(TEMPERATURES), self._p.shape[1]
+        p, n_temperatures = self._p(slice(None)), len(TEMPERATURES)
+        k = p.shape[1]
         if member < n_temperatures:
             with np.errstate(divide="ignore"):
-                logs = np.log(self._p) / TEMPERATURES[member]
+                logs = np.log(p) / TEMPERATURES[member]
             logs -= logs.max(axis=1, keepdims=True)
             q = np.exp(logs)
             q /= q.sum(axis=1, keepdims=True)
             return np.asarray(q)
         member -= n_temperatures
         if member < len(SHARES):
-            return np.asarray((1.0 - SHARES[member]) * self._p + SHARES[member] / k)
+            return np.asarray((1.0 - SHARES[member]) * p + SHARES[member] / k)
         share, c = SHARES[(member - len(SHARES)) // k], (member - len(SHARES)) % k
-        q = (1.0 - share) * self._p
+        q = (1.0 - share) * p
         q[:, c] += share
         return q
 
     def log_ratios(self, targets: Array) -> FloatArray:
-        """Sums of table entries, of all tables at once; those of classes that are too frequent for all classes."""
+        """Sums of table entries of all labels, for some of the predictions at a time."""
         labels = np.ascontiguousarray(targets, dtype=self._label_type)
         n_redraws, n = labels.shape
-        parts = list(ranges(n_redraws, max(1, LABELS_AT_ONCE // n)))
-        sums = threaded(lambda part: self._sums(labels[part]), parts, len(parts), "likelihood", work=8.0 * labels.size)
-        return np.concatenate(list(sums), axis=1)
+        k = self._stored.shape[1]
+        sums = np.zeros((n_redraws, 1 + len(SHARES)))
+        by_class = np.zeros((n_redraws, k, len(SHARES)))
+        norms, parts = np.zeros(len(TEMPERATURES)), list(ranges(n_redraws, max(1, LABELS_AT_ONCE // n)))
+        for rows in ranges(n, max(1, PROBABILITIES_AT_ONCE // k)):
+            p, weights = self._p(rows), self._row_weights[rows]
+            tables = np.stack(label_terms(p, k), axis=-1) * weights[:, None, None]
+            gains = gains_of_class(p) * weights[:, None, None]
+            norms += _log_norms(p) @ weights
+            some = labels if n == len(p) else np.ascontiguousarray(labels[:, rows])
+
+            def add(
+                part: slice, some: Array = some, tables: FloatArray = tables, gains: FloatArray = gains
+            ) -> tuple[FloatArray, FloatArray]:
+                return gathered_tables(tables, some[part]), tables_by_label(gains, some[part])
+
+            added = threaded(add, parts, len(parts), "likelihood", work=8.0 * some.size)
+            for part, (of_all, of_class) in zip(parts, added, strict=True):
+                sums[part] += of_all
+                by_class[part] += of_class
+        return ratios_from(sums.T, by_class.transpose(2, 1, 0), norms, float(self._row_weights.sum()))
 
     def log_ratio_terms(self, targets: Array) -> FloatArray:
         """Entries of the tables; of classes that are too frequent, gains of the observed class."""
-        n, k = self._p.shape
+        n, k = self._stored.shape
         rows, labels = np.arange(n), np.asarray(targets)
-        shifted = np.zeros((len(SHARES), k, n)) + np.log1p(-np.array(SHARES))[:, None, None] * self._row_weights
-        shifted[:, labels, rows] += self._gains[rows, labels].T
-        entries = self._tables[rows, labels].T
-        return np.concatenate([self._tempered(entries[0], self._norms), entries[1:], shifted.reshape(-1, n)])
-
-    def _sums(self, labels: Array) -> FloatArray:
-        shifted = tables_by_label(self._gains, labels)
-        shifted += self._row_weights.sum() * np.log1p(-np.array(SHARES))
-        by_member = shifted.transpose(2, 1, 0).reshape(-1, labels.shape[0])
-        sums = gathered_tables(self._tables, labels).T
-        tempered = self._tempered(sums[0], self._norms.sum(axis=1, keepdims=True))
-        return np.concatenate([tempered, sums[1:], by_member])
+        own = self._stored[rows, labels] / self._totals
+        shifted = np.zeros((len(SHARES), k, n)) + np.log1p(-np.array(SHARES))[:, None, None]
+        shifted[:, labels, rows] += gains_of_class(own).T
+        parts = ranges(n, max(1, PROBABILITIES_AT_ONCE // k))
+        norms = np.concatenate([_log_norms(self._p(part)) for part in parts], axis=1)
+        logs, *noisy = label_terms(own, k)
+        return np.concatenate([_tempered(logs, norms), noisy, shifted.reshape(-1, n)]) * self._row_weights
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
         """Labels (size, n)."""
         return Categorical.borrowed(self._law(member), None).sample(rng, size)
 
 
-def _log_norms(logs: FloatArray) -> FloatArray:
-    """``log sum_c exp(logs_c)`` of each row, (n,)."""
+def weights_of_members(k: int) -> FloatArray:
+    """Of temperatures, shares of random labels and shares of each of k classes, a third each."""
+    sizes = len(TEMPERATURES), len(SHARES), len(SHARES) * k
+    return np.concatenate([np.full(size, 1.0 / (3.0 * size)) for size in sizes])
+
+
+def label_terms(p: FloatArray, k: int) -> list[FloatArray]:
+    """``log p`` of labels of probability p, and ``log(q / p)`` for labels of which some shares are random."""
+    logs = np.log(np.maximum(p, SMALLEST))
+    return [logs, *(np.log((1.0 - share) * p + share / k) - logs for share in SHARES)]
+
+
+def gains_of_class(p: FloatArray) -> FloatArray:
+    """``log(1 + s / ((1 - s) p))`` for labels of probability p and the shares s, (..., 5)."""
+    with np.errstate(over="ignore"):
+        odds = (np.array(SHARES) / (1.0 - np.array(SHARES))) / np.maximum(p, SMALLEST)[..., None]
+    return np.minimum(np.log1p(odds), FARTHEST_LOG)
+
+
+def ratios_from(sums: FloatArray, gains: FloatArray, norms: FloatArray, weight: float) -> FloatArray:
+    """``log_ratios`` from sums of ``label_terms`` (6, B), of gains for each class (5, k, B), and of the log norms."""
+    by_member = (
+        gains.reshape(-1, sums.shape[1]) + np.repeat(weight * np.log1p(-np.array(SHARES)), gains.shape[1])[:, None]
+    )
+    return np.concatenate([_tempered(sums[0], norms[:, None]), sums[1:], by_member])
+
+
+def _tempered(logs: FloatArray, norms: FloatArray) -> FloatArray:
+    """``log(p**(1/T) / norm / p)`` for all temperatures, (10, B), of log p_y (B,) and log norms (10, B)."""
+    return np.asarray((1.0 / np.array(TEMPERATURES) - 1.0)[:, None] * logs - norms)
+
+
+def _log_norms(p: FloatArray) -> FloatArray:
+    """``log sum_c p_c**(1/T)`` of each row for all temperatures, (10, n)."""
+    logs = np.log(np.maximum(p, SMALLEST))
     largest = logs.max(axis=1)
-    return np.asarray(largest + np.log(np.exp(logs - largest[:, None]).sum(axis=1)))
+    logs -= largest[:, None]
+    powers = (np.exp(logs / temperature).sum(axis=1) for temperature in TEMPERATURES)
+    return np.stack(
+        [largest / temperature + np.log(sums) for temperature, sums in zip(TEMPERATURES, powers, strict=True)]
+    )
 
 
 FACTORS = (0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0)

@@ -95,7 +95,7 @@ class Claims(Frequency):
         super().__init__(view)
         self.n_siblings, self.n_rows = 1, 1 + N_COSINES
 
-    def rows(self, seen: Labels) -> FloatArray:
+    def rows(self, seen: Labels) -> FloatArray:  # type: ignore[override]
         """Outcomes times cosines of the ranks of the claims."""
         return np.asarray(self._features @ seen.labels.astype(np.float64).T)
 

@@ -1,14 +1,17 @@
 """What faults of classes see of predictions and labels."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray
-from caltest._loops.pair_sums.redraws import changes_by_class
+from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
+from caltest._basics.threads import threaded
+from caltest._loops.pair_sums.redraws import changes_by_class, sums_by_group, tables_by_label
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.faults.fault import Fault, Faults, weights_or_ones
+from caltest.predictions.faults.fault import Fault, Faults, cosines, ranks, varies, weights_or_ones
 
 MOST_CLASSES = 32
 """Classes with rows of their own beside their totals, and that are compared in pairs: those predicted most often."""
@@ -16,38 +19,198 @@ MOST_CLASSES = 32
 FLOOR = 1e-300
 """Smallest probability in ratios and logarithms."""
 
+PAIR_SHARE = 0.2
+"""Share of leaks and swaps in the likelihood of pairs."""
+
+PAIR_FLOOR = 1e-12
+"""Smallest probability there."""
+
+TABLE = 2**20
+"""Probabilities, or numbers in tables of some of the predictions, that are computed together."""
+
+MANY, LARGE = 33, 2**18
+"""Classes, and probabilities in all, from which on sums of their powers are interpolated between a few exponents."""
+
+NODES, FARTHEST = 32, 3.0
+"""How many, and the largest and smallest logarithm of a temperature."""
+
 
 class ClassView:
-    """What the faults of classes see of n predictions and weights."""
+    """What the faults of classes see of n predictions and weights: of many classes no array of all probabilities."""
 
-    def __init__(self, law: FinitePredictions, weights: FloatArray | None) -> None:
+    def __init__(self, law: FinitePredictions, weights: FloatArray | None, chosen: IntArray | None = None) -> None:
         self.law, self.weights = law, weights_or_ones(weights, len(law))
-        # Rows that sum to 1 only up to the rounding of single precision would add up over many observations.
-        self.p = np.ascontiguousarray(law.probabilities / law.probabilities.sum(axis=1, keepdims=True))
-        self.n, self.k = self.p.shape
-        self.expected = self.weights @ self.p
-        self.top = self.p.argmax(axis=1)
-        self.confidence = self.p[np.arange(self.n), self.top]
-        frequent = np.argsort(-self.expected, kind="stable")[:MOST_CLASSES]
-        self.chosen: IntArray = np.sort(frequent)
+        self.stored = law.stored
+        self.n, self.k = self.stored.shape
+        self.totals, self.top = np.empty(self.n), np.empty(self.n, dtype=np.intp)
+        self.confidence, self.expected = np.empty(self.n), np.zeros(self.k)
+        for part in self.parts:
+            self.totals[part] = self.stored[part].sum(axis=1, dtype=np.float64)
+            p = self.rows(part)
+            self.expected += self.weights[part] @ p
+            self.top[part] = p.argmax(axis=1)
+            self.confidence[part] = p[np.arange(len(p)), self.top[part]]
+        if chosen is None:
+            chosen = np.sort(np.argsort(-self.expected, kind="stable")[:MOST_CLASSES])
+        self.chosen = chosen
+        self._columns: dict[int, FloatArray] = {}
+
+    @property
+    def parts(self) -> list[slice]:
+        """Rows whose probabilities are computed together."""
+        return list(ranges(self.n, max(1, TABLE // self.k)))
+
+    def rows(self, rows: slice | IntArray) -> FloatArray:
+        """Probabilities of some rows, (r, k).
+
+        Rows that sum to 1 only up to the rounding of single precision would add up over many observations.
+        """
+        return np.asarray(self.stored[rows] / self.totals[rows, None])
+
+    def column(self, c: int) -> FloatArray:
+        """Probabilities of a class, (n,); those of some classes are kept."""
+        if c not in self._columns:
+            if len(self._columns) >= MOST_CLASSES:
+                self._columns.clear()
+            self._columns[c] = self.stored[:, c] / self.totals
+        return self._columns[c]
+
+    def at(self, labels: IntArray) -> FloatArray:
+        """Probability of a class of each prediction, (n,)."""
+        return np.asarray(self.stored[np.arange(self.n), labels] / self.totals)
+
+    @cached_property
+    def p(self) -> FloatArray:
+        """All probabilities, (n, k)."""
+        return np.ascontiguousarray(self.rows(slice(None)))
+
+    @cached_property
+    def of_chosen(self) -> FloatArray:
+        """Probabilities of the chosen classes, (n, S)."""
+        return np.asarray(self.stored[:, self.chosen] / self.totals[:, None])
+
+    @cached_property
+    def ranks_of_chosen(self) -> FloatArray:
+        """Ranks of these, (n, S); not finite for a class whose probability does not vary."""
+        lines = (ranks(one) if varies(one) else np.full(self.n, np.nan) for one in self.of_chosen.T)
+        return np.ascontiguousarray(np.stack(list(lines), axis=1))
+
+    @cached_property
+    def places(self) -> IntArray:
+        """Places of all classes among the chosen ones, (k,), the last of which is all others."""
+        table = np.full(self.k, self.chosen.size)
+        table[self.chosen] = np.arange(self.chosen.size)
+        return table
+
+    @cached_property
+    def hit_features(self) -> FloatArray:
+        """What hits of the most probable class are multiplied by, (4, n)."""
+        return np.concatenate([np.ones((1, self.n)), cosines(self.confidence, 3)]) * self.weights
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """Variance of the weight of each class, (k,)."""
+        total = np.zeros(self.k)
+        for part in self.parts:
+            p = self.rows(part)
+            total += np.square(self.weights[part]) @ (p * (1.0 - p))
+        return total
 
     @cached_property
     def logs(self) -> FloatArray:
         """Logarithms of the probabilities, (n, k)."""
         return np.asarray(np.log(np.maximum(self.p, FLOOR)))
 
-    @cached_property
-    def bases(self) -> IntArray:
-        """No outcome that redraws are compared with."""
-        return np.full(self.n, -1)
+    def log_norms(self, rows: slice | IntArray) -> Callable[[float], float]:
+        """``sum_i w_i log sum_c p_ic**exp(-t)`` of some rows, as a function of t."""
+        weights = self.weights[rows]
+        if self.k >= MANY and weights.size * self.k >= LARGE:
+            return self._interpolated(np.arange(self.n)[rows])
+        logs = self.logs[rows] if isinstance(rows, slice) else np.log(np.maximum(self.rows(rows), FLOOR))
+
+        def direct(t: float) -> float:
+            powers = logs * np.exp(-t)
+            largest = powers.max(axis=1)
+            return float(weights @ (largest + np.log(np.exp(powers - largest[:, None]).sum(axis=1))))
+
+        return direct
+
+    def _interpolated(self, rows: IntArray) -> Callable[[float], float]:
+        """By a polynomial of t: its error is below 1e-6 for each observation."""
+        from numpy.polynomial import chebyshev
+
+        nodes = chebyshev.chebpts1(NODES) * FARTHEST
+        total = sum_of_log_norms(self, rows, np.exp(-nodes))
+        fitted = chebyshev.chebfit(nodes / FARTHEST, total, NODES - 1)
+        return lambda t: float(chebyshev.chebval(t / FARTHEST, fitted))
 
     def named(self, c: int) -> str:
         """A class in words."""
         return self.law.outcome_in_words(c)
 
 
+def log_norms_of(p: FloatArray, exponents: FloatArray) -> FloatArray:
+    """``log sum_c p_ic**s`` of rows (r, k) for exponents s (S,), (S, r), with powers in single precision."""
+    logs = np.log(np.maximum(p, FLOOR))
+    largest, norms = logs.max(axis=1, keepdims=True), np.empty((exponents.size, len(p)))
+    logs -= largest
+    small = logs.astype(np.float32)
+    powers = np.empty_like(small)
+    for one, exponent in enumerate(exponents):
+        np.multiply(small, np.float32(exponent), out=powers)
+        np.exp(powers, out=powers)
+        norms[one] = exponent * largest[:, 0] + np.log(powers.sum(axis=1, dtype=np.float32))
+    return norms
+
+
+def sum_of_log_norms(view: ClassView, rows: IntArray, exponents: FloatArray) -> FloatArray:
+    """``sum_i w_i log sum_c p_ic**s`` over some rows for each of the exponents s."""
+
+    def of_part(part: slice) -> FloatArray:
+        return np.asarray(log_norms_of(view.rows(rows[part]), exponents) @ view.weights[rows[part]])
+
+    parts = list(ranges(rows.size, max(1, TABLE // (4 * view.k))))
+    return np.asarray(np.sum(list(threaded(of_part, parts, len(parts), "temperatures")), axis=0))
+
+
+class Seen(ABC):
+    """What the rows of faults see of many redraws: sums over the observations."""
+
+    view: ClassView
+
+    @property
+    @abstractmethod
+    def totals(self) -> FloatArray:
+        """Weight of each class, (k, B)."""
+
+    @property
+    @abstractmethod
+    def hit_sums(self) -> FloatArray:
+        """Hits of the most probable class times features, (4, B)."""
+
+    @property
+    @abstractmethod
+    def top_sums(self) -> FloatArray:
+        """Hits, and then log scores, of the predictions of each chosen most probable class, (2 S, B)."""
+
+    @property
+    @abstractmethod
+    def curves(self) -> FloatArray:
+        """Chosen labels times three cosines of the ranks of their probabilities, (3 S, B)."""
+
+    @property
+    @abstractmethod
+    def sums(self) -> FloatArray:
+        """``M[b, c, a]``: sum of the probabilities of class a over observations of class c, for chosen classes."""
+
+    @property
+    @abstractmethod
+    def pair_logs(self) -> FloatArray:
+        """``L[b, c, a]``: sums over observations of class c of what leaks from a, and swaps with it, gain."""
+
+
 @dataclass
-class Labels:
+class Labels(Seen):
     """Labels (B, n), of one or two bytes each."""
 
     view: ClassView
@@ -66,33 +229,71 @@ class Labels:
     @cached_property
     def probabilities(self) -> FloatArray:
         """Those of the labels, (n,)."""
-        return np.asarray(np.maximum(self.view.p[np.arange(self.view.n), self.first], FLOOR))
-
-    @cached_property
-    def hits(self) -> FloatArray:
-        """1 where the most probable class occurs, (B, n)."""
-        return np.asarray(self.labels == self.view.top.astype(self.labels.dtype), dtype=np.float64)
+        return np.asarray(np.maximum(self.view.at(self.first), FLOOR))
 
     @cached_property
     def places(self) -> Array:
         """Labels (B, n) as places among the chosen classes, the last of which is all others."""
-        view = self.view
-        table = np.full(view.k, view.chosen.size, dtype=np.uint8)
-        table[view.chosen] = np.arange(view.chosen.size)
-        return table[self.labels]
+        return self.view.places.astype(np.uint8)[self.labels]
 
     @cached_property
     def totals(self) -> FloatArray:
         """Weight of each class, (k, B)."""
         view = self.view
-        return changes_by_class(view.weights[:, None], view.bases, self.labels, view.k)[:, :, 0].T
+        return changes_by_class(view.weights[:, None], np.full(view.n, -1), self.labels, view.k)[:, :, 0].T
+
+    @cached_property
+    def hit_sums(self) -> FloatArray:
+        """Hits of the most probable class times features, (4, B)."""
+        hits = np.asarray(self.labels == self.view.top.astype(self.labels.dtype), dtype=np.float64)
+        return np.asarray(self.view.hit_features @ hits.T)
+
+    @cached_property
+    def top_sums(self) -> FloatArray:
+        """Hits, and then log scores, of the predictions of each chosen class, (2 S, B)."""
+        view, size = self.view, self.view.chosen.size
+        # Predictions of classes that are not chosen are counted together, and left out.
+        groups, sums = view.places[view.top], np.zeros((2, size + 1, len(self.labels)))
+        for part in view.parts:
+            labels, weights = np.ascontiguousarray(self.labels[:, part]), view.weights[part, None]
+            hits = (np.arange(view.k) == view.top[part, None]) * weights
+            scores = np.log(np.maximum(view.rows(part), FLOOR)) * weights
+            for one, table in enumerate((hits, scores)):
+                sums[one] += sums_by_group(table, labels, groups[part], size + 1)
+        return sums[:, :size].reshape(2 * size, -1)
+
+    @cached_property
+    def curves(self) -> FloatArray:
+        """Chosen labels times cosines, (3 S, B)."""
+        view = self.view
+        tables = np.zeros((view.n, view.chosen.size + 1, 3))
+        for place, p in enumerate(view.of_chosen.T):
+            tables[:, place] = (cosines(p, 3) * view.weights).T
+        return tables_by_label(tables, self.places)[:, :-1].reshape(len(self.labels), -1).T
 
     @cached_property
     def sums(self) -> FloatArray:
-        """``M[b, c, a]``: sum of the probabilities of class a over observations of class c, for chosen classes."""
+        """Sums of probabilities over observations of chosen classes, (B, S, S)."""
         view, size = self.view, self.view.chosen.size
-        features = np.ascontiguousarray(view.p[:, view.chosen] * view.weights[:, None])
-        return changes_by_class(features, view.bases, self.places, size + 1)[:, :size]
+        features = np.ascontiguousarray(view.of_chosen * view.weights[:, None])
+        return changes_by_class(features, np.full(view.n, -1), self.places, size + 1)[:, :size]
+
+    @cached_property
+    def pair_logs(self) -> FloatArray:
+        """Sums of what leaks and swaps gain, (B, S, S, 2)."""
+        view, size = self.view, self.view.chosen.size
+        p = np.maximum(view.of_chosen, PAIR_FLOOR)
+        sums = np.zeros((len(self.labels), size, size, 2))
+        for part in ranges(view.n, max(1, TABLE // (2 * size * size))):
+            some = p[part]
+            ratios = some[:, None, :] / some[:, :, None]
+            tables = np.zeros((some.shape[0], size + 1, size, 2))
+            tables[:, :-1, :, 0] = np.log1p(PAIR_SHARE * ratios)
+            tables[:, :-1, :, 1] = np.log1p(PAIR_SHARE * (ratios - 1.0))
+            tables *= view.weights[part, None, None, None]
+            labels = np.ascontiguousarray(self.places[:, part])
+            sums += tables_by_label(tables.reshape(some.shape[0], size + 1, -1), labels)[:, :-1].reshape(sums.shape)
+        return sums
 
 
 class LabelFaults(Faults):

@@ -93,6 +93,8 @@ def normal_between(low: FloatArray, high: FloatArray) -> FloatArray:
 class OrderedFaults(ClassFaults):
     """Those of classes, and shifts, scales and steps along their order."""
 
+    are_sums = False
+
     def __init__(self, law: FinitePredictions, weights: FloatArray | None = None) -> None:
         super().__init__(law, weights)
         view, positions = self.view, law.positions

@@ -1,16 +1,15 @@
 """Faults of predicted probabilities of several classes."""
 
-from functools import cached_property
+from collections.abc import Callable
 from math import exp
 
 import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray
-from caltest._loops.pair_sums.redraws import sums_by_group, tables_by_label
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, LabelFaults, Labels, remaining
+from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, LabelFaults, Labels, Seen, remaining
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap
-from caltest.predictions.faults.fault import Fit, cosines, count, percent, sized
+from caltest.predictions.faults.fault import Fit, count, percent, sized
 
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""
@@ -18,6 +17,9 @@ LEAST_ROWS = 20
 
 class ClassFaults(LabelFaults):
     """Confidence, frequencies of classes, and pairs of classes that are mistaken for each other."""
+
+    are_sums = True
+    """Whether all rows are functions of ``Seen``."""
 
     def __init__(self, law: FinitePredictions, weights: FloatArray | None = None) -> None:
         self.view = view = ClassView(law, weights)
@@ -44,32 +46,34 @@ class Temperature(ClassFault):
     range = (-3.0, 3.0)
     n_rows = 4
 
-    @cached_property
-    def _features(self) -> FloatArray:
-        return np.concatenate([np.ones((1, self.view.n)), cosines(self.view.confidence, 3)]) * self.view.weights
+    def __init__(self, view: ClassView) -> None:
+        super().__init__(view)
+        self._norms: dict[int, Callable[[float], float]] = {}
 
-    def rows(self, seen: Labels) -> FloatArray:
+    def rows(self, seen: Seen) -> FloatArray:
         """Whether the most probable class occurs, times features of its probability."""
-        return np.asarray(self._features @ seen.hits.T)
+        return seen.hit_sums
+
+    def rows_of(self, sibling: int) -> slice | IntArray:
+        """The predictions concerned."""
+        return slice(None)
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        return self._log_ratio_of(seen, slice(None), t)
-
-    def _log_ratio_of(self, seen: Labels, rows: slice | IntArray, t: float) -> float:
-        logs, w = self.view.logs[rows], self.view.weights[rows]
-        powers = logs * exp(-t)
-        largest = powers.max(axis=1)
-        norms = largest + np.log(np.exp(powers - largest[:, None]).sum(axis=1))
-        return float(w @ (np.log(seen.probabilities[rows]) * (exp(-t) - 1.0) - norms))
+        rows = self.rows_of(sibling)
+        if sibling not in self._norms:
+            self._norms[sibling] = self.view.log_norms(rows)
+        logs = float(self.view.weights[rows] @ np.log(seen.probabilities[rows]))
+        return logs * (exp(-t) - 1.0) - self._norms[sibling](t)
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The temperature."""
         return exp(t)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        return f"predictions are {self._words_of(seen, slice(None), fit)}"
+        return f"predictions are {self._words_of(seen, sibling, fit)}"
 
-    def _words_of(self, seen: Labels, rows: slice | IntArray, fit: Fit) -> str:
+    def _words_of(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        rows = self.rows_of(sibling)
         view, w = self.view, self.view.weights[rows]
         claimed = float(w @ view.confidence[rows] / w.sum())
         right = float(w @ (seen.first == view.top)[rows] / w.sum())
@@ -89,17 +93,13 @@ class TemperatureOfTop(Temperature):
         super().__init__(view)
         self.n_siblings = view.k
         self.n_rows = 2 * view.chosen.size
-        self._members = [np.flatnonzero(view.top == c) for c in range(view.k)] if view.k <= view.n else []
 
-    def rows(self, seen: Labels) -> FloatArray:
+    def rows(self, seen: Seen) -> FloatArray:
         """Hits, and log scores, of the predictions of each class."""
-        view, size = self.view, self.view.chosen.size
-        place = np.searchsorted(view.chosen, view.top)
-        # Predictions of classes that are not chosen are counted together, and left out.
-        groups = np.where(view.chosen[np.minimum(place, size - 1)] == view.top, place, size)
-        hits = (np.arange(view.k) == view.top[:, None]) * view.weights[:, None]
-        scores = view.logs * view.weights[:, None]
-        return np.concatenate([sums_by_group(table, seen.labels, groups, size + 1)[:size] for table in (hits, scores)])
+        return seen.top_sums
+
+    def rows_of(self, sibling: int) -> slice | IntArray:
+        return np.flatnonzero(self.view.top == sibling)
 
     def promising(self, seen: Labels) -> FloatArray:
         """Difference of hits and claims in standard errors; small groups are none."""
@@ -109,14 +109,11 @@ class TemperatureOfTop(Temperature):
         sizes = np.bincount(view.top, minlength=view.k)
         return np.where(sizes >= LEAST_ROWS, hits**2 / np.maximum(variances, FLOOR), -np.inf)
 
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        return self._log_ratio_of(seen, self._members[sibling], t)
-
     def place(self, sibling: int) -> str:
         return self.view.named(sibling)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        wrong = self._words_of(seen, self._members[sibling], fit)
+        wrong = self._words_of(seen, sibling, fit)
         return f"predictions whose most probable class is {self.view.named(sibling).removeprefix('class ')} are {wrong}"
 
 
@@ -145,8 +142,7 @@ class OfEachClass(ClassFault):
 
     def _scores(self, seen: Labels) -> FloatArray:
         """How much more often each class occurs than predicted, in standard errors."""
-        variances = np.square(self.view.weights) @ (self.view.p * (1.0 - self.view.p))
-        return np.asarray((seen.counts - self.view.expected) / np.sqrt(np.maximum(variances, FLOOR)))
+        return np.asarray((seen.counts - self.view.expected) / np.sqrt(np.maximum(self.view.variances, FLOOR)))
 
 
 class Frequency(OfEachClass):
@@ -160,7 +156,7 @@ class Frequency(OfEachClass):
         super().__init__(view)
         self.n_rows = view.k
 
-    def rows(self, seen: Labels) -> FloatArray:
+    def rows(self, seen: Seen) -> FloatArray:
         """Totals of the classes."""
         return seen.totals
 
@@ -168,7 +164,7 @@ class Frequency(OfEachClass):
         return np.square(self._scores(seen))
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        norms = np.log1p(self.view.p[:, sibling] * np.expm1(t))
+        norms = np.log1p(self.view.column(sibling) * np.expm1(t))
         return float(t * seen.counts[sibling] - self.view.weights @ norms)
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
@@ -221,30 +217,25 @@ class Slope(OfEachClass):
     def __init__(self, view: ClassView) -> None:
         super().__init__(view)
         self.n_rows = 3 * view.chosen.size
+        self._odds: dict[int, FloatArray] = {}
 
-    def rows(self, seen: Labels) -> FloatArray:
+    def rows(self, seen: Seen) -> FloatArray:
         """Outcomes of each class times cosines of the ranks of their probabilities."""
-        return tables_by_label(self._tables, seen.places)[:, :-1].reshape(len(seen.labels), -1).T
-
-    @cached_property
-    def _tables(self) -> FloatArray:
-        view = self.view
-        tables = np.zeros((view.n, view.chosen.size + 1, 3))
-        for place, c in enumerate(view.chosen):
-            tables[:, place] = (cosines(view.p[:, c], 3) * view.weights).T
-        return tables
+        return seen.curves
 
     def _log_odds(self, c: int) -> FloatArray:
-        p = np.clip(self.view.p[:, c], 1e-12, 1.0 - 1e-12)
-        x = np.log(p) - np.log1p(-p)
-        v = self.view.weights * p * (1.0 - p)
-        return np.asarray(x - (v @ x) / v.sum())
+        if c not in self._odds:
+            p = np.clip(self.view.column(c), 1e-12, 1.0 - 1e-12)
+            x = np.log(p) - np.log1p(-p)
+            v = self.view.weights * p * (1.0 - p)
+            self._odds[c] = x - (v @ x) / v.sum()
+        return self._odds[c]
 
     def promising(self, seen: Labels) -> FloatArray:
         view = self.view
         scores = np.full(view.k, -np.inf)
         for c in view.chosen:
-            x, p = self._log_odds(int(c)) * view.weights, view.p[:, c]
+            x, p = self._log_odds(int(c)) * view.weights, view.column(int(c))
             variance = float(np.square(x) @ (p * (1.0 - p)))
             scores[c] = float(x @ ((seen.first == c) - p)) ** 2 / max(variance, FLOOR)
         return scores
@@ -252,7 +243,7 @@ class Slope(OfEachClass):
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         x, w = self._log_odds(sibling), self.view.weights
         own = seen.first == sibling
-        return float(t * (w[own] @ x[own]) - w @ np.log1p(self.view.p[:, sibling] * np.expm1(t * x)))
+        return float(t * (w[own] @ x[own]) - w @ np.log1p(self.view.column(sibling) * np.expm1(t * x)))
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The factor of log odds."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.predictions.faults.classes import claims, labels, pairs
+from caltest.predictions.faults.classes import claims, labels
 
 RNG = np.random.default_rng(4)
 N, K, B = 30, 4, 5
@@ -54,14 +54,14 @@ def test_leaks_and_swaps():
     assert rows_of(FAULTS, "swap", Y) == pytest.approx(np.array(swaps), abs=1e-10)
 
 
-@pytest.mark.parametrize("table", [pairs.TABLE, 40])
+@pytest.mark.parametrize("table", [labels.TABLE, 40])
 def test_likelihood_of_pairs(table, monkeypatch):
-    monkeypatch.setattr(pairs, "TABLE", table)
+    monkeypatch.setattr(labels, "TABLE", table)
     logs = []
     for fault in FAULTS.with_likelihood:
         if fault.kind in ("leak", "swap"):
             logs += [
-                [fault.log_ratio(FAULTS.seen(y[None]), sibling, pairs.PAIR_SHARE) for y in Y]
+                [fault.log_ratio(FAULTS.seen(y[None]), sibling, labels.PAIR_SHARE) for y in Y]
                 for sibling in range(fault.n_siblings)
             ]
     assert rows_of(FAULTS, "likelihood of pairs", Y)[0] == pytest.approx(np.logaddexp.reduce(logs, axis=0), rel=1e-9)
