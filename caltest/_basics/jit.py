@@ -35,6 +35,9 @@ F = TypeVar("F", bound=Callable[..., object])
 SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
 """A product and a sum may be rounded once instead of twice; nothing else that is fast and inexact is allowed."""
 
+SUMS = {"contract", "reassoc", "nsz"}
+"""What is allowed beside that where sums are taken in any order."""
+
 
 @cache
 def _digest() -> str:
@@ -43,7 +46,7 @@ def _digest() -> str:
     Names of types, all that loops take from elsewhere, do not change it.
     """
     here = Path(__file__)
-    total = sha256(f"{SETTINGS} {config.BOUNDSCHECK} {np.__version__}".encode())
+    total = sha256(f"{SETTINGS} {sorted(SUMS)} {config.BOUNDSCHECK} {np.__version__}".encode())
     for path in (here, *sorted((here.parents[1] / "_loops").rglob("*.py"))):
         total.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
     return total.hexdigest()
@@ -113,7 +116,16 @@ def jit(function: F) -> F:
     Where neither the package's folder nor the user's cache folder can be written to, or there are no source files, the
     function is compiled once a process.
     """
-    compiled = njit(**SETTINGS)(function)
+    return _compiled(function, SETTINGS)
+
+
+def jit_sums(function: F) -> F:
+    """The same for sums whose terms may be added in any order, many at a time: for single precision."""
+    return _compiled(function, SETTINGS | {"fastmath": SUMS})
+
+
+def _compiled(function: F, settings: dict[str, Any]) -> F:
+    compiled = njit(**settings)(function)
     with suppress(RuntimeError, OSError):
         compiled._cache = _Cache(function)
     return cast("F", compiled)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Self
 
 from caltest._basics.numerics import FloatArray, OwnErrstate
+from caltest._loops.formulas.kernels import EXPONENTIAL
 from caltest.kernels.base import Predicted, PredictionKernel, TargetKernel
 from caltest.kernels.matrix import MatrixKernel, rank_on_residuals
-from caltest.kernels.metrics.vector_metrics import Euclidean
+from caltest.kernels.metrics.vector_metrics import Euclidean, TotalVariation
 from caltest.kernels.radial import RadialKernel
 
 
@@ -135,6 +136,15 @@ class ProductKernel(PairKernel):
     @property
     def products(self) -> "tuple[ProductKernel, ...]":
         return (self,)
+
+    @property
+    def total_variation_bandwidth(self) -> float | None:
+        """b, if the kernel is ``exp(-TV / b) [y = y']``."""
+        form = self.prediction_kernel.distance_form
+        if form is None or not self.target_kernel.is_identity or not isinstance(form.metric, TotalVariation):
+            return None
+        is_exponential = form.function.kind == EXPONENTIAL and form.function.exponent == 1.0
+        return 1.0 / (form.function.stretch * form.inverse_width) if is_exponential else None
 
     def resolve(self, predictions: Predicted) -> Self:
         return type(self)(

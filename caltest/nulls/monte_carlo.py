@@ -103,18 +103,27 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         return outcome.excluding(sample.exclusion) if estimator.impossible_excluded else outcome
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
-        values = self._values(estimator, sample, streams(rng, self.n_resamples))
+        values = self.values(estimator, sample, rng)
         statistics = _statistics(estimator, values)
         return float(values[0, 0]), float(statistics[0]), statistics[1:]
 
     def redraws(self, estimator: Estimator, predictions: Predictions, rng: np.random.Generator) -> FloatArray:
         """Estimates (B,) for redraws of the targets; of joint statistics the first number."""
-        sample = Sample(predictions, np.empty(0))
-        return np.array(self._values(estimator, sample, streams(rng, self.n_resamples), observed=False)[0])
+        return np.array(self._drawn(estimator, Sample(predictions, np.empty(0)), rng, observed=False)[0])
 
     def values(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> FloatArray:
         """Numbers (J, B + 1) of a resolved estimator: those of the observed targets first, then those of redraws."""
-        return self._values(estimator, sample, streams(rng, self.n_resamples))
+        return self._drawn(estimator, sample, rng)
+
+    def _drawn(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator, observed: bool = True
+    ) -> FloatArray:
+        if isinstance(estimator, JointEstimator):
+            targets = sample.targets if observed else None
+            values = estimator.drawn(sample.predictions, targets, self.n_resamples, rng)
+            if values is not None:
+                return values
+        return self._values(estimator, sample, streams(rng, self.n_resamples), observed)
 
     def _values(self, estimator: Estimator, sample: Sample, some: list[Stream], observed: bool = True) -> FloatArray:
         """Numbers (J, B) of the estimator for the observed targets, if they are asked for, and for redraws of them."""

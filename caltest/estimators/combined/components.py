@@ -10,6 +10,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._basics.threads import threaded
 from caltest.estimators.combined.joint import standardised
+from caltest.estimators.combined.many_classes import ManyClasses, many_classes
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
 from caltest.estimators.kernel_errors.max_skce import FACTORS
 from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, log_ratios_of
@@ -145,8 +146,8 @@ class FaultsComponent(Component):
 
 def components_for(
     kernel: ProductKernel, predictions: Predictions, weights: FloatArray | None, rng: Any
-) -> tuple[Component, ...]:
-    """The components for a family, with a resolved kernel."""
+) -> tuple[tuple[Component, ...], ManyClasses | None]:
+    """The components for a family, with a resolved kernel, and what computes them together for many classes."""
     alternatives = predictions.law.alternatives(weights)
     others: list[Component] = []
     if alternatives is not None:
@@ -156,15 +157,16 @@ def components_for(
         n_rows = sum(fault.n_rows for fault in faults.with_rows)
         others.append(FaultsComponent("faults", RowsOfFaults(predictions, weights, faults), n_rows))
     if predictions.law.finite is not None:
-        return (_kernels(kernel, predictions, FACTORS, rng), *SCORES, *others)
-    components = [_kernels(kernel, predictions, (1.0,), rng)]
+        many = many_classes(kernel, predictions, faults, weights)
+        return (_kernels(kernel, predictions, FACTORS, rng, many is None), *SCORES, *others), many
+    components = [_kernels(kernel, predictions, (1.0,), rng, True)]
     if predictions.law.has_normal_scores:
         numbers = partial(_residual_errors, kernel.prediction_kernel)
         components.append(Component("kernel error of residuals", numbers, len(RESIDUAL_WIDTHS)))
     components.append(Component("mean residual", ResidualMean().estimates, weight=2.0))
     if predictions.law.has_spread:
         components.append(Component("spread of residuals", _spread, two_sided=True, weight=2.0))
-    return (*components, *others)
+    return (*components, *others), None
 
 
 SCORES = (
@@ -173,7 +175,9 @@ SCORES = (
 )
 
 
-def _kernels(kernel: ProductKernel, predictions: Predictions, factors: tuple[float, ...], rng: Any) -> Component:
+def _kernels(
+    kernel: ProductKernel, predictions: Predictions, factors: tuple[float, ...], rng: Any, may_be_low: bool
+) -> Component:
     """The kernel first, and with other bandwidths; of low rank for many predictions that are not on a line."""
     kernels, radial = [kernel], kernel.prediction_kernel
     if radial.has_bandwidth:
@@ -181,7 +185,7 @@ def _kernels(kernel: ProductKernel, predictions: Predictions, factors: tuple[flo
         kernels += [ProductKernel(other, kernel.target_kernel) for other in others]
     many = MANY_CLASSES if predictions.law.finite is not None else MANY_NUMBERS
     low_rank: tuple[LowRankSKCE, ...] = ()
-    if len(predictions) >= many and on_a_line(kernel, predictions) is None:
+    if may_be_low and len(predictions) >= many and on_a_line(kernel, predictions) is None:
         low_rank = tuple(LowRankSKCE(one).resolve(predictions, rng) for one in kernels)
     rank = low_rank[0].rank if low_rank else 0
     numbers = partial(_kernel_errors, tuple(kernels), low_rank)

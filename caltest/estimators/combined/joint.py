@@ -5,12 +5,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._laws import pearson3_exponents
 from caltest._results.calibration_test_result import ComponentResult
 from caltest._results.values import Finding
 from caltest.estimators.base import Estimator
 from caltest.predictions import Predictions, Sample
+
+ROWS = 64
+"""Rows that are standardised together."""
 
 COMMON = 0.01
 """Share of values that are as large from which on it says more of the tail than a fitted distribution."""
@@ -29,6 +32,12 @@ class JointEstimator(Estimator):
     @abstractmethod
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
         """The numbers for many targets (B, n), (J, B); the estimate is the first."""
+
+    def drawn(
+        self, predictions: Predictions, observed: Array | None, n_redraws: int, rng: np.random.Generator
+    ) -> FloatArray | None:
+        """The numbers (J, B) for observed targets, if given, and redraws that it makes itself; None if it does not."""
+        return None
 
     @abstractmethod
     def combined(self, values: FloatArray) -> FloatArray:
@@ -62,10 +71,12 @@ def standardised(values: FloatArray) -> FloatArray:
     Each column is compared with all others, so that none is treated unlike another and one that is far out does not
     hide itself. Rows that do not vary are 0.
     """
-    n, x = values.shape[1] - 1, _scaled(values)
-    squares = x * x
-    first, second = ((sums.sum(axis=1, keepdims=True) - sums) / n for sums in (x, squares))
-    return _in_deviations(x - first, second - first**2)[0]
+    n, ratios = values.shape[1] - 1, np.empty(values.shape)
+    for rows in ranges(len(values), ROWS):
+        x = _scaled(values[rows])
+        first, second = ((sums.sum(axis=1, keepdims=True) - sums) / n for sums in (x, x * x))
+        ratios[rows] = _in_deviations(x - first, second - first**2)[0]
+    return ratios
 
 
 def leave_one_out(values: FloatArray) -> tuple[FloatArray, FloatArray]:

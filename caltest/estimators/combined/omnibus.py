@@ -21,6 +21,7 @@ from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.combined.components import Column, Component, FaultsComponent, components_for
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
+from caltest.estimators.combined.many_classes import ManyClasses, Redraws
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
 from caltest.estimators.kernel_errors.skce import SKCE
@@ -75,9 +76,16 @@ class Omnibus(JointEstimator):
 
     Notes
     -----
-    Time and memory are those of ``MonteCarloTest(SKCE(kernel))`` and little more. From 10 000 predictions of several
+    Time and memory are those of ``MonteCarloTest(SKCE(kernel))`` and little more. From 10 000 predictions of up to 32
     classes, or 500 of numbers, on the kernels of redraws have rank 64 (``LowRankSKCE``), which the result says: time
     O(n B). The p-value is exact for every rank.
+
+    More than 32 classes, with the total variation distance and without weights: sums over pairs have single precision,
+    and only classes that a row draws take time, O(n**2 k) for the kernel and about B n**2 / k additions. More than
+    10 000 such predictions are put into blocks of m <= 1000 with similar ones, by their two most probable classes, and
+    the kernel is ``K' = f + [same block] (K - f)`` with ``f = exp(-1 / b)``: time O(n m k), and O(n B). Their redraws
+    depend on a seed and the number of the row only, and are never in memory together: O(n + k B) beyond the input.
+    The estimate is that with this kernel; blocks depend on predictions only, so that the p-value is exact.
 
     With weights w, scaled so that their sum is that of their squares, the kernel errors are
     ``sum w_i w_j h_ij / sum w_i w_j`` over the pairs, scores and moments of residuals are weighted means, and the
@@ -101,6 +109,7 @@ class Omnibus(JointEstimator):
     impossible_excluded = True
     _compared: bytes = field(default=b"", init=False, repr=False)
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
+    _many: ManyClasses | None = field(default=None, init=False, repr=False, compare=False)
     _latest: tuple[FloatArray, list[tuple[Column, FloatArray]]] | None = field(
         default=None, init=False, repr=False, compare=False
     )
@@ -134,7 +143,9 @@ class Omnibus(JointEstimator):
             return self
         kernel = default_kernel(predictions)[0] if self.kernel is None else self.kernel.resolve(predictions)
         resolved = replace(self, kernel=kernel)
-        object.__setattr__(resolved, "_components", components_for(kernel, predictions, resolved.weights, rng))
+        components, many = components_for(kernel, predictions, resolved.weights, rng)
+        object.__setattr__(resolved, "_components", components)
+        object.__setattr__(resolved, "_many", many)
         return resolved
 
     @property
@@ -143,7 +154,7 @@ class Omnibus(JointEstimator):
         return self._components
 
     def reported(self, sample: Sample, values: FloatArray) -> float:
-        """The SKCE with the kernel: of all pairs, or of low rank from 20 000 predictions on."""
+        """The SKCE with the kernel of the redraws, or of all pairs of up to 20 000 predictions if its rank is low."""
         assert self.kernel is not None
         if len(sample) >= ALL_PAIRS or not self._rank:
             return super().reported(sample, values)
@@ -157,6 +168,12 @@ class Omnibus(JointEstimator):
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
         """The numbers of all components, one below the other; those that share no kernel for a part of the redraws."""
+        if self._many is not None and predictions.finite is not None:
+            many, law = self._many, predictions.finite
+            if many.in_blocks:
+                return many.values(many.of_blocks(law, len(targets), lambda block: targets[:, block]))
+            listed = self._components[0].values(law, targets, None) if many.lists_are_faster(len(targets)) else None
+            return many.values(many.of_labels(law, targets, listed))
         size = max(1, TARGETS // targets[0].size)
         numbers = []
         for component in self._components:
@@ -164,6 +181,16 @@ class Omnibus(JointEstimator):
             some = [component.values(predictions, targets[part], self.weights) for part in parts]
             numbers.append(np.concatenate(some, axis=1))
         return np.concatenate(numbers)
+
+    def drawn(
+        self, predictions: Predictions, observed: Array | None, n_redraws: int, rng: np.random.Generator
+    ) -> FloatArray | None:
+        """Of many predictions of many classes, whose redraws are never in memory together."""
+        many, law = self._many, predictions.finite
+        if many is None or law is None or not many.in_blocks:
+            return None
+        redraws = Redraws(law, observed, np.arange(len(law)), rng.integers(2**64, dtype=np.uint64), n_redraws)
+        return many.values(many.of_blocks(law, redraws.n_columns, redraws))
 
     def combined(self, values: FloatArray) -> FloatArray:
         """Logarithm of a weighted sum of reciprocal tail probabilities of all columns, (B,)."""
@@ -226,7 +253,9 @@ class Omnibus(JointEstimator):
         return (*notes, f"the weights leave as much as {effective_number(self.weights):.3g} observations of equal ones")
 
     def resolved_notes(self) -> tuple[str, ...]:
-        """Whether kernels have a low rank."""
+        """Whether kernels have a low rank, or are those of blocks."""
+        if self._many is not None and self._many.in_blocks:
+            return ("kernels compare predictions in blocks of similar ones, because there are many",)
         if not self._rank:
             return ()
         return (f"kernels have rank {self._rank} in the test, because there are many predictions",)

@@ -48,11 +48,12 @@ def kernel_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:
     return (*median_notes(kernel, n), *kernel.notes)
 
 
-def median_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:
+def median_notes(kernel: PairKernel, n: int, median_of: int | None = None) -> tuple[str, ...]:
     """A note where the median bandwidth is not that of all pairs."""
-    if not kernel.uses_median or n <= MEDIAN_OF:
+    median_of = MEDIAN_OF if median_of is None else min(median_of, MEDIAN_OF)
+    if not kernel.uses_median or n <= median_of:
         return ()
-    return (f"the median bandwidth is that of {MEDIAN_OF} evenly spaced predictions",)
+    return (f"the median bandwidth is that of {median_of} evenly spaced predictions",)
 
 
 def share_of_largest(squared: float, largest: float, name: str = "KCE") -> EffectSize:
@@ -74,11 +75,12 @@ def default_kernel(predictions: Predictions, *, identical: float | None = 1.0) -
     ``identical`` is the bandwidth where all predictions are identical, which is of no effect on them; with None that is
     a ``ZeroBandwidth``, for those who will use the kernel for others too.
     """
-    kernel = predictions.default_kernel()
+    kernel, some = predictions.default_kernel(), predictions.evenly_spaced(predictions.default_median_of)
     try:
-        return kernel.resolve(predictions), median_notes(kernel, len(predictions))
+        resolved = kernel.prediction_kernel.resolve(some), kernel.target_kernel.resolve_for_targets(predictions)
+        return ProductKernel(*resolved), median_notes(kernel, len(predictions), predictions.default_median_of)
     except ZeroBandwidth:
-        of_predictions, notes = _of_predictions(predictions, kernel.prediction_kernel, identical)
+        of_predictions, notes = _of_predictions(some, kernel.prediction_kernel, identical)
         of_targets, more = _of_targets(predictions, kernel.target_kernel)
         return ProductKernel(of_predictions, of_targets), notes + more
 

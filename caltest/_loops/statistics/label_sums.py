@@ -1,0 +1,117 @@
+"""Sums over rows of numbers that depend on the row and its label, for many redraws of the labels of many classes.
+
+A row draws few of many classes in all redraws together: these are its entries, in the order in which they are drawn
+first. Numbers are known for entries, and a redraw is the number of its entry in the row.
+"""
+
+from math import cos, log1p, pi, sqrt
+
+import numpy as np
+
+from caltest._basics.jit import jit
+from caltest._basics.numerics import Array, FloatArray, IntArray
+
+
+@jit
+def list_entries(labels: Array, codes: Array, starts: IntArray, classes: Array, n_classes: int) -> None:
+    """The entries of the rows of labels (B, n), and for each redraw of a row the number of its entry, ``codes`` (n, B).
+
+    Those of row i have the classes ``classes[starts[i] : starts[i + 1]]``; there must be room for min(k, B) a row.
+    """
+    seen, number = np.full(n_classes, -1, dtype=np.int64), np.empty(n_classes, dtype=np.int64)
+    total = starts[0] = 0
+    for i in range(labels.shape[1]):
+        for b in range(labels.shape[0]):
+            c = np.int64(labels[b, i])
+            if seen[c] != i:
+                seen[c], number[c] = i, total - starts[i]
+                classes[total] = c
+                total += 1
+            codes[i, b] = number[c]
+        starts[i + 1] = total
+
+
+@jit
+def add_entries(codes: Array, starts: IntArray, table: FloatArray, begin: int, end: int, sums: FloatArray) -> None:
+    """Add the line (T,) of the table of each row's entry to ``sums`` (B, T), for redraws from ``begin`` to ``end``."""
+    for i in range(codes.shape[0]):
+        top = starts[i]
+        for b in range(begin, end):
+            line, total = table[top + np.int64(codes[i, b])], sums[b]
+            for t in range(table.shape[1]):
+                total[t] += line[t]
+
+
+@jit
+def add_by_class(
+    codes: Array, starts: IntArray, classes: Array, table: Array, begin: int, end: int, sums: Array
+) -> None:
+    """The same for each class of the entry by itself, to ``sums`` (k, B, T)."""
+    for i in range(codes.shape[0]):
+        top = starts[i]
+        for b in range(begin, end):
+            e = top + np.int64(codes[i, b])
+            line, total = table[e], sums[classes[e], b]
+            for t in range(table.shape[1]):
+                total[t] += line[t]
+
+
+@jit
+def add_by_group(
+    codes: Array, starts: IntArray, groups: IntArray, table: FloatArray, begin: int, end: int, sums: FloatArray
+) -> None:
+    """The same for each group of rows by itself, to ``sums`` (G, B, T); rows of the group -1 are left out."""
+    for i in range(codes.shape[0]):
+        if groups[i] >= 0:
+            top = starts[i]
+            for b in range(begin, end):
+                line, total = table[top + np.int64(codes[i, b])], sums[groups[i], b]
+                for t in range(table.shape[1]):
+                    total[t] += line[t]
+
+
+@jit
+def add_of_chosen(
+    codes: Array,
+    starts: IntArray,
+    places: IntArray,
+    p: FloatArray,
+    ranks: FloatArray,
+    share: float,
+    begin: int,
+    end: int,
+    sums: Array,
+) -> None:
+    """Add what faults of chosen classes see to ``sums`` (B, S, 3 + 3 S), where the label of a row is one of these.
+
+    For a label with the place s: three cosines of its rank, the probabilities p (n, S) of the chosen classes, and the
+    logarithms ``log(1 + share p_a / p_s)`` and ``log(1 + share (p_a / p_s - 1))`` for each of them. Entries of other
+    classes have the place -1; ranks (n, S) that are not finite have cosines of 0.
+    """
+    size = p.shape[1]
+    line = np.empty((size, 3 + 3 * size))
+    for i in range(codes.shape[0]):
+        top, some = starts[i], False
+        for e in range(top, starts[i + 1]):
+            s = places[e]
+            if s < 0:
+                continue
+            some = True
+            x, own = line[s], p[i, s]
+            rank = ranks[i, s]
+            wave = cos(pi * rank)
+            x[0], x[1], x[2] = wave, 2.0 * wave * wave - 1.0, (4.0 * wave * wave - 3.0) * wave
+            for t in range(3):
+                x[t] = sqrt(2.0) * x[t] if np.isfinite(rank) else 0.0
+            for a in range(size):
+                ratio = p[i, a] / own
+                x[3 + a] = p[i, a]
+                x[3 + size + 2 * a] = log1p(share * ratio)
+                x[4 + size + 2 * a] = log1p(share * (ratio - 1.0))
+        if some:
+            for b in range(begin, end):
+                s = places[top + np.int64(codes[i, b])]
+                if s >= 0:
+                    total, x = sums[b, s], line[s]
+                    for t in range(x.size):
+                        total[t] += x[t]

@@ -1,0 +1,357 @@
+"""The numbers of the omnibus statistic for many classes, as sums over parts of the rows that are added.
+
+A part is all rows, whose labels are in memory, for all pairs of which there are kernels; or rows in blocks of similar
+predictions, with labels that are drawn block by block and kept nowhere. In blocks the kernel is another one::
+
+    K'_ij = f + [same block] (K_ij - f),   f = exp(-1 / b),
+
+which is positive definite, as ``K = f exp(overlap / b)``, and equals K for predictions without a common class. Blocks
+depend on predictions only.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
+from caltest._basics.threads import threaded
+from caltest._loops.rows import draw_by_row
+from caltest._loops.statistics.label_sums import add_by_class, add_by_group, add_entries, add_of_chosen
+from caltest.estimators.scores import log_mixture
+from caltest.hstatistics.redraws.of_many_classes import FACTORS, N_KERNELS, Entries, pair_sums
+from caltest.kernels import ProductKernel
+from caltest.predictions import Predictions
+from caltest.predictions.alternatives import (
+    PROBABILITIES_AT_ONCE,
+    SHARES,
+    TEMPERATURES,
+    gains_of_class,
+    label_terms,
+    ratios_from,
+    weights_of_members,
+)
+from caltest.predictions.classes.finite import FinitePredictions
+from caltest.predictions.faults import Faults
+from caltest.predictions.faults.classes.labels import FLOOR, PAIR_FLOOR, PAIR_SHARE, ClassView, Seen, log_norms_of
+from caltest.predictions.faults.classes.several import ClassFaults
+
+MANY, WORTH = 33, 2**18
+"""Classes, and probabilities in all, from which on sums over entries of the rows are faster."""
+
+LEAST_BANDWIDTH = 1e-3
+"""Below which single precision is too rough for distances."""
+
+MOST = 2**12
+"""Classes above which the matrix of a kernel of targets takes too much memory."""
+
+ALL_PAIRS = 10_000
+"""Predictions up to which kernels are those of all pairs."""
+
+ROWS, COLUMNS = 256, 32
+"""Rows whose tables are made together, and columns whose likelihood ratios are."""
+
+SLICES = 4
+"""Parts of the columns, for which threads add tables."""
+
+LARGEST_BLOCK, SMALLEST_BLOCK = 1000, 200
+"""Rows of a block of similar predictions."""
+
+AGREEING = 50.0
+"""Rows with the same label as a row in its block, on average, above which blocks are smaller."""
+
+PAIR, LISTED, PRODUCT = 4.0, 2.0, 0.5
+"""Nanoseconds for a pair of equal labels, for one of lists of changes, and for a product of two probabilities."""
+
+LOGS, SMOOTHED = [0, 2, 3, 4, 5, 6], slice(7, 12)
+TERMS = 16
+"""Numbers of each label: log p, p, five log ratios of random labels, five smoothed probabilities, four of hits."""
+
+ORDER = [2, 4, 3, 1, 0]
+"""The kernels as components have them: that in the middle, and the others by their bandwidths."""
+
+
+@dataclass(eq=False)
+class ClassSums:
+    """Sums over some of the rows for B columns, the observed labels and redraws; those of other rows can be added."""
+
+    n: int
+    kernels: FloatArray
+    """``sum_{i<j} (K_ij - f) h_ij`` within blocks, (5, B), with f = 0 if there are none."""
+    labels: FloatArray
+    """Of the numbers of labels, (B, TERMS)."""
+    by_class: Array
+    """Gains of classes that are too frequent, and counts, (k, B, 6)."""
+    tops: FloatArray
+    """Hits and log scores of predictions of chosen classes, (S, B, 2)."""
+    chosen: Array
+    """What faults of chosen classes see, (B, S, 3 + 3 S)."""
+    expected: FloatArray
+    """Expected counts, (k,)."""
+    entropy: float
+    squares: float
+    """``sum_i |p_i|**2``."""
+    log_norms: FloatArray
+    """Of all temperatures, (10,)."""
+
+    @classmethod
+    def without_labels(
+        cls, n_columns: int, view: ClassView, logs: float, squares: float, norms: FloatArray
+    ) -> "ClassSums":
+        """What follows from predictions alone, with ``logs = sum p log p``."""
+        size = view.chosen.size
+        return cls(
+            view.n,
+            np.zeros((N_KERNELS, n_columns)),
+            np.zeros((n_columns, TERMS)),
+            np.zeros((view.k, n_columns, len(SHARES) + 1), dtype=np.float32),
+            np.zeros((size, n_columns, 2)),
+            np.zeros((n_columns, size, 3 + 3 * size), dtype=np.float32),
+            view.expected,
+            -logs,
+            squares,
+            norms,
+        )
+
+    def __iadd__(self, other: "ClassSums") -> "ClassSums":
+        for one in fields(self):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+        return self
+
+
+@dataclass(eq=False)
+class SumsSeen(Seen):
+    """What the rows of faults see, from the sums."""
+
+    view: ClassView
+    of: ClassSums
+
+    @property
+    def totals(self) -> FloatArray:
+        return self.of.by_class[:, :, -1].astype(np.float64)
+
+    @property
+    def hit_sums(self) -> FloatArray:
+        return self.of.labels[:, -4:].T
+
+    @property
+    def top_sums(self) -> FloatArray:
+        return np.concatenate([self.of.tops[:, :, 0], self.of.tops[:, :, 1]])
+
+    @property
+    def curves(self) -> FloatArray:
+        return self.of.chosen[:, :, :3].reshape(len(self.of.chosen), -1).T
+
+    @property
+    def sums(self) -> FloatArray:
+        return self.of.chosen[:, :, 3 : 3 + self.of.chosen.shape[1]]
+
+    @property
+    def pair_logs(self) -> FloatArray:
+        size = self.of.chosen.shape[1]
+        return self.of.chosen[:, :, 3 + size :].reshape(len(self.of.chosen), size, size, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Redraws:
+    """Observed labels (n,), if given, and redraws that depend on a seed and the numbers of the rows only."""
+
+    law: FinitePredictions
+    observed: Array | None
+    rows: IntArray
+    seed: np.uint64
+    n_redraws: int
+
+    @property
+    def n_columns(self) -> int:
+        """Of all labels, which are never in memory together."""
+        return self.n_redraws + (self.observed is not None)
+
+    def __call__(self, block: IntArray) -> Array:
+        """Labels (B, m) of some of the rows."""
+        labels = np.empty((self.n_columns, block.size), dtype=self.law.label_type)
+        if self.observed is not None:
+            labels[0] = self.observed[block]
+        cumulative = np.cumsum(self.law.stored[block], axis=1, dtype=np.float64)
+        draw_by_row(cumulative, self.seed, self.rows[block], labels[self.n_columns - self.n_redraws :])
+        return labels
+
+
+class ManyClasses:
+    """Sums over parts of the rows, and the numbers (J, B) of all of them, for multiples of the bandwidth of a kernel.
+
+    Parameters
+    ----------
+    bandwidth
+        Of the kernel of the total variation distance.
+    faults
+        Those of the predictions, or of some of them: their chosen classes are those of all parts.
+    in_blocks
+        Whether kernels are those of blocks of similar rows.
+    """
+
+    def __init__(self, bandwidth: float, faults: ClassFaults, in_blocks: bool) -> None:
+        self.bandwidth, self.faults, self.in_blocks = bandwidth, faults, in_blocks
+        with np.errstate(over="ignore"):
+            self._apart = np.exp(-1.0 / (np.array(FACTORS) * bandwidth))
+
+    def of_labels(self, predictions: FinitePredictions, labels: Array, means: FloatArray | None = None) -> ClassSums:
+        """Sums for labels (B, n) in memory, of all pairs; the kernel errors (5, B) can be known already."""
+        view = self._view(predictions)
+        labels = np.ascontiguousarray(labels, dtype=predictions.label_type)
+        entries, kernels = Entries.of(labels, view.k), np.empty((N_KERNELS, len(labels)))
+        if means is None:
+            pairs = pair_sums(view.stored, labels, entries, self.bandwidth)
+            smoothed = pairs.smoothed
+            kernels[:] = pairs.agreeing[:, :N_KERNELS].T + pairs.constants[:, None]
+        else:
+            smoothed = np.zeros((len(entries), N_KERNELS), dtype=np.float32)
+            kernels[ORDER] = means * (view.n * (view.n - 1) / 2.0)
+        total = self._constants(view, len(labels))
+        total.kernels += kernels
+        self._add(total, view, np.arange(view.n), entries, smoothed)
+        return total
+
+    def of_blocks(
+        self, predictions: FinitePredictions, n_columns: int, labels_of: Callable[[IntArray], Array]
+    ) -> ClassSums:
+        """Sums for all columns of the labels (B, m) of some rows, in blocks of similar rows."""
+        view = self._view(predictions)
+        total = self._constants(view, n_columns)
+
+        def of_block(block: IntArray) -> tuple[FloatArray, Entries, Array]:
+            p, labels = view.stored[block], np.ascontiguousarray(labels_of(block), dtype=predictions.label_type)
+            entries = Entries.of(labels, view.k)
+            pairs = pair_sums(p, labels, entries, self.bandwidth, in_threads=False)
+            # Of all pairs f is subtracted, the kernel of predictions without a common class.
+            p = view.rows(block)
+            expected, apart = p.sum(axis=0), self._apart[:, None]
+            both = (expected @ expected - np.vdot(p, p)) / 2.0
+            kernels = pairs.agreeing[:, :N_KERNELS].T - apart * pairs.agreeing[:, N_KERNELS] + pairs.constants[:, None]
+            others = (expected[entries.classes] - p[entries.rows, entries.classes]).astype(np.float32)
+            pairs.smoothed[...] -= self._apart.astype(np.float32) * others[:, None]
+            return kernels - apart * both, entries, pairs.smoothed
+
+        blocks = blocks_of(view)
+        made = threaded(of_block, blocks, len(blocks), "kernel", products=True)
+        for block, (kernels, entries, smoothed) in zip(blocks, made, strict=True):
+            total.kernels += kernels
+            self._add(total, view, block, entries, smoothed)
+        return total
+
+    def values(self, sums: ClassSums) -> FloatArray:
+        """The numbers (J, B) of all components."""
+        n, by_label = sums.n, sums.labels.T
+        kernels = sums.kernels - by_label[SMOOTHED]
+        if self.in_blocks:
+            residuals = np.square(sums.by_class[:, :, -1] - sums.expected[:, None], dtype=np.float64).sum(axis=0)
+            kernels += self._apart[:, None] * (residuals - (n - 2.0 * by_label[1] + sums.squares)) / 2.0
+        log_score, brier = -(by_label[0] + sums.entropy) / n, 2.0 * (sums.squares - by_label[1]) / n
+        seen, faults = SumsSeen(self.faults.view, sums), self.faults.with_rows
+        first = N_KERNELS + 3
+        values = np.empty((first + sum(fault.n_rows for fault in faults), kernels.shape[1]))
+        values[:N_KERNELS] = kernels[ORDER] * (2.0 / (n * (n - 1.0)))
+        values[N_KERNELS:first] = log_score, brier, self._likelihood_ratios(sums)
+        for fault in faults:
+            values[first : first + fault.n_rows] = fault.rows(seen)
+            first += fault.n_rows
+        return values
+
+    def _likelihood_ratios(self, sums: ClassSums) -> FloatArray:
+        """``log E``, (B,), for some columns at a time."""
+        by_label = sums.labels.T[LOGS]
+        weights, parts = weights_of_members(len(sums.expected)), []
+        for part in ranges(by_label.shape[1], COLUMNS):
+            gains = sums.by_class[:, part, :-1].transpose(2, 0, 1).astype(np.float64)
+            parts.append(log_mixture(ratios_from(by_label[:, part], gains, sums.log_norms, sums.n), weights))
+        return np.concatenate(parts)
+
+    def lists_are_faster(self, n_columns: int) -> bool:
+        """Whether sums over lists of labels that differ from the most probable ones take less time for all pairs.
+
+        They do where a class dominates, and nearly all pairs have equal labels.
+        """
+        view, pairs = self.faults.view, n_columns * self.faults.view.n**2 / 2.0
+        if view.k > MOST:
+            return False
+        certain = view.confidence > 0.5
+        listed = view.expected + np.bincount(view.top[certain], 1.0 - 2.0 * view.confidence[certain], minlength=view.k)
+        seconds = LISTED * pairs * float(listed @ listed) / view.n**2 + PRODUCT * view.n**2 * view.k
+        return bool(PAIR * pairs * float(view.expected @ view.expected) / view.n**2 > seconds)
+
+    def _view(self, predictions: FinitePredictions) -> ClassView:
+        view = self.faults.view
+        return view if view.law is predictions else ClassView(predictions, None, view.chosen)
+
+    def _constants(self, view: ClassView, n_columns: int) -> ClassSums:
+        """Without any labels."""
+
+        def of_part(part: slice) -> tuple[float, float, FloatArray]:
+            p = view.rows(part)
+            norms = log_norms_of(p, 1.0 / np.array(TEMPERATURES)).sum(axis=1)
+            return float(np.vdot(p, np.log(np.maximum(p, FLOOR)))), float(np.vdot(p, p)), norms
+
+        parts = list(ranges(view.n, max(1, PROBABILITIES_AT_ONCE // view.k)))
+        made = threaded(of_part, parts, len(parts), "likelihood")
+        logs, squares, norms = (np.sum(list(one), axis=0) for one in zip(*made, strict=True))
+        return ClassSums.without_labels(n_columns, view, float(logs), float(squares), norms)
+
+    def _add(self, total: ClassSums, view: ClassView, rows: IntArray, entries: Entries, smoothed: Array) -> None:
+        """Add the numbers of the labels of some rows, of which the smoothed probabilities are given, (E, 5)."""
+        for part in ranges(rows.size, ROWS):
+            some, places = entries.part(part)
+            self._add_part(total, view, rows[part], some, smoothed[places])
+
+    def _add_part(self, total: ClassSums, view: ClassView, rows: IntArray, entries: Entries, smoothed: Array) -> None:
+        """In threads that have some of the columns each."""
+        of_rows, classes, codes, starts = rows[entries.rows], entries.classes, entries.codes, entries.starts
+        p = view.stored[of_rows, classes] / view.totals[of_rows]
+        logs, *noisy = label_terms(p, view.k)
+        hits = (view.top[of_rows] == classes) * view.hit_features[:, of_rows]
+        of_classes = np.ones((len(entries), len(SHARES) + 1), dtype=np.float32)
+        of_classes[:, :-1] = gains_of_class(p)
+        of_labels = np.column_stack([logs, p, *noisy, smoothed, *hits])
+        hits_and_logs = np.column_stack([hits[0], logs])
+        places = np.append(np.arange(view.chosen.size), -1)[view.places]
+        of_entries, groups = places[classes], places[view.top[rows]]
+        chosen, ranks = np.maximum(view.of_chosen[rows], PAIR_FLOOR), view.ranks_of_chosen[rows]
+
+        def add(part: slice) -> None:
+            columns = part.start, part.stop
+            add_entries(codes, starts, of_labels, *columns, total.labels)
+            add_by_class(codes, starts, classes, of_classes, *columns, total.by_class)
+            add_by_group(codes, starts, groups, hits_and_logs, *columns, total.tops)
+            add_of_chosen(codes, starts, of_entries, chosen, ranks, PAIR_SHARE, *columns, total.chosen)
+
+        parts = list(ranges(codes.shape[1], -(-codes.shape[1] // SLICES)))
+        for _ in threaded(add, parts, len(parts), "labels", work=50.0 * codes.size):
+            pass
+
+
+def blocks_of(view: ClassView) -> list[IntArray]:
+    """Rows in the order of their two most probable classes, in blocks of up to 1000, or less if few classes occur."""
+    second = np.empty(view.n, dtype=np.intp)
+    for part in view.parts:
+        p = view.rows(part)
+        p[np.arange(len(p)), view.top[part]] = -1.0
+        second[part] = p.argmax(axis=1)
+    order = np.lexsort((second, view.top))
+    blocks = [order[part] for part in ranges(view.n, LARGEST_BLOCK)]
+    means = (view.rows(block).mean(axis=0) for block in blocks)
+    agreeing = LARGEST_BLOCK / 2.0 * float(np.mean([mean @ mean for mean in means]))
+    size = int(np.clip(LARGEST_BLOCK * AGREEING / agreeing, SMALLEST_BLOCK, LARGEST_BLOCK))
+    return blocks if size == LARGEST_BLOCK else [order[part] for part in ranges(view.n, size)]
+
+
+def many_classes(
+    kernel: ProductKernel, predictions: Predictions, faults: Faults | None, weights: FloatArray | None
+) -> ManyClasses | None:
+    """The sums for predictions of many classes and a kernel of their total variation distance; None for others."""
+    law, bandwidth = predictions.finite, kernel.total_variation_bandwidth
+    if law is None or weights is not None or not isinstance(faults, ClassFaults):
+        return None
+    if bandwidth is None or bandwidth < LEAST_BANDWIDTH:
+        return None
+    if not faults.are_sums or law.n_classes < MANY or (law.n_classes <= MOST and law.n_classes * len(law) < WORTH):
+        return None
+    return ManyClasses(bandwidth, faults, len(law) > ALL_PAIRS)

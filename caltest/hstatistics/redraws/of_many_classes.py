@@ -1,0 +1,160 @@
+"""Sums over pairs for many redraws of the labels of many classes, with five kernels of the total variation distance.
+
+With the kernels ``K_ij = exp(-TV_ij / w)`` of five bandwidths w, of which each is half of the one before, and residuals
+``e_y - p``::
+
+    sum_{i<j} h_ij = sum_{i<j} K_ij [y_i = y_j] - sum_i R_i[y_i] + sum_{i<j} K_ij p_i . p_j
+               R_i = sum_{j != i} K_ij p_j
+
+R is needed only where a row draws a class at least once. Numbers of pairs have single precision, their sums double.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
+from caltest._basics.threads import threaded
+from caltest._loops.pair_sums.overlaps import BUCKETS, FOUR, add_agreeing, add_smoothed, overlaps, sort_labels
+from caltest._loops.statistics.label_sums import list_entries
+
+N_KERNELS = 5
+FACTORS = (4.0, 2.0, 1.0, 0.5, 0.25)
+"""Bandwidths of the kernels, over that in the middle."""
+
+TILE = 384
+"""Rows and columns of a tile: 0.6 MB, which stay in the cache while all redraws use them."""
+
+STRIP = 4
+"""Tiles for which the labels of the columns are sorted once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """The classes that each of n rows draws at least once, and for each redraw (n, B) which of them it is."""
+
+    codes: Array
+    starts: IntArray
+    """Where the entries of a row begin, (n + 1,)."""
+    classes: Array
+    """Of each entry."""
+
+    @classmethod
+    def of(cls, labels: Array, n_classes: int) -> "Entries":
+        """Those of labels (B, n)."""
+        n_redraws, n = labels.shape
+        most = min(n_classes, n_redraws)
+        codes = np.empty((n, n_redraws), dtype=np.min_scalar_type(most))
+        classes, starts = np.empty(n * most, dtype=np.int32), np.empty(n + 1, dtype=np.intp)
+        list_entries(labels, codes, starts, classes, n_classes)
+        return cls(codes, starts, classes[: starts[-1]].copy())
+
+    @property
+    def rows(self) -> IntArray:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self.codes)), np.diff(self.starts))
+
+    def part(self, rows: slice) -> tuple["Entries", slice]:
+        """Those of some rows, and which of all they are."""
+        some = slice(int(self.starts[rows.start]), int(self.starts[rows.stop]))
+        starts = self.starts[rows.start : rows.stop + 1] - some.start
+        return Entries(self.codes[rows], starts, self.classes[some]), some
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+
+def single(p: Array) -> Array:
+    """Rows of sum 1 in single precision."""
+    rows = p.astype(np.float64)
+    rows /= rows.sum(axis=1, keepdims=True)
+    return rows.astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class PairSums:
+    """Sums over pairs of n rows: with equal labels, ``constant``, and the ``R`` of all entries."""
+
+    agreeing: FloatArray
+    """Sums of the kernels, and the number of pairs, (B, 6)."""
+    constants: FloatArray
+    """``sum_{i<j} K_ij p_i . p_j``, (5,)."""
+    smoothed: Array
+    """R of each entry, (E, 5)."""
+
+
+Strip = tuple[list[slice], slice]
+"""Rows of some tiles, and their columns."""
+
+
+def strips(n: int) -> list[Strip]:
+    """Those that cover the pairs i <= j of n rows."""
+    parts = list(ranges(n, TILE))
+    return [(parts[i : min(i + STRIP, j + 1)], parts[j]) for j in range(len(parts)) for i in range(0, j + 1, STRIP)]
+
+
+def pair_sums(p: Array, labels: Array, entries: Entries, bandwidth: float, *, in_threads: bool = True) -> PairSums:
+    """Sums for labels (B, n) of predictions p (n, k) over all pairs, with the bandwidth in the middle.
+
+    Not in threads where these have a part of the rows each.
+    """
+    total = PairSums(np.zeros((len(labels), 6)), np.zeros(N_KERNELS), np.zeros((len(entries), N_KERNELS), np.float32))
+    items = strips(len(p))
+
+    def sums(strip: Strip) -> StripSums:
+        return _strip_sums(p, labels, entries, bandwidth, strip)
+
+    made = threaded(sums, items, len(items), "kernel", products=True) if in_threads else map(sums, items)
+    for agreeing, constants, smoothed in made:
+        total.agreeing[...] += agreeing
+        total.constants[...] += constants
+        for part, some in smoothed:
+            total.smoothed[part] += some
+    return total
+
+
+StripSums = tuple[FloatArray, FloatArray, list[tuple[slice, Array]]]
+"""What a strip adds to sums over pairs: R to that of some of the entries."""
+
+
+def _strip_sums(p: Array, labels: Array, entries: Entries, bandwidth: float, strip: Strip) -> StripSums:
+    k, (blocks, columns) = p.shape[1], strip
+    right = single(p[columns])
+    right_columns = np.ascontiguousarray(right.T)
+    w, first = len(right), columns.start
+    starts = np.empty((len(labels), min(k, BUCKETS) + 1), dtype=np.uint16)
+    members = np.empty((len(labels), w + FOUR), dtype=np.uint16)
+    sort_labels(labels, first, columns.stop, starts, members)
+    agreeing, constants = np.zeros((len(labels), 6)), np.zeros(N_KERNELS)
+    of_columns, part = entries.part(columns)
+    smoothed = [(part, np.zeros((len(of_columns), N_KERNELS), dtype=np.float32))]
+    for rows in blocks:
+        is_diagonal = rows == columns
+        left = right if is_diagonal else single(p[rows])
+        tile = np.empty((-(-len(left) // FOUR) * FOUR, w), dtype=np.float32)
+        overlaps(left, right_columns, tile)
+        tile = tile[: len(left)]
+        tile -= 1.0
+        tile *= 0.25 / bandwidth
+        np.exp(np.minimum(tile, 0.0, out=tile), out=tile)
+        some = np.zeros_like(agreeing)
+        if is_diagonal:
+            np.fill_diagonal(tile, 0.0)
+        add_agreeing(tile, labels, rows.start, first, starts, members, k, some)
+        if is_diagonal:
+            # Rows agree with themselves.
+            some[:, N_KERNELS] -= w
+        share, products, power = (0.5 if is_diagonal else 1.0), left @ right.T, tile.copy()
+        agreeing += share * some
+        for one in range(N_KERNELS):
+            constants[one] += share * np.einsum("ij,ij->i", power, products).sum(dtype=np.float64)
+            np.square(power, out=power)
+        if is_diagonal:
+            add_smoothed(tile, right_columns, of_columns.starts, of_columns.classes, smoothed[0][1])
+            continue
+        of_rows, part = entries.part(rows)
+        smoothed.append((part, np.zeros((len(of_rows), N_KERNELS), dtype=np.float32)))
+        add_smoothed(tile, right_columns, of_rows.starts, of_rows.classes, smoothed[-1][1])
+        turned = np.ascontiguousarray(tile.T), np.ascontiguousarray(left.T)
+        add_smoothed(*turned, of_columns.starts, of_columns.classes, smoothed[0][1])
+    return agreeing, constants, smoothed

@@ -1,0 +1,25 @@
+"""Size of the default test of many classes with kernels in blocks, whose redraws depend on the rows."""
+
+import pytest
+
+import caltest as ct
+from caltest.estimators.combined import many_classes
+
+from .settings import band, calibrated, rejections, spawn
+
+pytestmark = pytest.mark.statistical
+
+
+@pytest.mark.parametrize("concentration", [0.05, 1.0])
+def test_size_in_blocks(concentration, replications, monkeypatch):
+    for name, value in (("WORTH", 0), ("ALL_PAIRS", 50), ("LARGEST_BLOCK", 30), ("SMALLEST_BLOCK", 20)):
+        monkeypatch.setattr(many_classes, name, value)
+    n_simulations, test = replications(300, 5000), ct.OmnibusTest(n_resamples=99)
+
+    def make(rng):
+        return calibrated(rng, 80, 40, concentration)
+
+    rejected = rejections(test, make, spawn(77, int(100 * concentration)), n_simulations)
+    for count, alpha in zip(rejected, (0.05, 0.01), strict=True):
+        low, high = band(n_simulations, alpha, 0.999)
+        assert low <= count <= high
