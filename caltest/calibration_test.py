@@ -167,28 +167,35 @@ class CalibrationTest(_Named):
             excluded = replace(excluded, words=f"{excluded.words}; the other rows: {found}")
         return replace(result, pvalue_otherwise=other.pvalue, findings=(excluded, *other.findings))
 
-    def accumulator(self, *, rng: Any = None, part: int = 0) -> "CalibrationTestAccumulator":
+    def accumulator(
+        self, *, predictions: ArrayLike = None, rng: Any = None, part: int = 0
+    ) -> "CalibrationTestAccumulator":
         """The test for data that come in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``.
 
-        For blocks with the normal limit, and for Monte Carlo with ``LowRankSKCE``; ``TypeError`` for others. See
-        ``CalibrationTestAccumulator``.
+        For ``OmnibusTest`` with classes, for blocks with the normal limit, and for Monte Carlo with ``LowRankSKCE``;
+        ``TypeError`` for others. Settings that depend on all predictions, such as the median bandwidth, are chosen from
+        ``predictions``, some of them. See ``CalibrationTestAccumulator``.
         """
-        return CalibrationTestAccumulator(self, rng=rng, part=part)
+        if predictions is None:
+            return CalibrationTestAccumulator(self, rng=rng, part=part)
+        seed = seed_of(rng)
+        estimator = self.estimator.resolve_for_chunks(as_predictions(predictions), seed)
+        return CalibrationTestAccumulator(self, rng=seed, part=part, estimator=estimator)
 
     def _on_chunks(
         self, predictions: Any, targets: Any, classes: Sequence[Any] | None, rng: Any
     ) -> CalibrationTestResult:
         seed = seed_of(rng)
-        resolved = CalibrationTest(self.estimator.resolve(_some_predictions(predictions), seed), self.null)
+        estimator = self.estimator.resolve_for_chunks(_some_predictions(predictions), seed)
         granularity = self.estimator.block_size if isinstance(self.estimator, BlockSKCE) else 1
 
         def accumulators(n_chunks: int) -> list[CalibrationTestAccumulator]:
-            return [resolved.accumulator(rng=seed, part=part) for part in range(n_chunks)]
+            parts = range(n_chunks)
+            return [CalibrationTestAccumulator(self, rng=seed, part=part, estimator=estimator) for part in parts]
 
         total = accumulate(accumulators, predictions, targets, granularity, classes)
         result: CalibrationTestResult = total.result()
-        notes = (*result.notes, *self.estimator.notes(result.n))
-        return replace(result, test=type(self).__name__, notes=notes)
+        return replace(result, notes=(*result.notes, *self.estimator.notes(result.n)))
 
     def result_of(
         self,

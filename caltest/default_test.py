@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, Table, own_errstate
+from caltest._basics.numerics import ArrayLike, FloatArray, Table, are_chunks, own_errstate
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch
@@ -43,7 +43,8 @@ def calibration_test(
     predictions
         ``Predictions``, or what becomes some: an array-like of (n, k) probabilities of k classes or (n,)
         probabilities of class 1, a distribution of scipy.stats or torch.distributions with parameters (n,), e.g.
-        ``scipy.stats.norm(mean, scale)``, or a list of n of them.
+        ``scipy.stats.norm(mean, scale)``, or a list of n of them. Dask arrays and data frames of probabilities of
+        classes stay where their chunks are; see ``OmnibusTest().accumulator`` for other data that come in chunks.
     targets
         Outcomes: (n,) or (n, 1) labels 0..k-1, names, 0/1 or booleans, counts or real numbers; (n, d) for predictions
         of vectors. They are matched by position, or by the index where predictions and targets are pandas objects with
@@ -89,8 +90,8 @@ def calibration_test(
 
     Assumes that the targets are independent given the predictions and were not used to fit the model. Time O(n**2) for
     up to 10 000 predictions of classes or 500 of real targets, O(n n_resamples) for more and for binary predictions;
-    memory O(n n_resamples), or O(n + k n_resamples) for more than 10 000 predictions of k > 32 classes, which are not
-    copied if they come in single precision. Matrices of scipy.sparse are taken as arrays of all numbers. See
+    memory O(n n_resamples), or O(n + k n_resamples) for more than 10 000 predictions of unordered classes, which are
+    not copied if they come in single precision. Matrices of scipy.sparse are taken as arrays of all numbers. See
     ``Omnibus`` and ``ConditionalMonteCarlo``.
 
     Examples
@@ -101,6 +102,8 @@ def calibration_test(
     >>> result.pvalue, result.finding.kind, round(result.finding.estimate, 2)
     (0.001, 'temperature', 0.24)
     """
+    if are_chunks(predictions) or are_chunks(targets):
+        return _on_chunks(predictions, targets, kernel, n_resamples, weights, classes, missing, rng)
     sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")
     if weights is not None:
@@ -114,6 +117,28 @@ def calibration_test(
         chosen, notes = default_kernel(sample.predictions)
     result = OmnibusTest(chosen, n_resamples, weights).on(sample, rng=rng, progress=progress)
     return replace(result, notes=(*result.notes, *left_out, *notes))
+
+
+def _on_chunks(
+    predictions: Any,
+    targets: Any,
+    kernel: PairKernel | None,
+    n_resamples: int,
+    weights: ArrayLike,
+    classes: Sequence[Any] | None,
+    missing: Missing,
+    rng: Any,
+) -> CalibrationTestResult:
+    """The test of dask arrays."""
+    if kernel is not None:
+        raise TypeError(
+            f"kernel: got {kernel!r} with dask arrays, wanted None; MonteCarloTest(LowRankSKCE(kernel)) takes them"
+        )
+    if weights is not None:
+        raise TypeError("weights: got some with dask arrays, wanted none, or arrays in memory")
+    if missing != "refuse":
+        raise ValueError(f"missing: got {missing!r} with dask arrays, wanted 'refuse', or arrays in memory")
+    return OmnibusTest(n_resamples=n_resamples)(predictions, targets, classes=classes, rng=rng)
 
 
 def weighted(sample: Sample, weights: ArrayLike, n: int) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:

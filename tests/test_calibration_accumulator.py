@@ -270,7 +270,7 @@ def test_bad_data_change_nothing(make):
         (
             lambda: ct.MonteCarloTest(ct.BlockSKCE(TV)).accumulator(),
             TypeError,
-            "got BlockSKCE for ConditionalMonteCarlo, wanted LowRankSKCE(kernel), for data that come in chunks",
+            "got BlockSKCE for ConditionalMonteCarlo, wanted Omnibus() or LowRankSKCE(kernel), for data that",
         ),
         (lambda: ct.MonteCarloTest(low_rank()).accumulator(rng="one"), ValueError, "rng: got 'one'"),
         (lambda: blocks_of(2).accumulator().result(), ValueError, "got 0 observations, too few for BlockSKCE"),

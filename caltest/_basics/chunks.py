@@ -40,7 +40,8 @@ def accumulate(
 
 def _updated(accumulator: Any, predictions: Any, targets: Any, start: int, classes: Sequence[Any] | None) -> Any:
     try:
-        return accumulator.update(predictions, targets, classes=classes)
+        numbered = {"start": start} if accumulator.is_by_row else {}
+        return accumulator.update(predictions, targets, classes=classes, **numbered)
     except ValueError as error:
         raise ValueError(f"in the chunk that begins at row {start}: {error}") from error
 

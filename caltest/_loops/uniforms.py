@@ -6,6 +6,7 @@ SplitMix64 (Steele, Lea and Flood 2014), started for each row at a number that d
 import numpy as np
 
 from caltest._basics.jit import jit
+from caltest._basics.numerics import Array, IntArray
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 """Odd, and 2**64 over the golden ratio: the states of a row are multiples of it apart."""
@@ -32,3 +33,10 @@ def row_state(seed: np.uint64, row: int) -> np.uint64:
 def uniform(state: np.uint64, redraw: int) -> float:
     """The number in [0, 1) of a redraw, given the state of its row."""
     return np.float64(mixed(state + STEP * np.uint64(redraw + 1)) >> np.uint64(11)) * UNIT
+
+
+@jit
+def row_states(seed: np.uint64, rows: IntArray, states: Array) -> None:
+    """Write where the numbers of some rows start."""
+    for i in range(rows.shape[0]):
+        states[i] = row_state(seed, rows[i])

@@ -77,6 +77,10 @@ class Estimator(OwnErrstate, ABC):
         """
         return self
 
+    def resolve_for_chunks(self, predictions: Predictions, rng: Any = None) -> Self:
+        """The same from some of the predictions, for data that come in chunks."""
+        return self.resolve(predictions, rng)
+
     def uses_random_numbers(self, predictions: Predictions) -> bool:
         """Whether ``resolve`` draws something for these predictions."""
         return False

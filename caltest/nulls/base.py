@@ -131,8 +131,12 @@ class SummableNull(Null):
     """A null whose outcome is a function of sums over parts of the data, for estimators that are so too."""
 
     @abstractmethod
-    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Any:
-        """What a part of the data adds; parts are added with ``+``."""
+    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator, place: tuple[int, int]) -> Any:
+        """What a part of the data adds; parts are added with ``+``.
+
+        Random numbers are those of the part, ``rng``, or functions of a seed and of the number of the row, where the
+        ``place`` has the seed and the number of the first row.
+        """
 
     @abstractmethod
     def outcome_of(self, estimator: Estimator, sums: Any) -> Outcome:

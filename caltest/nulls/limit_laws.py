@@ -121,9 +121,9 @@ class NormalNull(SummableNull):
             )
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        return self.outcome_of(estimator, self.sums(estimator, sample, rng))
+        return self.outcome_of(estimator, self.sums(estimator, sample, rng, (0, 0)))
 
-    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Moments:
+    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator, place: tuple[int, int]) -> Moments:
         assert isinstance(estimator, BlockSKCE)
         terms, known = estimator.terms(sample), None
         if self.known_variance and terms.size:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,8 +11,8 @@ from caltest._basics.numerics import Array, FloatArray, at_least_as_large, check
 from caltest._validation import whole_number
 from caltest.estimators import UCME, Estimator, LowRankSKCE
 from caltest.estimators.combined.joint import JointEstimator
+from caltest.estimators.combined.omnibus import Omnibus
 from caltest.hstatistics.redraws.of_all_families import redrawn_deviation_means
-from caltest.hstatistics.sums.features import FeatureSums
 from caltest.hstatistics.variances.covariance import deviation_covariance, whitening
 from caltest.nulls.base import Outcome, Resampled, ResamplingNull, SummableNull, ranked
 from caltest.predictions import Predictions, Sample
@@ -93,14 +94,20 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         if self.stop_after is not None:
             return self._stopped(estimator, sample, rng, self.stop_after)
         values = self.values(estimator, sample, rng)
-        statistics = _statistics(estimator, values)
-        outcome = ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
         if not isinstance(estimator, JointEstimator):
-            return outcome
-        outcome = replace(outcome, estimate=estimator.reported(sample, values))
+            statistics = _statistics(estimator, values)
+            return ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
+        outcome = self._joint_outcome(estimator, sample, values, sample.exclusion)
+        return replace(outcome, estimate=estimator.reported(sample, values))
+
+    @staticmethod
+    def _joint_outcome(estimator: JointEstimator, sample: Sample, values: FloatArray, exclusion: str | None) -> Outcome:
+        """From the numbers (J, B) of all observations, of which the sample has all or some."""
+        statistics = estimator.combined(values)
+        outcome = ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
         findings = estimator.findings(sample, outcome.pvalue)
         outcome = replace(outcome, components=estimator.found(sample, values), findings=findings)
-        return outcome.excluding(sample.exclusion) if estimator.impossible_excluded else outcome
+        return outcome.excluding(exclusion) if estimator.impossible_excluded else outcome
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
         values = self.values(estimator, sample, rng)
@@ -151,20 +158,26 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
                 return Outcome(estimate, statistic, stop_after / last, null_distribution=known[:last].copy())
         return ranked(estimate, statistic, known)
 
-    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> FeatureSums:
+    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator, place: tuple[int, int]) -> Any:
         """Sums over a part of the data, for the observed targets and for redraws of its own."""
+        if isinstance(estimator, Omnibus):
+            return estimator.sums(sample, self.n_resamples, *place)
         assert isinstance(estimator, LowRankSKCE)
         targets = sample.predictions.with_redraws(sample.targets, streams(rng, self.n_resamples))
         return estimator.features.sums(sample.predictions, targets)
 
-    def outcome_of(self, estimator: Estimator, sums: FeatureSums) -> Outcome:
+    def outcome_of(self, estimator: Estimator, sums: Any) -> Outcome:
+        if isinstance(estimator, Omnibus):
+            return self._joint_outcome(estimator, sums.kept, estimator.values_from(sums), sums.exclusion)
         assert isinstance(estimator, LowRankSKCE)
         values = estimator.estimates_from(sums)
         return ranked(float(values[0]), float(values[0]), values[1:])
 
     def check_summable(self, estimator: Estimator) -> None:
+        if isinstance(estimator, Omnibus):
+            return
         if not isinstance(estimator, LowRankSKCE):
-            raise self._illegal(estimator, "LowRankSKCE(kernel), for data that come in chunks")
+            raise self._illegal(estimator, "Omnibus() or LowRankSKCE(kernel), for data that come in chunks")
         _ = estimator.features
 
     def describe(self, redraws: str = Predictions.redraws) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._basics.threads import threaded
+from caltest.estimators.combined.cells import FewClasses, few_classes
 from caltest.estimators.combined.joint import standardised
 from caltest.estimators.combined.many_classes import ManyClasses, many_classes
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
@@ -146,8 +147,8 @@ class FaultsComponent(Component):
 
 def components_for(
     kernel: ProductKernel, predictions: Predictions, weights: FloatArray | None, rng: Any
-) -> tuple[tuple[Component, ...], ManyClasses | None]:
-    """The components for a family, with a resolved kernel, and what computes them together for many classes."""
+) -> tuple[tuple[Component, ...], ManyClasses | FewClasses | None]:
+    """The components for a family, with a resolved kernel, and what computes them together for many predictions."""
     alternatives = predictions.law.alternatives(weights)
     others: list[Component] = []
     if alternatives is not None:
@@ -158,7 +159,9 @@ def components_for(
         others.append(FaultsComponent("faults", RowsOfFaults(predictions, weights, faults), n_rows))
     if predictions.law.finite is not None:
         many = many_classes(kernel, predictions, faults, weights)
-        return (_kernels(kernel, predictions, FACTORS, rng, many is None), *SCORES, *others), many
+        kernels = _kernels(kernel, predictions, FACTORS, rng, many is None)
+        few = None if many is not None else few_classes(_with_bandwidths(kernel, FACTORS), predictions, faults, weights)
+        return (kernels, *SCORES, *others), many or few
     components = [_kernels(kernel, predictions, (1.0,), rng, True)]
     if predictions.law.has_normal_scores:
         numbers = partial(_residual_errors, kernel.prediction_kernel)
@@ -167,6 +170,13 @@ def components_for(
     if predictions.law.has_spread:
         components.append(Component("spread of residuals", _spread, two_sided=True, weight=2.0))
     return (*components, *others), None
+
+
+def in_chunks(kernel: ProductKernel, predictions: Predictions) -> ManyClasses | FewClasses | None:
+    """What sums over chunks of such predictions; None for those that need all observations at once."""
+    faults = predictions.faults()
+    many = many_classes(kernel, predictions, faults, None, in_blocks=True)
+    return many or few_classes(_with_bandwidths(kernel, FACTORS), predictions, faults, None, least=1)
 
 
 SCORES = (
@@ -179,10 +189,7 @@ def _kernels(
     kernel: ProductKernel, predictions: Predictions, factors: tuple[float, ...], rng: Any, may_be_low: bool
 ) -> Component:
     """The kernel first, and with other bandwidths; of low rank for many predictions that are not on a line."""
-    kernels, radial = [kernel], kernel.prediction_kernel
-    if radial.has_bandwidth:
-        others = (radial.scaled(factor) for factor in factors if factor != 1.0)
-        kernels += [ProductKernel(other, kernel.target_kernel) for other in others]
+    kernels = _with_bandwidths(kernel, factors)
     many = MANY_CLASSES if predictions.law.finite is not None else MANY_NUMBERS
     low_rank: tuple[LowRankSKCE, ...] = ()
     if may_be_low and len(predictions) >= many and on_a_line(kernel, predictions) is None:
@@ -190,6 +197,13 @@ def _kernels(
     rank = low_rank[0].rank if low_rank else 0
     numbers = partial(_kernel_errors, tuple(kernels), low_rank)
     return Component("kernel error", numbers, len(kernels), shares_kernel=True, rank=rank)
+
+
+def _with_bandwidths(kernel: ProductKernel, factors: tuple[float, ...]) -> list[ProductKernel]:
+    """The kernel, and the same with other bandwidths where it has one."""
+    radial = kernel.prediction_kernel
+    others = [radial.scaled(factor) for factor in factors if factor != 1.0] if radial.has_bandwidth else []
+    return [kernel, *(ProductKernel(other, kernel.target_kernel) for other in others)]
 
 
 def _kernel_errors(

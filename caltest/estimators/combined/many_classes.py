@@ -113,10 +113,9 @@ class ClassSums:
             norms,
         )
 
-    def __iadd__(self, other: "ClassSums") -> "ClassSums":
-        for one in fields(self):
-            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
-        return self
+    def __add__(self, other: "ClassSums") -> "ClassSums":
+        """The sums of both."""
+        return ClassSums(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 @dataclass(eq=False)
@@ -194,6 +193,27 @@ class ManyClasses:
         self.bandwidth, self.faults, self.in_blocks = bandwidth, faults, in_blocks
         with np.errstate(over="ignore"):
             self._apart = np.exp(-1.0 / (np.array(FACTORS) * bandwidth))
+
+    def drawn(
+        self, law: FinitePredictions, observed: Array | None, n_redraws: int, seed: np.uint64
+    ) -> FloatArray | None:
+        """The numbers (J, B) of blocks for observed labels, if given, and redraws that are never in memory together."""
+        if not self.in_blocks:
+            return None
+        redraws = range(0 if observed is None else -1, n_redraws)
+        return self.values(self.sums(law, observed, np.arange(len(law)), seed, redraws))
+
+    @property
+    def key(self) -> bytes:
+        """Equal where sums can be added."""
+        return repr(self.bandwidth).encode() + self.faults.view.chosen.tobytes()
+
+    def sums(
+        self, law: FinitePredictions, observed: Array | None, rows: IntArray, seed: np.uint64, redraws: range
+    ) -> ClassSums:
+        """Those of blocks of predictions with these numbers among all; redraw -1 are the observed labels."""
+        made = Redraws(law, observed, rows, seed, redraws.stop)
+        return self.of_blocks(law, made.n_columns, made)
 
     def of_labels(self, predictions: FinitePredictions, labels: Array, means: FloatArray | None = None) -> ClassSums:
         """Sums for labels (B, n) in memory, of all pairs; the kernel errors (5, B) can be known already."""
@@ -344,7 +364,11 @@ def blocks_of(view: ClassView) -> list[IntArray]:
 
 
 def many_classes(
-    kernel: ProductKernel, predictions: Predictions, faults: Faults | None, weights: FloatArray | None
+    kernel: ProductKernel,
+    predictions: Predictions,
+    faults: Faults | None,
+    weights: FloatArray | None,
+    in_blocks: bool = False,
 ) -> ManyClasses | None:
     """The sums for predictions of many classes and a kernel of their total variation distance; None for others."""
     law, bandwidth = predictions.finite, kernel.total_variation_bandwidth
@@ -352,6 +376,7 @@ def many_classes(
         return None
     if bandwidth is None or bandwidth < LEAST_BANDWIDTH:
         return None
-    if not faults.are_sums or law.n_classes < MANY or (law.n_classes <= MOST and law.n_classes * len(law) < WORTH):
+    is_small = law.n_classes <= MOST and law.n_classes * len(law) < WORTH and not in_blocks
+    if not faults.are_sums or law.n_classes < MANY or is_small:
         return None
-    return ManyClasses(bandwidth, faults, len(law) > ALL_PAIRS)
+    return ManyClasses(bandwidth, faults, in_blocks or len(law) > ALL_PAIRS)

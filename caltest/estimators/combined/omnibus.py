@@ -15,19 +15,23 @@ from caltest._basics.numerics import (
     read_only,
     resampling_pvalue,
 )
+from caltest._loops.uniforms import row_states
 from caltest._results.calibration_test_result import ComponentResult
 from caltest._results.values import EffectSize, Finding
 from caltest._validation import at_least, observation_weights, same_length
-from caltest.estimators.combined.components import Column, Component, FaultsComponent, components_for
+from caltest.estimators.combined.cells import CellSums, FewClasses
+from caltest.estimators.combined.components import Column, Component, FaultsComponent, components_for, in_chunks
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
-from caltest.estimators.combined.many_classes import ManyClasses, Redraws
+from caltest.estimators.combined.many_classes import ClassSums, ManyClasses
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
 from caltest.estimators.kernel_errors.skce import SKCE
+from caltest.hstatistics.sums.binary_line import on_a_line
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
+from caltest.predictions.convert import excluded_in_words
 
 ALL_PAIRS = 20_000
 """Predictions up to which the estimate that is reported is that of all pairs."""
@@ -37,6 +41,55 @@ SINGLE = 2.0 / 3.0
 
 TARGETS = 2**24
 """Numbers in the redrawn targets that are turned into scores together."""
+
+
+KEPT, KEPT_NUMBERS = 2**17, 2**24
+"""Observations, and numbers in their predictions, from which what is wrong is found where there are more."""
+
+ROWS_OF_A_PART = 2**40
+"""Rows of a part of the data are numbered from a multiple of this on."""
+
+
+@dataclass(frozen=True, eq=False)
+class OmnibusSums:
+    """What parts of the data add, some of the observations, and outcomes that their predictions exclude."""
+
+    key: bytes
+    """Of the settings that depend on predictions."""
+    sums: CellSums | ClassSums
+    kept: Sample
+    order: Array
+    """Random numbers of the rows that are kept, the smallest ones, in ascending order."""
+    n_excluded: int
+    excluded: tuple[str, ...]
+
+    def __add__(self, other: "OmnibusSums") -> "OmnibusSums":
+        if self.key != other.key:
+            raise ValueError(
+                "other: got another kernel, or other cells of predictions, which follow from the first chunk, wanted "
+                "the same ones: test.accumulator(predictions=some of all predictions)"
+            )
+        kept, order = self.kept.followed_by(other.kept), np.concatenate([self.order, other.order])
+        best = np.argsort(order)[: _most_kept(kept.predictions)]
+        return replace(
+            self,
+            sums=self.sums + other.sums,  # type: ignore[operator]
+            kept=kept.take(best),
+            order=order[best],
+            n_excluded=self.n_excluded + other.n_excluded,
+            excluded=(*self.excluded, *other.excluded)[:5],
+        )
+
+    @property
+    def exclusion(self) -> str | None:
+        """That outcomes occurred which their predictions exclude, in words, if there are some."""
+        return excluded_in_words(self.n_excluded, self.excluded) if self.n_excluded else None
+
+
+def _most_kept(predictions: Predictions) -> int:
+    """Observations from which what is wrong is found."""
+    law = predictions.finite
+    return min(KEPT, max(1, KEPT_NUMBERS // (1 if law is None else law.n_classes)))
 
 
 @dataclass(frozen=True)
@@ -76,9 +129,15 @@ class Omnibus(JointEstimator):
 
     Notes
     -----
-    Time and memory are those of ``MonteCarloTest(SKCE(kernel))`` and little more. From 10 000 predictions of up to 32
-    classes, or 500 of numbers, on the kernels of redraws have rank 64 (``LowRankSKCE``), which the result says: time
-    O(n B). The p-value is exact for every rank.
+    Time and memory are those of ``MonteCarloTest(SKCE(kernel))`` and little more. From 500 numbers or vectors on the
+    kernels of redraws have rank 64 (``LowRankSKCE``), which the result says: time O(n B). The p-value is exact for
+    every rank.
+
+    From 10 000 predictions of up to 32 unordered classes on, the statistic is a function of counts: how often each
+    label occurs in each of up to 512 cells of similar predictions (1024 of binary ones). A tree of comparisons makes
+    the cells from predictions alone, kernels and faults are those of mean predictions of cells, and redraws depend on
+    a seed and the number of the row only and are kept nowhere: time O(n B), about a nanosecond for a redraw of a row
+    and class, and memory O(n + B). Counts add up, for data that come in chunks (``CalibrationTestAccumulator``).
 
     More than 32 classes, with the total variation distance and without weights: sums over pairs have single precision,
     and only classes that a row draws take time, O(n**2 k) for the kernel and about B n**2 / k additions. More than
@@ -109,7 +168,7 @@ class Omnibus(JointEstimator):
     impossible_excluded = True
     _compared: bytes = field(default=b"", init=False, repr=False)
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
-    _many: ManyClasses | None = field(default=None, init=False, repr=False, compare=False)
+    _many: ManyClasses | FewClasses | None = field(default=None, init=False, repr=False, compare=False)
     _latest: tuple[FloatArray, list[tuple[Column, FloatArray]]] | None = field(
         default=None, init=False, repr=False, compare=False
     )
@@ -148,6 +207,49 @@ class Omnibus(JointEstimator):
         object.__setattr__(resolved, "_many", many)
         return resolved
 
+    def resolve_for_chunks(self, predictions: Predictions, rng: Any = None) -> Self:
+        """The same for data that come in chunks: kernel and cells, or blocks, are chosen from some of the predictions.
+
+        ``TypeError`` for numbers and vectors, ordered classes, and weights.
+        """
+        if self._in_sums:
+            return self
+        if self.weights is not None:
+            raise TypeError("weights: got some, wanted none for data that come in chunks")
+        kernel = default_kernel(predictions)[0] if self.kernel is None else self.kernel.resolve(predictions)
+        many = in_chunks(kernel, predictions)
+        if many is None:
+            raise TypeError(
+                f"predictions: got {predictions.family} predictions in chunks, wanted probabilities of unordered "
+                "classes for Omnibus; for others use MonteCarloTest(LowRankSKCE(kernel)), or all data at once"
+            )
+        resolved = replace(self, kernel=kernel)
+        object.__setattr__(resolved, "_components", components_for(kernel, predictions, None, None)[0])
+        object.__setattr__(resolved, "_many", many)
+        return resolved
+
+    @property
+    def _in_sums(self) -> bool:
+        return self._many is not None and self._many.in_blocks
+
+    def sums(self, sample: Sample, n_redraws: int, seed: int, start: int) -> OmnibusSums:
+        """Those of a part of the data, whose rows are numbered from ``start`` on."""
+        many, law, rows = self._many, sample.predictions.finite, start + np.arange(len(sample))
+        assert many is not None
+        assert law is not None
+        targets, of_rows = np.asarray(sample.targets), row_seed(np.random.default_rng(seed))
+        sums = many.sums(law, targets, rows, of_rows, range(-1, n_redraws))
+        order = np.empty(rows.size, dtype=np.uint64)
+        row_states(of_rows, rows, order)
+        best = np.argsort(order)[: _most_kept(law)]
+        excluded = sample.excluded_outcomes(start % ROWS_OF_A_PART)
+        return OmnibusSums(many.key, sums, sample.take(best), order[best], sample.impossible.size, excluded)
+
+    def values_from(self, sums: OmnibusSums) -> FloatArray:
+        """The numbers (J, B) of all observations."""
+        assert self._many is not None
+        return self._many.values(sums.sums)  # type: ignore[arg-type]
+
     @property
     def components(self) -> tuple[Component, ...]:
         """The components of a resolved omnibus statistic."""
@@ -156,7 +258,8 @@ class Omnibus(JointEstimator):
     def reported(self, sample: Sample, values: FloatArray) -> float:
         """The SKCE with the kernel of the redraws, or of all pairs of up to 20 000 predictions if its rank is low."""
         assert self.kernel is not None
-        if len(sample) >= ALL_PAIRS or not self._rank:
+        is_slow = len(sample) >= ALL_PAIRS and on_a_line(self.kernel, sample.predictions) is None
+        if is_slow or not (self._rank or isinstance(self._many, FewClasses)):
             return super().reported(sample, values)
         skce = SKCE(self.kernel) if self.weights is None else WeightedSKCE(self.kernel, self.weights)
         return skce.estimate(sample)
@@ -168,7 +271,7 @@ class Omnibus(JointEstimator):
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
         """The numbers of all components, one below the other; those that share no kernel for a part of the redraws."""
-        if self._many is not None and predictions.finite is not None:
+        if isinstance(self._many, ManyClasses) and predictions.finite is not None:
             many, law = self._many, predictions.finite
             if many.in_blocks:
                 return many.values(many.of_blocks(law, len(targets), lambda block: targets[:, block]))
@@ -185,12 +288,11 @@ class Omnibus(JointEstimator):
     def drawn(
         self, predictions: Predictions, observed: Array | None, n_redraws: int, rng: np.random.Generator
     ) -> FloatArray | None:
-        """Of many predictions of many classes, whose redraws are never in memory together."""
-        many, law = self._many, predictions.finite
-        if many is None or law is None or not many.in_blocks:
+        """Of many predictions of classes, whose redraws are never in memory together."""
+        law: Any = predictions.finite
+        if self._many is None:
             return None
-        redraws = Redraws(law, observed, np.arange(len(law)), rng.integers(2**64, dtype=np.uint64), n_redraws)
-        return many.values(many.of_blocks(law, redraws.n_columns, redraws))
+        return self._many.drawn(law, observed, n_redraws, row_seed(rng))
 
     def combined(self, values: FloatArray) -> FloatArray:
         """Logarithm of a weighted sum of reciprocal tail probabilities of all columns, (B,)."""
@@ -233,8 +335,12 @@ class Omnibus(JointEstimator):
         return tuple(found for _, found in sorted(results, key=lambda pair: -pair[0]))
 
     def findings(self, sample: Sample, pvalue: float) -> tuple[Finding, ...]:
-        """The faults that explain the outcomes best."""
-        return named(findings_of(sample, self.weights), pvalue)
+        """The faults that explain the outcomes best, those of evenly spaced ones if there are very many."""
+        weights, most = self.weights, _most_kept(sample.predictions)
+        if len(sample) > most:
+            rows = np.arange(most) * len(sample) // most
+            sample, weights = sample.take(rows), None if weights is None else weights[rows]
+        return named(findings_of(sample, weights), pvalue)
 
     def hypothesis(self, predictions: Predictions) -> str:
         """Calibration, given the weights too if there are some."""
@@ -254,6 +360,9 @@ class Omnibus(JointEstimator):
 
     def resolved_notes(self) -> tuple[str, ...]:
         """Whether kernels have a low rank, or are those of blocks."""
+        if isinstance(self._many, FewClasses):
+            number = len(self._many.cells)
+            return (f"the test counts labels in {number} cells of similar predictions, because there are many",)
         if self._many is not None and self._many.in_blocks:
             return ("kernels compare predictions in blocks of similar ones, because there are many",)
         if not self._rank:
@@ -269,6 +378,11 @@ class Omnibus(JointEstimator):
         kernel = (predictions.default_kernel() if self.kernel is None else self.kernel).describe()
         weighted = "" if self.weights is None else "weighted "
         return f"omnibus of {weighted}{', '.join(one.name for one in self._components)}; k = {kernel}"
+
+
+def row_seed(rng: np.random.Generator) -> np.uint64:
+    """The seed of random numbers that depend on it and on the number of the row."""
+    return rng.spawn(1)[0].integers(2**64, dtype=np.uint64)
 
 
 def _normalised(weights: FloatArray) -> FloatArray | None:

@@ -118,6 +118,9 @@ class Categorical(ClassProbabilities):
     def to_array(self) -> FloatArray:
         return self.probabilities
 
+    def with_rows(self, p: FloatArray) -> Self:
+        return self._like(p)
+
     @property
     def n_classes(self) -> int:
         return int(self._array.shape[-1])
@@ -202,6 +205,9 @@ class Bernoulli(ClassProbabilities):
     def probabilities(self) -> FloatArray:
         """Probability vectors (1 - p, p), (..., n, 2)."""
         return np.stack([1.0 - self._array, self._array], axis=-1)
+
+    def with_rows(self, p: FloatArray) -> Self:
+        return self._like(np.ascontiguousarray(p[:, 1]))
 
     @property
     def hypothesis(self) -> str:

@@ -59,6 +59,10 @@ class FinitePredictions(Predictions):
         """The same as they are stored, perhaps in single precision."""
         return self.probabilities
 
+    def with_rows(self, p: FloatArray) -> Self:
+        """Predictions of the same kind with other probability vectors (m, k), perhaps of another number."""
+        raise TypeError(f"predictions: got {self.family} predictions, which have more than probabilities")
+
     @property
     @abstractmethod
     def n_classes(self) -> int:

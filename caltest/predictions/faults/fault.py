@@ -18,18 +18,19 @@ def varies(feature: FloatArray) -> bool:
     return bool(np.ptp(feature) > 1e-12 * np.abs(feature).max())
 
 
-def ranks(feature: FloatArray) -> FloatArray:
-    """Average ranks of a feature (n,), in (0, 1); equal ones share a value."""
-    _, places, counts = np.unique(feature, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - counts / 2.0)[places] / feature.size)
+def ranks(feature: FloatArray, sizes: FloatArray | None = None) -> FloatArray:
+    """Average ranks of a feature (n,), in (0, 1); equal ones share a value, and each stands for some observations."""
+    _, places = np.unique(feature, return_inverse=True)
+    counts = np.bincount(places, sizes)
+    return np.asarray((np.cumsum(counts) - counts / 2.0)[places] / counts.sum())
 
 
-def cosines(feature: FloatArray, number: int) -> FloatArray:
+def cosines(feature: FloatArray, number: int, sizes: FloatArray | None = None) -> FloatArray:
     """``sqrt(2) cos(pi j r)`` of the ranks r for j = 1, ..., number, (number, n); 0 if the feature does not vary."""
     if not varies(feature):
         return np.zeros((number, feature.size))
     frequencies = np.arange(1, number + 1)[:, None]
-    return np.asarray(sqrt(2.0) * np.cos(pi * frequencies * ranks(feature)))
+    return np.asarray(sqrt(2.0) * np.cos(pi * frequencies * ranks(feature, sizes)))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from math import sqrt
 import numpy as np
 
 from caltest._basics.numerics import BoolArray, FloatArray
-from caltest._loops.pair_sums.redraws import sums_by_group
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels
 from caltest.predictions.faults.classes.several import Frequency, Random, Temperature
@@ -28,11 +27,12 @@ WINDOW_CHOICES = 20
 class BinaryView(ClassView):
     """Claims, the probabilities of class 1, their ranks, and windows of these."""
 
-    def __init__(self, law: FinitePredictions, weights: FloatArray | None) -> None:
-        super().__init__(law, weights)
+    def __init__(self, law: FinitePredictions, weights: FloatArray | None, sizes: FloatArray | None) -> None:
+        super().__init__(law, weights, sizes=sizes)
+        self.n_observations = self.n if sizes is None else sizes.sum()
         self.claims = self.p[:, 1]
-        self.ranks = ranks(self.claims)
-        self.cosines = cosines(self.claims, N_COSINES)
+        self.ranks = ranks(self.claims, sizes)
+        self.cosines = cosines(self.claims, N_COSINES, sizes)
         self.log_odds = self.logs[:, 1] - self.logs[:, 0]
         self.windows = [
             (float(start), float(start) + width)
@@ -44,7 +44,7 @@ class BinaryView(ClassView):
         """The predictions in a window, (n,); none if they are too few."""
         low, high = self.windows[window]
         inside = (self.ranks > low) & (self.ranks <= high)
-        return np.asarray(inside & (self.n * (high - low) >= LEAST_IN_WINDOW))
+        return np.asarray(inside & (self.n_observations * (high - low) >= LEAST_IN_WINDOW))
 
     def log_ratio(self, seen: Labels, offsets: FloatArray) -> float:
         """Of claims whose log odds are larger by some offsets (n,)."""
@@ -72,8 +72,12 @@ def claim_in_words(claim: float) -> str:
 class BinaryFaults(LabelFaults):
     """Confidence, random labels, claims that are too high or too low, everywhere, in a window, or in waves."""
 
-    def __init__(self, law: FinitePredictions, weights: FloatArray | None = None) -> None:
-        self.view = view = BinaryView(law, weights)
+    are_sums = True
+
+    def __init__(
+        self, law: FinitePredictions, weights: FloatArray | None = None, sizes: FloatArray | None = None
+    ) -> None:
+        self.view = view = BinaryView(law, weights, sizes)
         self.weights = view.weights
         self.members = (Claims(view), BinaryTemperature(view), Random(view), Window(view), Wave(view))
 
@@ -97,7 +101,7 @@ class Claims(Frequency):
 
     def rows(self, seen: Labels) -> FloatArray:  # type: ignore[override]
         """Outcomes times cosines of the ranks of the claims."""
-        return np.asarray(self._features @ seen.labels.astype(np.float64).T)
+        return np.asarray(self._features @ seen.ones.T)
 
     @cached_property
     def _features(self) -> FloatArray:
@@ -139,8 +143,7 @@ class Window(ClassFault):
         view, windows = self.view, np.array(self.view.windows)
         ends, places = np.unique(windows, return_inverse=True)
         low, high = places.reshape(windows.shape).T
-        values = np.outer(view.weights, [0.0, 1.0])
-        parts = sums_by_group(values, seen.labels, np.searchsorted(ends, view.ranks), ends.size + 1)
+        parts = seen.ones_by_group(np.searchsorted(ends, view.ranks), ends.size + 1)
         totals = np.cumsum(parts, axis=0)
         is_used = np.asarray(self._inside.any(axis=1))
         return np.asarray((totals[high] - totals[low]) * is_used[:, None])

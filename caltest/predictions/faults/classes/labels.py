@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,8 +39,14 @@ NODES, FARTHEST = 32, 3.0
 class ClassView:
     """What the faults of classes see of n predictions and weights: of many classes no array of all probabilities."""
 
-    def __init__(self, law: FinitePredictions, weights: FloatArray | None, chosen: IntArray | None = None) -> None:
-        self.law, self.weights = law, weights_or_ones(weights, len(law))
+    def __init__(
+        self,
+        law: FinitePredictions,
+        weights: FloatArray | None,
+        chosen: IntArray | None = None,
+        sizes: FloatArray | None = None,
+    ) -> None:
+        self.law, self.weights, self.sizes = law, weights_or_ones(weights, len(law)), sizes
         self.stored = law.stored
         self.n, self.k = self.stored.shape
         self.totals, self.top = np.empty(self.n), np.empty(self.n, dtype=np.intp)
@@ -47,7 +54,7 @@ class ClassView:
         for part in self.parts:
             self.totals[part] = self.stored[part].sum(axis=1, dtype=np.float64)
             p = self.rows(part)
-            self.expected += self.weights[part] @ p
+            self.expected += (self.weights[part] if sizes is None else sizes[part]) @ p
             self.top[part] = p.argmax(axis=1)
             self.confidence[part] = p[np.arange(len(p)), self.top[part]]
         if chosen is None:
@@ -105,7 +112,7 @@ class ClassView:
     @cached_property
     def hit_features(self) -> FloatArray:
         """What hits of the most probable class are multiplied by, (4, n)."""
-        return np.concatenate([np.ones((1, self.n)), cosines(self.confidence, 3)]) * self.weights
+        return np.concatenate([np.ones((1, self.n)), cosines(self.confidence, 3, self.sizes)]) * self.weights
 
     @cached_property
     def variances(self) -> FloatArray:
@@ -231,6 +238,15 @@ class Labels(Seen):
         """Those of the labels, (n,)."""
         return np.asarray(np.maximum(self.view.at(self.first), FLOOR))
 
+    @property
+    def ones(self) -> FloatArray:
+        """Where label 1 occurs, (B, n)."""
+        return np.asarray(self.labels, dtype=np.float64)
+
+    def ones_by_group(self, groups: IntArray, n_groups: int) -> FloatArray:
+        """Weight of label 1 in each group of the predictions, (n_groups, B)."""
+        return sums_by_group(np.outer(self.view.weights, [0.0, 1.0]), self.labels, groups, n_groups)
+
     @cached_property
     def places(self) -> Array:
         """Labels (B, n) as places among the chosen classes, the last of which is all others."""
@@ -301,6 +317,8 @@ class LabelFaults(Faults):
 
     at_once = 2**21
     view: ClassView
+    are_sums: ClassVar[bool] = False
+    """Whether all rows are functions of what ``Seen`` has, and the predictions can be cells of some sizes."""
 
     def seen(self, targets: Array) -> Labels:
         return Labels(self.view, np.ascontiguousarray(targets, dtype=self.view.law.label_type))

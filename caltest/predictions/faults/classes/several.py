@@ -19,10 +19,11 @@ class ClassFaults(LabelFaults):
     """Confidence, frequencies of classes, and pairs of classes that are mistaken for each other."""
 
     are_sums = True
-    """Whether all rows are functions of ``Seen``."""
 
-    def __init__(self, law: FinitePredictions, weights: FloatArray | None = None) -> None:
-        self.view = view = ClassView(law, weights)
+    def __init__(
+        self, law: FinitePredictions, weights: FloatArray | None = None, sizes: FloatArray | None = None
+    ) -> None:
+        self.view = view = ClassView(law, weights, sizes=sizes)
         self.weights = view.weights
         self.members = (
             Temperature(view),

@@ -1,0 +1,323 @@
+"""The numbers of the omnibus statistic for many predictions of few classes, from counts of labels in cells of them.
+
+Predictions are put into cells of similar ones, and the statistic sees of the labels only how often each occurs in each
+cell. Cells depend on predictions, not on labels, and counts of observed and redrawn labels are treated alike, so that
+Monte Carlo p-values stay exact. Counts of parts of the data add up, without rounding where there are no weights.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, ranges
+from caltest._basics.threads import threaded
+from caltest._loops.statistics.cell_counts import count_labels, find_cells
+from caltest.estimators.scores import log_mixture
+from caltest.kernels import ProductKernel
+from caltest.predictions import Predictions
+from caltest.predictions.classes.finite import FinitePredictions, Score, outcome_scores
+from caltest.predictions.faults import Faults
+from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults, Seen
+from caltest.predictions.faults.fault import cosines
+
+MOST_CLASSES = 32
+"""Classes up to which labels are counted in cells."""
+
+MANY = 10_000
+"""Predictions from which on they are."""
+
+MOST_CELLS = {2: 1024}
+"""Cells of predictions of so many classes, by default 512."""
+
+SAMPLE = 2**15
+"""Predictions, evenly spaced among all, from which cells are made."""
+
+UNIT = 2.0**40
+"""Probabilities are added as multiples of one over this, so that sums do not depend on their order."""
+
+LARGEST = 2**29
+"""Bytes of counts that are kept at a time; with more redraws the predictions are read again."""
+
+COLUMNS = 64
+"""Redraws whose residuals are multiplied by kernels together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A tree of comparisons of probabilities, ``p[column] <= limit``, whose leaves are cells of similar predictions."""
+
+    columns: IntArray
+    limits: FloatArray
+    next_nodes: IntArray
+    """Nodes (N, 2) where the comparison holds and where it does not; -1 - c stands for the cell c."""
+
+    @classmethod
+    def of(cls, p: FloatArray, number: int) -> Self:
+        """At most so many cells: the one that varies most is cut at its mean, of ``arcsin sqrt(p)``, again and again.
+
+        The variance of that of a frequency hardly depends on the probability.
+        """
+        angles = np.arcsin(np.sqrt(np.clip(p, 0.0, 1.0)))
+        columns: list[int] = []
+        limits: list[float] = []
+        next_nodes: list[list[int]] = []
+        leaves: list[tuple[float, int, int, IntArray, tuple[int, int] | None]] = []
+
+        def add(rows: IntArray, parent: tuple[int, int] | None) -> None:
+            variances = angles[rows].var(axis=0)
+            column = int(variances.argmax())
+            heappush(leaves, (-float(variances[column]) * rows.size, len(columns) + len(leaves), column, rows, parent))
+
+        def link(parent: tuple[int, int] | None, node: int) -> None:
+            if parent is not None:
+                next_nodes[parent[0]][parent[1]] = node
+
+        add(np.arange(len(p)), None)
+        while len(leaves) < number and leaves[0][0] < -1e-12:
+            _, _, column, rows, parent = heappop(leaves)
+            limit = float(np.sin(angles[rows, column].mean()) ** 2)
+            below = p[rows, column] <= limit
+            node = len(columns)
+            link(parent, node)
+            columns.append(column)
+            limits.append(limit)
+            next_nodes.append([0, 0])
+            add(rows[below], (node, 0))
+            add(rows[~below], (node, 1))
+        for cell, (_, _, _, _, parent) in enumerate(leaves):
+            link(parent, -1 - cell)
+        return cls(np.array(columns, dtype=np.intp), np.array(limits), np.array(next_nodes, np.intp).reshape(-1, 2))
+
+    def __len__(self) -> int:
+        return len(self.columns) + 1
+
+    def find(self, p: FloatArray) -> IntArray:
+        """The cell of each prediction, (n,)."""
+        cells = np.empty(len(p), dtype=np.intp)
+        find_cells(p, self.columns, self.limits, self.next_nodes, cells)
+        return cells
+
+
+@dataclass(frozen=True, eq=False)
+class CellSums:
+    """Sums over the predictions of each cell; those of other predictions can be added."""
+
+    sizes: IntArray
+    """Numbers of predictions, (C,)."""
+    counts: FloatArray
+    """Weight of each label for each redraw, (C, k, B)."""
+    probabilities: IntArray
+    """Sums of the probabilities, (C, k), in units of ``1 / UNIT``."""
+    squares: FloatArray
+    """Sums of the squared weights, (C,)."""
+
+    def __add__(self, other: "CellSums") -> "CellSums":
+        """The sums of both."""
+        return CellSums(
+            self.sizes + other.sizes,
+            self.counts + other.counts,
+            self.probabilities + other.probabilities,
+            self.squares + other.squares,
+        )
+
+
+@dataclass
+class CountsSeen(Seen):
+    """What the rows of faults see, from the counts (C, k, B) of labels in cells."""
+
+    view: ClassView
+    counts: FloatArray
+
+    @property
+    def _hits(self) -> FloatArray:
+        """How often the most probable class occurs, (C, B)."""
+        return self.counts[np.arange(self.view.n), self.view.top]
+
+    @property
+    def ones(self) -> FloatArray:
+        """How often label 1 occurs, (B, C)."""
+        return self.counts[:, 1].T
+
+    def ones_by_group(self, groups: IntArray, n_groups: int) -> FloatArray:
+        """How often label 1 occurs in each group of the cells, (n_groups, B)."""
+        return self._by_group(self.counts[:, 1], groups, n_groups)
+
+    @staticmethod
+    def _by_group(values: FloatArray, groups: IntArray, n_groups: int) -> FloatArray:
+        return np.asarray((np.arange(n_groups)[:, None] == groups).astype(np.float64) @ values)
+
+    @property
+    def totals(self) -> FloatArray:
+        return np.asarray(self.counts.sum(axis=0))
+
+    @property
+    def hit_sums(self) -> FloatArray:
+        return self.view.hit_features @ self._hits
+
+    @property
+    def top_sums(self) -> FloatArray:
+        size, groups = self.view.chosen.size, self.view.places[self.view.top]
+        scores = np.einsum("ck,ckb->cb", self.view.logs, self.counts)
+        return np.concatenate([self._by_group(one, groups, size + 1)[:size] for one in (self._hits, scores)])
+
+    @property
+    def curves(self) -> FloatArray:
+        chosen = zip(self.view.chosen, self.view.of_chosen.T, strict=True)
+        return np.concatenate([cosines(p, 3, self.view.sizes) @ self.counts[:, c] for c, p in chosen])
+
+    @property
+    def sums(self) -> FloatArray:
+        return np.stack([self.counts[:, c].T @ self.view.of_chosen for c in self.view.chosen], axis=1)
+
+    @property
+    def pair_logs(self) -> FloatArray:
+        p, n_redraws, size = np.maximum(self.view.of_chosen, PAIR_FLOOR), self.counts.shape[2], self.view.chosen.size
+        sums = np.empty((n_redraws, size, size, 2))
+        for place, c in enumerate(self.view.chosen):
+            ratios, counts = p / p[:, [place]], self.counts[:, c].T
+            sums[:, place, :, 0] = counts @ np.log1p(PAIR_SHARE * ratios)
+            sums[:, place, :, 1] = counts @ np.log1p(PAIR_SHARE * (ratios - 1.0))
+        return sums
+
+
+@dataclass(frozen=True, eq=False)
+class FewClasses:
+    """Counts in cells of parts of the predictions, and the numbers (J, B) of all of them.
+
+    Parameters
+    ----------
+    kernels
+        That of the estimate first.
+    law
+        Any of the predictions, for what is the same for all.
+    faults
+        The class of their faults.
+    """
+
+    cells: Cells
+    kernels: tuple[ProductKernel, ...]
+    law: FinitePredictions
+    faults: Any
+    weights: FloatArray | None = None
+    in_blocks = True
+
+    @property
+    def key(self) -> bytes:
+        """Equal where sums can be added."""
+        cells = self.cells
+        return repr(self.kernels).encode() + cells.columns.tobytes() + cells.limits.tobytes()
+
+    @classmethod
+    def of(cls, kernels: Sequence[ProductKernel], law: FinitePredictions, faults: Any, weights: Any) -> Self:
+        """With cells for some of the predictions."""
+        p = np.asarray(law.evenly_spaced(SAMPLE).stored, dtype=np.float64)
+        cells = Cells.of(p, MOST_CELLS.get(law.n_classes, 512))
+        return cls(cells, tuple(kernels), law.take(slice(0, 1)), faults, weights)
+
+    def drawn(self, law: FinitePredictions, observed: Array | None, n_redraws: int, seed: np.uint64) -> FloatArray:
+        """The numbers (J, B) for observed labels, if given, and redraws, in passes that keep the counts small."""
+        rows, start = np.arange(len(law)), 0 if observed is None else -1
+        size = max(256, LARGEST // (8 * len(self.cells) * law.n_classes))
+        parts = [range(first, min(first + size, n_redraws)) for first in range(start, n_redraws, size)]
+        sums = (self.sums(law, observed, rows, seed, part) for part in parts)
+        return np.concatenate([self.values(one) for one in sums], axis=1)
+
+    def sums(
+        self, law: FinitePredictions, observed: Array | None, rows: IntArray, seed: np.uint64, redraws: range
+    ) -> CellSums:
+        """Those for some redraws of predictions with these numbers among all; redraw -1 are the observed labels."""
+        p, k = np.ascontiguousarray(law.stored), law.n_classes
+        w = np.ones(len(p)) if self.weights is None else self.weights
+        labels = np.zeros(0, dtype=np.intp) if observed is None else np.asarray(observed, dtype=np.intp)
+        size = 8 * len(self.cells) * k * len(redraws)
+        check_memory(size, "counts of labels for all redraws", "take fewer redraws")
+        cells, counts = self.cells.find(p), np.zeros((len(self.cells), k, len(redraws)))
+        order = np.argsort(cells, kind="stable")
+        bounds = np.searchsorted(cells[order], np.arange(len(self.cells) + 1))
+
+        def count(cell: int) -> None:
+            some = order[bounds[cell] : bounds[cell + 1]]
+            count_labels(p, labels, w, some, rows, seed, redraws.start, counts[cell])
+
+        work = 1.0 * len(p) * len(redraws)
+        for _ in threaded(count, range(len(self.cells)), len(self.cells), "labels of redraws", work=work):
+            pass
+        exact = np.rint(p * (w * UNIT / p.sum(axis=1, dtype=np.float64))[:, None]).astype(np.int64)
+        starts = bounds[:-1][np.diff(bounds) > 0]
+        probabilities, squares = np.zeros((len(self.cells), k), dtype=np.int64), np.zeros(len(self.cells))
+        if starts.size:
+            full = np.diff(bounds) > 0
+            probabilities[full] = np.add.reduceat(exact[order], starts)
+            squares[full] = np.add.reduceat(np.square(w)[order], starts)
+        return CellSums(np.diff(bounds), counts, probabilities, squares)
+
+    def values(self, sums: CellSums) -> FloatArray:
+        """The numbers (J, B) of all components."""
+        full = sums.sizes > 0
+        counts, expected = sums.counts[full], sums.probabilities[full] / UNIT
+        totals = expected.sum(axis=1)
+        p = expected / totals[:, None]
+        law, weights = self.law.with_rows(p), sums.squares[full] / totals
+        faults = self.faults(law, None, sums.sizes[full])
+        scores = [self._score(p, counts, "log"), self._score(p, counts, "brier")]
+        alternatives = law.alternatives()
+        ratios = sum(alternatives.log_ratio_terms(np.full(len(p), c)) @ counts[:, c] for c in range(law.n_classes))
+        seen = CountsSeen(faults.view, counts)
+        return np.concatenate(
+            [
+                self._kernel_errors(law, counts, expected, weights),
+                scores,
+                log_mixture(np.asarray(ratios), alternatives.weights)[None],
+                *(fault.rows(seen) for fault in faults.with_rows),
+            ]
+        )
+
+    @staticmethod
+    def _score(p: FloatArray, counts: FloatArray, score: Score) -> FloatArray:
+        """Mean excess of a score, (B,)."""
+        scores = outcome_scores(p, score)
+        scores = scores - np.einsum("ck,ck->c", p, scores)[:, None]
+        return np.asarray(np.einsum("ck,ckb->b", scores, counts) / counts[:, :, 0].sum())
+
+    def _kernel_errors(
+        self, law: FinitePredictions, counts: FloatArray, expected: FloatArray, weights: FloatArray
+    ) -> FloatArray:
+        """Means of h over the pairs of different observations, (L, B), with the kernel of their cells.
+
+        The mean weight of the observations of each cell stands for those of pairs of an observation with itself.
+        """
+        gram, p = law.gram(self.kernels[0].target_kernel), law.probabilities
+        tiles = [kernel.prediction_kernel.tile(law, law) for kernel in self.kernels]
+        means = p @ gram
+        own = (np.diag(gram) - 2.0 * means + np.einsum("ck,ck->c", means, p)[:, None]) * weights[:, None]
+        total = float(expected.sum())
+        n_pairs = total**2 - float(weights @ expected.sum(axis=1))
+
+        def errors(part: slice) -> FloatArray:
+            residuals = np.ascontiguousarray((counts[:, :, part] - expected[:, :, None]).transpose(0, 2, 1))
+            flat, with_gram = residuals.reshape(len(p), -1), (residuals @ gram).reshape(len(p), -1)
+            diagonal = np.einsum("ck,ckb->b", own, counts[:, :, part])
+            squares = (np.einsum("cx,cx->x", tile @ with_gram, flat).reshape(-1, gram.shape[0]) for tile in tiles)
+            return np.asarray((np.stack([one.sum(axis=1) for one in squares]) - diagonal) / n_pairs)
+
+        parts = list(ranges(counts.shape[2], COLUMNS))
+        return np.concatenate(list(threaded(errors, parts, len(parts), "kernel", products=True)), axis=1)
+
+
+def few_classes(
+    kernels: Sequence[ProductKernel],
+    predictions: Predictions,
+    faults: Faults | None,
+    weights: FloatArray | None,
+    least: int = MANY,
+) -> FewClasses | None:
+    """The counts for many predictions of few classes without an order; None for others."""
+    law = predictions.finite
+    if len(predictions) < least or law is None or law.n_classes > MOST_CLASSES:
+        return None
+    if not isinstance(faults, LabelFaults) or not faults.are_sums:
+        return None
+    return FewClasses.of(kernels, law, type(faults), weights)

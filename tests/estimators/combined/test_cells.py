@@ -1,0 +1,126 @@
+"""Counts of labels in cells: where all predictions of a cell are equal they give the same numbers as the labels."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest._loops.statistics.cell_counts import count_labels
+from caltest._loops.uniforms import row_state, uniform
+from caltest.estimators.combined.cells import UNIT, Cells, FewClasses
+from caltest.estimators.combined.components import in_chunks
+
+SEED = np.uint64(11)
+
+
+def repeated(k, n_distinct=12, times=25, seed=3):
+    """Predictions with few distinct rows, which are those of the cells."""
+    rng = np.random.default_rng([seed, k])
+    p = np.rint(rng.dirichlet(np.full(k, 0.6), n_distinct) * 2**20) + 1.0
+    p = np.repeat(p / p.sum(axis=1, keepdims=True), times, axis=0)
+    p = p[rng.permutation(len(p))]
+    return ct.Bernoulli(p[:, 1]) if k == 2 else ct.Categorical(p)
+
+
+def drawn(p, rows, redraws, seed=SEED):
+    """Labels of redraws, one at a time."""
+    labels = np.empty((len(redraws), len(rows)), dtype=np.intp)
+    for i, row in enumerate(rows):
+        ends, state = np.cumsum(p[i]), np.uint64(row_state(seed, row))
+        for b, redraw in enumerate(redraws):
+            labels[b, i] = int(np.argmax(ends > uniform(state, redraw) * ends[-1]))
+    return labels
+
+
+@pytest.mark.parametrize("first", [-1, 0, 300])
+def test_counts_are_those_of_labels_drawn_one_at_a_time(first):
+    p, n_redraws = repeated(4).probabilities[:30], 270
+    labels, weights = np.arange(30) % 4, np.random.default_rng(1).random(30)
+    some, numbers = np.array([3, 5, 6, 20, 29]), 7 * np.arange(30) + 2
+    counts = np.zeros((4, n_redraws))
+    count_labels(p, labels, weights, some, numbers, SEED, first, counts)
+    redraws = range(max(first, 0), first + n_redraws)
+    made = drawn(p[some], numbers[some], redraws)
+    made = np.concatenate([labels[some][None], made]) if first < 0 else made
+    expected = np.stack([(made == c) @ weights[some] for c in range(4)])
+    np.testing.assert_allclose(counts, expected, rtol=1e-12)
+
+
+def test_classes_of_probability_zero_are_never_drawn():
+    p, counts = np.array([[0.0, 0.3, 0.0, 0.7, 0.0]]), np.zeros((5, 4000))
+    count_labels(p, np.zeros(0, np.intp), np.ones(1), np.array([0]), np.array([0]), SEED, 0, counts)
+    totals = counts.sum(axis=1)
+    assert not totals[[0, 2, 4]].any()
+    assert totals.sum() == 4000
+    assert abs(totals[1] - 1200) < 5 * np.sqrt(4000 * 0.21)
+
+
+def test_cells_are_found_by_comparisons():
+    p = np.random.default_rng(2).dirichlet(np.full(3, 0.5), 400)
+    cells = Cells.of(p, 20)
+    assert len(cells) == 20
+    found = cells.find(p)
+    assert set(found) == set(range(20))
+    angles = np.arcsin(np.sqrt(p))
+    within = sum(((angles[found == c] - angles[found == c].mean(axis=0)) ** 2).sum() for c in range(20))
+    assert within < 0.1 * ((angles - angles.mean(axis=0)) ** 2).sum()
+    assert len(Cells.of(np.full((50, 3), 1 / 3), 20)) == 1
+    assert len(Cells.of(repeated(3).probabilities, 100)) == 12
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_numbers_of_cells_of_equal_predictions_are_those_of_their_labels(k):
+    predictions = repeated(k)
+    law, rows, targets = predictions.finite, np.arange(len(predictions)) + 5, predictions.redraw(1)
+    omnibus = ct.estimators.Omnibus().resolve(predictions)
+    few = in_chunks(omnibus.kernel, predictions)
+    assert isinstance(few, FewClasses)
+    values = few.values(few.sums(law, targets, rows, SEED, range(-1, 6)))
+    labels = np.concatenate([targets[None], drawn(law.probabilities, rows, range(6))])
+    np.testing.assert_allclose(values, omnibus.values(predictions, labels), rtol=1e-7, atol=1e-9)
+
+
+def test_weights_that_are_equal_within_cells():
+    predictions = repeated(3)
+    cells = np.unique(predictions.probabilities[:, 0], return_inverse=True)[1]
+    omnibus = ct.estimators.Omnibus(weights=1.0 + cells % 4).resolve(predictions)
+    targets = predictions.redraw(2)
+    many = in_chunks(omnibus.kernel, predictions)
+    few = FewClasses(many.cells, many.kernels, many.law, many.faults, omnibus.weights)
+    values = few.drawn(predictions, targets, 3, SEED)
+    labels = np.concatenate([targets[None], drawn(predictions.probabilities, range(len(targets)), range(3))])
+    np.testing.assert_allclose(values, omnibus.values(predictions, labels), rtol=1e-7, atol=1e-9)
+
+
+def test_passes_over_redraws_change_nothing(monkeypatch):
+    predictions = repeated(3, times=50)
+    few, targets = in_chunks(predictions.default_kernel().resolve(predictions), predictions), predictions.redraw(3)
+    whole = few.drawn(predictions, targets, 600, SEED)
+    monkeypatch.setattr("caltest.estimators.combined.cells.LARGEST", 1)
+    np.testing.assert_array_equal(few.drawn(predictions, targets, 600, SEED), whole)
+
+
+def test_sums_of_probabilities_do_not_depend_on_the_order():
+    predictions = ct.Categorical(np.random.default_rng(5).dirichlet(np.ones(4), 300))
+    few = in_chunks(predictions.default_kernel().resolve(predictions), predictions)
+    order = np.random.default_rng(6).permutation(300)
+    one, other = (few.sums(predictions.take(rows), None, rows, SEED, range(4)) for rows in (np.arange(300), order))
+    np.testing.assert_array_equal(one.probabilities, other.probabilities)
+    np.testing.assert_array_equal(one.counts, other.counts)
+    np.testing.assert_allclose(one.probabilities.sum() / UNIT, 300, rtol=1e-9)
+
+
+def test_many_predictions_are_tested_in_cells():
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet(np.full(4, 0.4), 10_000)
+    labels = (p.cumsum(axis=1) < rng.random(10_000)[:, None]).sum(axis=1)
+    result = ct.calibration_test(p, labels, n_resamples=99, rng=1)
+    assert any("512 cells" in note for note in result.notes)
+    assert result.pvalue > 0.01
+    sharper = p**1.3 / (p**1.3).sum(axis=1, keepdims=True)
+    result = ct.calibration_test(sharper, labels, n_resamples=99, rng=1)
+    assert result.pvalue == 0.01
+    assert result.finding.kind == "temperature"
+    assert result.finding.interval.low < 1.3 < result.finding.interval.high
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation()), ct.DeltaKernel())
+    exact = ct.SKCE(kernel)(sharper, labels)
+    assert result.estimate == pytest.approx(exact, rel=1e-9)
