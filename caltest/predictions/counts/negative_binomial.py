@@ -164,9 +164,6 @@ class NegativeBinomial(CountPredictions):
     def log_probabilities(self, counts: FloatArray) -> FloatArray:
         return logs_from_tail(self._tail_exponent(counts), counts, self._log_factor)
 
-    def log_density(self, targets: Array) -> FloatArray:
-        return np.asarray(self.log_probabilities(np.asarray(targets, dtype=np.float64)[:, None])[:, 0])
-
     def _log_factor(self, counts: FloatArray) -> FloatArray:
         """``log(Gamma(u + s) / (Gamma(s) u!)) + u log(u / s) - (u + s) log((u + s) / s)``, which has no mean in it."""
         if counts.ndim > 1:
