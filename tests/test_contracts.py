@@ -183,7 +183,7 @@ def test_expected_kernels_against_monte_carlo(centred_case, replications):
 def test_expectation_of_h_is_zero_given_one_side(centred_case, replications):
     """E h((p, Z), (p', y')) = 0 for Z ~ p: what makes all the tests work."""
     sample, kernel = centred_case
-    number = replications(10_000, 20_000)
+    number = replications(4000, 20_000)
     draws = drawn(sample.predictions, [0], number, 13)[0][:, None]
     one, other = sample.predictions.take(np.zeros((number, 1), dtype=int)), sample.take(np.full((number, 1), 5))
     h = htiles.h_tile(kernel, Sample(one, draws), other)

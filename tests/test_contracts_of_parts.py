@@ -452,6 +452,7 @@ def test_the_same_seed_gives_the_same_numbers(name):
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 @each([*TESTS, *NEW_TESTS, *NEW_NULLS])
 def test_sizes(name, replications):
     """At the 10 % level, at most the 99.9 % quantile of a binomial count, of the share that is in the table."""

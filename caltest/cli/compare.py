@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from caltest._basics.threads import in_terminal
-from caltest.cli.options import add, command, show, whole
+from caltest.cli.options import add, command, show
 from caltest.cli.prediction_files import check_different, read_outcomes, read_sample
 from caltest.comparisons.models import compare_samples
 from caltest.comparisons.pairs import pairs_of_samples
@@ -22,9 +22,7 @@ def add_to(commands: Any) -> None:
     )
     add(parser, "predictions", nargs="+")
     add(parser, "outcomes")
-    parser.add_argument(
-        "--n-resamples", type=whole, default=999, metavar="B", help="redraws of the outcomes (default: 999)"
-    )
+    add(parser, "--n-resamples", default=999, help="redraws of the outcomes (default: 999)")
     parser.add_argument("--pairs", action="store_true", help="test which models differ from each other instead")
     add(parser, "--missing", "--normal", "--format", "--alpha", "--seed", "--fail-on-reject")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import caltest as ct
 from caltest._results.report import format_pvalue, holm, pvalue_phrase
-from caltest.cli.options import command, seed
+from caltest.cli.options import add, command
 
 
 def add_to(commands: Any) -> None:
@@ -17,7 +17,7 @@ def add_to(commands: Any) -> None:
         "test three models of handwritten digits",
         "Test three models of handwritten digits that come with caltest.",
     )
-    parser.add_argument("--seed", type=seed, default=1, metavar="S", help="of the random numbers (default: 1)")
+    add(parser, "--seed", default=1, help="of the random numbers (default: 1)")
 
 
 def run(options: argparse.Namespace) -> int:

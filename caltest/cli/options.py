@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
+from caltest.cli.named import TESTS
 from caltest.comparisons.tables import Table, latex, markdown
 from caltest.predictions.convert import Missing
 
@@ -48,6 +49,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "type": Path,
         "help": "CSV (.gz) or .npy, - for stdin, one column: labels 0..k-1, or names as in the header",
     },
+    "--test": {"choices": TESTS, "default": "omnibus", "metavar": "NAME", "help": "one of those below"},
+    "--n-resamples": {"type": whole, "metavar": "B"},
     "--missing": {
         "choices": get_args(Missing),
         "default": "refuse",

@@ -47,11 +47,9 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("--strength", type=float, required=True, metavar="S", help="of the deviation; 0 gives the size")
     parser.add_argument("--n", type=whole, metavar="N", help="observations (default: as many as predictions)")
-    parser.add_argument("--test", choices=TESTS, default="omnibus", metavar="NAME", help="one of those below")
+    add(parser, "--test")
     parser.add_argument("--simulations", type=whole, default=200, metavar="M", help="data sets (default: 200)")
-    parser.add_argument(
-        "--n-resamples", type=whole, default=199, metavar="B", help="redraws of each test (default: 199)"
-    )
+    add(parser, "--n-resamples", default=199, help="redraws of each test (default: 199)")
     add(parser, "--normal", "--format", "--alpha", "--seed")
 
 
@@ -96,16 +94,7 @@ class SimulatedTest:
 def table(result: PowerResult) -> Table:
     """The settings and the rate."""
     low, high = result.interval
-    level = f"{100 * result.alphas[0]:g} %"
-    return [
-        ["test", "data", "n", "simulations", "level", result.quantity, "95 % interval"],
-        [
-            result.test,
-            result.generator,
-            str(result.n),
-            str(result.n_simulations),
-            level,
-            f"{result.rate:.3f}",
-            f"[{low:.3f}, {high:.3f}]",
-        ],
-    ]
+    cells = {"test": result.test, "data": result.generator, "n": str(result.n)}
+    cells |= {"simulations": str(result.n_simulations), "level": f"{100 * result.alphas[0]:g} %"}
+    cells |= {result.quantity: f"{result.rate:.3f}", "95 % interval": f"[{low:.3f}, {high:.3f}]"}
+    return [list(cells), list(cells.values())]

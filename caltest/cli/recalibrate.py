@@ -10,32 +10,24 @@ from caltest.cli.options import add, command, show
 from caltest.cli.prediction_files import check_outputs, read_predictions, read_sample, write_predictions
 from caltest.predictions import Predictions
 from caltest.recalibration import Calibrator
+from caltest.recalibration.base import ProbabilityCalibrator
 from caltest.recalibration.report import targets_as_given
 
-METHODS = {
-    "temperature": "one number for all classes; of numbers, a factor of the variance",
-    "gp": "Gaussian process shared by all classes",
-    "vector": "a weight and an intercept for each class",
-    "dirichlet": "weights of all pairs of classes, regularised",
-    "platt": "logistic curve, of each class",
-    "isotonic": "increasing steps, of each class",
-    "beta": "beta calibration, of each class",
-    "bbq": "Bayesian binning into quantiles, of each class",
+METHODS: dict[str, tuple[ProbabilityCalibrator, str]] = {
+    "temperature": (maps.TemperatureScaling(), "one number for all classes; of numbers, a factor of the variance"),
+    "gp": (maps.GPCalibrator(), "Gaussian process shared by all classes"),
+    "vector": (maps.VectorScaling(), "a weight and an intercept for each class"),
+    "dirichlet": (maps.DirichletCalibration(), "weights of all pairs of classes, regularised"),
+    "platt": (maps.Platt(), "logistic curve, of each class"),
+    "isotonic": (maps.Isotonic(), "increasing steps, of each class"),
+    "beta": (maps.BetaCalibration(), "beta calibration, of each class"),
+    "bbq": (maps.BBQ(), "Bayesian binning into quantiles, of each class"),
 }
-
-OF_CLASSES: dict[str, Calibrator] = {
-    "temperature": maps.TemperatureScaling(),
-    "gp": maps.GPCalibrator(),
-    "vector": maps.VectorScaling(),
-    "dirichlet": maps.DirichletCalibration(),
-}
-
-BINARY = {"platt": maps.Platt(), "isotonic": maps.Isotonic(), "beta": maps.BetaCalibration(), "bbq": maps.BBQ()}
 
 
 def add_to(commands: Any) -> None:
     """Add the command to the parser."""
-    names = "\n".join(f"  {name:<12} {text}" for name, text in METHODS.items())
+    names = "\n".join(f"  {name:<12} {text}" for name, (_, text) in METHODS.items())
     parser = command(
         commands,
         run,
@@ -81,6 +73,5 @@ def method_for(name: str, predictions: Predictions) -> Calibrator:
         if name != "temperature":
             raise ValueError(f"--method: got {name} for predictions of numbers, wanted temperature")
         return maps.FamilyTemperatureScaling()
-    if name in OF_CLASSES:
-        return OF_CLASSES[name]
-    return BINARY[name] if predictions.to_array().ndim == 1 else maps.OneVsRest(BINARY[name])
+    method, _ = METHODS[name]
+    return maps.OneVsRest(method) if method.binary and predictions.to_array().ndim == 2 else method

@@ -28,7 +28,7 @@ def add_to(commands: Any) -> None:
         f"tests:\n{names_help()}",
     )
     add(parser, "predictions", "outcomes")
-    parser.add_argument("--test", choices=TESTS, default="omnibus", metavar="NAME", help="one of those below")
+    add(parser, "--test")
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
     weights = "one column of numbers of at least 0 that do not depend on outcomes; for the tests " + ", ".join(WEIGHTED)
     parser.add_argument("--weights", type=Path, metavar="FILE", help=weights)

@@ -155,7 +155,7 @@ Resampled = tuple[float, float, FloatArray]
 class ResamplingNull(Null):
     """A null that compares the statistic with ``n_resamples`` values of it."""
 
-    n_resamples: int
+    n_resamples: int = 999
 
     uses_random_numbers = True
     statistic_name = "the estimate"

@@ -106,7 +106,6 @@ class ArconesGineBootstrap(ResamplingNull):
 
     citations = ("arcones1992", "widmann2019")
 
-    n_resamples: int = 999
     known_variance: bool = True
 
     pvalue_kind = "resampling"
@@ -207,8 +206,6 @@ class ClusterBootstrap(ResamplingNull):
     0.01
     """
 
-    n_resamples: int = 999
-
     pvalue_kind = "resampling"
     requires = ClusterSKCE
     wanted = "ClusterSKCE(kernel, clusters)"
@@ -298,8 +295,6 @@ class ConsistencyResampling(ResamplingNull):
     """
 
     citations = ("broecker2007",)
-
-    n_resamples: int = 999
 
     pvalue_kind = "resampling"
 

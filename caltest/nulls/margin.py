@@ -37,8 +37,6 @@ class MarginNull(Null):
         return not has_formula(estimator.kernel, predictions)
 
     def check_estimator(self, estimator: Estimator) -> None:
-        if not isinstance(estimator, SKCE):
-            raise self._illegal(estimator, "the unbiased estimator SKCE(kernel)")
         self._check_unbiased(estimator)
 
     def check_size(self, estimator: Estimator, n: int) -> None:

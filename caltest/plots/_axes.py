@@ -58,8 +58,10 @@ def panels_of(
     return [axes_of(ax, what, size) for ax in several]
 
 
-def title_of(result: CalibrationTestResult, n: int) -> str:
-    """The p-value of a test of the n observations that are drawn, and what it found."""
+def title_of(result: CalibrationTestResult | None, n: int) -> str:
+    """The p-value of a test of the n observations that are drawn, if there is one, and what it found."""
+    if result is None:
+        return ""
     if not isinstance(result, CalibrationTestResult):
         raise TypeError(f"result: got {result!r}, wanted the result of a calibration test")
     if result.n != n:

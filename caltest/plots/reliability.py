@@ -121,7 +121,7 @@ def reliability_diagram(
     binning = UniformBinning() if binning is None else binning
     checked_binning(binning)
     rank = rank_of_ends(n_resamples, confidence_level)
-    title = "" if result is None else title_of(result, len(probabilities))
+    title = title_of(result, len(probabilities))
     with progress_bars(switch("progress", progress)):
         bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, rng)
     ax = axes_of(ax, "reliability_diagram", (4.5, 5.0))
@@ -229,7 +229,7 @@ def reliability_curve(
     """
     probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
     rank = rank_of_ends(n_resamples, confidence_level)
-    title = "" if result is None else title_of(result, len(probabilities))
+    title = title_of(result, len(probabilities))
     groups = IsotonicGroups.of(probabilities.probability)
     curve = groups.curves(outcomes[None])[0]
     with progress_bars(switch("progress", progress)):

@@ -94,7 +94,7 @@ def simplex_map(
         raise ValueError(f"predictions: got {law.n_classes} classes, wanted three, for which there is a triangle")
     binning = UniformBinning(5) if binning is None else binning
     checked_binning(binning)
-    title = "" if result is None else title_of(result, len(sample))
+    title = title_of(result, len(sample))
     level = fraction("confidence_level", confidence_level)
     number, least = whole_number("n_resamples", n_resamples, 1), whole_number("min_size", min_size, 1, inf)
     arrows = _arrows(sample, law.probabilities, binning, number, least, 1.0 - level, seed_of(rng))

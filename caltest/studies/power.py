@@ -245,8 +245,7 @@ def power_result(
         )
     notes += _unreachable_levels(pvalues, alphas)
     return PowerResult(
-        test=simulation.describe_test(test),
-        generator=simulation.describe_generator(task.generator),
+        **simulation.study_of(test, task.generator),
         is_calibrated=simulation.is_calibrated(task.generator),
         n=task.n,
         n_requested=n_requested,
@@ -273,13 +272,7 @@ def _unreachable_levels(pvalues: FloatArray, alphas: tuple[float, ...]) -> list[
 
 def check_same_study(resume: Any, test: Test, generator: Any, n: int, wanted: int) -> None:
     """Raise unless an earlier result is that of the same study."""
-    simulation.check_resumed(
-        resume,
-        PowerResult,
-        test=simulation.describe_test(test),
-        generator=simulation.describe_generator(generator),
-        n=n,
-    )
+    simulation.check_resumed(resume, PowerResult, **simulation.study_of(test, generator), n=n)
     if resume.n_simulations > wanted:
         raise ValueError(
             f"n_simulations: got {wanted}, wanted at least {resume.n_simulations}, which are finished already"

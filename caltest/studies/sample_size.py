@@ -159,8 +159,7 @@ def sample_size(
     if not search.stored:
         raise KeyboardInterrupt
     return SampleSize(
-        test=simulation.describe_test(test),
-        generator=simulation.describe_generator(generator),
+        **simulation.study_of(test, generator),
         power=wanted,
         alpha=level,
         n=answer.n,

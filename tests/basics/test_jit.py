@@ -1,3 +1,4 @@
+import builtins
 import os
 import shutil
 import subprocess
@@ -59,49 +60,64 @@ def test_loops_compile_where_nothing_can_be_cached(monkeypatch):
     assert jit.jit(lambda x: x + 1)(1) == 2
 
 
-@pytest.mark.parametrize("threads", ["0", "-1"])
-def test_no_threads_stand_for_one(threads):
+@pytest.mark.parametrize("threads", ["0", "-1", " -3 "])
+def test_no_threads_stand_for_one(threads, monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
+    with jit._one_thread_at_least():
+        assert os.environ["NUMBA_NUM_THREADS"] == "1"
+    assert os.environ["NUMBA_NUM_THREADS"] == threads
+
+
+@pytest.mark.parametrize("threads", ["2", "", "many"])
+def test_other_numbers_of_threads_are_left_to_numba(threads, monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
+    with jit._one_thread_at_least():
+        assert os.environ["NUMBA_NUM_THREADS"] == threads
+
+
+def test_import_with_no_threads():
     code = "import caltest; from caltest._basics.threads import n_threads; print(n_threads())"
-    assert run(Path(jit.__file__).parents[2], code, NUMBA_NUM_THREADS=threads) == "1"
+    assert run(Path(jit.__file__).parents[2], code, NUMBA_NUM_THREADS="-1") == "1"
 
 
-WRITER = """
-import pathlib, sys
-from caltest._basics.jit import _Cache
-from caltest._loops.inner import inner
+def test_code_that_is_written_at_once_is_kept_apart(monkeypatch, tmp_path):
+    """Another process saves at some step of writing, and reads at all later ones: nothing but what was written."""
 
-mine, other = sys.argv[1:]
-CODE = {"short": "short", "long": "long" * 1_000_000}
+    def inner(x):
+        return x
 
-def wait(name):
-    here.joinpath(f"{name}-{mine}").touch()
-    while not here.joinpath(f"{name}-{other}").exists():
-        pass
+    code = {"mine": "my code", "other": "other code" * 1000}
+    steps, n_saves = 0, 0
 
-for i in range(400):
-    here = pathlib.Path(f"round-{i}")
-    here.mkdir(exist_ok=True)
-    files = _Cache(inner.py_func)._cache_file
-    files._cache_path, files._index_path = str(here), str(here / files._index_name)
-    wait("start")
-    files.save(mine, CODE[mine])
-    wait("saved")
-    for one in CODE:
-        assert files.load(one) in (CODE[one], None), (i, one)
-    wait("read")
-print("right")
-"""
+    def stepping(function, save_at):
+        def call(*arguments, **options):
+            nonlocal steps, n_saves
+            if not busy:
+                steps += 1
+                busy.append(True)
+                if steps == save_at:
+                    others.save("other", code["other"])
+                    n_saves += 1
+                if steps >= save_at:
+                    assert all(others.load(key) in (code[key], None) for key in code)
+                busy.clear()
+            return function(*arguments, **options)
 
+        return call
 
-def test_processes_that_compile_at_once_keep_their_code_apart(package):
-    """Each signature is read as it was written, also where one takes longer to write."""
-    (package / "writer.py").write_text(WRITER)
-    options = {"cwd": package, "env": os.environ | {"PYTHONPATH": str(package)}, "text": True}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    pairs = [("short", "long"), ("long", "short")]
-    both = [subprocess.Popen([sys.executable, "writer.py", *pair], **options, **pipes) for pair in pairs]
-    found = [process.communicate(timeout=300) for process in both]
-    assert [out.strip() for out, _ in found] == ["right", "right"], found
+    for save_at in range(1, 6):
+        folder, steps, busy = tmp_path / str(save_at), 0, []
+        folder.mkdir()
+        mine, others = (jit._Cache(inner)._cache_file for _ in range(2))
+        for files in (mine, others):
+            files._cache_path, files._index_path = str(folder), str(folder / files._index_name)
+        with monkeypatch.context() as patch:
+            for module, name in ((builtins, "open"), (os, "replace")):
+                patch.setattr(module, name, stepping(getattr(module, name), save_at))
+            mine.save("mine", code["mine"])
+        assert mine.load("mine") == code["mine"]
+        assert others.load("other") == (code["other"] if steps >= save_at else None)
+    assert n_saves > 1, "steps of numba are not seen"
 
 
 def test_code_of_older_sources_is_not_read_where_writing_broke_off(monkeypatch, tmp_path):

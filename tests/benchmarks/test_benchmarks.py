@@ -59,6 +59,7 @@ def test_a_slower_row_fails(times, monkeypatch, capsys, tmp_path):
     baseline = tmp_path / "baseline.json"
     baseline.write_text(gate.json.dumps({"skce-5000-2": [times * ratio, megabytes]}))
     monkeypatch.setattr(gate, "BASELINE", baseline)
+    monkeypatch.setattr(gate, "MOST_PROCESSES", 1)
     assert gate.main(["--rows", "skce-5000-2"]) == (times < 1)
     assert ("FAILED skce-5000-2" in capsys.readouterr().out) == (times < 1)
 
@@ -90,7 +91,8 @@ def test_a_row_is_as_large_as_the_smallest_process(tmp_path):
     assert "MB of extra memory" in gate.worse(gate.measured(made_up_row(tmp_path, [35]), tmp_path, known), known)
 
 
-def test_a_row_that_takes_twice_the_loops_is_slower(tmp_path):
+def test_a_row_that_takes_twice_the_loops_is_slower(tmp_path, monkeypatch):
+    monkeypatch.setattr(gate, "MOST_PROCESSES", 2)
     ratio, _, _ = gate.measured(made_up_row(tmp_path, [1], 4), tmp_path, None)
     known = (ratio, 20.0)
     assert "loops of time" in gate.worse(gate.measured(made_up_row(tmp_path, [1], 8), tmp_path, known), known)

@@ -16,12 +16,12 @@ TESTS = Path(__file__).parents[1]
 EXTREMES = [5e-324, 1e-310, 1e-100, 1e100, 1e308]
 EXPECTATIONS = """
 import numpy as np, caltest as ct
-extremes = {extremes}
 kernels = [ct.GaussianKernel(bandwidth=1.0), ct.LaplacianKernel(1e-150), ct.MaternKernel(bandwidth=1e150)]
 kernels += [ct.kernels.RationalQuadraticKernel(bandwidth=1e300)]
-for value in extremes:
+for value in {extremes}:
     shape = min(max(value, 1e-300), 1e300)
-    for law in {laws}:
+    for law in [{laws}]:
+        print(law.family, law.parameters, flush=True)
         power = [ct.ExponentialKernel(ct.Euclidean(), 1.0, exponent=0.02)] if law.family == "Gamma" else []
         for kernel in kernels + power:
             try:
@@ -33,14 +33,14 @@ for value in extremes:
             assert (abs(means - 0.5) <= 0.5 + 1e-9).all(), (law.parameters, kernel, means)
             assert (abs(both - 0.5) <= 0.5 + 1e-9).all(), (law.parameters, kernel, both)
 """
-LAWS = {
-    "StudentT": "[ct.StudentT(3.0, 0.0, [1.0, value]), ct.StudentT([shape], 0.0, 1.0), ct.StudentT(3.0, [value], 1.0)]",
-    "Normal": "[ct.Normal([0.0, min(value, 1e100)], 1.0), ct.Normal([0.0, 0.0], [1.0, value])]",
-    "Laplace": "[ct.Laplace([0.0, min(value, 1e100)], 1.0), ct.Laplace([0.0, 0.0], [1.0, value])]",
-    "LogNormal": "[ct.LogNormal([0.0], value), ct.LogNormal([value], 1.0), ct.LogNormal([-value], 1.0)]",
-    "Gamma": "[ct.Gamma([shape], 1.0), ct.Gamma(2.0, [value]), ct.Gamma([shape], 1e10), ct.Gamma(0.01, [value])]",
-    "Beta": "[ct.Beta([shape], 2.0), ct.Beta([shape], shape), ct.Beta(0.01, [shape])]",
-}
+LAWS = """
+    ct.StudentT(3.0, 0.0, [1.0, value]), ct.StudentT([shape], 0.0, 1.0), ct.StudentT(3.0, [value], 1.0),
+    ct.Normal([0.0, min(value, 1e100)], 1.0), ct.Normal([0.0, 0.0], [1.0, value]),
+    ct.Laplace([0.0, min(value, 1e100)], 1.0), ct.Laplace([0.0, 0.0], [1.0, value]),
+    ct.LogNormal([0.0], value), ct.LogNormal([value], 1.0), ct.LogNormal([-value], 1.0),
+    ct.Gamma([shape], 1.0), ct.Gamma(2.0, [value]), ct.Gamma([shape], 1e10), ct.Gamma(0.01, [value]),
+    ct.Beta([shape], 2.0), ct.Beta([shape], shape), ct.Beta(0.01, [shape])
+"""
 
 
 def run(code, **variables):
@@ -48,12 +48,11 @@ def run(code, **variables):
     process = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True
     )
-    assert process.returncode == 0, process.stderr[-2000:]
+    assert process.returncode == 0, process.stdout[-200:] + process.stderr[-2000:]
 
 
-@pytest.mark.parametrize("laws", LAWS.values(), ids=LAWS)
-def test_expectations(laws):
-    run(EXPECTATIONS.format(extremes=EXTREMES, laws=laws))
+def test_expectations():
+    run(EXPECTATIONS.format(extremes=EXTREMES, laws=LAWS))
 
 
 def settings(kind=tiles.CITYBLOCK, function=kernels.EXPONENTIAL):
@@ -94,14 +93,13 @@ def test_cells_of_what_is_no_number():
     assert counts.sum() == 2
 
 
-@pytest.mark.parametrize("value", [np.inf, np.nan])
-def test_steps_at_places_that_are_no_numbers_do_not_lead_beyond_the_end(value):
-    code = f"""
+def test_steps_at_places_that_are_no_numbers_do_not_lead_beyond_the_end():
+    code = """
 import numpy as np
 from caltest._loops.steps import squared_gaps
-value = float("{value}")
-for x, y in (([value] * 9, [value]), ([value], [value] * 9), ([0.0] * 9, [value]), ([value], [0.0] * 9)):
-    rows, columns = (np.array([[one + [np.inf]]]) for one in (x, y))
-    squared_gaps(rows, columns, np.empty((1, 1, 1)))
+for value in (np.inf, np.nan):
+    for x, y in (([value] * 9, [value]), ([value], [value] * 9), ([0.0] * 9, [value]), ([value], [0.0] * 9)):
+        rows, columns = (np.array([[one + [np.inf]]]) for one in (x, y))
+        squared_gaps(rows, columns, np.empty((1, 1, 1)))
 """
     run(code, NUMBA_BOUNDSCHECK="1")

@@ -71,6 +71,7 @@ def test_other_estimators_are_refused():
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("family", ["classes", "numbers"])
 def test_size(family, replications):
     n_sets = replications(300, 3000)

@@ -102,6 +102,7 @@ def as_they_are(predictions, y):
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("reduce", [ct.standardised_residuals, ct.pit_values], ids=["z", "u"])
 def test_size_and_power_against_wrong_scales(reduce, replications):
     """The published kernel with its bandwidth of 1 finds a scale that is 30 % too small in 11 % of data sets.
@@ -114,6 +115,7 @@ def test_size_and_power_against_wrong_scales(reduce, replications):
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 def test_size_and_power_against_wrong_scales_of_vectors(replications):
     """Standardised residuals of ten dimensions; the published kernel finds scales that are 10 % too small in 9 %."""
     sets = replications(20, 300)

@@ -203,6 +203,7 @@ INTERRUPTED = {
 
 @pytest.mark.parametrize("family", INTERRUPTED)
 @pytest.mark.parametrize("start", [5, 30, 60])
+@pytest.mark.usefixtures("without_findings")
 def test_an_update_happens_wholly_or_not_at_all(family, start, monkeypatch):
     """An error at many lines, before the bets begin, when they do and after, then the same again if need be."""
     monkeypatch.setattr("caltest.sequential.bets.FIRST", 40)

@@ -13,7 +13,7 @@ from caltest.generators import Bias, Distorted, GaussianModel, Scaling, class_mo
 
 from .settings import calibrated, spawn
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 ALPHAS = (0.05, 0.01)
 

@@ -7,7 +7,7 @@ import caltest as ct
 
 from .settings import band, dirichlet, spawn
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
 N, G = 120, 6

@@ -11,7 +11,7 @@ import caltest as ct
 
 from .settings import band, calibrated, calibrated_normal, rejections, spawn
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), "median"), ct.DeltaKernel())
 NORMAL = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=1.0))

@@ -13,7 +13,7 @@ from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize
 from caltest._validation import at_least
-from caltest.estimators.base import RedrawnEstimator
+from caltest.estimators.base import RedrawnEstimator, TextbookTail
 from caltest.predictions import Predictions
 from caltest.predictions.classes.finite import of_classes
 from caltest.predictions.residuals import integral_transforms
@@ -27,7 +27,13 @@ NANOSECONDS = 5.0
 
 
 class BinaryStatistic(RedrawnEstimator):
-    """A statistic of probabilities p of class 1 and outcomes 0 or 1."""
+    """A statistic of probabilities p of class 1 and outcomes 0 or 1.
+
+    Raises
+    ------
+    TypeError
+        For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
+    """
 
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
@@ -50,6 +56,13 @@ def in_parts(function: Callable[[Array], FloatArray], targets: Array) -> FloatAr
     work = NANOSECONDS * targets.size
     values = threaded(lambda rows: function(targets[rows]), parts, len(parts), "statistics", work=work)
     return np.concatenate([np.empty(0), *values])
+
+
+def chi_squared_tail(estimate: float, df: int, notes: tuple[str, ...]) -> TextbookTail:
+    """The tail of the chi-squared law; 1 without any degree of freedom."""
+    from scipy.special import chdtrc
+
+    return TextbookTail(estimate, float(chdtrc(df, estimate)) if df else 1.0, (float(df),), notes)
 
 
 def root_per_observation(excess: float, n: int, unit: str) -> EffectSize:

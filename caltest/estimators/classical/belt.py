@@ -38,11 +38,6 @@ class CalibrationBelt(BinaryStatistic):
     selection
         Level of the quantile, between 0 and 1.
 
-    Raises
-    ------
-    TypeError
-        For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
-
     Notes
     -----
     ``MonteCarloTest(CalibrationBelt())`` is exact: redraws select their degrees too. ``caltest.plots.calibration_belt``

@@ -57,11 +57,6 @@ class CORPMiscalibration(BinaryStatistic):
     score
         ``"brier"`` for (p - Y)**2, ``"log"`` for -log P(Y).
 
-    Raises
-    ------
-    TypeError
-        For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
-
     Notes
     -----
     ``MonteCarloTest(CORPMiscalibration())`` is exact, and nothing has to be chosen. Positive for calibrated predictions

@@ -12,7 +12,7 @@ from caltest._results.report import pvalue_phrase
 from caltest._results.values import ConfidenceInterval, EffectSize, Stored
 from caltest._validation import fraction
 from caltest.estimators.base import TextbookTail
-from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
+from caltest.estimators.classical.base import BinaryStatistic, chi_squared_tail, probability_of_one
 from caltest.estimators.classical.logistic import GAIN, LogOdds
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
@@ -26,11 +26,6 @@ class CoxCalibration(BinaryStatistic):
     """Likelihood ratio of ``logit P(Y = 1) = a + b logit(p)`` with the best (a, b) against (0, 1).
 
     ``2 (max_ab l(a, b) - l(0, 1))`` with the log-likelihood l. ``cox_calibration`` gives intercept and slope.
-
-    Raises
-    ------
-    TypeError
-        For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
 
     Notes
     -----
@@ -64,8 +59,6 @@ class CoxCalibration(BinaryStatistic):
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """The chi-squared tail."""
-        from scipy.special import chdtrc
-
         p = probability_of_one(sample.predictions, "CoxCalibration")
         df, information = LogOdds.of(p, 1).rank, float(np.sum(p * (1.0 - p)))
         notes: tuple[str, ...] = ()
@@ -75,7 +68,7 @@ class CoxCalibration(BinaryStatistic):
                 "simulations it rejected up to 12.5 % of calibrated predictions at the 5 % level and 3 % at the 1 % "
                 "level; MonteCarloTest(CoxCalibration()) is exact",
             )
-        return TextbookTail(estimate, float(chdtrc(df, estimate)) if df else 1.0, (float(df),), notes)
+        return chi_squared_tail(estimate, df, notes)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """What recalibration adds to the log-likelihood of an observation, above what it adds by chance."""

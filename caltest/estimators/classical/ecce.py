@@ -37,11 +37,6 @@ class ECCE(BinaryStatistic):
         ``"MAD"`` for the maximum absolute deviation, ``"R"`` for the range. Equal predictions have no order, so only
         the differences before and after all of them count.
 
-    Raises
-    ------
-    TypeError
-        For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
-
     Notes
     -----
     ``MonteCarloTest(ECCE())`` is exact. ``ECCETest()`` takes the law of the maximum or the range of a Brownian motion,

@@ -11,7 +11,12 @@ from caltest._results.values import EffectSize
 from caltest._validation import whole_number
 from caltest.binning import QuantileBinning
 from caltest.estimators.base import TextbookTail
-from caltest.estimators.classical.base import BinaryStatistic, probability_of_one, root_per_observation
+from caltest.estimators.classical.base import (
+    BinaryStatistic,
+    chi_squared_tail,
+    probability_of_one,
+    root_per_observation,
+)
 from caltest.predictions import Predictions, Sample
 
 EXPECTED = 5.0
@@ -32,11 +37,6 @@ class HosmerLemeshow(BinaryStatistic):
         Number G >= 1 of groups. Group g has the predictions in (x_(ceil(n (g-1)/G)), x_(ceil(n g/G))] with the sorted
         predictions x_(1) <= ... <= x_(n), as in ``QuantileBinning``: equal predictions are in the same group, so that
         there can be fewer groups than G.
-
-    Raises
-    ------
-    TypeError
-        For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
 
     Notes
     -----
@@ -92,8 +92,6 @@ class HosmerLemeshow(BinaryStatistic):
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """The chi-squared tail."""
-        from scipy.special import chdtrc
-
         groups = self._groups(probability_of_one(sample.predictions, "HosmerLemeshow"))
         df = int(np.count_nonzero(groups.variances > 0.0))
         least = float(np.minimum(groups.expected, groups.unexpected).min())
@@ -105,7 +103,7 @@ class HosmerLemeshow(BinaryStatistic):
                 "events were rare and predictions nearly equal; at the 1 % level up to 4 % and 31 %); "
                 "MonteCarloTest(HosmerLemeshow()) is exact",
             )
-        return TextbookTail(estimate, float(chdtrc(df, estimate)) if df else 1.0, (float(df),), notes)
+        return chi_squared_tail(estimate, df, notes)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The root of the mean square of the deviations of groups, each in standard deviations of an outcome.

@@ -10,7 +10,7 @@ from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, levels
 from caltest.estimators.base import TextbookTail
-from caltest.estimators.classical.base import TransformStatistic, in_parts, root_per_observation
+from caltest.estimators.classical.base import TransformStatistic, chi_squared_tail, in_parts, root_per_observation
 from caltest.predictions import Predictions, Sample
 
 EXPECTED = 5.0
@@ -107,8 +107,6 @@ class QuantileCalibration(TransformStatistic):
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """The chi-squared tail."""
-        from scipy.special import chdtrc
-
         expected = self._expected(sample.predictions)
         df, least = expected.size - 1, float(expected.min())
         notes: tuple[str, ...] = ()
@@ -118,7 +116,7 @@ class QuantileCalibration(TransformStatistic):
                 "small (in simulations the test rejected up to 18 % of calibrated data sets at the 5 % level, up to "
                 "10 % at the 1 % level); MonteCarloTest(QuantileCalibration(levels)) is exact",
             )
-        return TextbookTail(estimate, float(chdtrc(df, estimate)), (float(df),), notes)
+        return chi_squared_tail(estimate, df, notes)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """Cohen's w: the root of ``sum_j (f_j - e_j)**2 / e_j`` of the shares f_j of outcomes, but for chance."""

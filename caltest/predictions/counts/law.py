@@ -84,7 +84,10 @@ class CountPredictions(Predictions):
 
     @abstractmethod
     def log_probabilities(self, counts: FloatArray) -> FloatArray:
-        """Logarithms of the probabilities of increasing counts (m,), (..., n, m); -inf for impossible ones."""
+        """Logarithms of the probabilities of increasing counts (m,), (..., n, m); -inf for impossible ones.
+
+        Or of a count of each prediction, (n, 1): (n, 1).
+        """
 
     @abstractmethod
     def _tail_exponent(self, counts: FloatArray) -> FloatArray:
@@ -192,12 +195,7 @@ class CountPredictions(Predictions):
         return out.reshape(*self.shape, size)
 
     def log_density(self, targets: Array) -> FloatArray:
-        order = np.argsort(targets, kind="stable")
-        counts, starts = np.unique(targets[order], return_index=True)
-        logs = np.empty(len(self))
-        for count, rows in zip(counts, np.split(order, starts[1:]), strict=True):
-            logs[rows] = self.take(rows).log_probabilities(np.array([count], dtype=np.float64))[:, 0]
-        return logs
+        return np.asarray(self.log_probabilities(np.asarray(targets, dtype=np.float64)[:, None])[:, 0])
 
     def with_mean(self, mean: FloatArray) -> "CountPredictions | None":
         """Counts with other means (n,) and the same dispersions; None for families of which these are not known."""

@@ -17,13 +17,11 @@ class NegativeBinomial(CountPredictions):
     ``p(u) = Gamma(u + s) / (Gamma(s) u!) q**s (1 - q)**u`` for u = 0, 1, ...; ``scipy.stats.nbinom(s, q)``. For a whole
     number s it is the number of failures before the s-th success, for every s a Poisson distribution whose rate has a
     Gamma distribution. With the mean m = s (1 - q) / q and the dispersion a = 1 / s the variance is m + a m**2;
-    ``NegativeBinomial.from_mean(m, a)`` takes these. Every kernel of numbers can be the kernel of targets::
-
-        E k(Z, y) = sum_u p(u) k(u, y),    E k(Z, Z') = sum_u sum_v p(u) p'(v) k(u, v)
+    ``NegativeBinomial.from_mean(m, a)`` takes these. Kernels of targets and their expectations, and distances of the
+    distributions, are as for ``Poisson``.
 
     The Euclidean and the cityblock distance compare the vectors ``(sqrt(m), sqrt(m sqrt(a)))``: the roots of mean and
-    standard deviation of the rate, in the limit a = 0 those of ``Poisson``. ``TotalVariation``, ``Wasserstein1`` and
-    ``EnergyDistance`` are those of the distributions, from sums.
+    standard deviation of the rate, in the limit a = 0 those of ``Poisson``.
 
     Parameters
     ----------
@@ -163,9 +161,6 @@ class NegativeBinomial(CountPredictions):
 
     def log_probabilities(self, counts: FloatArray) -> FloatArray:
         return logs_from_tail(self._tail_exponent(counts), counts, self._log_factor)
-
-    def log_density(self, targets: Array) -> FloatArray:
-        return np.asarray(self.log_probabilities(np.asarray(targets, dtype=np.float64)[:, None])[:, 0])
 
     def _log_factor(self, counts: FloatArray) -> FloatArray:
         """``log(Gamma(u + s) / (Gamma(s) u!)) + u log(u / s) - (u + s) log((u + s) / s)``, which has no mean in it."""

@@ -107,9 +107,6 @@ class Poisson(CountPredictions):
     def log_probabilities(self, counts: FloatArray) -> FloatArray:
         return logs_from_tail(self._tail_exponent(counts), counts, self._log_factor)
 
-    def log_density(self, targets: Array) -> FloatArray:
-        return np.asarray(self.log_probabilities(np.asarray(targets, dtype=np.float64)[:, None])[:, 0])
-
     def _log_factor(self, counts: FloatArray) -> FloatArray:
         """``-log(u! (e / u)**u)``."""
         return -stirling_error(counts) - 0.5 * np.log(counts) - HALF_LOG_2_PI
@@ -118,8 +115,6 @@ class Poisson(CountPredictions):
         return self._like(mean)
 
     def with_dispersion(self, dispersion: FloatArray) -> NegativeBinomial:
-        from caltest.predictions.counts.negative_binomial import NegativeBinomial
-
         return NegativeBinomial.of(self.mean, 1.0 / dispersion)
 
     def _recursion(self) -> tuple[FloatArray, FloatArray]:

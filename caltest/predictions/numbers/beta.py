@@ -1,6 +1,5 @@
 """Predicted beta distributions of a target between 0 and 1."""
 
-from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -61,10 +60,10 @@ class Beta(Univariate):
         return rng.beta(self.a, self.b, shape)
 
     def cdf(self, targets: Array) -> FloatArray:
-        return _below(self.a, self.b, np.clip(targets, 0.0, 1.0))
+        return _tail(self.a, self.b, np.clip(targets, 0.0, 1.0), is_upper=False)
 
     def survival(self, targets: Array) -> FloatArray:
-        return _above(self.a, self.b, np.clip(targets, 0.0, 1.0))
+        return _tail(self.a, self.b, np.clip(targets, 0.0, 1.0), is_upper=True)
 
     def log_density(self, targets: Array) -> FloatArray:
         return np.asarray(scipy.stats.beta.logpdf(targets, self.a, self.b))
@@ -82,29 +81,20 @@ class Beta(Univariate):
         return self._tempered(t, self.a / t, self.b / t)
 
 
-def _below(a: FloatArray, b: FloatArray, y: FloatArray) -> FloatArray:
-    """SciPy's ``P(Z <= y)``; the limits of large parameters where it finds none."""
-    return _known(np.asarray(scipy.special.betainc(a, b, y)), scipy.special.gammainc, scipy.special.gammaincc, a, b, y)
+def _tail(a: FloatArray, b: FloatArray, y: FloatArray, *, is_upper: bool) -> FloatArray:
+    """SciPy's ``P(Z > y)`` or ``P(Z <= y)``.
 
-
-def _above(a: FloatArray, b: FloatArray, y: FloatArray) -> FloatArray:
-    """SciPy's ``P(Z > y)``; the limits of large parameters where it finds none."""
-    return _known(np.asarray(scipy.special.betaincc(a, b, y)), scipy.special.gammaincc, scipy.special.gammainc, a, b, y)
-
-
-def _known(
-    found: FloatArray, of_a: Callable[..., FloatArray], of_b: Callable[..., FloatArray], *given: FloatArray
-) -> FloatArray:
-    """In place of NaN the tail of a Gamma variable divided by the larger parameter, of a normal one if both are large.
-
-    ``of_a`` is the tail for a variable of shape a, from below, ``of_b`` that of shape b, from above.
+    Where it finds none, that of a Gamma variable divided by the larger parameter, of a normal one if both are large.
     """
+    special = scipy.special
+    found = np.asarray((special.betaincc if is_upper else special.betainc)(a, b, y))
     missing = np.isnan(found)
     if missing.any():
-        a, b, y = (np.broadcast_to(values, found.shape)[missing] for values in given)
+        a, b, y = (np.broadcast_to(values, found.shape)[missing] for values in (a, b, y))
+        of_a, of_b = (special.gammaincc, special.gammainc) if is_upper else (special.gammainc, special.gammaincc)
         total = a + b
         z = (y - a / total) / np.sqrt(a / total * (b / total) / total)
-        both = scipy.special.ndtr(z if of_a is scipy.special.gammainc else -z)
+        both = special.ndtr(-z if is_upper else z)
         one = np.where(a < b, of_a(a, b * y), of_b(b, a * (1.0 - y)))
         found[missing] = np.where(np.minimum(a, b) > LARGE, both, one)
     return found

@@ -12,7 +12,7 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest._loops.formulas import normals
 from caltest._loops.formulas.normal_tails import exponential
 from caltest._validation import positive_number
-from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
+from caltest.kernels import GaussianKernel, TargetKernel
 from caltest.predictions.numbers.location_scale import LocationScale
 from caltest.predictions.numbers.univariate import ClosedForm
 from caltest.predictions.outcomes import Index, Traces
@@ -115,10 +115,6 @@ class Normal(LocationScale):
         """Means and variances in units of the bandwidth of a kernel."""
         with np.errstate(over="ignore"):
             return self.mean / width, np.square(self.scale / width)
-
-    def default_kernel(self) -> ProductKernel:
-        """``exp(-W2 / median) x Gaussian`` with the median predicted scale as the bandwidth of the targets."""
-        return ProductKernel(ExponentialKernel(Wasserstein(), "median"), GaussianKernel(bandwidth="median"))
 
 
 class _Traces:

@@ -1,7 +1,6 @@
 """Binary maps for predictions of several classes."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -62,8 +61,6 @@ class OneVsRest(ProbabilityCalibrator):
 
     calibrator: ProbabilityCalibrator
     input: str = field(init=False, repr=False)
-
-    binary: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.calibrator, ProbabilityCalibrator) or not self.calibrator.binary:
