@@ -15,6 +15,7 @@ from caltest._basics.numerics import (
     read_only,
     resampling_pvalue,
 )
+from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import ComponentResult
 from caltest._results.values import EffectSize, Finding
 from caltest._validation import at_least, observation_weights, same_length
@@ -23,6 +24,7 @@ from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
+from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
 from caltest.estimators.kernel_errors.skce import SKCE
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
@@ -34,8 +36,8 @@ ALL_PAIRS = 20_000
 SINGLE = 2.0 / 3.0
 """Weight of the components of one statistic each; the rows of faults have the rest."""
 
-TARGETS = 2**24
-"""Numbers in the redrawn targets that are turned into scores together."""
+TARGETS, LEAST = 2**18, 8
+"""Numbers in the redrawn targets that are turned into scores together, of so many redraws at least."""
 
 
 @dataclass(frozen=True)
@@ -145,25 +147,29 @@ class Omnibus(JointEstimator):
     def reported(self, sample: Sample, values: FloatArray) -> float:
         """The SKCE with the kernel: of all pairs, or of low rank from 20 000 predictions on."""
         assert self.kernel is not None
-        if len(sample) >= ALL_PAIRS or not self._rank:
+        if self._low_rank is None:
             return super().reported(sample, values)
+        if len(sample) >= ALL_PAIRS:
+            targets = np.asarray(sample.targets)[None]
+            return float(self._low_rank.features.estimates(sample.predictions, targets, True, self.weights)[0])
         skce = SKCE(self.kernel) if self.weights is None else WeightedSKCE(self.kernel, self.weights)
         return skce.estimate(sample)
 
     @property
-    def _rank(self) -> int:
-        """Of the kernels of redraws; 0 if that is not low."""
-        return self._components[0].rank
+    def _low_rank(self) -> LowRankSKCE | None:
+        """With the kernel, if the kernels of redraws have a low rank."""
+        return self._components[0].low_rank
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
         """The numbers of all components, one below the other; those that share no kernel for a part of the redraws."""
-        size = max(1, TARGETS // targets[0].size)
-        numbers = []
-        for component in self._components:
-            parts = [slice(None)] if component.shares_kernel else ranges(len(targets), size)
-            some = [component.values(predictions, targets[part], self.weights) for part in parts]
-            numbers.append(np.concatenate(some, axis=1))
-        return np.concatenate(numbers)
+        whole, others = ([one for one in self._components if one.shares_kernel is shared] for shared in (True, False))
+
+        def values(components: list[Component], targets: Array) -> FloatArray:
+            return np.concatenate([one.values(predictions, targets, self.weights) for one in components])
+
+        parts = list(ranges(len(targets), max(LEAST, TARGETS // targets[0].size)))
+        some = threaded(lambda part: values(others, targets[part]), parts, len(parts), "redraws", products=True)
+        return np.concatenate([values(whole, targets), np.concatenate(list(some), axis=1)])
 
     def combined(self, values: FloatArray) -> FloatArray:
         """Logarithm of a weighted sum of reciprocal tail probabilities of all columns, (B,)."""
@@ -227,9 +233,9 @@ class Omnibus(JointEstimator):
 
     def resolved_notes(self) -> tuple[str, ...]:
         """Whether kernels have a low rank."""
-        if not self._rank:
+        if self._low_rank is None:
             return ()
-        return (f"kernels have rank {self._rank} in the test, because there are many predictions",)
+        return (f"kernels have rank {self._low_rank.rank} in the test, because there are many predictions",)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The KCE as a share of its largest value."""
