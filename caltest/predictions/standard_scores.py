@@ -41,10 +41,8 @@ _latest = local()
 
 
 def scores_of(law: "Predictions", targets: Array) -> FloatArray:
-    """The standard scores of targets (B, n) or (B, n, d), read-only; those of the latest ones of a thread are kept."""
+    """The standard scores of targets (B, n) or (B, n, d), not to be changed; a thread keeps the latest ones."""
     if getattr(_latest, "law", None) is not law or _latest.targets is not targets:
-        scores = law.standard_scores(targets).view()
-        scores.flags.writeable = False
-        _latest.law, _latest.targets, _latest.scores = law, targets, scores
+        _latest.law, _latest.targets, _latest.scores = law, targets, law.standard_scores(targets)
     kept: FloatArray = _latest.scores
     return kept

@@ -7,19 +7,15 @@ from caltest._basics.numerics import FloatArray
 
 
 @jit
-def add_to_grid(
-    places: FloatArray, features: FloatArray, tables: FloatArray, out: FloatArray, sums: FloatArray
-) -> None:
+def add_to_grid(places: FloatArray, features: FloatArray, out: FloatArray) -> None:
     """Add features (n, s) to the nodes around places (B, n), with the weights of a cubic polynomial through four nodes.
 
     Places are in steps of the grid from its first node; those outside of its second and its last but one count as
     these. For any function f on the nodes ``sum_g f(g) out[b, g]``, of the sums (B, G, s), is
-    ``sum_i f(places[b, i]) features[i]`` with f interpolated. Tables (n, G) of such functions, or (0, 0), are added to
-    sums (B,).
+    ``sum_i f(places[b, i]) features[i]`` with f interpolated.
     """
     last = out.shape[1] - 2.0
     for b in range(places.shape[0]):
-        total = 0.0
         for i in range(places.shape[1]):
             x = min(max(places[b, i], 1.0), last)
             node = min(np.int64(x), out.shape[1] - 3)
@@ -32,7 +28,3 @@ def add_to_grid(
                 out[b, node, t] += two * value
                 out[b, node + 1, t] += three * value
                 out[b, node + 2, t] += four * value
-            if tables.shape[0] > 0:
-                table = tables[i]
-                total += one * table[node - 1] + two * table[node] + three * table[node + 1] + four * table[node + 2]
-        sums[b] += total

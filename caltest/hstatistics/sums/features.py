@@ -234,16 +234,21 @@ class Features:
         law = here.law.prepared(target_kernel)
         phi = law.target_tile(target_kernel, grid.nodes, self.targets) @ self.target_map
         expected = law.expected_kernel(target_kernel, self.targets) @ self.target_map
-        squares, constants = np.square(phi).sum(axis=1), np.square(expected).sum(axis=1)
+        columns = [features, expected * lengths[:, None], lengths[:, None]] if diagonal else [features]
+        r, squares = features.shape[1], np.square(phi).sum(axis=1)
 
-        def norms(rows: slice) -> FloatArray:
-            """``|psi|**2 |phi|**2`` at the nodes."""
-            distances = squares - 2.0 * expected[rows] @ phi.T + constants[rows, None]
-            return np.asarray(distances * lengths[rows, None])
+        def reduced(at_nodes: FloatArray) -> FloatArray:
+            """M and the sum of ``|psi|**2 (|phi(y)|**2 - 2 E phi . phi(y))``, but for the constants of both."""
+            matrices = (phi.T @ at_nodes[:, :, :r]).reshape(len(at_nodes), -1)
+            if not diagonal:
+                return matrices
+            sums = at_nodes[:, :, -1] @ squares - 2.0 * np.einsum("gt,bgt->b", phi, at_nodes[:, :, r:-1])
+            return np.concatenate([matrices, sums[:, None]], axis=1)
 
-        matrices, sums = grid.sums(targets[:, part], features, lambda nodes: phi.T @ nodes, norms if diagonal else None)
-        matrices -= expected.T @ features
-        return FeatureSums(len(here), matrices, sums)
+        sums = grid.sums(targets[:, part], np.concatenate(columns, axis=1), reduced)
+        means, constant = expected.T @ features, float(lengths @ np.square(expected).sum(axis=1))
+        matrices = sums[:, : means.size].reshape(-1, *means.shape) - means
+        return FeatureSums(len(here), matrices, sums[:, -1] + constant if diagonal else np.zeros(len(sums)))
 
 
 def inverse_root(matrix: FloatArray) -> FloatArray:

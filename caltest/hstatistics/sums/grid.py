@@ -60,29 +60,22 @@ class Grid:
         """Whether so many observations take less time with it."""
         return n >= WORTH * self.size
 
-    def sums(
-        self,
-        places: Array,
-        features: FloatArray,
-        reduced: Callable[[FloatArray], FloatArray],
-        tables: Callable[[slice], FloatArray] | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
+    def sums(self, places: Array, features: FloatArray, reduced: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """What becomes of the sums (B, G, s) of features (n, s) at the nodes, joined for all redraws of places (B, n).
 
-        With functions of the places at the nodes, (rows, G) for some of the rows, also their sums (B,).
+        A number of redraws at a time, whose sums do not depend on which.
         """
         n_redraws, n = places.shape
-        width, none = features.shape[1], np.empty((0, 0))
+        width = features.shape[1]
 
-        def part_sums(part: slice) -> tuple[FloatArray, FloatArray]:
-            size = part.stop - part.start
-            at_nodes, sums = np.zeros((size, self.size, width)), np.zeros(size)
+        def part_sums(part: slice) -> FloatArray:
+            at_nodes = np.zeros((part.stop - part.start, self.size, width))
             for rows in ranges(n, ROWS):
                 in_steps = np.asarray((places[part, rows] - self.start) / self.step, dtype=np.float64)
-                add_to_grid(in_steps, features[rows], none if tables is None else tables(rows), at_nodes, sums)
-            return reduced(at_nodes), sums
+                add_to_grid(in_steps, features[rows], at_nodes)
+            return reduced(at_nodes)
 
         at_once = min(SUMS // (self.size * width), max(LEAST, -(-n_redraws // PARTS)))
         parts = list(ranges(n_redraws, max(1, at_once)))
-        some = list(threaded(part_sums, parts, len(parts), "redraws", work=30.0 * places.size, products=True))
-        return np.concatenate([one for one, _ in some]), np.concatenate([sums for _, sums in some])
+        work = 30.0 * places.size
+        return np.concatenate(list(threaded(part_sums, parts, len(parts), "redraws", work=work, products=True)))

@@ -167,7 +167,7 @@ class _OnGrid:
     def sums(self, psi: FloatArray, scores: FloatArray) -> FloatArray:
         """``_sums`` with features interpolated between the nodes."""
         with_lengths = np.concatenate([psi, np.einsum("is,is->i", psi, psi)[:, None]], axis=1)
-        return self.grid.sums(scores, with_lengths, self._reduced)[0].T
+        return self.grid.sums(scores, with_lengths, self._reduced).T
 
     def _reduced(self, at_nodes: FloatArray) -> FloatArray:
         matrices = self._phi @ at_nodes
