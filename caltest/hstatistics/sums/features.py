@@ -251,9 +251,9 @@ class Features:
         return FeatureSums(len(here), matrices, sums[:, -1] + constant if diagonal else np.zeros(len(sums)))
 
 
-def inverse_root(matrix: FloatArray) -> FloatArray:
-    """``V diag(w)**-1/2`` for the eigenvectors V with eigenvalues w above rounding of a symmetric matrix, (r, s)."""
+def inverse_root(matrix: FloatArray, least: float = 1e-10) -> FloatArray:
+    """``V diag(w)**-1/2`` for the eigenvectors V with eigenvalues w above least of the largest, by default rounding."""
     values, vectors = np.linalg.eigh(matrix)
-    kept = values > 1e-10 * values[-1]
+    kept = values > least * values[-1]
     root: FloatArray = vectors[:, kept] / np.sqrt(values[kept])
     return root

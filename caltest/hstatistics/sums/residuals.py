@@ -39,6 +39,12 @@ ROWS = 2048
 LARGEST = 1e3
 """Coordinates of residuals of many vectors count as at most this."""
 
+SINGLE = 1e-8
+"""Eigenvalues of the landmarks' kernel, over the largest, above which features in single precision have digits.
+
+Leaving out the others moves sums by 1 to 3 % of their standard deviation for two dimensions, by 0.2 % for more.
+"""
+
 
 def residual_means(
     prediction_kernel: PredictionKernel,
@@ -93,7 +99,7 @@ def _sums_of_many(psi: FloatArray, landmarks: "list[_ResidualLandmarks]", scores
         for matrix, one in zip(matrices, landmarks, strict=True):
             matrix += single[:, rows] @ one.tile_of_squares(squares)
     return np.stack(
-        [np.square(matrix @ one.map).sum(axis=(1, 2)) for matrix, one in zip(matrices, landmarks, strict=True)]
+        [np.square(matrix @ one.single_map).sum(axis=(1, 2)) for matrix, one in zip(matrices, landmarks, strict=True)]
     )
 
 
@@ -130,7 +136,8 @@ class _ResidualLandmarks:
         else:
             self.points = np.random.default_rng(0).standard_normal((LANDMARKS, d))
             self._law = MvNormal(np.zeros((1, d)), 1.0)
-        self.map = inverse_root(self._law.target_tile(self._kernel, self.points, self.points))
+        gram = self._law.target_tile(self._kernel, self.points, self.points)
+        self._map, self.single_map = inverse_root(gram), inverse_root(gram, SINGLE)
         self._means = self._law.expected_kernel(self._kernel, self.points)[0]
         self.size = self.points.shape[0]
 
@@ -138,10 +145,10 @@ class _ResidualLandmarks:
         """``phi`` of scores (B, n) or (B, n, d): (B, n, s)."""
         tile = self._law.target_tile(self._kernel, scores, self.points)
         tile -= self._means
-        return np.asarray(tile @ self.map)
+        return np.asarray(tile @ self._map)
 
     def tile_of_squares(self, squares: Array) -> Array:
-        """Centred kernels, which times the map are ``phi``, of squared distances (B, n, t) in their precision."""
+        """Centred kernels, which times a map are ``phi``, of squared distances (B, n, t) in their precision."""
         tile = np.exp(squares * squares.dtype.type(-0.5 / self._kernel.width**2))
         tile -= self._means.astype(tile.dtype)
         return np.asarray(tile)
