@@ -90,9 +90,9 @@ def calibration_test(
 
     Assumes that the targets are independent given the predictions and were not used to fit the model. Time O(n**2) for
     up to 10 000 predictions of classes or 500 of real targets, O(n n_resamples) for more and for binary predictions;
-    memory O(n n_resamples), or O(n + k n_resamples) for more than 10 000 predictions of unordered classes, which are
-    not copied if they come in single precision. Matrices of scipy.sparse are taken as arrays of all numbers. See
-    ``Omnibus`` and ``ConditionalMonteCarlo``.
+    memory O(n n_resamples), up to 1 GB for the redraws that are kept at a time, or O(n + k n_resamples) for more than
+    10 000 predictions of unordered classes, which are not copied if they come in single precision. Matrices of
+    scipy.sparse are taken as arrays of all numbers. See ``Omnibus`` and ``ConditionalMonteCarlo``.
 
     Examples
     --------

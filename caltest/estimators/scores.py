@@ -16,7 +16,7 @@ from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, as_cluste
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.alternatives import Alternatives
 from caltest.predictions.classes.finite import Score, outcome_scores
-from caltest.predictions.standard_scores import mean_square
+from caltest.predictions.standard_scores import mean_square, scores_of
 
 ROUNDING = 1e-13
 """Standard deviations of this size, relative to the scores, are rounding errors."""
@@ -172,7 +172,7 @@ class ResidualMean(ResidualMoment):
     """
 
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
-        return self.moments(predictions.law.standard_scores(targets), weights)
+        return self.moments(scores_of(predictions.law, targets), weights)
 
     def moments(self, scores: FloatArray, weights: FloatArray | None = None) -> FloatArray:
         """``n |mean z|**2 - d``, with weights the effective number of observations for n."""

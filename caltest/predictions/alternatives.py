@@ -17,6 +17,7 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.counts.law import CountPredictions
+from caltest.predictions.standard_scores import scores_of
 
 
 class Alternatives(ABC):
@@ -63,7 +64,7 @@ class NormalAlternatives(Alternatives):
 
     def log_ratios(self, targets: Array) -> FloatArray:
         """From the sums of the scores and of their squares."""
-        z = self._law.standard_scores(targets)
+        z = scores_of(self._law, targets)
         vectors = z[..., None] if z.ndim == 2 else z
         n, sums = self._row_weights.sum(), np.einsum("bid,i->bd", vectors, self._row_weights)
         shifted = self._shifts[:, None] * sums[:, self._coordinates].T - n * np.square(self._shifts)[:, None] / 2.0

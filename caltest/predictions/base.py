@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy
 
 from caltest._basics.jobs import Stream
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, OwnErrstate, check_memory, generator_apart
+from caltest._basics.threads import threaded
 from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
     from caltest.predictions.classes.finite import FinitePredictions
     from caltest.predictions.faults import Faults
+
+
+DRAW = 10.0
+"""Nanoseconds that a redrawn target takes, at least."""
 
 
 class Unbounded(TypeError):
@@ -174,12 +180,26 @@ class Predictions(OwnErrstate, ABC):
 
     def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:
         """Observed targets (n,), if given, and those drawn by each of the streams: (B + 1, n) or (B, n)."""
-        redraws = [self.redraw(generator, size) for generator, size in streams]
-        for draws, (_, size) in zip(redraws, streams, strict=True):
-            if draws.shape[:2] != (size, len(self)):
-                wanted = f"({size}, {len(self)}) for {size} redraws of {len(self)} predictions"
+        n = len(self)
+
+        def redrawn(stream: Stream) -> Array:
+            draws, size = self.redraw(*stream), stream[1]
+            if draws.shape[:2] != (size, n):
+                wanted = f"({size}, {n}) for {size} redraws of {n} predictions"
                 raise ValueError(f"{type(self).__name__}.sample: got the shape {draws.shape}, wanted {wanted}")
-        return np.concatenate(redraws if targets is None else [targets[None], *redraws])
+            return draws
+
+        work = DRAW * n * sum(size for _, size in streams)
+        redraws = threaded(redrawn, streams, len(streams), "redraws", work=work)
+        first, at = next(redraws), 0 if targets is None else 1
+        kind = first.dtype if targets is None else np.result_type(first, targets)
+        out = np.empty((at + sum(size for _, size in streams), *first.shape[1:]), dtype=kind)
+        if targets is not None:
+            out[0] = targets
+        for draws in chain([first], redraws):
+            out[at : at + len(draws)] = draws
+            at += len(draws)
+        return out
 
     @abstractmethod
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:

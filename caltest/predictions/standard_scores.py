@@ -1,8 +1,14 @@
 """Targets in units of what was predicted for them, for many redraws at once."""
 
+from threading import local
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from caltest._basics.numerics import FloatArray
+from caltest._basics.numerics import Array, FloatArray
+
+if TYPE_CHECKING:
+    from caltest.predictions.base import Predictions
 
 LARGEST_SCORE = 1e140
 """Differences beyond this, in units of a scale, are taken as this: sums of squares of many of them are finite."""
@@ -29,3 +35,14 @@ def mean_square(scores: FloatArray, weights: FloatArray | None = None) -> FloatA
     if weights is None:
         return np.asarray(squares.reshape(scores.shape[0], -1).mean(axis=1))
     return np.asarray(squares.reshape(*scores.shape[:2], -1).mean(axis=2) @ (weights / weights.sum()))
+
+
+_latest = local()
+
+
+def scores_of(law: "Predictions", targets: Array) -> FloatArray:
+    """The standard scores of targets (B, n) or (B, n, d), not to be changed; a thread keeps the latest ones."""
+    if getattr(_latest, "law", None) is not law or _latest.targets is not targets:
+        _latest.law, _latest.targets, _latest.scores = law, targets, law.standard_scores(targets)
+    kept: FloatArray = _latest.scores
+    return kept

@@ -17,12 +17,12 @@ from caltest.estimators.kernel_errors.max_skce import FACTORS
 from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, log_ratios_of
 from caltest.hstatistics.redraws.of_all_families import redrawn_means
 from caltest.hstatistics.sums.binary_line import on_a_line
-from caltest.hstatistics.sums.residuals import residual_means
+from caltest.hstatistics.sums.residuals import prediction_features, residual_means
 from caltest.kernels import PredictionKernel, ProductKernel
 from caltest.predictions import Predictions
 from caltest.predictions.alternatives import Alternatives
 from caltest.predictions.faults import Faults
-from caltest.predictions.standard_scores import mean_square
+from caltest.predictions.standard_scores import mean_square, scores_of
 
 MANY_CLASSES, MANY_NUMBERS = 10_000, 500
 """Predictions of classes, and of numbers or vectors, from which on kernels of redraws have a low rank."""
@@ -61,8 +61,8 @@ class Component:
     """Beside the other components that are no faults."""
     shares_kernel: bool = False
     """Whether redraws should be taken together, because they share a kernel of all pairs."""
-    rank: int = 0
-    """Of the kernels of redraws; 0 if that is not low."""
+    low_rank: LowRankSKCE | None = None
+    """With the kernel, if the kernels of redraws have a low rank."""
 
     def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """The numbers (J, B)."""
@@ -74,17 +74,24 @@ class Component:
         return [Column(self.name, self.weight, np.asarray((np.abs(ratios) if self.two_sided else ratios).max(axis=0)))]
 
 
-def _residual_errors(
-    kernel: PredictionKernel, predictions: Predictions, targets: Array, weights: FloatArray | None
-) -> FloatArray:
+@dataclass(frozen=True)
+class ResidualErrors:
     """The SKCE of the scores of targets, which are standard normal given the predictions, for several bandwidths."""
-    scores = predictions.law.standard_scores(targets)
-    return residual_means(kernel, RESIDUAL_WIDTHS, predictions, scores, weights)
+
+    kernel: PredictionKernel
+    predictions: Predictions
+    features: FloatArray
+
+    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        """Those of all predictions or of a group of them, which has other features."""
+        features = self.features if predictions is self.predictions else None
+        scores = scores_of(predictions.law, targets)
+        return residual_means(self.kernel, RESIDUAL_WIDTHS, predictions, scores, weights, features)
 
 
 def _spread(predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
     """The mean square of residuals, which of ensembles are those of the pools, less its mean if calibrated."""
-    return mean_square(predictions.law.standard_scores(targets), weights) - 1.0
+    return mean_square(scores_of(predictions.law, targets), weights) - 1.0
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,8 @@ class RowsOfFaults:
             faults = some
 
         parts = list(ranges(len(targets), max(1, faults.at_once // targets[0].size)))
+        if len(parts) == 1:
+            return faults.rows(targets)
         rows = threaded(lambda part: faults.rows(targets[part]), parts, len(parts), "faults", work=20.0 * targets.size)
         return np.concatenate(list(rows), axis=1)
 
@@ -164,7 +173,8 @@ def components_for(
         return (kernels, *SCORES, *others), many or few
     components = [_kernels(kernel, predictions, (1.0,), rng, True)]
     if predictions.law.has_normal_scores:
-        numbers = partial(_residual_errors, kernel.prediction_kernel)
+        one = kernel.prediction_kernel
+        numbers = ResidualErrors(one, predictions, prediction_features(one, predictions))
         components.append(Component("kernel error of residuals", numbers, len(RESIDUAL_WIDTHS)))
     components.append(Component("mean residual", ResidualMean().estimates, weight=2.0))
     if predictions.law.has_spread:
@@ -193,10 +203,11 @@ def _kernels(
     many = MANY_CLASSES if predictions.law.finite is not None else MANY_NUMBERS
     low_rank: tuple[LowRankSKCE, ...] = ()
     if may_be_low and len(predictions) >= many and on_a_line(kernel, predictions) is None:
-        low_rank = tuple(LowRankSKCE(one).resolve(predictions, rng) for one in kernels)
-    rank = low_rank[0].rank if low_rank else 0
-    numbers = partial(_kernel_errors, tuple(kernels), low_rank)
-    return Component("kernel error", numbers, len(kernels), shares_kernel=True, rank=rank)
+        # Pairs i = j of many numbers or vectors hardly add to the variance, and take as long as the others.
+        unbiased = predictions.law.finite is not None
+        low_rank = tuple(LowRankSKCE(one, unbiased=unbiased).resolve(predictions, rng) for one in kernels)
+    numbers, first = partial(_kernel_errors, tuple(kernels), low_rank), low_rank[0] if low_rank else None
+    return Component("kernel error", numbers, len(kernels), shares_kernel=True, low_rank=first)
 
 
 def _with_bandwidths(kernel: ProductKernel, factors: tuple[float, ...]) -> list[ProductKernel]:

@@ -15,6 +15,7 @@ from caltest._basics.numerics import (
     read_only,
     resampling_pvalue,
 )
+from caltest._basics.threads import threaded
 from caltest._loops.uniforms import row_states
 from caltest._results.calibration_test_result import ComponentResult
 from caltest._results.values import EffectSize, Finding
@@ -26,6 +27,7 @@ from caltest.estimators.combined.joint import JointEstimator, standardised, tail
 from caltest.estimators.combined.many_classes import ClassSums, ManyClasses
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
+from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
 from caltest.estimators.kernel_errors.skce import SKCE
 from caltest.hstatistics.sums.binary_line import on_a_line
 from caltest.kernels import ProductKernel
@@ -39,8 +41,8 @@ ALL_PAIRS = 20_000
 SINGLE = 2.0 / 3.0
 """Weight of the components of one statistic each; the rows of faults have the rest."""
 
-TARGETS = 2**24
-"""Numbers in the redrawn targets that are turned into scores together."""
+TARGETS, LEAST = 2**18, 8
+"""Numbers in the redrawn targets that are turned into scores together, of so many redraws at least."""
 
 
 KEPT, KEPT_NUMBERS = 2**17, 2**24
@@ -130,8 +132,9 @@ class Omnibus(JointEstimator):
     Notes
     -----
     Time and memory are those of ``MonteCarloTest(SKCE(kernel))`` and little more. From 500 numbers or vectors on the
-    kernels of redraws have rank 64 (``LowRankSKCE``), which the result says: time O(n B). The p-value is exact for
-    every rank.
+    kernels of redraws have rank 64 (``LowRankSKCE``, biased), which the result says: time O(n B), for numbers with
+    Gaussian kernels about 500 additions for an observation and redraw, and memory O(n B), at most 1 GB for the redraws
+    of a pass. The p-value is exact for every rank.
 
     From 10 000 predictions of up to 32 unordered classes on, the statistic is a function of counts: how often each
     label occurs in each of up to 512 cells of similar predictions (1024 of binary ones). A tree of comparisons makes
@@ -258,16 +261,21 @@ class Omnibus(JointEstimator):
     def reported(self, sample: Sample, values: FloatArray) -> float:
         """The SKCE with the kernel of the redraws, or of all pairs of up to 20 000 predictions if its rank is low."""
         assert self.kernel is not None
-        is_slow = len(sample) >= ALL_PAIRS and on_a_line(self.kernel, sample.predictions) is None
-        if is_slow or not (self._rank or isinstance(self._many, FewClasses)):
+        in_cells = isinstance(self._many, FewClasses)
+        is_fast = len(sample) < ALL_PAIRS or on_a_line(self.kernel, sample.predictions) is not None
+        if (in_cells and not is_fast) or (not in_cells and self._low_rank is None):
             return super().reported(sample, values)
+        if not is_fast:
+            assert self._low_rank is not None
+            targets = np.asarray(sample.targets)[None]
+            return float(self._low_rank.features.estimates(sample.predictions, targets, True, self.weights)[0])
         skce = SKCE(self.kernel) if self.weights is None else WeightedSKCE(self.kernel, self.weights)
         return skce.estimate(sample)
 
     @property
-    def _rank(self) -> int:
-        """Of the kernels of redraws; 0 if that is not low."""
-        return self._components[0].rank
+    def _low_rank(self) -> LowRankSKCE | None:
+        """With the kernel, if the kernels of redraws have a low rank."""
+        return self._components[0].low_rank
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
         """The numbers of all components, one below the other; those that share no kernel for a part of the redraws."""
@@ -277,13 +285,14 @@ class Omnibus(JointEstimator):
                 return many.values(many.of_blocks(law, len(targets), lambda block: targets[:, block]))
             listed = self._components[0].values(law, targets, None) if many.lists_are_faster(len(targets)) else None
             return many.values(many.of_labels(law, targets, listed))
-        size = max(1, TARGETS // targets[0].size)
-        numbers = []
-        for component in self._components:
-            parts = [slice(None)] if component.shares_kernel else ranges(len(targets), size)
-            some = [component.values(predictions, targets[part], self.weights) for part in parts]
-            numbers.append(np.concatenate(some, axis=1))
-        return np.concatenate(numbers)
+        whole, others = ([one for one in self._components if one.shares_kernel is shared] for shared in (True, False))
+
+        def values(components: list[Component], targets: Array) -> FloatArray:
+            return np.concatenate([one.values(predictions, targets, self.weights) for one in components])
+
+        parts = list(ranges(len(targets), max(LEAST, TARGETS // targets[0].size)))
+        some = threaded(lambda part: values(others, targets[part]), parts, len(parts), "redraws", products=True)
+        return np.concatenate([values(whole, targets), np.concatenate(list(some), axis=1)])
 
     def drawn(
         self, predictions: Predictions, observed: Array | None, n_redraws: int, rng: np.random.Generator
@@ -365,9 +374,9 @@ class Omnibus(JointEstimator):
             return (f"the test counts labels in {number} cells of similar predictions, because there are many",)
         if self._many is not None and self._many.in_blocks:
             return ("kernels compare predictions in blocks of similar ones, because there are many",)
-        if not self._rank:
+        if self._low_rank is None:
             return ()
-        return (f"kernels have rank {self._rank} in the test, because there are many predictions",)
+        return (f"kernels have rank {self._low_rank.rank} in the test, because there are many predictions",)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The KCE as a share of its largest value."""

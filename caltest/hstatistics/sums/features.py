@@ -8,7 +8,9 @@ targets otherwise. Then, with the matrix ``M = sum_i phi_i psi_i'``::
     sum_{i != j} h_ij = |M|**2 - sum_i |psi_i|**2 |phi_i|**2
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
@@ -16,6 +18,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, check_memory, ranges, weight_of_pairs
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.redraws import changes_by_class, gathered_sums
+from caltest.hstatistics.sums.grid import Grid
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions
 from caltest.predictions.bandwidth import MEDIAN_OF
@@ -25,6 +28,12 @@ ROWS = 8192
 
 NUMBERS = 1024
 """The same for targets that are numbers or vectors, which take an exponential function for each landmark."""
+
+AT_NODES = 2**16
+"""The same for numbers whose features are known at the nodes of a grid."""
+
+REACH = 6.0
+"""Bandwidths beyond which Gaussian kernels are 0, to 2e-8."""
 
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
 """Rows whose multiples of it have the smallest fractional parts are spread evenly over all, and over every period."""
@@ -92,16 +101,16 @@ class Features:
     ) -> FloatArray:
         """``means`` for many targets (B, n) without keeping the sums of all. Time O(n r (d + r + B)).
 
-        With weights w of the observations, for unbiased means, those of ``w_i w_j h_ij``.
+        With weights w of the observations those of ``w_i w_j h_ij``.
         """
         groups = list(ranges(targets.shape[0], max(1, SUMS // self._size())))
-        sums = (self._sums(predictions, targets, group, weights) for group in groups)
+        sums = (self._sums(predictions, targets, group, weights, unbiased) for group in groups)
         means = np.concatenate([self.means(one, unbiased) for one in sums])
         if weights is None:
             return means
-        assert unbiased
         n = len(predictions)
-        return np.asarray(means * (n * (n - 1) / (2.0 * weight_of_pairs(weights))))
+        pairs, all_pairs = (n * (n - 1), 2.0 * weight_of_pairs(weights)) if unbiased else (n**2, weights.sum() ** 2)
+        return np.asarray(means * (pairs / all_pairs))
 
     def sums(self, predictions: Predictions, targets: Array) -> FeatureSums:
         """Sums for many targets (B, n). Time O(n r (d + r + B)), memory O(B t r) and a few MB for each thread."""
@@ -120,11 +129,20 @@ class Features:
         return int(self.prediction_map.shape[1] * self.target_map.shape[1])
 
     def _sums(
-        self, predictions: Predictions, targets: Array, redraws: slice, weights: FloatArray | None = None
+        self,
+        predictions: Predictions,
+        targets: Array,
+        redraws: slice,
+        weights: FloatArray | None = None,
+        diagonal: bool = True,
     ) -> FeatureSums:
-        is_finite = predictions.finite is not None
+        """Sums for some of the redraws; the diagonal can be left out."""
+        is_finite, grid = predictions.finite is not None, self._grid
+        if grid is not None and grid.is_worth(len(predictions)):
+            on_grid = partial(self._grid_sums, grid, predictions, targets[redraws], weights, diagonal)
+            return self._total(map(on_grid, ranges(len(predictions), AT_NODES)))
         parts = list(ranges(len(predictions), ROWS if is_finite else NUMBERS))
-        part_sums = self._finite_sums if is_finite else self._real_sums
+        part_sums = self._finite_sums if is_finite else partial(self._real_sums, diagonal=diagonal)
         sums = threaded(
             lambda part: part_sums(predictions, targets, redraws, part, weights),
             parts,
@@ -132,6 +150,10 @@ class Features:
             "features",
             products=True,
         )
+        return self._total(sums)
+
+    @staticmethod
+    def _total(sums: Iterator[FeatureSums]) -> FeatureSums:
         total = next(sums)
         for one in sums:
             total = total + one
@@ -161,25 +183,77 @@ class Features:
         return FeatureSums(len(here), matrices, gathered_sums(norms, outcomes.labels))
 
     def _real_sums(
-        self, predictions: Predictions, targets: Array, redraws: slice, part: slice, weights: FloatArray | None
+        self,
+        predictions: Predictions,
+        targets: Array,
+        redraws: slice,
+        part: slice,
+        weights: FloatArray | None,
+        diagonal: bool,
     ) -> FeatureSums:
         """M with phi from landmarks among the targets, redraw by redraw."""
         here = predictions.take(part)
         features = self._prediction_features(here, None if weights is None else weights[part])
-        lengths = np.einsum("is,is->i", features, features)
         law, target_kernel = here.law.prepared(self.kernel.target_kernel), self.kernel.target_kernel
-        expected = law.expected_kernel(target_kernel, self.targets)
-        matrices, diagonal = [], []
-        for y in targets[redraws, part]:
-            phi = (law.target_tile(target_kernel, y, self.targets) - expected) @ self.target_map
-            matrices.append(phi.T @ features)
-            diagonal.append(float(np.einsum("it,it,i->", phi, phi, lengths)))
-        return FeatureSums(len(here), np.stack(matrices), np.array(diagonal))
+        expected = law.expected_kernel(target_kernel, self.targets) @ self.target_map
+        means = expected.T @ features
+        matrices = np.empty((redraws.stop - redraws.start, *means.shape))
+        diagonals, lengths = np.zeros(len(matrices)), np.einsum("is,is->i", features, features)
+        for b, y in enumerate(targets[redraws, part]):
+            tile = law.target_tile(target_kernel, y, self.targets)
+            if diagonal:
+                phi = tile @ self.target_map - expected
+                matrices[b], diagonals[b] = phi.T @ features, lengths @ np.einsum("it,it->i", phi, phi)
+            else:
+                matrices[b] = self.target_map.T @ (tile.T @ features) - means
+        return FeatureSums(len(here), matrices, diagonals)
+
+    @cached_property
+    def _grid(self) -> Grid | None:
+        """Nodes where kernels of the targets, numbers, are not 0; None for others than Gaussian ones."""
+        terms = self.kernel.target_kernel.gaussian_terms
+        if self.landmarks.finite is not None or self.targets.ndim > 1 or terms is None:
+            return None
+        widths = [term.width for _, term in terms]
+        reach = REACH * max(widths)
+        return Grid.over(self.targets.min() - reach, self.targets.max() + reach, min(widths))
+
+    def _grid_sums(
+        self,
+        grid: Grid,
+        predictions: Predictions,
+        targets: Array,
+        weights: FloatArray | None,
+        diagonal: bool,
+        part: slice,
+    ) -> FeatureSums:
+        """M with phi interpolated between the nodes of a grid."""
+        here, target_kernel = predictions.take(part), self.kernel.target_kernel
+        features = self._prediction_features(here, None if weights is None else weights[part])
+        lengths = np.einsum("is,is->i", features, features)
+        law = here.law.prepared(target_kernel)
+        phi = law.target_tile(target_kernel, grid.nodes, self.targets) @ self.target_map
+        expected = law.expected_kernel(target_kernel, self.targets) @ self.target_map
+        columns = [features, expected * lengths[:, None], lengths[:, None]] if diagonal else [features]
+        r, squares = features.shape[1], np.square(phi).sum(axis=1)
+
+        def reduced(at_nodes: FloatArray) -> FloatArray:
+            """M and the sum of ``|psi|**2 (|phi(y)|**2 - 2 E phi . phi(y))``, but for the constants of both."""
+            matrices = (phi.T @ at_nodes[:, :, :r]).reshape(len(at_nodes), -1)
+            if not diagonal:
+                return matrices
+            sums = at_nodes[:, :, -1] @ squares - 2.0 * np.einsum("gt,bgt->b", phi, at_nodes[:, :, r:-1])
+            return np.concatenate([matrices, sums[:, None]], axis=1)
+
+        sums = grid.sums(targets[:, part], np.concatenate(columns, axis=1), reduced)
+        means, constant = expected.T @ features, float(lengths @ np.square(expected).sum(axis=1))
+        matrices = sums[:, : means.size].reshape(-1, *means.shape) - means
+        return FeatureSums(len(here), matrices, sums[:, -1] + constant if diagonal else np.zeros(len(sums)))
 
 
-def inverse_root(matrix: FloatArray) -> FloatArray:
-    """``V diag(w)**-1/2`` for the eigenvectors V with eigenvalues w above rounding of a symmetric matrix, (r, s)."""
+def inverse_root(matrix: FloatArray, least: float = 1e-10) -> FloatArray:
+    """``V diag(w)**-1/2`` for the eigenvectors V with eigenvalues w above least of the largest, by default rounding."""
     values, vectors = np.linalg.eigh(matrix)
-    kept = values > 1e-10 * values[-1]
+    kept = values > least * values[-1]
     root: FloatArray = vectors[:, kept] / np.sqrt(values[kept])
     return root

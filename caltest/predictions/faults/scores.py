@@ -8,6 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray
 from caltest.predictions.base import Predictions
+from caltest.predictions.standard_scores import scores_of
 
 CLIPPED = 6.0
 """Scores of targets are at most this large in rows, so that a few redraws know their spread."""
@@ -39,7 +40,7 @@ class Scores:
     @cached_property
     def z(self) -> FloatArray:
         """The scores; those of vectors of one number are numbers."""
-        scores = self.law.standard_scores(self.targets)
+        scores = scores_of(self.law, self.targets)
         return scores[..., 0] if scores.ndim == 3 and scores.shape[2] == 1 else scores
 
     @cached_property

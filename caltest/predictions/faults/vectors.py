@@ -122,15 +122,14 @@ def radius_and_cubes(seen: Scores) -> FloatArray:
     """Squares of the radius, and cubes of the scores."""
     z = seen.clipped
     radius = (np.square(z).sum(axis=2) - z.shape[2]) / sqrt(2.0 * z.shape[2])
-    return np.stack([np.square(radius) @ seen.weights, (z**3).sum(axis=2) @ seen.weights])
+    return np.stack([np.square(radius) @ seen.weights, (z * z * z).sum(axis=2) @ seen.weights])
 
 
 def products(features: FloatArray, seen: Scores) -> FloatArray:
     """``sum_i f_i z_ia z_ib`` for features (J, n) and a < b: (J pairs, B)."""
-    z = seen.clipped[:, :, :MOST_PAIRED]
-    a, b = np.triu_indices(z.shape[2], 1)
-    sums = [(z * feature[:, None]).swapaxes(1, 2) @ z for feature in features]
-    return np.concatenate([some[:, a, b].T for some in sums])
+    z = np.ascontiguousarray(seen.clipped[:, :, :MOST_PAIRED].swapaxes(1, 2))
+    pairs = np.concatenate([z[:, [a]] * z[:, a + 1 :] for a in range(z.shape[1] - 1)], axis=1)
+    return np.ascontiguousarray((pairs @ features.T).transpose(2, 1, 0).reshape(-1, len(z)))
 
 
 class Correlation(OfPatterns[Scores]):

@@ -116,7 +116,7 @@ class MvNormal(Predictions):
 
     def _times_root(self, vectors: FloatArray) -> FloatArray:
         if self._kind == FULL:
-            return np.asarray((self._root @ vectors[..., None])[..., 0])
+            return of_each(self._root, vectors)
         return vectors * (self._root[..., None] if self._kind == NUMBER else self._root)
 
     @property
@@ -131,16 +131,41 @@ class MvNormal(Predictions):
 
     def standardised(self, targets: Array) -> tuple[Predictions, Array]:
         """The standard normal distribution, and ``S**-1/2 (y - m)`` with the symmetric root."""
-        difference = targets - self.mean
-        law = MvNormal(np.zeros(self.mean.shape), 1.0)
+        regular = self._whitening[1]
+        if not regular.all():
+            raise ValueError(
+                f"covariance: got a singular matrix at row {int(np.argmin(regular))}, wanted positive definite ones: "
+                "outcomes cannot be measured in units of a scale of 0; leave such rows out, or use calibration_test, "
+                "which takes them"
+            )
+        return MvNormal(np.zeros(self.mean.shape), 1.0), self._whitened(targets)
+
+    def _whitened(self, targets: Array) -> Array:
+        """``S**-1/2 (y - m)`` for regular matrices."""
+        factors, difference = self._whitening[0], targets - self.mean
+        if self._kind != FULL:
+            return np.asarray(difference / factors)
+        return of_each(factors, in_units(difference, in_standard_deviations(self.covariance)[0]))
+
+    @property
+    def _whitening(self) -> tuple[FloatArray, BoolArray]:
+        """Standard deviations, or inverse roots in units of them, of regular matrices, and which are regular (n,).
+
+        They are kept, for these parameters, since tests ask for them with every few redraws.
+        """
+        known = vars(self).get("_known")
+        if known is None or known[0] is not self._parameters:
+            known = self._known = self._parameters, self._new_whitening()
+        whitening: tuple[FloatArray, BoolArray] = known[1]
+        return whitening
+
+    def _new_whitening(self) -> tuple[FloatArray, BoolArray]:
         if self._kind != FULL:
             roots = self._as_kind(DIAGONAL)._root
-            self._refuse_singular(roots.min(axis=-1) > 0.0)
-            return law, difference / roots
+            return roots, np.asarray(roots.min(axis=-1) > 0.0)
         scales, correlations = in_standard_deviations(self.covariance)
-        self._refuse_singular(_are_regular(correlations))
-        inverse = np.linalg.inv(self._root / scales[..., None])
-        return law, np.asarray((inverse @ in_units(difference, scales)[..., None])[..., 0])
+        regular = _are_regular(correlations)
+        return np.asarray(np.linalg.inv(self._root / scales[..., None]) if regular.all() else self._root), regular
 
     @property
     def has_normal_scores(self) -> bool:
@@ -151,7 +176,8 @@ class MvNormal(Predictions):
         """``S**-1/2 (y - m)``; with singular matrices differences to the mean in units of a standard deviation."""
         if self.is_singular:
             return super().standard_scores(targets)
-        return np.clip(self.standardised(targets)[1], -LARGEST_SCORE, LARGEST_SCORE)
+        scores = self._whitened(targets)
+        return np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE, out=scores)
 
     def of_standard_scores(self, scores: FloatArray) -> FloatArray:
         """Targets ``m + S**1/2 z`` for scores z (..., n, d), with the symmetric root."""
@@ -166,17 +192,7 @@ class MvNormal(Predictions):
     @property
     def is_singular(self) -> bool:
         """Whether some of the covariance matrices are singular."""
-        if self._kind == FULL:
-            return not _are_regular(in_standard_deviations(self.covariance)[1]).all()
-        return bool((self.covariance <= 0.0).any())
-
-    def _refuse_singular(self, regular: BoolArray) -> None:
-        if not regular.all():
-            raise ValueError(
-                f"covariance: got a singular matrix at row {int(np.argmin(regular))}, wanted positive definite ones: "
-                "outcomes cannot be measured in units of a scale of 0; leave such rows out, or use calibration_test, "
-                "which takes them"
-            )
+        return not self._whitening[1].all()
 
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the targets lie outside of the subspace of a singular covariance matrix by more than rounding.
@@ -327,6 +343,15 @@ class MvNormal(Predictions):
         joined = super(MvNormal, left).followed_by(right)
         joined._commute = joined._kind != FULL or do_commute(joined.covariance)
         return joined
+
+
+def of_each(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Products of matrices (n, d, d) and vectors (..., n, d), for redraws (B, n, d) as products of matrices."""
+    if vectors.ndim != 3:
+        return np.asarray((matrices @ vectors[..., None])[..., 0])
+    out = np.empty(vectors.shape)
+    np.matmul(vectors.swapaxes(0, 1), matrices.swapaxes(-1, -2), out=out.swapaxes(0, 1))
+    return out
 
 
 def _are_regular(correlations: FloatArray) -> BoolArray:

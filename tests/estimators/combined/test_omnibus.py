@@ -223,3 +223,49 @@ def test_words_have_the_names_of_classes():
     )
     one = as_sample(*ct.classwise(p, y)[0])
     assert one.predictions.occurrence(0) == "another class than 0 occurs"
+
+
+def odd(kind):
+    """Predictions and outcomes of numbers or vectors, more than 500, with something odd about them."""
+    rng = np.random.default_rng(5)
+    mean, scale = rng.normal(size=520), np.exp(0.3 * rng.normal(size=520))
+    if kind == "constant":
+        mean, scale = np.zeros(520), np.ones(520)
+    if kind == "tied":
+        mean, scale = np.round(mean), np.maximum(np.round(scale), 0.5)
+    if kind == "scales":
+        scale = scale * np.where(np.arange(520) % 2, 1e6, 1.0)
+    p = ct.Normal(mean, scale)
+    y = np.asarray(p.sample(rng))
+    if kind == "outlier":
+        y[3] = 1e200
+    if kind == "d above n":
+        p = ct.MvNormal(rng.normal(size=(12, 20)), 1.0)
+        y = np.asarray(p.sample(rng))
+    if kind == "vector outlier":
+        p = ct.MvNormal(rng.normal(size=(520, 2)), 1.0)
+        y = np.asarray(p.sample(rng))
+        y[3, 1] = 1e200
+    return p, y
+
+
+@pytest.mark.parametrize("kind", ["constant", "tied", "scales", "outlier", "d above n", "vector outlier"])
+def test_odd_numbers_have_values_that_are_finite_and_do_not_depend_on_parts(kind, monkeypatch):
+    p, y = odd(kind)
+    estimator = ct.estimators.Omnibus().resolve(p, 1)
+    targets = np.concatenate([y[None], p.sample(2, 19)])
+    values = estimator.values(p, targets)
+    assert np.isfinite(values).all()
+    monkeypatch.setattr(omnibus, "TARGETS", 1)
+    monkeypatch.setattr(omnibus, "LEAST", 3)
+    scale = np.abs(values[:, 1:]).max(axis=1, keepdims=True)
+    assert np.abs((estimator.values(p, targets) - values)[:, 1:] / np.where(scale > 0.0, scale, 1.0)).max() < 1e-6
+    result = ct.calibration_test(p, y, n_resamples=19, rng=1)
+    assert (result.pvalue <= 0.05) is ("outlier" in kind)
+
+
+def test_what_is_reported_for_very_many_numbers_has_no_pairs_of_equal_ones(monkeypatch):
+    p, y = odd("usual")
+    monkeypatch.setattr(omnibus, "ALL_PAIRS", 100)
+    result = ct.calibration_test(p, y, n_resamples=19, rng=1)
+    assert result.estimate == pytest.approx(ct.SKCE(p.default_kernel())(p, y), abs=1e-4)

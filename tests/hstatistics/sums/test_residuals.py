@@ -44,7 +44,7 @@ def test_sums_of_features(d, monkeypatch):
     rng = np.random.default_rng(3)
     predictions = ct.Normal(rng.random(200), 0.1)
     scores = rng.normal(size=(7, 200) if d == 1 else (7, 200, d))
-    psi = hresiduals._prediction_features(KERNEL, predictions)
+    psi = hresiduals.prediction_features(KERNEL, predictions)
     phi = hresiduals._ResidualLandmarks(1.0, d).features(scores)
     h = np.einsum("is,js->ij", psi, psi) * np.einsum("bit,bjt->bij", phi, phi)
     expected = (h.sum(axis=(1, 2)) - np.einsum("bii->b", h)) / (200 * 199)

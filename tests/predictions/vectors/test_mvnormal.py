@@ -185,3 +185,20 @@ def test_vectors_of_one_number_are_numbers():
     assert len(found) == 9
     for one in numbers.components:
         assert found[one.name] == pytest.approx(one.statistic, rel=1e-9), one.name
+
+
+def test_vectors_of_many_redraws_are_whitened_like_single_ones():
+    rng = np.random.default_rng(4)
+    a = rng.normal(size=(6, 3, 3))
+    p = ct.MvNormal(rng.normal(size=(6, 3)), a @ a.swapaxes(1, 2) + 0.1 * np.eye(3))
+    y = p.sample(1, 5)
+    scores = p.standard_scores(y)
+    for b in range(5):
+        for i in range(6):
+            values, vectors = np.linalg.eigh(p.covariance[i])
+            whitened = vectors @ np.diag(values**-0.5) @ vectors.T @ (y[b, i] - p.mean[i])
+            assert scores[b, i] @ scores[b, i] == pytest.approx(whitened @ whitened, rel=1e-9)
+    # What is kept belongs to the predictions it was computed for.
+    some = p.take(slice(2, 4))
+    assert some.standard_scores(y[:, 2:4]) == pytest.approx(scores[:, 2:4], rel=1e-12)
+    assert p.at_temperature(4.0).standard_scores(y) == pytest.approx(scores / 2.0, rel=1e-9)
