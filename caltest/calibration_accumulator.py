@@ -90,6 +90,9 @@ class CalibrationTestAccumulator(OwnErrstate):
                 f"null: got {type(null).__name__}, which needs all observations at once; wanted NormalNull with "
                 "BlockSKCE, or ConditionalMonteCarlo with LowRankSKCE"
             )
+        if estimator is not None and type(estimator) is not type(test.estimator):
+            wanted = f"None or {type(test.estimator).__name__}, that of the test"
+            raise TypeError(f"estimator: got {estimator!r}, wanted {wanted}")
         null.check_summable(estimator or test.estimator)
         self.test, self.null, self.estimator = test, null, estimator or test.estimator
         seed = self._seed = seed_of(rng)

@@ -233,7 +233,7 @@ WHAT_TO_USE = "BlockSKCE|LowRankSKCE"
 @pytest.mark.parametrize(
     ("entry", "name"),
     [
-        (lambda p, y: ct.calibration_test(p, y), "predictions: got a dask Array"),
+        (lambda p, y: ct.compare_models({"a": p}, y), "predictions: got a dask Array"),
         (ct.SKCE(TV), "got dask arrays for SKCE"),
         (ct.ECE(), "got dask arrays for ECE"),
         (ct.MonteCarloTest(ct.SKCE(TV)), "got SKCE for ConditionalMonteCarlo"),
