@@ -1,16 +1,26 @@
-"""Active learning on a stream of data, with and without recalibration (Wenger et al. 2020, section 5, figure 5)."""
+"""Active learning on a stream of data, with and without recalibration (Wenger et al. 2020, section 5, figure 5).
 
+``OMP_NUM_THREADS=1 python notebooks/active.py`` learns from ten streams of the KITTI features and stores the curves that
+``09_active_learning.ipynb`` shows (a quarter of an hour on two cores).
+"""
+
+import csv
+from pathlib import Path
 from typing import NamedTuple
 
 import joblib
 import kitti
 import numpy as np
-from scipy.special import entr
-from sklearn.ensemble import ExtraTreesClassifier
+from mondrian import MondrianForest
+from scipy import special
 
 import caltest as ct
 
-PRETRAINING, BATCH, N_TREES = 500, 500, 10
+STORED = Path(__file__).with_name("active_learning.csv")
+ARMS = {"not recalibrated": (False, 0.25), "recalibrated": (True, 0.25), "higher threshold": (False, 0.4)}
+"""Whether to recalibrate, and the threshold of the entropy, by name of a learner."""
+
+N_STREAMS, PRETRAINING, BATCH = 10, 500, 500
 N_CALIBRATION, POINTS = 250, (500, 2000, 3500)
 """At so many queries so many more are used for calibration, and not for training."""
 
@@ -43,14 +53,14 @@ def stream(features, seed):
 
 def normalised_entropy(p):
     """Entropy of probabilities (n, k) as a share of its largest value, log k."""
-    return entr(p).sum(axis=1) / np.log(p.shape[1])
+    return special.entr(p).sum(axis=1) / np.log(p.shape[1])
 
 
 class Learner:
-    """A forest that is fitted anew to all its labels, and a map that its calibration labels are used for."""
+    """A forest that is grown anew from all its labels, and a map that its calibration labels are used for."""
 
-    def __init__(self, data, threshold):
-        self.data, self.threshold = data, threshold
+    def __init__(self, data, threshold, rng=1):
+        self.data, self.threshold, self.rng = data, threshold, np.random.default_rng(rng)
         self.training, self.calibration = list(range(PRETRAINING)), []
         self.map = None
         self.fit()
@@ -61,9 +71,9 @@ class Learner:
         return len(self.training) + len(self.calibration)
 
     def fit(self):
-        """Fit the forest."""
-        forest = ExtraTreesClassifier(N_TREES, random_state=1)
-        self.forest = forest.fit(self.data.x[self.training], self.data.y[self.training])
+        """Grow a forest, which has the same distribution as one that has learned row by row."""
+        x, y = self.data.x[self.training], self.data.y[self.training]
+        self.forest = MondrianForest(rng=self.rng).fit(x, y, self.data.n_classes)
 
     def calibrate(self):
         """Fit the map to what the forest says of all calibration rows."""
@@ -72,9 +82,7 @@ class Learner:
 
     def raw(self, x):
         """Probabilities (n, k) of the forest; 0 for classes that it has not seen."""
-        p = np.zeros((len(x), self.data.n_classes))
-        p[:, self.forest.classes_] = self.forest.predict_proba(x)
-        return p
+        return self.forest.predict_proba(x)
 
     def predict(self, x):
         """Probabilities (n, k), recalibrated once there is a map."""
@@ -129,3 +137,29 @@ def smoothed(curves, places, width=150.0):
     weights = np.exp(-0.5 * ((places[:, None] - queried) / width) ** 2)
     weights /= weights.sum(axis=1, keepdims=True)
     return tuple(weights @ np.concatenate([getattr(curve, name) for curve in curves]) for name in ("ece", "error"))
+
+
+def store(curves):
+    """Write the points of curves by name."""
+    with STORED.open("w") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["learner", "stream", "queried", "ece", "error"])
+        for name, several in curves.items():
+            for i, curve in enumerate(several):
+                for queried, ece, error in zip(*curve[:3], strict=True):
+                    writer.writerow([name, i, queried, f"{ece:.5f}", f"{error:.5f}"])
+
+
+def stored():
+    """The stored curves."""
+    points = {}
+    with STORED.open() as file:
+        for row in csv.DictReader(file):
+            point = int(row["queried"]), float(row["ece"]), float(row["error"])
+            points.setdefault(row["learner"], {}).setdefault(row["stream"], []).append(point)
+    arrays = {name: [[np.array(a) for a in zip(*p, strict=True)] for p in by.values()] for name, by in points.items()}
+    return {name: [Curve(*three, int(three[0][-1])) for three in several] for name, several in arrays.items()}
+
+
+if __name__ == "__main__":
+    store(curves(kitti.load(), ARMS, N_STREAMS))

@@ -10,8 +10,10 @@ from pathlib import Path
 import active
 import calibration_risk
 import cifar10_networks
+import digits_epochs
 import friedman
 import kitti
+import kitti_mondrian
 import kitti_published
 import nbformat
 import numpy as np
@@ -20,6 +22,7 @@ import run
 import synthetic
 import synthetic_classes
 from matplotlib.figure import Figure
+from mondrian import MondrianForest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.model_selection import ShuffleSplit
@@ -394,6 +397,58 @@ class TestKitti:
             probabilities = {"Random forest": probabilities["Random forest"]}
             results = kitti.study(probabilities, data.y_test, kitti.splits(data.y_test.size), kitti.faulty, n_jobs=1)
             assert all(cell.within for cell in kitti_published.compare(results, kitti.QUANTITIES))
+
+
+class TestMondrianForest:
+    def test_tree_of_two_points_by_hand(self):
+        """A point leaves the root with probability 1 - exp(-time * distance), and has its shares then."""
+        forest = MondrianForest(1).fit(np.array([[0.0], [1.0]]), np.array([0, 1]))
+        leaves = 1.0 - np.exp(-forest.trees[0].time[0] * 1.5)
+        expected = [[1.0, 0.0], [0.0, 1.0], [leaves / 2, 1.0 - leaves / 2], [1.0 - leaves / 2, leaves / 2]]
+        assert forest.predict_proba(np.array([[0.0], [1.0], [2.5], [-1.5]])) == pytest.approx(np.array(expected))
+
+    def test_rows_of_the_training_have_their_shares_and_far_ones_those_of_all(self):
+        rng = np.random.default_rng(1)
+        x, y = rng.normal(size=(60, 3)), rng.integers(3, size=60)
+        x[1], y[:2] = x[0], [0, 2]
+        forest = MondrianForest(4, rng).fit(x, y)
+        assert forest.predict_proba(x[:1]) == pytest.approx(np.array([[0.5, 0.0, 0.5]]))
+        assert forest.predict_proba(x[2:]) == pytest.approx(np.eye(3)[y[2:]])
+        assert forest.predict_proba(np.full((1, 3), 1e9)) == pytest.approx(np.bincount(y)[None] / 60)
+
+    def test_first_splits_are_as_likely_as_edges_are_long(self):
+        """On the first of two edges of 3 and 1 three times out of four, after a time of mean 1 / 4."""
+        x, y = np.array([[0.0, 0.0], [3.0, 1.0]]), np.array([0, 1])
+        trees = MondrianForest(4000).fit(x, y).trees
+        assert np.mean([tree.feature[0] == 0 for tree in trees]) == pytest.approx(0.75, abs=0.03)
+        assert np.mean([tree.time[0] for tree in trees]) == pytest.approx(0.25, abs=0.02)
+        assert np.mean([tree.cut[0] for tree in trees if tree.feature[0] == 0]) == pytest.approx(1.5, abs=0.07)
+
+    def test_stored_errors_are_the_published_ones_after_recalibration(self):
+        """Within two published standard deviations of a split."""
+        stored = kitti_mondrian.scores()
+        for method in kitti_published.METHODS:
+            mean, sd = kitti_published.published("midpoint ECE", "Mondrian forest", method)
+            ours = stored["Mondrian forest", method].ece
+            assert (abs(ours - mean) <= 2 * sd) == (method != "Uncalibrated"), method
+
+
+class TestDigitsEpochs:
+    def test_error_falls_to_the_end_but_log_score_and_calibration_error_do_not(self):
+        test = [one for one in digits_epochs.epochs() if one.data == "test"]
+        last = test[-1]
+        assert last.error == min(one.error for one in test)
+        for name in ("nll", "ece"):
+            assert min(getattr(one, name) for one in test) < 0.92 * getattr(last, name)
+
+    def test_a_network_is_trained_on_other_rows_than_it_is_judged_on(self, monkeypatch):
+        monkeypatch.setattr(digits_epochs, "N_EPOCHS", 3)
+        found, after = digits_epochs.network_epochs(0)
+        again, _ = digits_epochs.network_epochs(0)
+        assert found.shape == (2, 3, 3)
+        assert np.array_equal(found, again)
+        assert found[0, 2, 0] < found[0, 0, 0]
+        assert len(after) == 3
 
 
 class TestActiveLearning:

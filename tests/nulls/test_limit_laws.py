@@ -7,6 +7,7 @@ from scipy import special, stats
 
 import caltest as ct
 from caltest._laws import pearson3_exponents, pearson3_tail
+from caltest.hstatistics.tiles import h_tile
 from caltest.kernels import ProductKernel
 from caltest.nulls.limit_laws import probability_of
 from caltest.predictions import Sample
@@ -132,3 +133,19 @@ def test_bad_estimators_and_certain_predictions():
     kernel = ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.5))
     with pytest.raises(ValueError, match="leave nothing to chance, so that"):
         ct.PearsonSKCETest(kernel)(ct.Normal([0.0, 1.0, 2.0], 0.0), [0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_approximations_of_one_limit_law_agree(seed):
+    """The bootstrap, the spectrum of the Gram matrix, and a Pearson curve, which is a Gamma law with an offset."""
+    rng = np.random.default_rng(seed)
+    p = ct.Categorical(rng.dirichlet(np.ones(3), 300))
+    kernel = ProductKernel(TV, ct.DeltaKernel())
+    y = p.sample(rng)
+    sample = Sample(p, y)
+    eigenvalues = np.linalg.eigvalsh(h_tile(kernel, sample, sample)) / 300
+    draws = (rng.chisquare(1, (10_000, 300)) - 1.0) @ eigenvalues
+    spectrum = np.mean(draws >= 300 * ct.SKCE(kernel)(p, y))
+    bootstrap = ct.AsymptoticSKCETest(kernel, n_resamples=9999, known_variance=False)(p, y, rng=rng).pvalue
+    pearson = ct.PearsonSKCETest(kernel)(p, y, rng=rng).pvalue
+    assert (spectrum, bootstrap, pearson) == pytest.approx((pearson,) * 3, abs=0.04)
