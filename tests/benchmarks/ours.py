@@ -37,10 +37,26 @@ def low_rank_test(predictions, labels, draws):
     return _tested(test, predictions, labels, draws)
 
 
-def default_test(predictions, labels, draws):
+def default_test(predictions, labels, draws, single=False):
     import caltest as ct
 
+    if single:
+        predictions = predictions.astype("float32")
     return _tested(ct.OmnibusTest(n_resamples=draws), predictions, labels, draws)
+
+
+def default_in_chunks(predictions, labels, draws, chunks):
+    import caltest as ct
+
+    def call():
+        stream = ct.OmnibusTest(n_resamples=draws).accumulator(predictions=predictions[:10_000], rng=1)
+        size = max(2, -(-len(labels) // chunks))
+        for start in range(0, len(labels), size):
+            stream.update(predictions[start : start + size], labels[start : start + size])
+        result = stream.result()
+        return {"estimate": result.estimate, "pvalue": result.pvalue, "draws": draws}
+
+    return call
 
 
 def gp_calibration(predictions, labels):

@@ -14,6 +14,14 @@ def skce(predictions, labels, family):
     return lambda: {"estimate": estimator(made, y)}
 
 
+def default_test(predictions, labels, family, draws):
+    import caltest as ct
+
+    *arrays, y = parameters(family, len(labels))
+    made, test = FAMILIES[family](*arrays)[0], ct.OmnibusTest(n_resamples=draws)
+    return lambda: {"estimate": test(made, y, rng=1).estimate}
+
+
 def _gaussian():
     import caltest as ct
 

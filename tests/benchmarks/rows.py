@@ -25,8 +25,21 @@ def low_rank(n):
     return Side("caltest", "ours", "low_rank_skce", n)
 
 
-def default_test(n, k=10):
-    return Side("caltest", "ours", "default_test", n, k, {"draws": 999})
+def default_test(n, k=10, **settings):
+    return Side("caltest", "ours", "default_test", n, k, {"draws": 999, **settings})
+
+
+def default_row(name, n, k, most, most_megabytes, **settings):
+    what = f"default test, 999 draws{', float32' if 'single' in settings else ''}"
+    return Row(name, what, default_test(n, k, **settings), (), (seconds(most), megabytes(most_megabytes)))
+
+
+def default_family_row(family, title, n, most):
+    side = Side("caltest", "ours_families", "default_test", n, 2, {"family": family, "draws": 999})
+    return Row(f"default-{family}-{n}", f"default test, 999 draws, {title}", side, (), (seconds(most),))
+
+
+IN_CHUNKS = Side("caltest", "ours", "default_in_chunks", 1_000_000, 10, {"draws": 999, "chunks": 100})
 
 
 def gp_row(k, most):
@@ -104,8 +117,18 @@ ROWS = [
     bootstrap_row(10),
     bootstrap_row(2),
     Row("default-1000", "default test, 999 draws", default_test(1000), (), (seconds(2),)),
-    Row("default-100000", "default test, 999 draws", default_test(100_000), (), (seconds(60), megabytes(1000))),
-    Row("default-binary", "default test, 999 draws", default_test(100_000, 2), (), (seconds(30), megabytes(1000))),
+    default_row("default-100000", 100_000, 10, 6, 2000),
+    default_row("default-1000000", 1_000_000, 10, 60, 2000),
+    default_row("default-binary", 1_000_000, 2, 8, 2000),
+    default_row("default-2000-1000", 2000, 1000, 1, 100),
+    default_row("default-10000-1000", 10_000, 1000, 6, 400),
+    default_row("default-50000-1000", 50_000, 1000, 25, 500, single=True),
+    Row("default-chunks", "default test, 999 draws, 100 chunks", IN_CHUNKS, (), (megabytes(2000),)),
+    default_family_row("normal", "Normal", 500, 0.2),
+    default_family_row("normal", "Normal", 10_000, 3),
+    default_family_row("normal", "Normal", 100_000, 30),
+    default_family_row("full", "MvNormal, d = 10", 1000, 1),
+    default_family_row("ensemble", "Ensemble of 50", 1000, 0.3),
     gp_row(2, 0.5),
     gp_row(10, 1.5),
     gp_row(100, 8),
