@@ -19,7 +19,7 @@ import caltest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?|(?<!\d)\.\d+(?:e[-+]?\d+)?")
+NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?")
 
 TITLES = {
     "Widmann et al. 2019": "Calibration tests in multi-class classification",

@@ -91,6 +91,7 @@ def test_items_of_papers_are_where_the_table_says(row):
 def test_numbers_that_nothing_shows_are_noticed():
     row = {"ours": "0.710642 and .5", "shown": "05#what-is-known-about-the-models"}
     assert papers.missing_numbers(row) == {0.5}
+    assert papers.missing_numbers({"ours": "-0.710642", "shown": "05#what-is-known-about-the-models"}) == {-0.710642}
     assert papers.missing_numbers({"ours": "1e-9", "shown": "golden/test_cifar10.py::test_errors"}) == set()
     for place in ("05#nowhere", "golden/test_cifar10.py::test_nothing"):
         with pytest.raises(KeyError):

@@ -1,6 +1,7 @@
 """The synthetic experiments of Widmann et al. 2021, appendix A.2: what is simulated, what was published, how they agree.
 
 ``03_test_errors.ipynb`` shows the results; ``tests/statistical/test_published_errors.py`` repeats them with more data.
+``OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 python notebooks/synthetic.py`` measures the times of Figures 6 to 11 (a minute).
 """
 
 import csv
@@ -8,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import NamedTuple
 
 import numpy as np
@@ -104,10 +105,10 @@ def simulate(model, n, n_sets):
 
 
 def timed(function, *arguments):
-    """A value and how long it took, in seconds."""
-    start = perf_counter()
+    """A value and its processor time in seconds, which other programs do not lengthen; all threads count."""
+    start = process_time()
     value = function(*arguments)
-    return value, perf_counter() - start
+    return value, process_time() - start
 
 
 def published(kind):
@@ -166,3 +167,47 @@ def compare_estimates(simulated) -> Iterator[Comparison]:
             yield Comparison("mean error", *place, theirs[0], error.mean(), 2.0 * stats.norm.sf(abs(z)))
             z = np.log(theirs[1] / variance) / np.sqrt((stats.kurtosis(values, fisher=False) - 1.0) * spread)
             yield Comparison("variance", *place, theirs[1], variance, 2.0 * stats.norm.sf(abs(z)))
+
+
+# --- Computation times ---------------------------------------------------------------------------------------------
+
+TIMES = Path(__file__).with_name("synthetic_times.csv")
+
+
+class Time(NamedTuple):
+    """The shortest processor time of an estimate or test, in seconds, beside the published time."""
+
+    kind: str
+    method: str
+    dimension: int
+    calibrated: bool
+    n: int
+    published: float
+    found: float
+
+
+def write_times(n_sets=20):
+    """Measure the times of whatever has a published one, and write both."""
+    theirs = {kind: published(kind) for kind in ("errors", "tests")}
+    with TIMES.open("w") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Time._fields)
+        for model in MODELS:
+            for n in SIZES:
+                one = simulate(model, n, n_sets)
+                for kind, seconds in (("errors", one.estimate_seconds), ("tests", one.test_seconds)):
+                    for name, found in seconds.items():
+                        time = float(theirs[kind][name, model, n]["mintime"])
+                        place = kind, name, model.dimension, model.calibrated, n
+                        writer.writerow([*place, f"{time:.3g}", f"{found:.3g}"])
+
+
+def times():
+    """The stored times."""
+    with TIMES.open() as file:
+        rows = [list(row.values()) for row in csv.DictReader(file)]
+    return [Time(*row[:2], int(row[2]), row[3] == "True", int(row[4]), *map(float, row[5:])) for row in rows]
+
+
+if __name__ == "__main__":
+    write_times()

@@ -134,6 +134,18 @@ class TestSynthetic:
             assert np.array_equal(values, long.estimates[name][:3])
         assert set(short.errors) == set(synthetic.TESTS)
 
+    def test_stored_times_are_beside_the_published_ones(self):
+        theirs = {kind: synthetic.published(kind) for kind in ("errors", "tests")}
+        if not theirs["tests"]:
+            pytest.skip(f"no published results: {synthetic.FOLDER} does not exist")
+        stored = synthetic.times()
+        assert len(stored) == sum(map(len, theirs.values()))
+        for one in stored:
+            model = ct.generators.GaussianModel(one.dimension, one.calibrated)
+            time = float(theirs[one.kind][one.method, model, one.n]["mintime"])
+            assert one.published == pytest.approx(time, rel=0.01)
+            assert one.found > 0.0
+
     def test_comparisons_find_wrong_numbers(self):
         if not synthetic.published("tests"):
             pytest.skip(f"no published results: {synthetic.FOLDER} does not exist")
