@@ -26,7 +26,7 @@ from caltest.predictions.bandwidth import MEDIAN_OF
 ROWS = 8192
 """Observations whose features are computed together."""
 
-NUMBERS = 1024
+NUMBERS = 512
 """The same for targets that are numbers or vectors, which take an exponential function for each landmark."""
 
 AT_NODES = 2**16
@@ -141,7 +141,9 @@ class Features:
         if grid is not None and grid.is_worth(len(predictions)):
             on_grid = partial(self._grid_sums, grid, predictions, targets[redraws], weights, diagonal)
             return self._total(map(on_grid, ranges(len(predictions), AT_NODES)))
-        parts = list(ranges(len(predictions), ROWS if is_finite else NUMBERS))
+        # Two parts at least, so that the small products of redraws are shared among threads of one product each.
+        size = ROWS if is_finite else min(NUMBERS, -(-len(predictions) // 2))
+        parts = list(ranges(len(predictions), size))
         part_sums = self._finite_sums if is_finite else partial(self._real_sums, diagonal=diagonal)
         sums = threaded(
             lambda part: part_sums(predictions, targets, redraws, part, weights),
