@@ -26,8 +26,8 @@ from caltest.predictions.faults.fault import cosines
 MOST_CLASSES = 32
 """Classes up to which labels are counted in cells."""
 
-MANY = 10_000
-"""Predictions from which on they are."""
+MANY_BINARY, MANY = 10_000, 100_000
+"""Predictions of two, and of several classes from which on they are: cells of several classes blur confidences."""
 
 MOST_CELLS = {2: 1024}
 """Cells of predictions of so many classes, by default 512."""
@@ -312,11 +312,15 @@ def few_classes(
     predictions: Predictions,
     faults: Faults | None,
     weights: FloatArray | None,
-    least: int = MANY,
+    least: int | None = None,
 ) -> FewClasses | None:
     """The counts for many predictions of few classes without an order; None for others."""
     law = predictions.finite
-    if len(predictions) < least or law is None or law.n_classes > MOST_CLASSES:
+    if law is None or law.n_classes > MOST_CLASSES:
+        return None
+    if least is None:
+        least = MANY_BINARY if law.n_classes == 2 else MANY
+    if len(predictions) < least:
         return None
     if not isinstance(faults, LabelFaults) or not faults.are_sums:
         return None

@@ -136,11 +136,13 @@ class Omnibus(JointEstimator):
     Gaussian kernels about 500 additions for an observation and redraw, and memory O(n B), at most 1 GB for the redraws
     of a pass. The p-value is exact for every rank.
 
-    From 10 000 predictions of up to 32 unordered classes on, the statistic is a function of counts: how often each
-    label occurs in each of up to 512 cells of similar predictions (1024 of binary ones). A tree of comparisons makes
-    the cells from predictions alone, kernels and faults are those of mean predictions of cells, and redraws depend on
-    a seed and the number of the row only and are kept nowhere: time O(n B), about a nanosecond for a redraw of a row
-    and class, and memory O(n + B). Counts add up, for data that come in chunks (``CalibrationTestAccumulator``).
+    From 10 000 binary predictions on, or 100 000 of up to 32 unordered classes, the statistic is a function of counts:
+    how often each label occurs in each of up to 512 cells of similar predictions (1024 of binary ones). A tree of
+    comparisons makes the cells from predictions alone, kernels and faults are those of mean predictions of cells, and
+    redraws depend on a seed and the number of the row only and are kept nowhere: time O(n B), about a nanosecond for a
+    redraw of a row and class, and memory O(n + B). Counts add up, for data that come in chunks
+    (``CalibrationTestAccumulator``). Cells of several classes hold predictions of different confidence, so that errors
+    in a narrow range of it are found less often; for fewer such predictions the kernels have rank 64 from 10 000 on.
 
     More than 32 classes, with the total variation distance and without weights: sums over pairs have single precision,
     and only classes that a row draws take time, O(n**2 k) for the kernel and about B n**2 / k additions. More than

@@ -109,7 +109,8 @@ def test_sums_of_probabilities_do_not_depend_on_the_order():
     np.testing.assert_allclose(one.probabilities.sum() / UNIT, 300, rtol=1e-9)
 
 
-def test_many_predictions_are_tested_in_cells():
+def test_many_predictions_are_tested_in_cells(monkeypatch):
+    monkeypatch.setattr("caltest.estimators.combined.cells.MANY", 10_000)
     rng = np.random.default_rng(4)
     p = rng.dirichlet(np.full(4, 0.4), 10_000)
     labels = (p.cumsum(axis=1) < rng.random(10_000)[:, None]).sum(axis=1)
