@@ -155,7 +155,7 @@ class ClassAlternatives(Alternatives):
             p, weights = self._p(rows), self._row_weights[rows]
             tables = np.stack(label_terms(p, k), axis=-1) * weights[:, None, None]
             gains = gains_of_class(p) * weights[:, None, None]
-            norms += _log_norms(p) @ weights
+            norms += log_norms(p) @ weights
             some = labels if n == len(p) else np.ascontiguousarray(labels[:, rows])
 
             def add(
@@ -177,7 +177,7 @@ class ClassAlternatives(Alternatives):
         shifted = np.zeros((len(SHARES), k, n)) + np.log1p(-np.array(SHARES))[:, None, None]
         shifted[:, labels, rows] += gains_of_class(own).T
         parts = ranges(n, max(1, PROBABILITIES_AT_ONCE // k))
-        norms = np.concatenate([_log_norms(self._p(part)) for part in parts], axis=1)
+        norms = np.concatenate([log_norms(self._p(part)) for part in parts], axis=1)
         logs, *noisy = label_terms(own, k)
         return np.concatenate([_tempered(logs, norms), noisy, shifted.reshape(-1, n)]) * self._row_weights
 
@@ -218,7 +218,7 @@ def _tempered(logs: FloatArray, norms: FloatArray) -> FloatArray:
     return np.asarray((1.0 / np.array(TEMPERATURES) - 1.0)[:, None] * logs - norms)
 
 
-def _log_norms(p: FloatArray) -> FloatArray:
+def log_norms(p: FloatArray) -> FloatArray:
     """``log sum_c p_c**(1/T)`` of each row for all temperatures, (10, n)."""
     logs = np.log(np.maximum(p, SMALLEST))
     largest = logs.max(axis=1)

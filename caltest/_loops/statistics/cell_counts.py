@@ -25,28 +25,32 @@ def count_labels(
     p: FloatArray,
     labels: Array,
     weights: FloatArray,
-    rows: IntArray,
+    terms: FloatArray,
     numbers: IntArray,
     seed: np.uint64,
     first: int,
     counts: FloatArray,
+    sums: FloatArray,
 ) -> None:
-    """Add the weights of some rows of a cell to ``counts[label, redraw]`` (k, B), of redraws from ``first`` on.
+    """Add to the weights of each label ``counts[label, redraw]`` (k, B) and to ``sums[t, redraw]`` (T, B).
 
-    The first redraw, -1, are the observed labels. That of another one is the first class whose cumulative probability
+    The sums are those of the numbers ``terms[row, label, t]`` of the rows' labels, times their weights. Redraws begin
+    at ``first``, where -1 are the observed labels; that of another one is the first class whose cumulative probability
     exceeds the random number of the redraw and of the row, whose ``numbers`` are those in the whole data.
     """
-    k, n_redraws = counts.shape[0], counts.shape[1]
-    ends, u = np.empty(k), np.empty(REDRAWS)
-    above = np.empty((k, REDRAWS))
+    (k, n_redraws), n_terms = counts.shape, sums.shape[0]
     observed = 1 if first < 0 else 0
-    if observed:
-        for row in rows:
-            counts[labels[row], 0] += weights[row]
+    for row in range(p.shape[0] if observed else 0):
+        label = labels[row]
+        counts[label, 0] += weights[row]
+        for t in range(n_terms):
+            sums[t, 0] += weights[row] * terms[row, label, t]
+    ends, u, inside = np.empty(k), np.empty(REDRAWS), np.empty(REDRAWS)
+    above = np.empty((k, REDRAWS))
     for start in range(observed, n_redraws, REDRAWS):
         size = min(REDRAWS, n_redraws - start)
         above[:] = 0.0
-        for row in rows:
+        for row in range(p.shape[0]):
             total = 0.0
             for c in range(k):
                 total += p[row, c]
@@ -54,12 +58,24 @@ def count_labels(
             state, weight = row_state(seed, numbers[row]), weights[row]
             for b in range(size):
                 u[b] = uniform(state, first + start + b) * total
-            for c in range(k - 1):
-                end, line = ends[c], above[c]
-                if end < total:
-                    for b in range(size):
-                        line[b] += weight if u[b] >= end else 0.0
             above[k - 1, 0] += weight
+            for t in range(n_terms):
+                line, base = sums[t, start : start + size], weight * terms[row, 0, t]
+                for b in range(size):
+                    line[b] += base
+            for c in range(k - 1):
+                if ends[c] >= total:
+                    continue
+                end, line = ends[c], above[c]
+                for b in range(size):
+                    inside[b] = weight if u[b] >= end else 0.0
+                    line[b] += inside[b]
+                for t in range(n_terms):
+                    step = terms[row, c + 1, t] - terms[row, c, t]
+                    if step != 0.0:
+                        line = sums[t, start : start + size]
+                        for b in range(size):
+                            line[b] += step * inside[b]
         for b in range(size):
             before = above[k - 1, 0]
             for c in range(k - 1):

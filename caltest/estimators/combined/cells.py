@@ -1,12 +1,13 @@
 """The numbers of the omnibus statistic for many predictions of few classes, from counts of labels in cells of them.
 
-Predictions are put into cells of similar ones, and the statistic sees of the labels only how often each occurs in each
-cell. Cells depend on predictions, not on labels, and counts of observed and redrawn labels are treated alike, so that
-Monte Carlo p-values stay exact. Counts of parts of the data add up, without rounding where there are no weights.
+Predictions are put into cells of similar ones, and the statistic sees of the labels how often each occurs in each cell,
+and a few sums: of their probabilities and logarithms, and of hits times features of the confidence. Cells depend on
+predictions, not on labels, and observed and redrawn labels are treated alike, so that Monte Carlo p-values stay exact.
+Counts and sums of parts of the data add up, without rounding where there are no weights.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from heapq import heappop, heappush
 from typing import Any, Self
 
@@ -18,10 +19,18 @@ from caltest._loops.statistics.cell_counts import count_labels, find_cells
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions
-from caltest.predictions.classes.finite import FinitePredictions, Score, outcome_scores
+from caltest.predictions.alternatives import (
+    SHARES,
+    gains_of_class,
+    label_terms,
+    log_norms,
+    ratios_from,
+    weights_of_members,
+)
+from caltest.predictions.classes.finite import SMALLEST, FinitePredictions
 from caltest.predictions.faults import Faults
 from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults, Seen
-from caltest.predictions.faults.fault import cosines
+from caltest.predictions.faults.fault import cosines, cosines_of_ranks, varies
 
 MOST_CLASSES = 32
 """Classes up to which labels are counted in cells."""
@@ -40,6 +49,12 @@ UNIT = 2.0**40
 
 LARGEST = 2**29
 """Bytes of counts that are kept at a time; with more redraws the predictions are read again."""
+
+TERM_UNIT = 2.0**24
+"""The same of the numbers of labels, whose sums are those of many redraws."""
+
+TERMS = 6
+"""How many numbers of a label are added exactly, and not only by cells; of two classes two, without hits."""
 
 COLUMNS = 64
 """Redraws whose residuals are multiplied by kernels together."""
@@ -109,19 +124,20 @@ class CellSums:
     """Numbers of predictions, (C,)."""
     counts: FloatArray
     """Weight of each label for each redraw, (C, k, B)."""
+    terms: FloatArray
+    """Of the numbers of the labels, (C, TERMS, B): log p, p, and four of hits of the most probable class."""
     probabilities: IntArray
-    """Sums of the probabilities, (C, k), in units of ``1 / UNIT``."""
+    """Of the probabilities, (C, k), in units of ``1 / UNIT``."""
+    ratios: IntArray
+    """Expected log ratios of each label, (C, k, 10), in the same units: five of random labels, five of that class."""
+    constants: IntArray
+    """``sum p log p``, ``sum p**2`` and log norms of temperatures, (C, 12), in units of ``1 / TERM_UNIT``."""
     squares: FloatArray
-    """Sums of the squared weights, (C,)."""
+    """Of the weights, (C,)."""
 
     def __add__(self, other: "CellSums") -> "CellSums":
         """The sums of both."""
-        return CellSums(
-            self.sizes + other.sizes,
-            self.counts + other.counts,
-            self.probabilities + other.probabilities,
-            self.squares + other.squares,
-        )
+        return CellSums(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 @dataclass
@@ -130,6 +146,8 @@ class CountsSeen(Seen):
 
     view: ClassView
     counts: FloatArray
+    terms: FloatArray
+    """Numbers of the labels, (C, TERMS, B)."""
 
     @property
     def _hits(self) -> FloatArray:
@@ -155,13 +173,13 @@ class CountsSeen(Seen):
 
     @property
     def hit_sums(self) -> FloatArray:
-        return self.view.hit_features @ self._hits
+        return np.asarray(self.terms[:, 2:].sum(axis=0))
 
     @property
     def top_sums(self) -> FloatArray:
         size, groups = self.view.chosen.size, self.view.places[self.view.top]
-        scores = np.einsum("ck,ckb->cb", self.view.logs, self.counts)
-        return np.concatenate([self._by_group(one, groups, size + 1)[:size] for one in (self._hits, scores)])
+        both = self._hits, self.terms[:, 0]
+        return np.concatenate([self._by_group(one, groups, size + 1)[:size] for one in both])
 
     @property
     def curves(self) -> FloatArray:
@@ -189,6 +207,8 @@ class FewClasses:
 
     Parameters
     ----------
+    confidences
+        Probabilities of the most probable class of some of the predictions, in ascending order, for ranks.
     kernels
         That of the estimate first.
     law
@@ -198,6 +218,7 @@ class FewClasses:
     """
 
     cells: Cells
+    confidences: FloatArray
     kernels: tuple[ProductKernel, ...]
     law: FinitePredictions
     faults: Any
@@ -208,19 +229,21 @@ class FewClasses:
     def key(self) -> bytes:
         """Equal where sums can be added."""
         cells = self.cells
-        return repr(self.kernels).encode() + cells.columns.tobytes() + cells.limits.tobytes()
+        numbers = cells.columns.tobytes() + cells.limits.tobytes() + self.confidences.tobytes()
+        return repr(self.kernels).encode() + numbers
 
     @classmethod
     def of(cls, kernels: Sequence[ProductKernel], law: FinitePredictions, faults: Any, weights: Any) -> Self:
         """With cells for some of the predictions."""
         p = np.asarray(law.evenly_spaced(SAMPLE).stored, dtype=np.float64)
         cells = Cells.of(p, MOST_CELLS.get(law.n_classes, 512))
-        return cls(cells, tuple(kernels), law.take(slice(0, 1)), faults, weights)
+        confidences = np.sort((p / p.sum(axis=1, keepdims=True)).max(axis=1))
+        return cls(cells, confidences, tuple(kernels), law.take(slice(0, 1)), faults, weights)
 
     def drawn(self, law: FinitePredictions, observed: Array | None, n_redraws: int, seed: np.uint64) -> FloatArray:
         """The numbers (J, B) for observed labels, if given, and redraws, in passes that keep the counts small."""
         rows, start = np.arange(len(law)), 0 if observed is None else -1
-        size = max(256, LARGEST // (8 * len(self.cells) * law.n_classes))
+        size = max(256, LARGEST // (8 * len(self.cells) * (law.n_classes + self._n_terms)))
         parts = [range(first, min(first + size, n_redraws)) for first in range(start, n_redraws, size)]
         sums = (self.sums(law, observed, rows, seed, part) for part in parts)
         return np.concatenate([self.values(one) for one in sums], axis=1)
@@ -232,55 +255,74 @@ class FewClasses:
         p, k = np.ascontiguousarray(law.stored), law.n_classes
         w = np.ones(len(p)) if self.weights is None else self.weights
         labels = np.zeros(0, dtype=np.intp) if observed is None else np.asarray(observed, dtype=np.intp)
-        size = 8 * len(self.cells) * k * len(redraws)
+        size = 8 * len(self.cells) * (k + self._n_terms) * len(redraws)
         check_memory(size, "counts of labels for all redraws", "take fewer redraws")
-        cells, counts = self.cells.find(p), np.zeros((len(self.cells), k, len(redraws)))
+        cells = self.cells.find(p)
         order = np.argsort(cells, kind="stable")
         bounds = np.searchsorted(cells[order], np.arange(len(self.cells) + 1))
+        counts = np.zeros((len(self.cells), k, len(redraws)))
+        terms = np.zeros((len(self.cells), self._n_terms, len(redraws)))
 
-        def count(cell: int) -> None:
+        def count(cell: int) -> tuple[IntArray, IntArray, IntArray, float]:
+            """The sums of a cell that do not depend on labels."""
             some = order[bounds[cell] : bounds[cell + 1]]
-            count_labels(p, labels, w, some, rows, seed, redraws.start, counts[cell])
+            own, weights, y = np.asarray(p[some], dtype=np.float64), w[some], labels[some] if labels.size else labels
+            of_labels = self._terms_of(own / own.sum(axis=1, keepdims=True))
+            count_labels(own, y, weights, of_labels, rows[some], seed, redraws.start, counts[cell], terms[cell])
+            return _expected(own, weights)
 
-        work = 1.0 * len(p) * len(redraws)
-        for _ in threaded(count, range(len(self.cells)), len(self.cells), "labels of redraws", work=work):
-            pass
-        exact = np.rint(p * (w * UNIT / p.sum(axis=1, dtype=np.float64))[:, None]).astype(np.int64)
-        starts = bounds[:-1][np.diff(bounds) > 0]
-        probabilities, squares = np.zeros((len(self.cells), k), dtype=np.int64), np.zeros(len(self.cells))
-        if starts.size:
-            full = np.diff(bounds) > 0
-            probabilities[full] = np.add.reduceat(exact[order], starts)
-            squares[full] = np.add.reduceat(np.square(w)[order], starts)
-        return CellSums(np.diff(bounds), counts, probabilities, squares)
+        work = 3.0 * len(p) * len(redraws)
+        made = threaded(count, range(len(self.cells)), len(self.cells), "labels of redraws", work=work)
+        probabilities, ratios, constants, squares = (np.array(one) for one in zip(*made, strict=True))
+        return CellSums(np.diff(bounds), counts, terms, probabilities, ratios, constants, squares)
+
+    def _terms_of(self, p: FloatArray) -> FloatArray:
+        """Numbers (r, k, TERMS) of the labels of some rows: log p, p, and hits times 1 and cosines of confidence."""
+        top, terms = p.argmax(axis=1), np.zeros((*p.shape, TERMS))
+        confidence, rows = p[np.arange(len(p)), top], np.arange(len(p))
+        below, up_to = (np.searchsorted(self.confidences, confidence, side=side) for side in ("left", "right"))
+        terms[..., 0], terms[..., 1] = np.log(np.maximum(p, SMALLEST)), p
+        terms[rows, top, 2] = 1.0
+        if varies(self.confidences):
+            ranks = (below + up_to) / (2.0 * self.confidences.size)
+            terms[rows, top, 3:] = cosines_of_ranks(ranks, 3).T
+        return np.asarray(np.rint(terms[..., : self._n_terms] * TERM_UNIT) / TERM_UNIT)
+
+    @property
+    def _n_terms(self) -> int:
+        return 2 if self.law.n_classes == 2 else TERMS
 
     def values(self, sums: CellSums) -> FloatArray:
         """The numbers (J, B) of all components."""
         full = sums.sizes > 0
         counts, expected = sums.counts[full], sums.probabilities[full] / UNIT
         totals = expected.sum(axis=1)
-        p = expected / totals[:, None]
-        law, weights = self.law.with_rows(p), sums.squares[full] / totals
+        law, weights = self.law.with_rows(expected / totals[:, None]), sums.squares[full] / totals
         faults = self.faults(law, None, sums.sizes[full])
-        scores = [self._score(p, counts, "log"), self._score(p, counts, "brier")]
-        alternatives = law.alternatives()
-        ratios = sum(alternatives.log_ratio_terms(np.full(len(p), c)) @ counts[:, c] for c in range(law.n_classes))
-        seen = CountsSeen(faults.view, counts)
+        by_label, total = sums.terms[:, :2].sum(axis=0), totals.sum()
+        constants = sums.constants.sum(axis=0) / TERM_UNIT
+        seen = CountsSeen(faults.view, counts, sums.terms[full])
         return np.concatenate(
             [
                 self._kernel_errors(law, counts, expected, weights),
-                scores,
-                log_mixture(np.asarray(ratios), alternatives.weights)[None],
+                (constants[:2, None] - by_label) * np.array([[1.0], [2.0]]) / total,
+                self._likelihood_ratio(counts, sums.ratios[full] / UNIT, expected, by_label[0], constants[2:])[None],
                 *(fault.rows(seen) for fault in faults.with_rows),
             ]
         )
 
     @staticmethod
-    def _score(p: FloatArray, counts: FloatArray, score: Score) -> FloatArray:
-        """Mean excess of a score, (B,)."""
-        scores = outcome_scores(p, score)
-        scores = scores - np.einsum("ck,ck->c", p, scores)[:, None]
-        return np.asarray(np.einsum("ck,ckb->b", scores, counts) / counts[:, :, 0].sum())
+    def _likelihood_ratio(
+        counts: FloatArray, ratios: FloatArray, expected: FloatArray, logs: FloatArray, norms: FloatArray
+    ) -> FloatArray:
+        """``log E``, (B,): of shares of random labels and of a class with the mean log ratio of a label in its cell."""
+        k = counts.shape[1]
+        means = np.divide(ratios, expected[..., None], out=np.zeros_like(ratios), where=expected[..., None] > 0.0)
+        half = len(SHARES)
+        noisy = np.einsum("cks,ckb->sb", means[..., :half], counts, optimize=True)
+        gains = np.stack([means[:, c, half:].T @ counts[:, c] for c in range(k)], axis=1)
+        members = ratios_from(np.concatenate([logs[None], noisy]), gains, norms, float(expected.sum()))
+        return log_mixture(members, weights_of_members(k))
 
     def _kernel_errors(
         self, law: FinitePredictions, counts: FloatArray, expected: FloatArray, weights: FloatArray
@@ -305,6 +347,20 @@ class FewClasses:
 
         parts = list(ranges(counts.shape[2], COLUMNS))
         return np.concatenate(list(threaded(errors, parts, len(parts), "kernel", products=True)), axis=1)
+
+
+def _expected(p: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray, IntArray, float]:
+    """Sums over rows that do not depend on labels: probabilities (k,), log ratios (k, 10), constants (12,), squares."""
+    p = p / p.sum(axis=1, keepdims=True)
+    logs, *noisy = label_terms(p, p.shape[1])
+    ratios = np.concatenate([np.stack(noisy, axis=-1), gains_of_class(p)], axis=-1) * p[..., None]
+    constants = np.column_stack([(p * logs).sum(axis=1), np.square(p).sum(axis=1), *log_norms(p)])
+    return (
+        np.rint(p * weights[:, None] * UNIT).astype(np.int64).sum(axis=0),
+        np.rint(ratios * weights[:, None, None] * UNIT).astype(np.int64).sum(axis=0),
+        np.rint(constants * weights[:, None] * TERM_UNIT).astype(np.int64).sum(axis=0),
+        float(weights @ weights),
+    )
 
 
 def few_classes(

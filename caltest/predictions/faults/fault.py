@@ -29,8 +29,12 @@ def cosines(feature: FloatArray, number: int, sizes: FloatArray | None = None) -
     """``sqrt(2) cos(pi j r)`` of the ranks r for j = 1, ..., number, (number, n); 0 if the feature does not vary."""
     if not varies(feature):
         return np.zeros((number, feature.size))
-    frequencies = np.arange(1, number + 1)[:, None]
-    return np.asarray(sqrt(2.0) * np.cos(pi * frequencies * ranks(feature, sizes)))
+    return cosines_of_ranks(ranks(feature, sizes), number)
+
+
+def cosines_of_ranks(r: FloatArray, number: int) -> FloatArray:
+    """``sqrt(2) cos(pi j r)`` for j = 1, ..., number, (number, n)."""
+    return np.asarray(sqrt(2.0) * np.cos(pi * np.arange(1, number + 1)[:, None] * r))
 
 
 @dataclass(frozen=True)
