@@ -11,7 +11,8 @@ from caltest._basics.numerics import ArrayLike, OwnErrstate, seed_from, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import whole_number
 from caltest.estimators import Estimator
-from caltest.estimators.combined.omnibus import ROWS_OF_A_PART, Omnibus
+from caltest.estimators.combined.omnibus import Omnibus
+from caltest.estimators.combined.parts import ROWS_OF_A_PART
 from caltest.nulls import Null, SummableNull
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import named_one

@@ -16,6 +16,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.statistics.cell_counts import count_labels, find_cells
+from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions
@@ -202,7 +203,7 @@ class CountsSeen(Seen):
 
 
 @dataclass(frozen=True, eq=False)
-class FewClasses:
+class FewClasses(OfRows[CellSums]):
     """Counts in cells of parts of the predictions, and the numbers (J, B) of all of them.
 
     Parameters
@@ -223,11 +224,13 @@ class FewClasses:
     law: FinitePredictions
     faults: Any
     weights: FloatArray | None = None
-    in_blocks = True
+
+    @property
+    def note(self) -> str:
+        return f"the test counts labels in {len(self.cells)} cells of similar predictions, because there are many"
 
     @property
     def key(self) -> bytes:
-        """Equal where sums can be added."""
         cells = self.cells
         numbers = cells.columns.tobytes() + cells.limits.tobytes() + self.confidences.tobytes()
         return repr(self.kernels).encode() + numbers
@@ -240,18 +243,12 @@ class FewClasses:
         confidences = np.sort((p / p.sum(axis=1, keepdims=True)).max(axis=1))
         return cls(cells, confidences, tuple(kernels), law.take(slice(0, 1)), faults, weights)
 
-    def drawn(self, law: FinitePredictions, observed: Array | None, n_redraws: int, seed: np.uint64) -> FloatArray:
-        """The numbers (J, B) for observed labels, if given, and redraws, in passes that keep the counts small."""
-        rows, start = np.arange(len(law)), 0 if observed is None else -1
-        size = max(256, LARGEST // (8 * len(self.cells) * (law.n_classes + self._n_terms)))
-        parts = [range(first, min(first + size, n_redraws)) for first in range(start, n_redraws, size)]
-        sums = (self.sums(law, observed, rows, seed, part) for part in parts)
-        return np.concatenate([self.values(one) for one in sums], axis=1)
+    def at_once(self, law: FinitePredictions) -> int:
+        return max(256, LARGEST // (8 * len(self.cells) * (law.n_classes + self._n_terms)))
 
     def sums(
         self, law: FinitePredictions, observed: Array | None, rows: IntArray, seed: np.uint64, redraws: range
     ) -> CellSums:
-        """Those for some redraws of predictions with these numbers among all; redraw -1 are the observed labels."""
         p, k = np.ascontiguousarray(law.stored), law.n_classes
         w = np.ones(len(p)) if self.weights is None else self.weights
         labels = np.zeros(0, dtype=np.intp) if observed is None else np.asarray(observed, dtype=np.intp)
@@ -293,7 +290,6 @@ class FewClasses:
         return 2 if self.law.n_classes == 2 else TERMS
 
     def values(self, sums: CellSums) -> FloatArray:
-        """The numbers (J, B) of all components."""
         full = sums.sizes > 0
         counts, expected = sums.counts[full], sums.probabilities[full] / UNIT
         totals = expected.sum(axis=1)

@@ -9,9 +9,10 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._basics.threads import threaded
-from caltest.estimators.combined.cells import FewClasses, few_classes
+from caltest.estimators.combined.cells import few_classes
 from caltest.estimators.combined.joint import standardised
-from caltest.estimators.combined.many_classes import ManyClasses, many_classes
+from caltest.estimators.combined.many_classes import many_classes
+from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
 from caltest.estimators.kernel_errors.max_skce import FACTORS
 from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, log_ratios_of
@@ -156,7 +157,7 @@ class FaultsComponent(Component):
 
 def components_for(
     kernel: ProductKernel, predictions: Predictions, weights: FloatArray | None, rng: Any
-) -> tuple[tuple[Component, ...], ManyClasses | FewClasses | None]:
+) -> tuple[tuple[Component, ...], OfRows[Any] | None]:
     """The components for a family, with a resolved kernel, and what computes them together for many predictions."""
     alternatives = predictions.law.alternatives(weights)
     others: list[Component] = []
@@ -182,7 +183,7 @@ def components_for(
     return (*components, *others), None
 
 
-def in_chunks(kernel: ProductKernel, predictions: Predictions) -> ManyClasses | FewClasses | None:
+def in_chunks(kernel: ProductKernel, predictions: Predictions) -> OfRows[Any] | None:
     """What sums over chunks of such predictions; None for those that need all observations at once."""
     faults = predictions.faults()
     many = many_classes(kernel, predictions, faults, None, in_blocks=True)

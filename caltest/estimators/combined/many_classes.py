@@ -18,6 +18,7 @@ from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.rows import draw_by_row
 from caltest._loops.statistics.label_sums import add_by_class, add_by_group, add_entries, add_of_chosen
+from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.scores import log_mixture
 from caltest.hstatistics.redraws.of_many_classes import FACTORS, N_KERNELS, Entries, pair_sums
 from caltest.kernels import ProductKernel
@@ -176,7 +177,7 @@ class Redraws:
         return labels
 
 
-class ManyClasses:
+class ManyClasses(OfRows[ClassSums]):
     """Sums over parts of the rows, and the numbers (J, B) of all of them, for multiples of the bandwidth of a kernel.
 
     Parameters
@@ -189,29 +190,26 @@ class ManyClasses:
         Whether kernels are those of blocks of similar rows.
     """
 
+    @property
+    def note(self) -> str:
+        return "kernels compare predictions in blocks of similar ones, because there are many"
+
+    @property
+    def draws_by_row(self) -> bool:
+        return self.in_blocks
+
     def __init__(self, bandwidth: float, faults: ClassFaults, in_blocks: bool) -> None:
         self.bandwidth, self.faults, self.in_blocks = bandwidth, faults, in_blocks
         with np.errstate(over="ignore"):
             self._apart = np.exp(-1.0 / (np.array(FACTORS) * bandwidth))
 
-    def drawn(
-        self, law: FinitePredictions, observed: Array | None, n_redraws: int, seed: np.uint64
-    ) -> FloatArray | None:
-        """The numbers (J, B) of blocks for observed labels, if given, and redraws that are never in memory together."""
-        if not self.in_blocks:
-            return None
-        redraws = range(0 if observed is None else -1, n_redraws)
-        return self.values(self.sums(law, observed, np.arange(len(law)), seed, redraws))
-
     @property
     def key(self) -> bytes:
-        """Equal where sums can be added."""
         return repr(self.bandwidth).encode() + self.faults.view.chosen.tobytes()
 
     def sums(
         self, law: FinitePredictions, observed: Array | None, rows: IntArray, seed: np.uint64, redraws: range
     ) -> ClassSums:
-        """Those of blocks of predictions with these numbers among all; redraw -1 are the observed labels."""
         made = Redraws(law, observed, rows, seed, redraws.stop)
         return self.of_blocks(law, made.n_columns, made)
 
@@ -260,7 +258,6 @@ class ManyClasses:
         return total
 
     def values(self, sums: ClassSums) -> FloatArray:
-        """The numbers (J, B) of all components."""
         n, by_label = sums.n, sums.labels.T
         kernels = sums.kernels - by_label[SMOOTHED]
         if self.in_blocks:

@@ -16,15 +16,15 @@ from caltest._basics.numerics import (
     resampling_pvalue,
 )
 from caltest._basics.threads import threaded
-from caltest._loops.uniforms import row_states
 from caltest._results.calibration_test_result import ComponentResult
 from caltest._results.values import EffectSize, Finding
 from caltest._validation import at_least, observation_weights, same_length
-from caltest.estimators.combined.cells import CellSums, FewClasses
+from caltest.estimators.combined.cells import FewClasses
 from caltest.estimators.combined.components import Column, Component, FaultsComponent, components_for, in_chunks
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
-from caltest.estimators.combined.many_classes import ClassSums, ManyClasses
+from caltest.estimators.combined.many_classes import ManyClasses
+from caltest.estimators.combined.parts import OfRows, PartSums, most_kept
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
@@ -33,7 +33,6 @@ from caltest.hstatistics.sums.binary_line import on_a_line
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import excluded_in_words
 
 ALL_PAIRS = 20_000
 """Predictions up to which the estimate that is reported is that of all pairs."""
@@ -43,55 +42,6 @@ SINGLE = 2.0 / 3.0
 
 TARGETS, LEAST = 2**18, 8
 """Numbers in the redrawn targets that are turned into scores together, of so many redraws at least."""
-
-
-KEPT, KEPT_NUMBERS = 2**17, 2**24
-"""Observations, and numbers in their predictions, from which what is wrong is found where there are more."""
-
-ROWS_OF_A_PART = 2**40
-"""Rows of a part of the data are numbered from a multiple of this on."""
-
-
-@dataclass(frozen=True, eq=False)
-class OmnibusSums:
-    """What parts of the data add, some of the observations, and outcomes that their predictions exclude."""
-
-    key: bytes
-    """Of the settings that depend on predictions."""
-    sums: CellSums | ClassSums
-    kept: Sample
-    order: Array
-    """Random numbers of the rows that are kept, the smallest ones, in ascending order."""
-    n_excluded: int
-    excluded: tuple[str, ...]
-
-    def __add__(self, other: "OmnibusSums") -> "OmnibusSums":
-        if self.key != other.key:
-            raise ValueError(
-                "other: got another kernel, or other cells of predictions, which follow from the first chunk, wanted "
-                "the same ones: test.accumulator(predictions=some of all predictions)"
-            )
-        kept, order = self.kept.followed_by(other.kept), np.concatenate([self.order, other.order])
-        best = np.argsort(order)[: _most_kept(kept.predictions)]
-        return replace(
-            self,
-            sums=self.sums + other.sums,  # type: ignore[operator]
-            kept=kept.take(best),
-            order=order[best],
-            n_excluded=self.n_excluded + other.n_excluded,
-            excluded=(*self.excluded, *other.excluded)[:5],
-        )
-
-    @property
-    def exclusion(self) -> str | None:
-        """That outcomes occurred which their predictions exclude, in words, if there are some."""
-        return excluded_in_words(self.n_excluded, self.excluded) if self.n_excluded else None
-
-
-def _most_kept(predictions: Predictions) -> int:
-    """Observations from which what is wrong is found."""
-    law = predictions.finite
-    return min(KEPT, max(1, KEPT_NUMBERS // (1 if law is None else law.n_classes)))
 
 
 @dataclass(frozen=True)
@@ -173,7 +123,7 @@ class Omnibus(JointEstimator):
     impossible_excluded = True
     _compared: bytes = field(default=b"", init=False, repr=False)
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
-    _many: ManyClasses | FewClasses | None = field(default=None, init=False, repr=False, compare=False)
+    _many: OfRows[Any] | None = field(default=None, init=False, repr=False, compare=False)
     _latest: tuple[FloatArray, list[tuple[Column, FloatArray]]] | None = field(
         default=None, init=False, repr=False, compare=False
     )
@@ -235,25 +185,17 @@ class Omnibus(JointEstimator):
 
     @property
     def _in_sums(self) -> bool:
-        return self._many is not None and self._many.in_blocks
+        return self._many is not None and self._many.draws_by_row
 
-    def sums(self, sample: Sample, n_redraws: int, seed: int, start: int) -> OmnibusSums:
+    def sums(self, sample: Sample, n_redraws: int, seed: int, start: int) -> PartSums:
         """Those of a part of the data, whose rows are numbered from ``start`` on."""
-        many, law, rows = self._many, sample.predictions.finite, start + np.arange(len(sample))
-        assert many is not None
-        assert law is not None
-        targets, of_rows = np.asarray(sample.targets), row_seed(np.random.default_rng(seed))
-        sums = many.sums(law, targets, rows, of_rows, range(-1, n_redraws))
-        order = np.empty(rows.size, dtype=np.uint64)
-        row_states(of_rows, rows, order)
-        best = np.argsort(order)[: _most_kept(law)]
-        excluded = sample.excluded_outcomes(start % ROWS_OF_A_PART)
-        return OmnibusSums(many.key, sums, sample.take(best), order[best], sample.impossible.size, excluded)
+        assert self._many is not None
+        return PartSums.of(self._many, sample, n_redraws, row_seed(np.random.default_rng(seed)), start)
 
-    def values_from(self, sums: OmnibusSums) -> FloatArray:
+    def values_from(self, sums: PartSums) -> FloatArray:
         """The numbers (J, B) of all observations."""
         assert self._many is not None
-        return self._many.values(sums.sums)  # type: ignore[arg-type]
+        return self._many.values(sums.sums)
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -283,7 +225,7 @@ class Omnibus(JointEstimator):
         """The numbers of all components, one below the other; those that share no kernel for a part of the redraws."""
         if isinstance(self._many, ManyClasses) and predictions.finite is not None:
             many, law = self._many, predictions.finite
-            if many.in_blocks:
+            if many.draws_by_row:
                 return many.values(many.of_blocks(law, len(targets), lambda block: targets[:, block]))
             listed = self._components[0].values(law, targets, None) if many.lists_are_faster(len(targets)) else None
             return many.values(many.of_labels(law, targets, listed))
@@ -300,10 +242,9 @@ class Omnibus(JointEstimator):
         self, predictions: Predictions, observed: Array | None, n_redraws: int, rng: np.random.Generator
     ) -> FloatArray | None:
         """Of many predictions of classes, whose redraws are never in memory together."""
-        law: Any = predictions.finite
-        if self._many is None:
+        if self._many is None or not self._many.draws_by_row:
             return None
-        return self._many.drawn(law, observed, n_redraws, row_seed(rng))
+        return self._many.drawn(predictions.finite, observed, n_redraws, row_seed(rng))
 
     def combined(self, values: FloatArray) -> FloatArray:
         """Logarithm of a weighted sum of reciprocal tail probabilities of all columns, (B,)."""
@@ -347,7 +288,7 @@ class Omnibus(JointEstimator):
 
     def findings(self, sample: Sample, pvalue: float) -> tuple[Finding, ...]:
         """The faults that explain the outcomes best, those of evenly spaced ones if there are very many."""
-        weights, most = self.weights, _most_kept(sample.predictions)
+        weights, most = self.weights, most_kept(sample.predictions)
         if len(sample) > most:
             rows = np.arange(most) * len(sample) // most
             sample, weights = sample.take(rows), None if weights is None else weights[rows]
@@ -371,11 +312,8 @@ class Omnibus(JointEstimator):
 
     def resolved_notes(self) -> tuple[str, ...]:
         """Whether kernels have a low rank, or are those of blocks."""
-        if isinstance(self._many, FewClasses):
-            number = len(self._many.cells)
-            return (f"the test counts labels in {number} cells of similar predictions, because there are many",)
-        if self._many is not None and self._many.in_blocks:
-            return ("kernels compare predictions in blocks of similar ones, because there are many",)
+        if self._many is not None and self._many.draws_by_row:
+            return (self._many.note,)
         if self._low_rank is None:
             return ()
         return (f"kernels have rank {self._low_rank.rank} in the test, because there are many predictions",)

@@ -1,0 +1,110 @@
+"""The numbers of the omnibus statistic as sums over rows, which parts of the data add."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from caltest._basics.numerics import Array, FloatArray, IntArray
+from caltest._loops.uniforms import row_states
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.convert import excluded_in_words
+
+KEPT, KEPT_NUMBERS = 2**17, 2**24
+"""Observations, and numbers in their predictions, from which what is wrong is found where there are more."""
+
+ROWS_OF_A_PART = 2**40
+"""Rows of a part of the data are numbered from a multiple of this on."""
+
+S = TypeVar("S")
+
+
+class OfRows(ABC, Generic[S]):
+    """Sums over rows whose redraws depend on a seed and their numbers only, and the numbers (J, B) of all rows."""
+
+    @property
+    @abstractmethod
+    def note(self) -> str:
+        """What results say of it."""
+
+    @property
+    def draws_by_row(self) -> bool:
+        """Whether it makes the redraws itself; else it gets them."""
+        return True
+
+    @property
+    @abstractmethod
+    def key(self) -> bytes:
+        """Equal where sums can be added."""
+
+    @abstractmethod
+    def sums(self, law: Any, observed: Array | None, rows: IntArray, seed: np.uint64, redraws: range) -> S:
+        """Those for some redraws of predictions with these numbers among all; redraw -1 are the observed labels."""
+
+    @abstractmethod
+    def values(self, sums: S) -> FloatArray:
+        """The numbers (J, B) of all components."""
+
+    def at_once(self, law: Any) -> int:
+        """Redraws whose sums are kept together."""
+        return 2**62
+
+    def drawn(self, law: Any, observed: Array | None, n_redraws: int, seed: np.uint64) -> FloatArray:
+        """The numbers (J, B) for observed labels, if given, and redraws, in passes over the rows if these are many."""
+        rows, start, size = np.arange(len(law)), 0 if observed is None else -1, self.at_once(law)
+        parts = [range(first, min(first + size, n_redraws)) for first in range(start, n_redraws, size)]
+        return np.concatenate([self.values(self.sums(law, observed, rows, seed, part)) for part in parts], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class PartSums:
+    """What parts of the data add, some of the observations, and outcomes that their predictions exclude."""
+
+    key: bytes
+    sums: Any
+    kept: Sample
+    order: Array
+    """Random numbers of the rows that are kept, the smallest ones, in ascending order."""
+    n_excluded: int
+    excluded: tuple[str, ...]
+
+    @classmethod
+    def of(cls, by: OfRows[Any], sample: Sample, n_redraws: int, seed: np.uint64, start: int) -> "PartSums":
+        """Those of a part whose rows are numbered from ``start`` on."""
+        rows = start + np.arange(len(sample))
+        sums = by.sums(sample.predictions.finite, np.asarray(sample.targets), rows, seed, range(-1, n_redraws))
+        order = np.empty(rows.size, dtype=np.uint64)
+        row_states(seed, rows, order)
+        best = np.argsort(order)[: most_kept(sample.predictions)]
+        excluded = sample.excluded_outcomes(start % ROWS_OF_A_PART)
+        return cls(by.key, sums, sample.take(best), order[best], sample.impossible.size, excluded)
+
+    def __add__(self, other: "PartSums") -> "PartSums":
+        """The sums of both parts, and those of their observations whose random numbers are the smallest."""
+        if self.key != other.key:
+            raise ValueError(
+                "other: got another kernel, or other cells of predictions, which follow from the first chunk, wanted "
+                "the same ones: test.accumulator(predictions=some of all predictions)"
+            )
+        kept, order = self.kept.followed_by(other.kept), np.concatenate([self.order, other.order])
+        best = np.argsort(order)[: most_kept(kept.predictions)]
+        return replace(
+            self,
+            sums=self.sums + other.sums,
+            kept=kept.take(best),
+            order=order[best],
+            n_excluded=self.n_excluded + other.n_excluded,
+            excluded=(*self.excluded, *other.excluded)[:5],
+        )
+
+    @property
+    def exclusion(self) -> str | None:
+        """That outcomes occurred which their predictions exclude, in words, if there are some."""
+        return excluded_in_words(self.n_excluded, self.excluded) if self.n_excluded else None
+
+
+def most_kept(predictions: Predictions) -> int:
+    """Observations from which what is wrong is found."""
+    law = predictions.finite
+    return min(KEPT, max(1, KEPT_NUMBERS // (1 if law is None else law.n_classes)))
