@@ -82,3 +82,23 @@ def count_labels(
                 counts[c, start + b] += before - above[c, b]
                 before = above[c, b]
             counts[k - 1, start + b] += before
+
+
+@jit
+def count_cells(
+    p: FloatArray,
+    labels: Array,
+    weights: FloatArray,
+    terms: FloatArray,
+    numbers: IntArray,
+    bounds: IntArray,
+    seed: np.uint64,
+    first: int,
+    counts: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """``count_labels`` of the rows of several cells, ``bounds[c]`` to ``bounds[c + 1]``: (C, k, B) and (C, T, B)."""
+    for cell in range(bounds.shape[0] - 1):
+        rows = slice(bounds[cell], bounds[cell + 1])
+        own = labels[rows] if labels.shape[0] else labels
+        count_labels(p[rows], own, weights[rows], terms[rows], numbers[rows], seed, first, counts[cell], sums[cell])

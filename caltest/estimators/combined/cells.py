@@ -9,13 +9,14 @@ Counts and sums of parts of the data add up, without rounding where there are no
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, ranges
 from caltest._basics.threads import threaded
-from caltest._loops.statistics.cell_counts import count_labels, find_cells
+from caltest._loops.statistics.cell_counts import count_cells, find_cells
 from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
@@ -28,6 +29,7 @@ from caltest.predictions.alternatives import (
     ratios_from,
     weights_of_members,
 )
+from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.classes.finite import SMALLEST, FinitePredictions
 from caltest.predictions.faults import Faults
 from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults, Seen
@@ -42,8 +44,8 @@ MANY_BINARY, MANY = 10_000, 100_000
 MOST_CELLS = {2: 1024}
 """Cells of predictions of so many classes, by default 512."""
 
-SAMPLE = 2**15
-"""Predictions, evenly spaced among all, from which cells are made."""
+ROWS = 4096
+"""Predictions whose labels are counted together, at least."""
 
 UNIT = 2.0**40
 """Probabilities are added as multiples of one over this, so that sums do not depend on their order."""
@@ -238,7 +240,7 @@ class FewClasses(OfRows[CellSums]):
     @classmethod
     def of(cls, kernels: Sequence[ProductKernel], law: FinitePredictions, faults: Any, weights: Any) -> Self:
         """With cells for some of the predictions."""
-        p = np.asarray(law.evenly_spaced(SAMPLE).stored, dtype=np.float64)
+        p = np.asarray(law.evenly_spaced(MEDIAN_OF).stored, dtype=np.float64)
         cells = Cells.of(p, MOST_CELLS.get(law.n_classes, 512))
         confidences = np.sort((p / p.sum(axis=1, keepdims=True)).max(axis=1))
         return cls(cells, confidences, tuple(kernels), law.take(slice(0, 1)), faults, weights)
@@ -260,17 +262,19 @@ class FewClasses(OfRows[CellSums]):
         counts = np.zeros((len(self.cells), k, len(redraws)))
         terms = np.zeros((len(self.cells), self._n_terms, len(redraws)))
 
-        def count(cell: int) -> tuple[IntArray, IntArray, IntArray, float]:
-            """The sums of a cell that do not depend on labels."""
-            some = order[bounds[cell] : bounds[cell + 1]]
+        def count(part: slice) -> tuple[Array, ...]:
+            """The sums of some cells that do not depend on labels."""
+            ends = bounds[part.start : part.stop + 1]
+            some = order[ends[0] : ends[-1]]
             own, weights, y = np.asarray(p[some], dtype=np.float64), w[some], labels[some] if labels.size else labels
-            of_labels = self._terms_of(own / own.sum(axis=1, keepdims=True))
-            count_labels(own, y, weights, of_labels, rows[some], seed, redraws.start, counts[cell], terms[cell])
-            return _expected(own, weights)
+            own /= own.sum(axis=1, keepdims=True)
+            of_labels, ends = self._terms_of(own), ends - ends[0]
+            count_cells(own, y, weights, of_labels, rows[some], ends, seed, redraws.start, counts[part], terms[part])
+            return tuple(_by_cell(one, ends) for one in _expected(own, weights))
 
-        work = 3.0 * len(p) * len(redraws)
-        made = threaded(count, range(len(self.cells)), len(self.cells), "labels of redraws", work=work)
-        probabilities, ratios, constants, squares = (np.array(one) for one in zip(*made, strict=True))
+        parts = _parts(bounds)
+        made = threaded(count, parts, len(parts), "labels of redraws", work=3.0 * len(p) * len(redraws))
+        probabilities, ratios, constants, squares = (np.concatenate(one) for one in zip(*made, strict=True))
         return CellSums(np.diff(bounds), counts, terms, probabilities, ratios, constants, squares)
 
     def _terms_of(self, p: FloatArray) -> FloatArray:
@@ -345,18 +349,33 @@ class FewClasses(OfRows[CellSums]):
         return np.concatenate(list(threaded(errors, parts, len(parts), "kernel", products=True)), axis=1)
 
 
-def _expected(p: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray, IntArray, float]:
-    """Sums over rows that do not depend on labels: probabilities (k,), log ratios (k, 10), constants (12,), squares."""
-    p = p / p.sum(axis=1, keepdims=True)
+def _parts(bounds: IntArray) -> list[slice]:
+    """Consecutive cells with about so many predictions together as are taken at once."""
+    last = np.searchsorted(bounds, np.arange(ROWS, bounds[-1], ROWS), side="right")
+    ends = np.unique([0, *last.tolist(), bounds.size - 1])
+    return [slice(int(start), int(stop)) for start, stop in pairwise(ends) if stop > start]
+
+
+def _expected(p: FloatArray, weights: FloatArray) -> tuple[Array, ...]:
+    """What does not depend on labels: probabilities (r, k), log ratios (r, k, 10), constants (r, 12), squares (r,)."""
     logs, *noisy = label_terms(p, p.shape[1])
     ratios = np.concatenate([np.stack(noisy, axis=-1), gains_of_class(p)], axis=-1) * p[..., None]
     constants = np.column_stack([(p * logs).sum(axis=1), np.square(p).sum(axis=1), *log_norms(p)])
     return (
-        np.rint(p * weights[:, None] * UNIT).astype(np.int64).sum(axis=0),
-        np.rint(ratios * weights[:, None, None] * UNIT).astype(np.int64).sum(axis=0),
-        np.rint(constants * weights[:, None] * TERM_UNIT).astype(np.int64).sum(axis=0),
-        float(weights @ weights),
+        np.rint(p * weights[:, None] * UNIT).astype(np.int64),
+        np.rint(ratios * weights[:, None, None] * UNIT).astype(np.int64),
+        np.rint(constants * weights[:, None] * TERM_UNIT).astype(np.int64),
+        np.square(weights),
     )
+
+
+def _by_cell(values: Array, ends: IntArray) -> Array:
+    """Sums of rows from each end to the next, 0 where there are none."""
+    sums = np.zeros((ends.size - 1, *values.shape[1:]), dtype=values.dtype)
+    full = np.diff(ends) > 0
+    if full.any():
+        sums[full] = np.add.reduceat(values, ends[:-1][full])
+    return sums
 
 
 def few_classes(

@@ -23,6 +23,7 @@ from caltest.kernels import PredictionKernel, ProductKernel
 from caltest.predictions import Predictions
 from caltest.predictions.alternatives import Alternatives
 from caltest.predictions.faults import Faults
+from caltest.predictions.faults.classes.labels import LabelFaults
 from caltest.predictions.standard_scores import mean_square, scores_of
 
 MANY_CLASSES, MANY_NUMBERS = 10_000, 500
@@ -183,11 +184,20 @@ def components_for(
     return (*components, *others), None
 
 
-def in_chunks(kernel: ProductKernel, predictions: Predictions) -> OfRows[Any] | None:
-    """What sums over chunks of such predictions; None for those that need all observations at once."""
+def come_in_chunks(predictions: Predictions) -> bool:
+    """Whether sums over chunks are all that the statistic needs of such predictions."""
+    faults = predictions.take(slice(0, 1)).faults()
+    return isinstance(faults, LabelFaults) and faults.are_sums
+
+
+def in_chunks(kernel: ProductKernel, predictions: Predictions) -> OfRows[Any]:
+    """The sums over chunks of such predictions."""
     faults = predictions.faults()
     many = many_classes(kernel, predictions, faults, None, in_blocks=True)
-    return many or few_classes(_with_bandwidths(kernel, FACTORS), predictions, faults, None, least=1)
+    summed = many or few_classes(_with_bandwidths(kernel, FACTORS), predictions, faults, None, least=1)
+    if summed is None:
+        raise TypeError(f"kernel: got {kernel.describe()} for many classes in chunks, wanted exp(-TV / b) x [y = y']")
+    return summed
 
 
 SCORES = (

@@ -20,7 +20,14 @@ from caltest._results.calibration_test_result import ComponentResult
 from caltest._results.values import EffectSize, Finding
 from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.combined.cells import FewClasses
-from caltest.estimators.combined.components import Column, Component, FaultsComponent, components_for, in_chunks
+from caltest.estimators.combined.components import (
+    Column,
+    Component,
+    FaultsComponent,
+    come_in_chunks,
+    components_for,
+    in_chunks,
+)
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
 from caltest.estimators.combined.many_classes import ManyClasses
@@ -169,19 +176,23 @@ class Omnibus(JointEstimator):
         """
         if self._in_sums:
             return self
-        if self.weights is not None:
-            raise TypeError("weights: got some, wanted none for data that come in chunks")
+        self.check_chunks(predictions)
         kernel = default_kernel(predictions)[0] if self.kernel is None else self.kernel.resolve(predictions)
         many = in_chunks(kernel, predictions)
-        if many is None:
-            raise TypeError(
-                f"predictions: got {predictions.family} predictions in chunks, wanted probabilities of unordered "
-                "classes for Omnibus; for others use MonteCarloTest(LowRankSKCE(kernel)), or all data at once"
-            )
         resolved = replace(self, kernel=kernel)
         object.__setattr__(resolved, "_components", components_for(kernel, predictions, None, None)[0])
         object.__setattr__(resolved, "_many", many)
         return resolved
+
+    def check_chunks(self, predictions: Predictions) -> None:
+        """Raise ``TypeError`` unless such predictions can come in chunks."""
+        if self.weights is not None:
+            raise TypeError("weights: got some, wanted none for data that come in chunks")
+        if not come_in_chunks(predictions):
+            raise TypeError(
+                f"predictions: got {predictions.family} predictions in chunks, wanted probabilities of unordered "
+                "classes for Omnibus; for others use MonteCarloTest(LowRankSKCE(kernel)), or all data at once"
+            )
 
     @property
     def _in_sums(self) -> bool:
