@@ -34,7 +34,7 @@ class CalibrationTestAccumulator(OwnErrstate):
     predictions=some, ...)``, the result is the same to the last digit whatever the chunks, their order and who takes
     them. Of more classes the kernel compares predictions in blocks within a chunk, so that the result depends on the
     chunks; redraws do not. What is wrong is found from up to 2**17 of the rows, those of the smallest random numbers.
-    Memory: 41 MB for the counts of 10 classes and 999 redraws.
+    Memory: 66 MB for the counts of 10 classes and 999 redraws.
 
     The result of ``AsymptoticBlockSKCETest`` is that of all data at once. With ``MonteCarloTest(LowRankSKCE(...))``
     every chunk redraws its targets with random numbers of its own, which follow from the seed, the chunk and those

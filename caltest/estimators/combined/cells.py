@@ -39,7 +39,7 @@ MOST_CLASSES = 32
 """Classes up to which labels are counted in cells."""
 
 MANY_BINARY, MANY = 10_000, 100_000
-"""Predictions of two, and of several classes from which on they are: cells of several classes blur confidences."""
+"""Predictions of two, and of several classes from which on they are: cells of several classes blur some features."""
 
 MOST_CELLS = {2: 1024}
 """Cells of predictions of so many classes, by default 512."""

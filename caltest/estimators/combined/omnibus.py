@@ -98,8 +98,9 @@ class Omnibus(JointEstimator):
     comparisons makes the cells from predictions alone, kernels and faults are those of mean predictions of cells, and
     redraws depend on a seed and the number of the row only and are kept nowhere: time O(n B), about a nanosecond for a
     redraw of a row and class, and memory O(n + B). Counts add up, for data that come in chunks
-    (``CalibrationTestAccumulator``). Cells of several classes hold predictions of different confidence, so that errors
-    in a narrow range of it are found less often; for fewer such predictions the kernels have rank 64 from 10 000 on.
+    (``CalibrationTestAccumulator``). Probabilities and logarithms of labels, and hits times features of the confidence,
+    are added row by row; what depends on other features is blurred within cells of several classes. For fewer such
+    predictions the kernels have rank 64 from 10 000 on.
 
     More than 32 classes, with the total variation distance and without weights: sums over pairs have single precision,
     and only classes that a row draws take time, O(n**2 k) for the kernel and about B n**2 / k additions. More than
