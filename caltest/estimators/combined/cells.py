@@ -96,8 +96,10 @@ class Cells:
         add(np.arange(len(p)), None)
         while len(leaves) < number and leaves[0][0] < -1e-12:
             _, _, column, rows, parent = heappop(leaves)
-            limit = float(np.sin(angles[rows, column].mean()) ** 2)
-            below = p[rows, column] <= limit
+            values, limit = p[rows, column], float(np.sin(angles[rows, column].mean()) ** 2)
+            # Rounding can take the mean of nearly equal ones beyond all of them.
+            limit = limit if values.min() <= limit < values.max() else float(values.min())
+            below = values <= limit
             node = len(columns)
             link(parent, node)
             columns.append(column)

@@ -71,6 +71,9 @@ def test_cells_are_found_by_comparisons():
     within = sum(((angles[found == c] - angles[found == c].mean(axis=0)) ** 2).sum() for c in range(20))
     assert within < 0.1 * ((angles - angles.mean(axis=0)) ** 2).sum()
     assert len(Cells.of(np.full((50, 3), 1 / 3), 20)) == 1
+    for nearly in (np.nextafter(1.0, 0.0), 1.0 - 1e-15, 1.0 - 1e-12):
+        p = np.repeat([[1.0], [nearly]], 200_000, axis=0)
+        assert set(Cells.of(p, 20).find(p)) in ({0}, {0, 1})
     assert len(Cells.of(repeated(3).probabilities, 100)) == 12
 
 
