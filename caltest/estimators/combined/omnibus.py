@@ -31,7 +31,7 @@ from caltest.estimators.combined.components import (
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
 from caltest.estimators.combined.many_classes import ManyClasses
-from caltest.estimators.combined.parts import OfRows, PartSums, most_kept
+from caltest.estimators.combined.parts import KEPT, OfRows, PartSums, most_kept
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
@@ -318,6 +318,8 @@ class Omnibus(JointEstimator):
     def notes(self, n: int) -> tuple[str, ...]:
         """Notes on the bandwidth and the matrices of the kernel, and on the weights."""
         notes = () if self.kernel is None else kernel_notes(self.kernel, n)
+        if n > KEPT:
+            notes = (*notes, f"what is wrong is found from at most {KEPT} of the {n} observations")
         if self.weights is None:
             return notes
         return (*notes, f"the weights leave as much as {effective_number(self.weights):.3g} observations of equal ones")

@@ -135,3 +135,13 @@ def test_many_predictions_are_tested_in_cells(monkeypatch):
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation()), ct.DeltaKernel())
     exact = ct.SKCE(kernel)(sharper, labels)
     assert result.estimate == pytest.approx(exact, rel=1e-9)
+
+
+def test_findings_from_some_of_very_many_rows_are_said_to_be_so(monkeypatch):
+    for module in ("parts", "omnibus"):
+        monkeypatch.setattr(f"caltest.estimators.combined.{module}.KEPT", 200)
+    predictions = repeated(3)
+    result = ct.OmnibusTest(n_resamples=9)(predictions, predictions.redraw(1), rng=1)
+    assert "what is wrong is found from at most 200 of the 300 observations" in result.notes
+    fewer = predictions.take(slice(0, 200))
+    assert not any("at most 200" in note for note in ct.OmnibusTest(n_resamples=9)(fewer, fewer.redraw(1), rng=1).notes)
