@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from caltest._basics.numerics import FloatArray
+from caltest._results.measures import Detectable, Measure, practical
 from caltest._results.report import ASSUMPTIONS, QUESTIONS, pvalue_phrase, report_of, sentence_of, undecided
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored
 from caltest._validation import fraction
@@ -127,6 +128,8 @@ class CalibrationTestResult(Stored):
     notes: tuple[str, ...] = ()
     components: tuple[ComponentResult, ...] = ()
     findings: tuple[Finding, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    detectable: Detectable | None = None
     question: str = "calibration"
     effect_size: EffectSize | None = None
     citations: tuple[str, ...] = ()
@@ -179,8 +182,11 @@ class CalibrationTestResult(Stored):
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-value says at a level, in words."""
         level, question = f"at the {100 * fraction('alpha', alpha):g} % level", QUESTIONS[self.question]
-        answer = question.rejected if self.pvalue <= alpha else question.kept
-        return undecided(self.pvalue, self.n_resamples, alpha) or answer.format(level=level)
+        rejects = self.pvalue <= alpha
+        answer = question.rejected if rejects else question.kept
+        power = None if self.detectable is None else self.detectable.power(alpha)
+        meaning = practical(rejects, self.measures, power)
+        return undecided(self.pvalue, self.n_resamples, alpha) or answer.format(level=level, practical=meaning)
 
     def why(self, alpha: float = 0.05) -> str | None:
         """The words of the finding if the test rejects at a level, else None."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from caltest._results.measures import table_of, widest
+
 EXCLUDED = "an outcome occurred to which probability 0 was given"
 """Why a p-value is 0."""
 
@@ -127,7 +129,10 @@ def listed(parts: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """A null hypothesis, and what is said if it is rejected and if it is not; levels stand for ``{level}``."""
+    """A null hypothesis, and what is said if it is rejected and if it is not.
+
+    ``{level}`` stands for a level, ``{practical}`` for what the decision means in practice.
+    """
 
     null: str
     rejected: str
@@ -137,8 +142,8 @@ class Question:
 QUESTIONS = {
     "calibration": Question(
         "the predictions are calibrated",
-        "reject calibration {level}: the predictions cannot be taken at face value",
-        "no evidence against calibration {level}",
+        "reject calibration {level}{practical}",
+        "no evidence against calibration {level}{practical}",
     ),
     "tolerance": Question(
         "the calibration error is at most the margin",
@@ -173,13 +178,16 @@ SHOWN = 6
 
 
 def report_of(result: Any, alpha: float) -> str:
-    """The report of a test in fixed blocks, with its verdict at a level."""
+    """The report of a test in fixed blocks: the verdict first, what was tested and how last."""
+    found = {"Verdict": result.verdict(alpha), "Why": result.why(alpha), "How much": widest(result.measures)}
+    missed = power_phrase(result.detectable, alpha) if result.pvalue > alpha else None
+    measures = ["", *table_of(result.measures)] if result.measures else []
     what = {
         "Hypothesis": f"{QUESTIONS[result.question].null}: {result.hypothesis}",
         "Predictions": result.predictions + ("" if result.n_used == result.n else f" ({result.n_used} used)"),
-        "Estimator": result.estimator,
-        "Null": result.null,
         "Assumes": result.assumes,
+        "Null": result.null,
+        "Estimator": result.estimator,
     }
     numbers = {"Estimate": f"{result.estimate:.6g}" + (" (SKCE with the kernel k)" if result.components else "")}
     if result.standard_error is not None:
@@ -193,9 +201,18 @@ def report_of(result: Any, alpha: float) -> str:
         numbers["Effect size"] = str(result.effect_size)
     numbers["Statistic"] = f"{result.statistic:.6g} ({result.statistic_name}{freedom})"
     table = ["", *_table_of(result.components, result.pvalue_otherwise is not None)] if result.components else []
-    seed = None if result.seed is None else f"rng={result.seed}"
-    found = {"Verdict": result.verdict(alpha), "Why": result.why(alpha), "Reproduce": seed}
-    return page(result.test, what, [""], numbers | _pvalues(result), table, [""], found, notes=result.notes)
+    seed = {"Reproduce": None if result.seed is None else f"rng={result.seed}"}
+    found |= _pvalues(result) | {"Power": missed}
+    return page(result.test, found, measures, [""], what, numbers | seed, table, notes=result.notes)
+
+
+def power_phrase(detectable: Any, alpha: float) -> str | None:
+    """What a test of so many observations would have found, in words; None if that is not known."""
+    if detectable is None:
+        return None
+    power = detectable.power(alpha)
+    found = "more than 99 %" if power > 0.99 else f"{100.0 * power:.0f} %"
+    return f"{detectable.deviation} would be found in {found} of such data sets"
 
 
 def _pvalues(result: Any) -> dict[str, str]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, OwnErrstate, resampling_pvalue
 from caltest._results.calibration_test_result import ComponentResult, PValueKind
+from caltest._results.measures import Detectable, Measure
 from caltest._results.values import Finding, impossible
 from caltest._validation import whole_number
 from caltest.estimators import SKCE, Estimator
@@ -26,6 +27,8 @@ class Outcome:
     null_distribution: FloatArray | None = None
     components: tuple[ComponentResult, ...] = ()
     findings: tuple[Finding, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    detectable: Detectable | None = None
     notes: tuple[str, ...] = ()
     is_excluded: bool = False
     """Whether an outcome occurred that its prediction excludes, which makes the p-value 0."""

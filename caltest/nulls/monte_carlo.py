@@ -8,6 +8,7 @@ import numpy as np
 
 from caltest._basics.jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
 from caltest._basics.numerics import Array, FloatArray, at_least_as_large, check_memory
+from caltest._results.measures import matters
 from caltest._validation import whole_number
 from caltest.estimators import UCME, Estimator, LowRankSKCE
 from caltest.estimators.combined.joint import JointEstimator
@@ -16,6 +17,9 @@ from caltest.hstatistics.redraws.of_all_families import redrawn_deviation_means
 from caltest.hstatistics.variances.covariance import deviation_covariance, whitening
 from caltest.nulls.base import Outcome, Resampled, ResamplingNull, SummableNull, ranked
 from caltest.predictions import Predictions, Sample
+
+SMALL = 0.01
+"""P-values up to which nobody asks what the test could have missed."""
 
 LARGEST = 2**30
 """Bytes of redrawn targets kept at a time; with more, the kernel is computed again for each part of them."""
@@ -98,7 +102,10 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
             statistics = _statistics(estimator, values)
             return ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
         outcome = self._joint_outcome(estimator, sample, values, sample.exclusion)
-        return replace(outcome, estimate=estimator.reported(sample, values))
+        detectable = None
+        if outcome.pvalue > SMALL and matters(outcome.measures) is None:
+            detectable = estimator.detectable(sample, values, rng)
+        return replace(outcome, estimate=estimator.reported(sample, values), detectable=detectable)
 
     @staticmethod
     def _joint_outcome(estimator: JointEstimator, sample: Sample, values: FloatArray, exclusion: str | None) -> Outcome:
@@ -106,7 +113,8 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         statistics = estimator.combined(values)
         outcome = ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
         findings = estimator.findings(sample, outcome.pvalue)
-        outcome = replace(outcome, components=estimator.found(sample, values), findings=findings)
+        found, measures = estimator.found(sample, values), estimator.measures(sample)
+        outcome = replace(outcome, components=found, findings=findings, measures=measures)
         return outcome.excluding(exclusion) if estimator.impossible_excluded else outcome
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:

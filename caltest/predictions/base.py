@@ -19,6 +19,7 @@ from caltest.predictions.standard_scores import FARTHEST, SMALLEST, UPPER, in_un
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
+    from caltest.predictions.claims import Checks
     from caltest.predictions.classes.finite import FinitePredictions
     from caltest.predictions.faults import Faults
 
@@ -513,6 +514,18 @@ class Predictions(OwnErrstate, ABC):
         except TypeError:
             return NumberFaults(self, weights) if self.law.is_continuous else None
         return VectorFaults(self, weights) if mean.ndim == 2 and mean.shape[1] > 1 else NumberFaults(self, weights)
+
+    def claims(self, targets: Array) -> "Checks":
+        """What the predictions say of outcomes that everyone can check, and what happened; nothing of residuals."""
+        from caltest.predictions.claims import of_numbers
+
+        return of_numbers(self, targets) if self.law is self and self.is_continuous else ([], [])
+
+    def slightly_wrong(self, rng: Any, size: int) -> "tuple[str, Array] | None":
+        """Outcomes (size, n) if the predictions are wrong by what just matters, and how, in words."""
+        from caltest.predictions.claims import shifted
+
+        return shifted(self, rng, size) if self.law is self and self.has_normal_scores else None
 
     def standardised(self, targets: Array) -> "tuple[Predictions, Array]":
         """The law of residuals ``(Z - m) / s`` of each prediction, and those of the targets."""

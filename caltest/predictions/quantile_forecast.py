@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, to_array
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of, to_array
 from caltest._validation import finite_array, increasing_numbers, real_array, real_targets, refuse_rows
 from caltest.kernels import ExponentialKernel, LaplacianKernel, Metric, ProductKernel, Wasserstein
 from caltest.predictions.base import Parameter, Predictions, require_family
+from caltest.predictions.claims import DEVIATION, SHIFTED, Checks, of_quantiles
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults import Faults
 
@@ -125,6 +126,16 @@ class QuantileForecast(FinitePredictions):
         from caltest.predictions.faults.classes.ordered import QuantileFaults
 
         return QuantileFaults(self, weights)
+
+    def claims(self, targets: Array) -> Checks:
+        return of_quantiles(self.levels, self.values, targets)
+
+    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array]:
+        """The intervals of normal outcomes that are moved."""
+        from scipy.special import ndtri
+
+        z = generator_of(rng).normal(DEVIATION, 1.0, (size, len(self)))
+        return SHIFTED, np.searchsorted(ndtri(self.levels), z, side="left")
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         require_family(other, QuantileForecast, name)

@@ -70,9 +70,9 @@ class Component:
         """The numbers (J, B)."""
         return np.atleast_2d(self.numbers(predictions, targets, weights))
 
-    def columns(self, values: FloatArray) -> list[Column]:
-        """What counts of the numbers (J, B) for observed and redrawn targets."""
-        ratios = standardised(values)
+    def columns(self, values: FloatArray, known: int | None = None) -> list[Column]:
+        """What counts of the numbers (J, B) for observed and redrawn targets; see ``standardised`` for ``known``."""
+        ratios = standardised(values, known)
         return [Column(self.name, self.weight, np.asarray((np.abs(ratios) if self.two_sided else ratios).max(axis=0)))]
 
 
@@ -142,13 +142,14 @@ class FaultsComponent(Component):
 
     numbers: RowsOfFaults
 
-    def columns(self, values: FloatArray) -> list[Column]:
+    def columns(self, values: FloatArray, known: int | None = None) -> list[Column]:
         """Two for each fault with several rows, which share its weight."""
         columns, first = [], 0
         faults = self.numbers.faults
         total = sum(fault.weight for fault in faults.with_rows)
         for fault in faults.with_rows:
-            squares = np.square(np.clip(standardised(values[first : first + fault.n_rows]), -FARTHEST, FARTHEST))
+            ratios = standardised(values[first : first + fault.n_rows], known)
+            squares = np.square(np.clip(ratios, -FARTHEST, FARTHEST))
             first += fault.n_rows
             numbers = [squares.max(axis=0), squares.sum(axis=0)][: fault.n_rows]
             weight = fault.weight / total / len(numbers)

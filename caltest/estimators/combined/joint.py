@@ -8,6 +8,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._laws import pearson3_exponents
 from caltest._results.calibration_test_result import ComponentResult
+from caltest._results.measures import Detectable, Measure
 from caltest._results.values import Finding
 from caltest.estimators.base import Estimator
 from caltest.predictions import Predictions, Sample
@@ -51,6 +52,14 @@ class JointEstimator(Estimator):
         """What is wrong with the predictions, the clearest first."""
         return ()
 
+    def measures(self, sample: Sample) -> tuple[Measure, ...]:
+        """What the predictions claim beside what happened."""
+        return ()
+
+    def detectable(self, sample: Sample, values: FloatArray, rng: np.random.Generator) -> Detectable | None:
+        """What the test would say of predictions that are slightly wrong, or None if that is not known."""
+        return None
+
     @property
     @abstractmethod
     def statistic_name(self) -> str:
@@ -65,28 +74,41 @@ class JointEstimator(Estimator):
         return float(values[0, 0])
 
 
-def standardised(values: FloatArray) -> FloatArray:
+def standardised(values: FloatArray, known: int | None = None) -> FloatArray:
     """Rows (J, B) in units of the standard deviations of the other columns around their means.
 
     Each column is compared with all others, so that none is treated unlike another and one that is far out does not
-    hide itself. Rows that do not vary are 0.
+    hide itself; with those of them among the first ``known`` columns, if these are of the null hypothesis and others
+    are not. Rows that do not vary are 0.
     """
-    n, ratios = values.shape[1] - 1, np.empty(values.shape)
+    ratios = np.empty(values.shape)
     for rows in ranges(len(values), ROWS):
-        x = _scaled(values[rows])
-        first, second = ((sums.sum(axis=1, keepdims=True) - sums) / n for sums in (x, x * x))
+        first, second = _means_of_others(x := _scaled(values[rows]), known, 2)
         ratios[rows] = _in_deviations(x - first, second - first**2)[0]
     return ratios
 
 
-def leave_one_out(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def leave_one_out(values: FloatArray, known: int | None = None) -> tuple[FloatArray, FloatArray]:
     """Values (J, B) standardised by the mean and the standard deviation of the others, and skewness of the others."""
-    n, x = values.shape[1] - 1, _scaled(values)
-    first, second, third = ((np.sum(x**power, axis=1, keepdims=True) - x**power) / n for power in (1, 2, 3))
+    first, second, third = _means_of_others(x := _scaled(values), known, 3)
     z, deviation = _in_deviations(x - first, second - first**2)
     cubes = third - 3.0 * first * second + 2.0 * first**3
     skewness = np.divide(cubes, deviation**3, out=np.zeros_like(x), where=deviation > 0.0)
     return z, skewness
+
+
+def _means_of_others(x: FloatArray, known: int | None, powers: int) -> list[FloatArray]:
+    """Means of powers of the other columns, among those that are known."""
+    n = x.shape[1] if known is None else known
+    numbers = np.full(x.shape[1], float(n))
+    numbers[:n] -= 1.0
+    means = []
+    for power in range(1, powers + 1):
+        y = x**power
+        total = y[:, :n].sum(axis=1, keepdims=True)
+        y[:, n:] = 0.0
+        means.append((total - y) / numbers)
+    return means
 
 
 def _scaled(values: FloatArray) -> FloatArray:
@@ -107,15 +129,15 @@ def _in_deviations(differences: FloatArray, variances: FloatArray) -> tuple[Floa
     return np.divide(differences, deviation, out=largest, where=deviation > 0.0), deviation
 
 
-def tail_exponents(column: FloatArray) -> FloatArray:
+def tail_exponents(column: FloatArray, known: int | None = None) -> FloatArray:
     """``-log P(Z >= z)`` for values (B,) standardised by the others, with Z of Pearson type III of their skewness.
 
     The tail is at least half of the share of values that are as large, where this is 1 % or more: where nearly all
     values are equal and one is far out, the fitted distribution does not say how common they are.
     """
-    z, skewness = leave_one_out(column[None])
+    z, skewness = leave_one_out(column[None], known)
     exponents = pearson3_exponents(z[0], skewness[0])
-    ordered = np.sort(column)
+    ordered = np.sort(column[:known])
     rounding = 1e-10 * max(abs(ordered[0]), abs(ordered[-1]))
-    shares = 1.0 - np.searchsorted(ordered, column - rounding, side="left") / column.size
+    shares = 1.0 - np.searchsorted(ordered, column - rounding, side="left") / ordered.size
     return np.where(shares >= COMMON, np.minimum(exponents, -np.log(shares / 2.0)), exponents)

@@ -17,6 +17,7 @@ from caltest._basics.numerics import (
 )
 from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import ComponentResult
+from caltest._results.measures import Detectable, Measure
 from caltest._results.values import EffectSize, Finding
 from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.combined.cells import FewClasses
@@ -31,6 +32,7 @@ from caltest.estimators.combined.components import (
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
 from caltest.estimators.combined.many_classes import ManyClasses
+from caltest.estimators.combined.measures import measures_of
 from caltest.estimators.combined.parts import KEPT, OfRows, PartSums, most_kept
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
@@ -46,6 +48,9 @@ ALL_PAIRS = 20_000
 
 SINGLE = 2.0 / 3.0
 """Weight of the components of one statistic each; the rows of faults have the rest."""
+
+MOST, WRONG = 20_000, 400
+"""Predictions up to which the power is simulated, and with how many data sets: a standard error of 0.025 at most."""
 
 TARGETS, LEAST = 2**18, 8
 """Numbers in the redrawn targets that are turned into scores together, of so many redraws at least."""
@@ -260,21 +265,39 @@ class Omnibus(JointEstimator):
 
     def combined(self, values: FloatArray) -> FloatArray:
         """Logarithm of a weighted sum of reciprocal tail probabilities of all columns, (B,)."""
-        logs = [exponents + np.log(one.weight) for one, exponents in self._tails(values)]
-        return np.asarray(np.logaddexp.reduce(logs, axis=0))
+        return _sum_of_reciprocals(self._tails(values))
 
     def _tails(self, values: FloatArray) -> list[tuple[Column, FloatArray]]:
-        """The columns and minus the logarithms of their tails; kept, as the statistic and its parts need them."""
+        """Columns and logarithms of their reciprocal tail probabilities, kept for the numbers that were looked at."""
         if self._latest is None or self._latest[0] is not values:
             tails = [(one, tail_exponents(one.values)) for one in self.columns(values)]
             object.__setattr__(self, "_latest", (values, tails))
         assert self._latest is not None
         return self._latest[1]
 
-    def columns(self, values: FloatArray) -> list[Column]:
-        """Those of all components from their numbers, with weights of sum 1."""
+    def detectable(self, sample: Sample, values: FloatArray, rng: np.random.Generator) -> Detectable | None:
+        """P-values of outcomes that are slightly wrong, against the redraws whose numbers are given.
+
+        None where redraws are not in memory, or a family does not say what is slightly wrong.
+        """
+        if self.weights is not None or self._in_sums or len(sample) > MOST:
+            return None
+        wrong = sample.predictions.slightly_wrong(rng.spawn(1)[0], WRONG)
+        if wrong is None:
+            return None
+        words, targets = wrong
+        null = values[:, 1:]
+        together = np.concatenate([null, self.values(sample.predictions, targets)], axis=1)
+        known = null.shape[1]
+        tails = [(one, tail_exponents(one.values, known)) for one in self.columns(together, known)]
+        statistics = _sum_of_reciprocals(tails)
+        pvalues = [resampling_pvalue(one, statistics[:known]) for one in statistics[known:].tolist()]
+        return Detectable(words, np.sort(np.array(pvalues)))
+
+    def columns(self, values: FloatArray, known: int | None = None) -> list[Column]:
+        """Those of all components from their numbers, with weights of sum 1; see ``standardised`` for what is known."""
         parts = zip(self._components, self.parts(values), strict=True)
-        columns = [(isinstance(one, FaultsComponent), one.columns(part)) for one, part in parts]
+        columns = [(isinstance(one, FaultsComponent), one.columns(part, known)) for one, part in parts]
         total = sum(one.weight for of_faults, some in columns if not of_faults for one in some)
         single = SINGLE if any(of_faults for of_faults, _ in columns) else 1.0
         shares = {True: 1.0 - SINGLE, False: single / total}
@@ -305,6 +328,10 @@ class Omnibus(JointEstimator):
             rows = np.arange(most) * len(sample) // most
             sample, weights = sample.take(rows), None if weights is None else weights[rows]
         return named(findings_of(sample, weights), pvalue)
+
+    def measures(self, sample: Sample) -> tuple[Measure, ...]:
+        """What the predictions claim beside what happened; nothing for observations of different weights."""
+        return () if self.weights is not None else measures_of(sample)
 
     def hypothesis(self, predictions: Predictions) -> str:
         """Calibration, given the weights too if there are some."""
@@ -341,6 +368,12 @@ class Omnibus(JointEstimator):
         kernel = (predictions.default_kernel() if self.kernel is None else self.kernel).describe()
         weighted = "" if self.weights is None else "weighted "
         return f"omnibus of {weighted}{', '.join(one.name for one in self._components)}; k = {kernel}"
+
+
+def _sum_of_reciprocals(tails: list[tuple[Column, FloatArray]]) -> FloatArray:
+    """Its logarithm, (B,)."""
+    logs = [exponents + np.log(one.weight) for one, exponents in tails]
+    return np.asarray(np.logaddexp.reduce(logs, axis=0))
 
 
 def row_seed(rng: np.random.Generator) -> np.uint64:

@@ -20,6 +20,7 @@ from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
+    from caltest.predictions.claims import Checks
     from caltest.predictions.faults import Faults
 
 MEDIANS_OF_MANY = ((32, 2000), (500, 1000))
@@ -159,6 +160,16 @@ class FinitePredictions(Predictions):
         from caltest.predictions.faults.classes.several import ClassFaults
 
         return BinaryFaults(self, weights) if self.n_classes == 2 else ClassFaults(self, weights)
+
+    def claims(self, targets: Array) -> "Checks":
+        from caltest.predictions.claims import of_classes
+
+        return of_classes(self, targets)
+
+    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
+        from caltest.predictions.claims import overconfident
+
+        return overconfident(self, rng, size)
 
     def squared_diameter(self, kernel: TargetKernel) -> float:
         """That of the matrix, and no less than what is left of kernels that are equal for all outcomes to rounding."""

@@ -21,6 +21,7 @@ from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
+    from caltest.predictions.claims import Checks
     from caltest.predictions.faults import Faults
 
 TAIL = 42.0
@@ -139,6 +140,29 @@ class CountPredictions(Predictions):
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         return self.mean, self.variance
+
+    def claims(self, targets: Array) -> "Checks":
+        from caltest.predictions.claims import of_numbers
+
+        return of_numbers(self, targets)
+
+    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array]:
+        from caltest.predictions.claims import shifted
+
+        words, targets = shifted(self, rng, size)
+        return words, targets.astype(np.int64)
+
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        """By bisection of the distribution function, between 0 and a count that is high enough."""
+        shape = np.broadcast_shapes(level.shape, self.shape)
+        low, high = np.full(shape, -1.0), np.broadcast_to(np.ceil(self.mean + np.sqrt(self.variance)), shape).copy()
+        while (small := self.cdf(high) < level).any():
+            low, high = np.where(small, high, low), np.where(small, 2.0 * high + 1.0, high)
+        while (high - low > 1.0).any():
+            middle = np.floor(0.5 * (low + high))
+            reached = self.cdf(middle) >= level
+            low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+        return high
 
     @property
     def window(self) -> tuple[int, int]:

@@ -7,6 +7,7 @@ import numpy as np
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
 from caltest._validation import whole_number
 from caltest.predictions.base import Parameter, Predictions
+from caltest.predictions.claims import Checks, of_pools
 from caltest.predictions.ensembles.members import Members, checked_members
 from caltest.predictions.standard_scores import FARTHEST, LARGEST_SCORE, in_units
 
@@ -111,6 +112,9 @@ class Pool(Scenarios):
         """Targets as they are in the pools."""
         farthest = float(np.abs(self.members).max())
         return np.clip(super().check_targets(targets, name), -farthest, farthest)
+
+    def claims(self, targets: Array) -> Checks:
+        return of_pools(self.members, targets) if self.members.ndim == 2 else ([], [])
 
     @property
     def weight(self) -> float:

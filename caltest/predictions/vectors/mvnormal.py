@@ -21,6 +21,7 @@ from caltest.kernels import (
 )
 from caltest.predictions.alternatives import Alternatives
 from caltest.predictions.base import Parameter, Predictions, require_family, weighted_sum
+from caltest.predictions.claims import Checks, of_vectors
 from caltest.predictions.standard_scores import LARGEST_SCORE, in_units
 
 NUMBER, DIAGONAL, FULL = 0, 1, 2
@@ -182,6 +183,9 @@ class MvNormal(Predictions):
     def of_standard_scores(self, scores: FloatArray) -> FloatArray:
         """Targets ``m + S**1/2 z`` for scores z (..., n, d), with the symmetric root."""
         return self.mean + self._times_root(scores)
+
+    def claims(self, targets: Array) -> Checks:
+        return ([], []) if self.is_singular else of_vectors(self, self._whitened(targets), targets)
 
     def alternatives(self, weights: FloatArray | None = None) -> Alternatives | None:
         """Shifted means, one coordinate at a time, and other scales."""

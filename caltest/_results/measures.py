@@ -1,0 +1,144 @@
+"""What predictions claim beside what happened, and whether the difference matters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest._basics.numerics import FloatArray
+from caltest._results.values import ConfidenceInterval
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that the predictions claim, and the one that was observed.
+
+    Attributes
+    ----------
+    name
+        ``"accuracy"``, ``"inside 80 % interval"``, ``"log loss"``, ...
+    claimed
+        Its mean for outcomes drawn from the predictions.
+    observed
+        Its value for the outcomes, or None for a property of the predictions alone.
+    interval
+        Of frequencies: the 95 % interval of Clopper and Pearson for the mean true probability, which has its level for
+        probabilities that differ, too (Hoeffding 1956).
+    gap
+        Of frequencies: an interval for the mean absolute difference of claimed and true probabilities over tenths of
+        similar predictions. Those of all measures of a result hold together with 95 %.
+    margin
+        Gaps up to this are too small to matter.
+    event
+        What the probabilities are of.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
+    >>> accuracy = ct.calibration_test(p, y, rng=1).measures[0]
+    >>> accuracy.name, round(accuracy.claimed, 3), round(accuracy.observed, 3)
+    ('accuracy', 0.971, 0.962)
+    """
+
+    name: str
+    claimed: float
+    observed: float | None = None
+    interval: ConfidenceInterval | None = None
+    gap: ConfidenceInterval | None = None
+    margin: float | None = None
+    event: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Detectable:
+    """What a test of these predictions would say of outcomes that are slightly wrong.
+
+    Attributes
+    ----------
+    deviation
+        How outcomes are wrong, in words.
+    pvalues
+        Of simulated data sets, (R,), in increasing order.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
+    >>> few = ct.calibration_test(p.take(slice(0, 200)), y[:200], rng=1).detectable
+    >>> few.deviation, 0.05 < few.power(0.05) < 0.95
+    ('probabilities 2 points too sure on average', True)
+    """
+
+    deviation: str
+    pvalues: FloatArray
+
+    def power(self, alpha: float = 0.05) -> float:
+        """The probability that the test rejects them at a level."""
+        return float(np.searchsorted(self.pvalues, alpha, side="right")) / self.pvalues.size
+
+
+def matters(measures: Sequence[Measure]) -> bool | None:
+    """Whether a gap is larger than its margin: None if the intervals do not tell, or there are none."""
+    gaps = [(one.gap, one.margin) for one in measures if one.gap is not None and one.margin is not None]
+    if any(gap.low > margin for gap, margin in gaps):
+        return True
+    return False if gaps and all(gap.high <= margin for gap, margin in gaps) else None
+
+
+def widest(measures: Sequence[Measure]) -> str | None:
+    """The gap that is largest beside its margin, in words; None if there is none."""
+    gaps = [(one.gap, one.margin, one.event) for one in measures if one.gap is not None and one.margin is not None]
+    if not gaps:
+        return None
+    gap, margin, event = max(gaps, key=lambda one: ((one[0].estimate or 0.0) / one[1], one[0].high / one[1]))
+    low, high = points(gap.low), points(gap.high)
+    return (
+        f"probabilities of {event} are {low} to {high} percentage points off on average "
+        f"(more than {points(margin)} matters)"
+    )
+
+
+def points(share: float) -> str:
+    """Percentage points, of two digits below 10."""
+    return f"{100.0 * share:.2g}" if share < 0.0995 else f"{100.0 * share:.0f}"
+
+
+def percent(share: float, *others: float) -> str:
+    """A share, of as many digits as it takes where it, or one of others, is near 0 or 1: ``97.1 %``, ``0.034 %``."""
+    nearest = min((min(one, 1.0 - one) for one in (share, *others) if 0.0 < one < 1.0), default=1.0)
+    digits = 1 if nearest >= 0.00995 else 2 if nearest >= 0.000995 else 3 if nearest >= 0.0000995 else 4
+    return f"{100.0 * share:.{digits}f} %"
+
+
+def table_of(measures: Sequence[Measure]) -> list[str]:
+    """A line for each measure, below a heading."""
+    lines = [f"{'':<32}{'claimed':>10}{'observed':>12}   95 % interval"]
+    for one in measures:
+        if one.interval is not None:
+            shares = one.claimed, one.observed or 0.0
+            ends = one.interval.low, one.interval.high
+            claimed, observed, low, high = (percent(share, *shares) for share in (*shares, *ends))
+            lines.append(f"  {one.name:<30}{claimed:>10}{observed:>12}   {low.removesuffix(' %')} to {high}")
+        else:
+            observed = "" if one.observed is None else f"{one.observed:.3g}"
+            lines.append(f"  {one.name:<30}{one.claimed:>10.3g}{observed:>12}".rstrip())
+    return lines
+
+
+HIGH = 0.8
+"""Power from which on errors are found so often that their absence says something."""
+
+
+def practical(rejects: bool, measures: Sequence[Measure], power: float | None) -> str:
+    """What the decision of a test means in practice, to be added to it; empty if that is not known."""
+    answer = matters(measures)
+    if answer is False:
+        return ", but the error is too small to matter" if rejects else ", and errors that matter are ruled out"
+    if not rejects:
+        return "" if power is None or power >= HIGH else ", but errors that matter could have been missed"
+    if answer:
+        return ": the error is large enough to matter"
+    if any(one.gap is not None for one in measures):
+        return "; too few observations to tell whether the error matters"
+    return ": the predictions cannot be taken at face value"

@@ -1,0 +1,89 @@
+"""What predictions claim beside what happened, with intervals."""
+
+from math import sqrt
+
+import numpy as np
+
+from caltest._basics.numerics import BoolArray, FloatArray
+from caltest._results.measures import Measure
+from caltest._results.values import ConfidenceInterval
+from caltest.binning import QuantileBinning, UniformBinning
+from caltest.predictions import Sample
+from caltest.predictions.claims import Claim
+
+LEVEL = 0.95
+"""Of the intervals."""
+
+TENTHS = QuantileBinning(10)
+"""Similar predictions, in which claimed and true probabilities are compared."""
+
+FEWEST = 4.0
+"""Occurrences that are added to the variance, so that the interval is right where few occur or none does."""
+
+
+def measures_of(sample: Sample) -> tuple[Measure, ...]:
+    """Claims and scores of predictions; none where a family has none."""
+    claims, scores = sample.predictions.claims(sample.targets)
+    level = 1.0 - (1.0 - LEVEL) / max(1, len(claims))
+    return (
+        *(_of_claim(claim, level) for claim in claims),
+        *(Measure(score.name, score.claimed, score.observed) for score in scores),
+        *(_binned_error(claim) for claim in claims if claim.binned_error),
+    )
+
+
+def _of_claim(claim: Claim, level: float) -> Measure:
+    n, count = claim.occurred.size, int(claim.occurred.sum())
+    interval = ConfidenceInterval(*clopper_pearson(count, n, LEVEL), LEVEL, "Clopper and Pearson", count / n)
+    gap = gap_interval(claim.probability, claim.occurred, claim.order, level)
+    event = claim.event or f"an outcome {claim.name}"
+    return Measure(claim.name, float(claim.probability.mean()), count / n, interval, gap, claim.margin, event)
+
+
+def _binned_error(claim: Claim) -> Measure:
+    """The ECE with 15 bins, and its mean if calibrated for normal sums in the bins."""
+    p = claim.probability
+    bins = UniformBinning().assign(p[:, None])
+    residuals, variances = np.bincount(bins, claim.occurred - p), np.bincount(bins, p * (1.0 - p))
+    noise = float(np.sqrt(2.0 / np.pi * variances).sum()) / p.size
+    return Measure(claim.binned_error, noise, float(np.abs(residuals).sum()) / p.size)
+
+
+def clopper_pearson(count: int, n: int, level: float) -> tuple[float, float]:
+    """Interval for the mean of the probabilities of n independent events, of which some occurred.
+
+    The number of events varies less than a binomial one of the same mean (Hoeffding 1956), so that the interval of
+    Clopper and Pearson 1934 has its level for probabilities that differ, too.
+    """
+    from scipy.special import betaincinv
+
+    tail = (1.0 - level) / 2.0
+    low = float(betaincinv(count, n - count + 1.0, tail)) if count else 0.0
+    return low, float(betaincinv(count + 1.0, n - count, 1.0 - tail)) if count < n else 1.0
+
+
+def gap_interval(probability: FloatArray, occurred: BoolArray, order: FloatArray, level: float) -> ConfidenceInterval:
+    """For ``sum_b n_b/n |c_b - pi_b|`` with mean claimed and mean true probabilities c_b, pi_b of the tenths b.
+
+    The observed sum ``g = sum_b n_b/n |c_b - f_b|`` with frequencies f_b changes by at most 1/n with each outcome, its
+    variance is at most that of the number of occurrences over n**2, ``v = sum_b n_b pi_b (1 - pi_b) / n**2``, its mean
+    is at least the gap, as norms are convex, and at most the gap and ``E sum_b n_b/n |f_b - pi_b|``. Hence the gap is
+    at most ``g + z s`` and at least ``g - z s - sum_b n_b/n sqrt(2 v_b / pi)`` with the normal quantile z. For few
+    occurrences ``s = (sqrt(n**2 v + 4) + 1/z) / n``, which is longer than the interval of Clopper and Pearson, and
+    frequencies in variances v_b have one occurrence of each kind added. The gap is also at least the distance of the
+    mean claim from that interval. Each of the three fails with a third of what the level leaves.
+    """
+    from scipy.special import ndtri
+
+    of_each = 1.0 - (1.0 - level) * 2.0 / 3.0
+    n, bins = occurred.size, TENTHS.assign(order[:, None])
+    sizes = np.bincount(bins).astype(np.float64)
+    counts, claimed = np.bincount(bins, occurred), np.bincount(bins, probability)
+    g = float(np.abs(counts - claimed).sum()) / n
+    z = float(ndtri(0.5 + of_each / 2.0))
+    deviation = (sqrt(float((counts * (1.0 - counts / sizes)).sum()) + FEWEST) + 1.0 / z) / n
+    f = (counts + 1.0) / (sizes + 2.0)
+    noise = float(np.sqrt(2.0 / np.pi * sizes * f * (1.0 - f)).sum()) / n
+    mean, (least, most) = float(probability.mean()), clopper_pearson(int(occurred.sum()), n, of_each)
+    low = max(g - z * deviation - noise, least - mean, mean - most, 0.0)
+    return ConfidenceInterval(low, min(1.0, g + z * deviation), level, "tenths of similar predictions", g)

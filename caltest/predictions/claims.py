@@ -1,0 +1,243 @@
+"""What predictions claim that everyone can check: events with stated probabilities, and scores with stated means."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from caltest._basics.numerics import Array, BoolArray, FloatArray, generator_of, ranges
+
+if TYPE_CHECKING:
+    from caltest.predictions.base import Predictions
+    from caltest.predictions.classes.finite import FinitePredictions
+
+LEVELS = (0.5, 0.8, 0.95)
+"""Central intervals whose coverage is looked at."""
+
+POINTS = 0.02
+"""Differences of claimed and true probabilities up to which an error is too small to matter."""
+
+SHIFT = 0.04
+"""The same for outcomes above the median: 0.0398 is what a shift by 0.1 standard deviations makes of normal ones."""
+
+NODES, ROWS = 64, 4096
+"""Quantiles from which an average over a predicted distribution is made, of so many evenly spaced rows at most."""
+
+AT_ONCE = 2**21
+"""Probabilities that are looked at together."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An event, the probabilities (n,) that predictions give it, and where it occurred, (n,)."""
+
+    name: str
+    probability: FloatArray = field(repr=False)
+    occurred: BoolArray = field(repr=False)
+    order: FloatArray = field(repr=False)
+    """Numbers (n,) that are close where predictions are alike."""
+    margin: float = POINTS
+    event: str = ""
+    """What the probabilities are of, if the name does not say it."""
+    binned_error: str = ""
+    """What the ECE of the probabilities is called, if they have one."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """The mean of a score that outcomes should have by the predictions, and the one that they have."""
+
+    name: str
+    claimed: float
+    observed: float | None
+
+
+Checks = tuple[list[Claim], list[Score]]
+
+
+def of_classes(law: "FinitePredictions", targets: Array) -> Checks:
+    """Whether the most probable class, or class 1 of two, occurs as often as claimed; logarithmic and Brier score."""
+    binary = law.to_array().ndim == 1
+    n, k, factor = len(law), law.n_classes, law.brier_factor
+    top = np.empty(n) if not binary else law.to_array()
+    entropy, squares = np.empty(n), np.empty(n)
+    for rows in ranges(n, max(1, AT_ONCE // k)):
+        p = law.take(rows).probabilities
+        if not binary:
+            top[rows] = p.max(axis=1)
+        entropy[rows] = -np.einsum("ik,ik->i", p, np.log(np.where(p > 0.0, p, 1.0)))
+        squares[rows] = np.square(p).sum(axis=1)
+    p_y = np.exp(law.log_density(targets))
+    with np.errstate(divide="ignore"):
+        log_score = float(-np.log(p_y).mean())
+    brier = factor * float((1.0 - 2.0 * p_y + squares).mean())
+    name, event = (law.outcome_in_words(1),) * 2 if binary else ("accuracy", "the most probable class")
+    occurred = np.asarray(targets == 1) if binary else law.hits(targets)
+    scores = [
+        Score("log loss", float(entropy.mean()), log_score),
+        Score("Brier score", factor * float((1.0 - squares).mean()), brier),
+    ]
+    error = "ECE" if binary else "ECE of the top label"
+    return [Claim(name, top, occurred, top, event=event, binned_error=error)], scores
+
+
+def of_numbers(law: "Predictions", targets: Array) -> Checks:
+    """Coverage of central intervals, outcomes above the median, squared errors and the CRPS of univariate laws."""
+    middle = law.quantile(0.5)
+    u, below = law.cdf(targets), law.cdf_below(targets) if law.has_jumps else None
+    spread = law.quantile(0.75) - law.quantile(0.25)
+    claims = [_inside(law, level, u, below, spread) for level in LEVELS]
+    above = 1.0 - law.cdf(middle) if law.has_jumps else np.full(len(law), 0.5)
+    claims.append(Claim("above the median", above, np.asarray(targets > middle), middle, SHIFT))
+    return claims, [*_of_quantiles(law, targets), *of_moments(law, targets)]
+
+
+def _inside(law: "Predictions", level: float, u: FloatArray, below: FloatArray | None, spread: FloatArray) -> Claim:
+    """That an outcome is in the central interval of a level, ends included."""
+    low, high = (1.0 - level) / 2.0, (1.0 + level) / 2.0
+    name = f"inside the {100 * level:g} % interval"
+    if below is None:
+        return Claim(name, np.full(len(law), level), (u >= low) & (u <= high), spread)
+    probability = law.cdf(law.quantile(high)) - law.cdf_below(law.quantile(low))
+    return Claim(name, probability, (u >= low) & (below < high), spread)
+
+
+def _of_quantiles(law: "Predictions", targets: Array) -> list[Score]:
+    """The continuous ranked probability score, ``E|Z - y| - E|Z - Z'| / 2``, by a rule on the scale of quantiles."""
+    some = law.evenly_spaced(ROWS)
+    y = targets if len(law) <= ROWS else targets[np.arange(ROWS) * len(law) // ROWS]
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    levels = 0.5 + 0.5 * nodes
+    observed = claimed = 0.0
+    for level, weight in zip(levels, weights, strict=True):
+        q = some.quantile(level)
+        observed += weight * float(((y <= q) - level) @ (q - y)) / len(some)
+        claimed += weight * float(q.mean()) * (level - 0.5)
+    return [Score("CRPS" if len(law) <= ROWS else f"CRPS of {ROWS} rows", claimed, observed)]
+
+
+def of_moments(law: "Predictions", targets: Array) -> list[Score]:
+    """Root mean squared error; the root of the mean predicted variance is its claimed value."""
+    try:
+        mean, variance = law.moments()
+    except TypeError:
+        return []
+    if not np.isfinite(variance).all():
+        return []
+    squares = np.square(targets - mean)
+    squares = squares if squares.ndim == 1 else squares.sum(axis=-1)
+    deviation = float(np.sqrt(variance).mean())
+    return [
+        Score("root mean squared error", float(np.sqrt(variance.mean())), float(np.sqrt(squares.mean()))),
+        Score("predicted standard deviation", deviation, None),
+    ]
+
+
+def of_pools(members: FloatArray, targets: Array) -> Checks:
+    """Ranks of outcomes among their ensembles, where each value of a pool (n, m + 1) may be the outcome.
+
+    Values that are equal share the mean of their ranks. The CRPS is that of the m others as equally likely values.
+    """
+    n, m = members.shape
+    ordered = np.sort(members, axis=1)
+    starts = np.ones((n, m), dtype=bool)
+    starts[:, 1:] = ordered[:, 1:] > ordered[:, :-1]
+    first = np.maximum.accumulate(np.where(starts, np.arange(m), 0), axis=1)
+    ends = np.ones((n, m), dtype=bool)
+    ends[:, :-1] = starts[:, 1:]
+    last = np.minimum.accumulate(np.where(ends, np.arange(m), m - 1)[:, ::-1], axis=1)[:, ::-1]
+    middle = (first + last + 1) / (2.0 * m)
+    place = (ordered < targets[:, None]).sum(axis=1).clip(max=m - 1)
+    rows = np.arange(n)
+    spread = ordered[:, (3 * m) // 4] - ordered[:, m // 4]
+
+    def claim(name: str, occurs: BoolArray, order: FloatArray, margin: float = POINTS) -> Claim:
+        return Claim(name, occurs.mean(axis=1), occurs[rows, place], order, margin)
+
+    claims = []
+    for level in LEVELS:
+        # The nearest number of ranks that is left when as many are cut off at each end.
+        cut = round((1.0 - level) * m / 2.0)
+        inside = (middle > cut / m) & (middle < (m - cut) / m)
+        if cut:
+            claims.append(claim(f"inside the {100 * (m - 2 * cut) / m:.3g} % interval", inside, spread))
+    claims.append(claim("above the median", middle > 0.5, ordered[:, m // 2], SHIFT))
+    sums = ordered.cumsum(axis=1)
+    j = np.arange(m)
+    distances = ordered * (2 * j - m + 2) + sums[:, -1:] - 2.0 * sums
+    scores = distances / (m - 1) - (distances.sum(axis=1, keepdims=True) - 2.0 * distances) / (2.0 * (m - 1) ** 2)
+    return claims, [Score("CRPS", float(scores.mean()), float(scores[rows, place].mean()))]
+
+
+def of_quantiles(levels: FloatArray, values: FloatArray, labels: Array) -> Checks:
+    """Coverage between quantiles of levels u and 1 - u; outcomes up to each quantile where there are no such pairs."""
+    n, spread = values.shape[0], values[:, -1] - values[:, 0]
+    pairs = [
+        (i, int(j))
+        for i, level in enumerate(levels)
+        for j in np.flatnonzero(np.isclose(levels, 1.0 - level, atol=1e-9))
+        if i < j
+    ]
+
+    def claim(name: str, probability: float, occurred: BoolArray) -> Claim:
+        return Claim(name, np.full(n, probability), occurred, spread)
+
+    widths = [float(levels[j] - levels[i]) for i, j in pairs]
+    between = [
+        claim(f"inside the {100 * width:.3g} % interval", width, (labels > i) & (labels <= j))
+        for (i, j), width in zip(pairs, widths, strict=True)
+    ]
+    single = [i for i in range(levels.size) if not pairs or abs(levels[i] - 0.5) < 1e-9]
+    return [
+        *reversed(between),
+        *(claim(f"up to the {100 * levels[i]:.3g} % quantile", float(levels[i]), labels <= i) for i in single),
+    ], []
+
+
+def of_vectors(law: "Predictions", residuals: FloatArray, targets: Array) -> Checks:
+    """Coverage of ellipsoids around the means, by squared lengths of normal residuals (n, d)."""
+    from scipy.special import chdtri
+
+    squares, d = np.square(residuals).sum(axis=1), residuals.shape[1]
+    spread = law.moments()[1]
+    claims = [
+        Claim(f"inside the {100 * level:g} % region", np.full(len(law), level), squares <= largest, spread)
+        for level, largest in zip(LEVELS, chdtri(d, 1.0 - np.array(LEVELS)), strict=True)
+    ]
+    return claims, of_moments(law, targets)
+
+
+DEVIATION = 0.1
+"""Predicted standard deviations by which a shift just matters."""
+
+SHIFTED = f"outcomes {DEVIATION:g} predicted standard deviations too high"
+
+
+def shifted(law: "Predictions", rng: Any, size: int) -> tuple[str, Array]:
+    """Outcomes of numbers or vectors that are too high, on the scale of normal scores."""
+    mean = law.moments()[0] if not law.is_continuous else np.empty(len(law))
+    scores = generator_of(rng).normal(DEVIATION, 1.0, (size, *mean.shape))
+    return SHIFTED, law.of_standard_scores(scores)
+
+
+def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, Array] | None:
+    """Labels at the temperature above 1 that moves the most probable class, or class 1, by two points on average."""
+    some = law.evenly_spaced(ROWS)
+    p = some.probabilities
+    top, rows = p.argmax(axis=-1), np.arange(len(some))
+
+    def gap(log_temperature: float) -> float:
+        moved = some.at_temperature(float(np.exp(log_temperature))).finite
+        assert moved is not None
+        return float(np.abs(moved.probabilities - p)[rows, top].mean())
+
+    low, high = 0.0, 1.0
+    while gap(high) < POINTS:
+        low, high = high, 2.0 * high
+        if high > 16.0:
+            return None
+    for _ in range(24):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if gap(middle) < POINTS else (low, middle)
+    words = f"probabilities {100 * POINTS:g} points too sure on average"
+    return words, law.at_temperature(float(np.exp(high))).redraw(generator_of(rng), size)
