@@ -1,11 +1,20 @@
 """Results of tests: frozen, complete, computed once."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from caltest._basics.numerics import FloatArray
-from caltest._results.measures import Detectable, Measure, practical
-from caltest._results.report import ASSUMPTIONS, QUESTIONS, pvalue_phrase, report_of, sentence_of, undecided
+from caltest._results.measures import Detectable, Measure, practical, table_of
+from caltest._results.report import (
+    ASSUMPTIONS,
+    QUESTIONS,
+    format_pvalue,
+    pvalue_phrase,
+    report_of,
+    sentence_of,
+    undecided,
+)
+from caltest._results.tables import Table, TabularResult, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored
 from caltest._validation import fraction
 
@@ -39,7 +48,7 @@ class ComponentResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationTestResult(Stored):
+class CalibrationTestResult(TabularResult, Stored):
     """What a calibration test found. Printing it gives a report; ``to_dict()`` is ready for JSON.
 
     Attributes
@@ -81,6 +90,11 @@ class CalibrationTestResult(Stored):
     findings
         What is wrong with the predictions, the fault that explains the outcomes best first; empty where nothing is
         found. ``finding`` is the first, or None, and ``why(alpha)`` its words if the test rejects.
+    measures
+        What the predictions claim beside what happened: accuracy, coverage, scores; and whether the difference matters.
+        Given by the default test.
+    detectable
+        What the default test would find of predictions that are slightly wrong, where it found little.
     effect_size
         The size of the error in units that do not grow with n, or None where it is not known.
     citations
@@ -100,7 +114,7 @@ class CalibrationTestResult(Stored):
     >>> result
     <OmnibusTest: p = 0.001 (exact), n = 899>
     >>> result.verdict(0.01)
-    'reject calibration at the 1 % level: the predictions cannot be taken at face value'
+    'reject calibration at the 1 % level: the error is large enough to matter'
     >>> entries = result.to_dict()
     >>> entries["result"], entries["schema"], entries["caltest"] == ct.__version__
     ('CalibrationTestResult', 1, True)
@@ -185,7 +199,8 @@ class CalibrationTestResult(Stored):
         rejects = self.pvalue <= alpha
         answer = question.rejected if rejects else question.kept
         power = None if self.detectable is None else self.detectable.power(alpha)
-        meaning = practical(rejects, self.measures, power)
+        # A row that was said to be impossible matters however small the error is on average.
+        meaning = practical(rejects, () if self.pvalue_otherwise is not None else self.measures, power)
         return undecided(self.pvalue, self.n_resamples, alpha) or answer.format(level=level, practical=meaning)
 
     def why(self, alpha: float = 0.05) -> str | None:
@@ -199,7 +214,7 @@ class CalibrationTestResult(Stored):
         return self.findings[0] if self.findings else None
 
     def sentence(self, alpha: float = 0.05) -> str:
-        """One sentence for a paper: hypothesis, test, n, the decision at a level, estimate, statistic and p-value.
+        """One sentence for a paper: hypothesis, decision at a level, n, p-value, test and numbers in brackets, finding.
 
         P-values have three digits; bounds are ``p <= 0.042``.
 
@@ -208,16 +223,32 @@ class CalibrationTestResult(Stored):
         >>> import caltest as ct
         >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
         >>> print(ct.MonteCarloTest(ct.estimators.ExcessLogScore(), n_resamples=199)(p, y, rng=1).sentence())
-        The hypothesis that the predictions are calibrated (P(Y | P_X) = P_X) was tested with MonteCarloTest on
-        n = 899 observations (mean log score minus the mean entropy) and rejected at the 5 % level: estimate = -0.573,
-        statistic = 0.573 (absolute value of the estimate), p = 0.005 (the smallest possible with 199 redraws;
-        exact Monte Carlo p-value).
+        The hypothesis that the predictions are calibrated (P(Y | P_X) = P_X) was rejected at the 5 % level for n = 899
+        observations, p = 0.005 (the smallest possible with 199 redraws; exact Monte Carlo p-value; MonteCarloTest: mean
+        log score minus the mean entropy; estimate = -0.573, statistic = 0.573, absolute value of the estimate).
         """
         return sentence_of(self, fraction("alpha", alpha))
 
     def summary(self, alpha: float = 0.05) -> str:
         """The report that ``print`` shows, with verdict and reason at a level."""
         return report_of(self, fraction("alpha", alpha))
+
+    def table(self) -> Table:
+        """What the predictions claim beside what happened; of tests that do not say it estimate and p-value."""
+        if self.measures:
+            return table_of(self.measures)
+        numbers = [str(self.n), f"{self.estimate:.3g}", f"{self.statistic:.3g}", format_pvalue(self.pvalue)]
+        return [["test", "n", "estimate", "statistic", "p-value"], [self.test, *numbers]]
+
+    def remarks(self) -> list[str]:
+        """The test, its p-value and the number of observations."""
+        return [repr(self)[1:-1]]
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        if self.measures:
+            return [entries_of(one) for one in self.measures]
+        names = "n", "estimate", "statistic", "pvalue", "pvalue_kind"
+        return [{"name": self.test} | {name: getattr(self, name) for name in names}]
 
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue, otherwise=self.pvalue_otherwise)

@@ -10,10 +10,10 @@ from caltest._results.report import (
     in_brackets,
     is_smallest,
     listed,
-    page,
     pvalue_phrase,
     undecided,
 )
+from caltest._results.tables import Page
 from caltest._results.values import Finding, Stored
 from caltest._validation import fraction
 
@@ -162,7 +162,7 @@ class GroupCalibrationTestResult(Stored):
             "Verdict": self.verdict(alpha),
             "Reproduce": f"rng={self.seed}",
         }
-        return page(self.test, parts, [""], self._table(alpha), notes=self.notes)
+        return Page(self.test, parts, [""], self._table(alpha), notes=self.notes)
 
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._basics.numerics import FloatArray
+from caltest._results.tables import Table
 from caltest._results.values import ConfidenceInterval
 
 
@@ -111,19 +112,18 @@ def percent(share: float, *others: float) -> str:
     return f"{100.0 * share:.{digits}f} %"
 
 
-def table_of(measures: Sequence[Measure]) -> list[str]:
+def table_of(measures: Sequence[Measure]) -> Table:
     """A line for each measure, below a heading."""
-    lines = [f"{'':<32}{'claimed':>10}{'observed':>12}   95 % interval"]
+    rows = [["", "claimed", "observed", "95 % interval"]]
     for one in measures:
-        if one.interval is not None:
-            shares = one.claimed, one.observed or 0.0
-            ends = one.interval.low, one.interval.high
-            claimed, observed, low, high = (percent(share, *shares) for share in (*shares, *ends))
-            lines.append(f"  {one.name:<30}{claimed:>10}{observed:>12}   {low.removesuffix(' %')} to {high}")
+        if one.interval is None:
+            numbers = [f"{one.claimed:.3g}", "" if one.observed is None else f"{one.observed:.3g}", ""]
         else:
-            observed = "" if one.observed is None else f"{one.observed:.3g}"
-            lines.append(f"  {one.name:<30}{one.claimed:>10.3g}{observed:>12}".rstrip())
-    return lines
+            shares = one.claimed, one.observed or 0.0
+            claimed, observed, low, high = (percent(share, *shares) for share in (*shares, *one.interval))
+            numbers = [claimed, observed, f"{low.removesuffix(' %')} to {high}"]
+        rows.append([one.name, *numbers])
+    return rows
 
 
 HIGH = 0.8

@@ -1,6 +1,6 @@
 """P-values as text and adjusted for their number, what a test asks and answers in words, reports and sentences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._results.measures import table_of, widest
+from caltest._results.tables import Grid, Page, Part
 
 EXCLUDED = "an outcome occurred to which probability 0 was given"
 """Why a p-value is 0."""
@@ -105,20 +106,19 @@ def sentence_of(result: Any, alpha: float) -> str:
     p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
     if result.n_resamples is not None and not is_smallest(p, result.n_resamples):
         kind += f" from {result.n_resamples} draws"
-    found = pvalue_phrase(p, result.pvalue_kind == "bound") + in_brackets(p, result.n_resamples, kind)
+    numbers = f"estimate = {result.estimate:.3g}, statistic = {result.statistic:.3g}, {result.statistic_name}"
+    more = kind, f"{result.test}: {result.estimator}", numbers
+    found = pvalue_phrase(p, result.pvalue_kind == "bound") + in_brackets(p, result.n_resamples, *more)
     if result.pvalue_otherwise is not None:
         found = f"p = 0, because {EXCLUDED}; the other rows: {found}"
-    finding = result.finding
-    if result.pvalue <= alpha and finding is not None and finding.estimate is not None:
-        found += f"; the fault that explains the outcomes best: {finding.words}"
-    level, said = f"at the {100 * alpha:g} % level", "rejected" if result.pvalue <= alpha else "not rejected"
+    level, said = f"at the {100 * alpha:g} % level", "was rejected" if result.pvalue <= alpha else "was not rejected"
     decision = f"{said} {level}"
     if undecided(result.pvalue, result.n_resamples, alpha):
         decision = f"could not have been rejected {level} with so few redraws"
+    why = result.why(alpha)
     return (
-        f"The hypothesis that {QUESTIONS[result.question].null} ({result.hypothesis}) was tested with {result.test} on "
-        f"n = {result.n} observations{used} ({result.estimator}) and {decision}: estimate = "
-        f"{result.estimate:.3g}, statistic = {result.statistic:.3g} ({result.statistic_name}), {found}."
+        f"The hypothesis that {QUESTIONS[result.question].null} ({result.hypothesis}) {decision} for n = {result.n} "
+        f"observations{used}, {found}{'' if why is None else ': ' + why.replace('perhaps: ', 'perhaps ', 1)}."
     )
 
 
@@ -181,7 +181,7 @@ def report_of(result: Any, alpha: float) -> str:
     """The report of a test in fixed blocks: the verdict first, what was tested and how last."""
     found = {"Verdict": result.verdict(alpha), "Why": result.why(alpha), "How much": widest(result.measures)}
     missed = power_phrase(result.detectable, alpha) if result.pvalue > alpha else None
-    measures = ["", *table_of(result.measures)] if result.measures else []
+    measures: list[Part] = [[""], Grid(table_of(result.measures))] if result.measures else [[], []]
     what = {
         "Hypothesis": f"{QUESTIONS[result.question].null}: {result.hypothesis}",
         "Predictions": result.predictions + ("" if result.n_used == result.n else f" ({result.n_used} used)"),
@@ -200,10 +200,10 @@ def report_of(result: Any, alpha: float) -> str:
     if result.effect_size is not None:
         numbers["Effect size"] = str(result.effect_size)
     numbers["Statistic"] = f"{result.statistic:.6g} ({result.statistic_name}{freedom})"
-    table = ["", *_table_of(result.components, result.pvalue_otherwise is not None)] if result.components else []
+    table: list[Part] = _table_of(result.components, result.pvalue_otherwise is not None) if result.components else []
     seed = {"Reproduce": None if result.seed is None else f"rng={result.seed}"}
     found |= _pvalues(result) | {"Power": missed}
-    return page(result.test, found, measures, [""], what, numbers | seed, table, notes=result.notes)
+    return Page(result.test, found, *measures, [""], what, numbers | seed, *table, notes=result.notes)
 
 
 def power_phrase(detectable: Any, alpha: float) -> str | None:
@@ -224,19 +224,9 @@ def _pvalues(result: Any) -> dict[str, str]:
     return {"p-value": f"0 ({EXCLUDED})", "Other rows": text}
 
 
-def _table_of(components: Sequence[Any], of_all: bool) -> list[str]:
+def _table_of(components: Sequence[Any], of_all: bool) -> list[Part]:
     """A line for each component, which says whether rows of impossible outcomes are among those it is of."""
-    lines = [f"{'Component (all rows)' if of_all else 'Component':<30}{'statistic':>10}{'p-value':>10}"]
-    lines += [f"  {one.name:<28}{one.statistic:>10.3g}{format_pvalue(one.pvalue):>10}" for one in components[:SHOWN]]
+    rows = [["component (all rows)" if of_all else "component", "statistic", "p-value"]]
+    rows += [[one.name, f"{one.statistic:.3g}", format_pvalue(one.pvalue)] for one in components[:SHOWN]]
     rest = components[SHOWN:]
-    return [*lines, f"  and {len(rest)} others with larger p-values"] if rest else lines
-
-
-def page(title: str, *parts: Mapping[str, str | None] | Sequence[str], notes: Sequence[str] = ()) -> str:
-    """A report: its title, lines or names with their texts, none where the text is None, and notes."""
-    lines = [title, "-" * len(title)]
-    for part in parts:
-        if isinstance(part, Mapping):
-            part = [f"{name:<14} {text}" for name, text in part.items() if text is not None]
-        lines += part
-    return "\n".join([*lines, *(f"Note: {note}" for note in notes)])
+    return [[""], Grid(rows), [f"  and {len(rest)} others with larger p-values"] if rest else []]

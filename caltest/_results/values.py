@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from html import escape
 from math import inf, isfinite, sqrt
 from types import UnionType
 from typing import Any, ClassVar, Literal, Self, Union, cast, get_args, get_origin, get_type_hints
@@ -11,6 +12,7 @@ import numpy as np
 
 from caltest._basics.numerics import OwnErrstate
 from caltest._results.citations import entries
+from caltest._results.tables import Page
 from caltest._validation import one_of
 
 JACKKNIFE = "jackknife, normal limit"
@@ -190,6 +192,11 @@ class Stored(OwnErrstate):
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        """The summary for notebooks."""
+        text = self.summary()
+        return text.html() if isinstance(text, Page) else f"<pre>{escape(text)}</pre>"
 
     def bibtex(self) -> str:
         """BibTeX entries of the methods."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
+from caltest._results.tables import Table, latex, markdown
 from caltest.cli.named import TESTS
-from caltest.comparisons.tables import Table, latex, markdown
 from caltest.predictions.convert import Missing
 
 N = TypeVar("N", int, float)

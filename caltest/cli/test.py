@@ -9,10 +9,10 @@ from caltest._basics.numerics import FloatArray
 from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import EXCLUDED, format_pvalue, in_brackets
+from caltest._results.tables import Table
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import add, command, show
 from caltest.cli.prediction_files import check_different, read_sample, read_weights
-from caltest.comparisons.tables import Table
 from caltest.default_test import weighted
 from caltest.predictions import Sample
 

@@ -11,11 +11,11 @@ from numpy.linalg import norm
 from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, check_finite, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, page, pvalue_phrase
+from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, pvalue_phrase
+from caltest._results.tables import Page, Table, TabularResult, aligned, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Stored
 from caltest._validation import fraction, switch
 from caltest.comparisons.models import check_same_kind, samples_of
-from caltest.comparisons.tables import Table, TabularResult, aligned, entries_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife, row_sums
@@ -285,7 +285,7 @@ class PairComparison(TabularResult, Stored):
         what = {"Difference": f"of {self.estimator}", "p-value": limit, "n": str(self.n)}
         better = "better: has the smaller estimate; whether that is more than chance is what p says"
         lines = ["", aligned(self.table()), "", better, f"Holm, BH: p-values adjusted for {pairs}"]
-        return page(f"Comparison of {pairs} of models", what, lines)
+        return Page(f"Comparison of {pairs} of models", what, lines)
 
 
 @own_errstate

@@ -1,95 +1,11 @@
-"""Tables of results in several formats, and the result of a comparison: a row for each model, or class."""
+"""The result of a comparison: a row for each model, or class."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
-from caltest._results.report import format_pvalue, listed, page, pvalue_phrase, remarks
+from caltest._results.report import format_pvalue, listed, pvalue_phrase, remarks
+from caltest._results.tables import Page, Table, TabularResult, aligned
 from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction
-
-Table = Sequence[Sequence[str]]
-"""Rows of cells, the header first; the first column is text, the others are numbers."""
-
-_LATEX = str.maketrans(
-    {character: f"\\{character}" for character in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}"}
-)
-
-
-def aligned(table: Table) -> str:
-    """Columns of equal width: the first to the left, the others to the right."""
-    widths = [max(len(row[c]) for row in table) for c in range(len(table[0]))]
-    lines = []
-    for first, *others in table:
-        numbers = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *numbers]).rstrip())
-    return "\n".join(lines)
-
-
-def markdown(table: Table, remarks: Sequence[str] = ()) -> str:
-    """A table in pipes, with bars in cells escaped, and remarks below it."""
-    header, *body = ([cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row] for row in table)
-    rule = ["---", *(["---:"] * (len(header) - 1))]
-    rows = "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *body))
-    return "\n\n".join([rows, *remarks])
-
-
-def latex(table: Table, remarks: Sequence[str] = ()) -> str:
-    """A tabular with the rules of the package booktabs, and remarks below the last one."""
-    header, *body = (" & ".join(escaped(cell) for cell in row) + r" \\" for row in table)
-    columns = "l" + "r" * (len(table[0]) - 1)
-    rules = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", header, r"\midrule", *body, r"\bottomrule"]
-    rules += [rf"\multicolumn{{{len(table[0])}}}{{l}}{{{escaped(remark)}}} \\" for remark in remarks]
-    return "\n".join([*rules, r"\end{tabular}"])
-
-
-def escaped(text: str) -> str:
-    """Text without characters that mean something to LaTeX."""
-    return text.translate(_LATEX)
-
-
-class TabularResult(ABC):
-    """A result with rows that can be exported."""
-
-    @abstractmethod
-    def table(self) -> Table:
-        """Header and rows as text."""
-
-    def remarks(self) -> list[str]:
-        """What to say below the table, wherever it is printed."""
-        return []
-
-    def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each of the ``rows``, by their names; of intervals the ends."""
-        result: Any = self
-        return [entries_of(row) for row in result.rows]
-
-    def to_markdown(self) -> str:
-        """The table in markdown, with remarks below it."""
-        return markdown(self.table(), self.remarks())
-
-    def to_latex(self) -> str:
-        """The table in LaTeX, for the package booktabs; names are escaped."""
-        return latex(self.table(), self.remarks())
-
-    def to_pandas(self) -> Any:
-        """A ``pandas.DataFrame`` with the same rows; ``ImportError`` if pandas is missing."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
-        return pandas.DataFrame(self.row_entries()).set_index("name")
-
-
-def entries_of(row: Any) -> dict[str, Any]:
-    """Fields of a row, with the ends of its interval."""
-    entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
-    interval = row.interval
-    return entries | dict(zip(("low", "high"), (None, None) if interval is None else interval, strict=True))
 
 
 @dataclass(frozen=True)
@@ -237,7 +153,7 @@ class ModelComparison(TabularResult, Stored):
         lines += [f"Holm, BH: p-values adjusted for {len(self.rows)} {_plural(self.kind)}", *self.remarks()]
         lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue_holm <= level]
         title = f"Comparison of {len(self.rows)} {_plural(self.kind)}"
-        return page(title, what, lines, [""], {"Reproduce": f"rng={self.seed}"}, notes=self.notes)
+        return Page(title, what, lines, [""], {"Reproduce": f"rng={self.seed}"}, notes=self.notes)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, seed_of
+from caltest._results.tables import aligned
 from caltest._validation import at_least, whole_number
-from caltest.comparisons.tables import aligned
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.classes.one_vs_rest import OneVsRest
 from caltest.recalibration.shared.observed import Observed, scale_of

@@ -8,10 +8,10 @@ import numpy as np
 
 from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
-from caltest._results.report import format_pvalue, page, remarks
+from caltest._results.report import format_pvalue, remarks
+from caltest._results.tables import Page, Table, TabularResult, aligned
 from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import at_least, fraction, switch, whole_number
-from caltest.comparisons.tables import Table, TabularResult, aligned
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
@@ -136,7 +136,7 @@ class RecalibrationReport(TabularResult, Stored):
         lines += self.remarks()
         lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue <= level]
         parts = {"n": f"{self.n} held out{fit}"}, lines, {"Reproduce": f"rng={self.seed}"}
-        return page(f"Recalibration by {self.method}", *parts, notes=self.notes)
+        return Page(f"Recalibration by {self.method}", *parts, notes=self.notes)
 
 
 def _cells(row: RecalibrationRow) -> list[str]:

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from caltest._results.report import listed, page
+from caltest._results.report import listed
+from caltest._results.tables import Page
 from caltest._results.values import Stored
 
 
@@ -201,7 +202,7 @@ class CalibrationErrorEstimate(Stored):
         root = "none, since the squared error is negative" if self.error is None else f"{self.error:.4g}"
         found = {"Squared error": squared, "Error": root, "Reproduce": f"rng={self.seed}"}
         what = {"Predictions": self.predictions, "Split": split}
-        return page(title, what, ["", self._choices(), ""], found, notes=self.notes)
+        return Page(title, what, ["", self._choices(), ""], found, notes=self.notes)
 
     def _choices(self) -> str:
         if len(self.selections) == 1:

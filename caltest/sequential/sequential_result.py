@@ -7,7 +7,8 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.report import EXCLUDED, KINDS, format_pvalue, page, pvalue_phrase
+from caltest._results.report import EXCLUDED, KINDS, format_pvalue, pvalue_phrase
+from caltest._results.tables import Page
 from caltest._results.values import Finding, Stored
 from caltest._validation import fraction
 
@@ -141,7 +142,7 @@ class SequentialTestResult(Stored):
         }
         if self.pvalue_otherwise is not None:
             parts["p-value"] = f"0 ({EXCLUDED}), and {format_pvalue(self.pvalue_otherwise)} before ({kind})"
-        return page(self.test, what, [""], parts, notes=self.notes)
+        return Page(self.test, what, [""], parts, notes=self.notes)
 
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue, otherwise=self.pvalue_otherwise)

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, own_errstate
 from caltest._basics.threads import progress_bars
-from caltest._results.report import page
+from caltest._results.tables import Page
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, number_of_observations, switch, whole_number
 from caltest.studies import simulation
@@ -139,7 +139,7 @@ class PowerResult(Stored):
         verdicts = [f"{'Verdict':<15}{self.verdict(alpha)}" for alpha in self.alphas] if self.is_calibrated else []
         found = ["", *verdicts] if verdicts else []
         seed = {"Reproduce": f"rng={self.seed}"}
-        return page(f"{quantity} by simulation", what, [""], rates, found, [""], seed, notes=self.notes)
+        return Page(f"{quantity} by simulation", what, [""], rates, found, [""], seed, notes=self.notes)
 
 
 @own_errstate

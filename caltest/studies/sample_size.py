@@ -11,7 +11,7 @@ import scipy
 
 from caltest._basics.numerics import FloatArray, own_errstate
 from caltest._basics.threads import progress_bars
-from caltest._results.report import page
+from caltest._results.tables import Page
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, switch, whole_number
 from caltest.studies import simulation
@@ -77,7 +77,7 @@ class SampleSize(Stored):
         what = {"Test": self.test, "Data": self.generator, "Wanted": wanted}
         found = {"n": n, "Power there": there, "Powers found": steps}
         seed = {"Reproduce": f"rng={self.seed}"}
-        return page("Sample size by simulation", what, [""], found, [""], seed, notes=self.notes)
+        return Page("Sample size by simulation", what, [""], found, [""], seed, notes=self.notes)
 
 
 @own_errstate

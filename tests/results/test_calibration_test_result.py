@@ -19,21 +19,20 @@ def test_report(result):
     assert str(result).splitlines() == [
         "MonteCarloTest",
         "--------------",
+        "Verdict        no evidence against calibration at the 5 % level",
+        f"p-value        {result.pvalue:.3g} (exact: size at most alpha for every n)",
+        "",
         "Hypothesis     the predictions are calibrated: P(Y | P_X) = P_X",
         "Predictions    Categorical, n = 40, 3 classes",
-        f"Estimator      {result.estimator}",
-        "Null           targets redrawn from the predictions (conditional Monte Carlo), 99 draws",
         "Assumes        outcomes independent given the predictions, and not used to fit or recalibrate the model "
         "(were they?)",
-        "",
+        "Null           targets redrawn from the predictions (conditional Monte Carlo), 99 draws",
+        f"Estimator      {result.estimator}",
         f"Estimate       {result.estimate:.6g}",
         f"If calibrated  mean {result.null_distribution.mean():.3g}, standard deviation "
         f"{result.null_distribution.std(ddof=1):.3g}, 95 % quantile {np.quantile(result.null_distribution, 0.95):.3g}",
         f"Effect size    {result.effect_size.value:.3g} (KCE as a share of its largest value)",
         f"Statistic      {result.statistic:.6g} (the estimate)",
-        f"p-value        {result.pvalue:.3g} (exact: size at most alpha for every n)",
-        "",
-        "Verdict        no evidence against calibration at the 5 % level",
         "Reproduce      rng=3",
     ]
 

@@ -17,6 +17,9 @@ LEVEL = 0.95
 TENTHS = QuantileBinning(10)
 """Similar predictions, in which claimed and true probabilities are compared."""
 
+EXACTLY = 64
+"""Events up to which the law of their number is computed."""
+
 FEWEST = 4.0
 """Occurrences that are added to the variance, so that the interval is right where few occur or none does."""
 
@@ -41,12 +44,22 @@ def _of_claim(claim: Claim, level: float) -> Measure:
 
 
 def _binned_error(claim: Claim) -> Measure:
-    """The ECE with 15 bins, and its mean if calibrated for normal sums in the bins."""
-    p = claim.probability
+    """The ECE with 15 bins, and its mean if calibrated."""
+    p, n = claim.probability, claim.probability.size
     bins = UniformBinning().assign(p[:, None])
-    residuals, variances = np.bincount(bins, claim.occurred - p), np.bincount(bins, p * (1.0 - p))
-    noise = float(np.sqrt(2.0 / np.pi * variances).sum()) / p.size
-    return Measure(claim.binned_error, noise, float(np.abs(residuals).sum()) / p.size)
+    observed = float(np.abs(np.bincount(bins, claim.occurred - p)).sum()) / n
+    noise = sum(mean_deviation(p[bins == b]) for b in range(int(bins.max()) + 1)) / n
+    return Measure(claim.binned_error, noise, observed)
+
+
+def mean_deviation(probabilities: FloatArray) -> float:
+    """``E |S - E S|`` of the number S of events of these probabilities, from the normal law for more than 64."""
+    if probabilities.size > EXACTLY:
+        return float(np.sqrt(2.0 / np.pi * (probabilities @ (1.0 - probabilities))))
+    law = np.ones(1)
+    for p in probabilities:
+        law = np.convolve(law, [1.0 - p, p])
+    return float(law @ np.abs(np.arange(law.size) - probabilities.sum()))
 
 
 def clopper_pearson(count: int, n: int, level: float) -> tuple[float, float]:
@@ -68,22 +81,31 @@ def gap_interval(probability: FloatArray, occurred: BoolArray, order: FloatArray
     The observed sum ``g = sum_b n_b/n |c_b - f_b|`` with frequencies f_b changes by at most 1/n with each outcome, its
     variance is at most that of the number of occurrences over n**2, ``v = sum_b n_b pi_b (1 - pi_b) / n**2``, its mean
     is at least the gap, as norms are convex, and at most the gap and ``E sum_b n_b/n |f_b - pi_b|``. Hence the gap is
-    at most ``g + z s`` and at least ``g - z s - sum_b n_b/n sqrt(2 v_b / pi)`` with the normal quantile z. For few
+    at most ``g + z s`` and at least ``g - z s - sum_b n_b/n sqrt(2 v_b / pi)`` with a normal quantile z. For few
     occurrences ``s = (sqrt(n**2 v + 4) + 1/z) / n``, which is longer than the interval of Clopper and Pearson, and
-    frequencies in variances v_b have one occurrence of each kind added. The gap is also at least the distance of the
-    mean claim from that interval. Each of the three fails with a third of what the level leaves.
-    """
-    from scipy.special import ndtri
+    frequencies in variances v_b have one occurrence of each kind added.
 
-    of_each = 1.0 - (1.0 - level) * 2.0 / 3.0
-    n, bins = occurred.size, TENTHS.assign(order[:, None])
+    The gap is also at least the distance of the mean claim from that interval, and at least
+    ``|sum_b s_b n_b/n (c_b - f_b)| - z s`` with signs s_b that differ for the lower and the upper half. The first two
+    ends fail with a quarter of what the level leaves each, the others with an eighth in each direction.
+    """
+    n, bins, failing = occurred.size, TENTHS.assign(order[:, None]), 1.0 - level
     sizes = np.bincount(bins).astype(np.float64)
     counts, claimed = np.bincount(bins, occurred), np.bincount(bins, probability)
-    g = float(np.abs(counts - claimed).sum()) / n
-    z = float(ndtri(0.5 + of_each / 2.0))
-    deviation = (sqrt(float((counts * (1.0 - counts / sizes)).sum()) + FEWEST) + 1.0 / z) / n
+    differences = counts - claimed
+    g = float(np.abs(differences).sum()) / n
+    variance = float((counts * (1.0 - counts / sizes)).sum())
+    reach, far = _reach(variance, failing / 4.0) / n, _reach(variance, failing / 8.0) / n
     f = (counts + 1.0) / (sizes + 2.0)
     noise = float(np.sqrt(2.0 / np.pi * sizes * f * (1.0 - f)).sum()) / n
-    mean, (least, most) = float(probability.mean()), clopper_pearson(int(occurred.sum()), n, of_each)
-    low = max(g - z * deviation - noise, least - mean, mean - most, 0.0)
-    return ConfidenceInterval(low, min(1.0, g + z * deviation), level, "tenths of similar predictions", g)
+    mean, (least, most) = float(probability.mean()), clopper_pearson(int(occurred.sum()), n, 1.0 - failing / 4.0)
+    halves = np.where(np.cumsum(sizes) <= n / 2.0, 1.0, -1.0)
+    low = max(g - reach - noise, abs(float(halves @ differences)) / n - far, least - mean, mean - most, 0.0)
+    return ConfidenceInterval(low, min(1.0, g + reach), level, "tenths of similar predictions", g)
+
+
+def _reach(variance: float, tail: float) -> float:
+    """How far a number of events of this variance may be from its mean, but for a tail."""
+    from scipy.special import ndtri
+
+    return float(-ndtri(tail)) * sqrt(variance + FEWEST) + 1.0

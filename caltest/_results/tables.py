@@ -1,0 +1,161 @@
+"""Tables as text, markdown, LaTeX, HTML and data frames, and pages of them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib import import_module
+from typing import Any, NamedTuple
+
+Table = Sequence[Sequence[str]]
+"""Rows of cells, the header first; the first column is text, the others are numbers."""
+
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}"}
+)
+
+
+def aligned(table: Table) -> str:
+    """Columns of equal width: the first to the left, the others to the right."""
+    widths = [max(len(row[c]) for row in table) for c in range(len(table[0]))]
+    lines = []
+    for first, *others in table:
+        numbers = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *numbers]).rstrip())
+    return "\n".join(lines)
+
+
+def markdown(table: Table, remarks: Sequence[str] = ()) -> str:
+    """A table in pipes, with bars in cells escaped, and remarks below it."""
+    header, *body = ([cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row] for row in table)
+    rule = ["---", *(["---:"] * (len(header) - 1))]
+    rows = "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *body))
+    return "\n\n".join([rows, *remarks])
+
+
+def latex(table: Table, remarks: Sequence[str] = ()) -> str:
+    """A tabular with the rules of the package booktabs, and remarks below the last one."""
+    header, *body = (" & ".join(escaped(cell) for cell in row) + r" \\" for row in table)
+    columns = "l" + "r" * (len(table[0]) - 1)
+    rules = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", header, r"\midrule", *body, r"\bottomrule"]
+    rules += [rf"\multicolumn{{{len(table[0])}}}{{l}}{{{escaped(remark)}}} \\" for remark in remarks]
+    return "\n".join([*rules, r"\end{tabular}"])
+
+
+def escaped(text: str) -> str:
+    """Text without characters that mean something to LaTeX."""
+    return text.translate(_LATEX)
+
+
+class Grid(NamedTuple):
+    """A table in a page."""
+
+    rows: Table
+
+
+Part = Mapping[str, str | None] | Sequence[str] | Grid
+"""What a page is made of: names with their texts, none where the text is None; lines; or a table."""
+
+
+class Page(str):
+    """A report as text, which knows its parts so that it has an HTML form too."""
+
+    heading: str
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...]
+
+    def __new__(cls, title: str, *parts: Part, notes: Sequence[str] = ()) -> "Page":
+        """A title, parts below each other, and notes."""
+        lines = [title, "-" * len(title)]
+        for part in parts:
+            if isinstance(part, Grid):
+                lines += [f"  {line}" for line in aligned(part.rows).splitlines()]
+            elif isinstance(part, Mapping):
+                lines += [f"{name:<14} {text}" for name, text in part.items() if text is not None]
+            else:
+                lines += part
+        new = super().__new__(cls, "\n".join([*lines, *(f"Note: {note}" for note in notes)]))
+        new.heading, new.parts, new.notes = title, parts, tuple(notes)
+        return new
+
+    def html(self) -> str:
+        """A fragment without scripts or colours of its own, readable on light and dark ground.
+
+        Names with texts and tables that come first are shown, the rest can be opened.
+        """
+        shown, rest = _blocks(self.parts[:FIRST]), _blocks(self.parts[FIRST:])
+        notes = "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
+        more = f"<details><summary>Details</summary>{rest}{notes}</details>" if rest or notes else ""
+        return f'<div class="caltest"><p><b>{escape(self.heading)}</b></p>{shown}{more}</div>'
+
+
+FIRST = 3
+"""Parts of a page that its HTML form shows at once."""
+
+_LEFT = ' style="text-align:left;vertical-align:top"'
+
+
+def _blocks(parts: Sequence[Part]) -> str:
+    return "".join(_block(part) for part in parts if any(part))
+
+
+def _block(part: Part) -> str:
+    if isinstance(part, Grid):
+        return html_table(part.rows)
+    if isinstance(part, Mapping):
+        rows = (
+            f"<tr><th{_LEFT}>{escape(name)}</th><td{_LEFT}>{escape(text)}</td></tr>"
+            for name, text in part.items()
+            if text is not None
+        )
+        return f"<table>{''.join(rows)}</table>"
+    return f"<pre>{escape(chr(10).join(part).strip(chr(10)))}</pre>"
+
+
+def html_table(table: Table) -> str:
+    """A table whose first column is text and whose others are numbers."""
+    header, *body = table
+    head = "".join(f"<th{_LEFT if i == 0 else ''}>{escape(cell)}</th>" for i, cell in enumerate(header))
+    rows = ("".join(f"<td{_LEFT if i == 0 else ''}>{escape(cell)}</td>" for i, cell in enumerate(row)) for row in body)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
+
+
+class TabularResult(ABC):
+    """A result with rows that can be exported."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """Header and rows as text."""
+
+    def remarks(self) -> list[str]:
+        """What to say below the table, wherever it is printed."""
+        return []
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        """Plain numbers and strings of each of the ``rows``, by their names; of intervals the ends."""
+        result: Any = self
+        return [entries_of(row) for row in result.rows]
+
+    def to_markdown(self) -> str:
+        """The table in markdown, with remarks below it."""
+        return markdown(self.table(), self.remarks())
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the package booktabs; names are escaped."""
+        return latex(self.table(), self.remarks())
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame`` with the same rows; ``ImportError`` if pandas is missing."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
+        return pandas.DataFrame(self.row_entries()).set_index("name")
+
+
+def entries_of(row: Any) -> dict[str, Any]:
+    """Fields of a row, with the ends of its interval."""
+    entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
+    interval = row.interval
+    return entries | dict(zip(("low", "high"), (None, None) if interval is None else interval, strict=True))

@@ -1,0 +1,206 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest.estimators.combined.measures import clopper_pearson, gap_interval, mean_deviation, measures_of
+from caltest.predictions.convert import as_sample
+
+
+def measures(predictions, targets):
+    return {one.name: one for one in measures_of(as_sample(predictions, targets))}
+
+
+def test_those_of_classes_are_the_textbook_numbers(ds1):
+    p, y = ds1
+    rows = np.arange(len(y))
+    found = measures(p, y)
+    confidence, correct = ct.top_label(p, y)
+    assert found["accuracy"].claimed == pytest.approx(p.max(axis=1).mean())
+    assert found["accuracy"].observed == pytest.approx(correct.mean())
+    assert found["log loss"].observed == pytest.approx(-np.log(p[rows, y]).mean())
+    assert found["log loss"].claimed == pytest.approx(stats.entropy(p, axis=1).mean())
+    assert found["Brier score"].observed == pytest.approx(np.square(np.eye(p.shape[1])[y] - p).sum(axis=1).mean())
+    assert found["Brier score"].claimed == pytest.approx((1.0 - np.square(p).sum(axis=1)).mean())
+    assert found["ECE of the top label"].observed == pytest.approx(ct.ECE()(confidence, correct))
+
+
+def test_the_claimed_ece_is_its_noise_floor():
+    p, _ = ct.datasets.load_digits_predictions()["random forest"]
+    confidence = ct.top_label(p, np.zeros(899, dtype=int))[0]
+    floor = ct.noise_floor(confidence, ct.ECE(), n_resamples=2000, rng=1)
+    found = measures(p, p.sample(1))["ECE of the top label"]
+    assert found.claimed == pytest.approx(floor.mean, abs=4 * floor.standard_deviation / np.sqrt(2000))
+
+
+def test_mean_deviation_is_that_of_a_binomial_number():
+    for p in (np.full(64, 0.1), np.full(2000, 0.3)):
+        law = stats.binom(p.size, p[0])
+        exact = law.expect(lambda s, p=p: np.abs(s - p.sum()))
+        assert mean_deviation(p) == pytest.approx(exact, rel=1e-9 if p.size == 64 else 1e-3)
+
+
+def test_binary_predictions_have_the_brier_score_of_one_class():
+    p, y = np.array([0.2, 0.9, 0.4]), np.array([0, 1, 1])
+    found = measures(p, y)
+    assert found["Brier score"].observed == pytest.approx(np.square(p - y).mean())
+    assert found["class 1"].claimed == pytest.approx(0.5)
+    named = measures(ct.Bernoulli(p, classes=["ham", "spam"]), ["ham", "spam", "spam"])
+    assert named["class spam"].observed == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        ct.Normal(np.linspace(0, 3, 4000), 1.5),
+        ct.Gamma(np.linspace(1, 3, 4000), 2.0),
+        ct.Poisson(np.linspace(1, 9, 4000)),
+    ],
+    ids=lambda law: law.family,
+)
+def test_calibrated_numbers_do_as_they_claim(law):
+    y = law.sample(rng=3)
+    found = measures(law, y)
+    for name, one in found.items():
+        if one.interval is not None:
+            assert one.interval.low - 0.01 <= one.claimed <= one.interval.high + 0.01, name
+            assert one.gap.low == 0.0
+        elif one.observed is not None:
+            assert one.observed == pytest.approx(one.claimed, rel=0.06), name
+    assert found["root mean squared error"].observed == pytest.approx(np.sqrt(np.mean((y - law.moments()[0]) ** 2)))
+
+
+def test_the_crps_of_a_normal_law_is_that_of_the_formula():
+    y = np.array([0.3, -2.0, 5.0])
+    z = (y - 1.0) / 2.0
+    formula = 2.0 * (z * (2 * stats.norm.cdf(z) - 1) + 2 * stats.norm.pdf(z) - 1 / np.sqrt(np.pi))
+    found = measures(ct.Normal(np.ones(3), 2.0), y)["CRPS"]
+    assert found.observed == pytest.approx(formula.mean(), rel=1e-3)
+    assert found.claimed == pytest.approx(2.0 / np.sqrt(np.pi), rel=1e-3)
+
+
+def test_coverage_of_counts_counts_the_ends():
+    law = ct.Poisson(np.full(3, 3.0))
+    found = measures(law, [2, 4, 5])["inside the 50 % interval"]
+    q = stats.poisson(3.0)
+    low, high = q.ppf(0.25), q.ppf(0.75)
+    assert (law.quantile(0.25)[0], law.quantile(0.75)[0]) == (low, high)
+    assert found.claimed == pytest.approx(q.cdf(high) - q.cdf(low - 1))
+    assert found.observed == pytest.approx(2 / 3)
+
+
+def test_quantiles_of_counts_are_those_of_scipy():
+    levels, means = np.array([[1e-6], [0.1], [0.5], [0.9], [1 - 1e-9]]), np.array([0.0, 0.01, 3.0, 1e4])
+    expected = np.where(means == 0.0, 0.0, stats.poisson(means).ppf(levels))
+    np.testing.assert_array_equal(ct.Poisson(means).quantile(levels), expected)
+
+
+def test_ranks_of_ensembles_with_ties_occur_as_often_as_claimed():
+    rng = np.random.default_rng(5)
+    pool = rng.integers(0, 4, size=(3000, 8)).astype(float)
+    found = measures(ct.Ensemble(pool[:, 1:]), pool[:, 0])
+    assert {"CRPS", "above the median"} <= found.keys()
+    for name, one in found.items():
+        if one.interval is not None:
+            assert one.interval.low - 0.005 <= one.claimed <= one.interval.high + 0.005, name
+        else:
+            assert one.observed == pytest.approx(one.claimed, rel=0.05)
+
+
+def test_the_crps_of_an_ensemble_is_that_of_its_members():
+    members, y = np.array([[0.0, 1.0, 4.0]]).repeat(2, axis=0), np.array([2.0, -1.0])
+    one = [np.abs(m - t).mean() - np.abs(m[:, None] - m).mean() / 2 for m, t in zip(members, y, strict=True)]
+    assert measures(ct.Ensemble(members), y)["CRPS"].observed == pytest.approx(np.mean(one))
+
+
+def test_quantile_forecasts_have_coverage_between_pairs():
+    values = np.tile([-1.0, 0.0, 1.0], (4, 1))
+    found = measures(ct.QuantileForecast([0.1, 0.5, 0.9], values), [-2.0, -0.5, 0.5, 0.9])
+    assert found["inside the 80 % interval"].observed == 0.75
+    assert found["up to the 50 % quantile"].observed == 0.5
+    single = measures(ct.QuantileForecast([0.1, 0.7], values[:, :2]), [-2.0, -0.5, 0.5, 0.9])
+    assert single["up to the 10 % quantile"].observed == 0.25
+
+
+def test_vectors_have_coverage_of_regions():
+    law = ct.MvNormal(np.zeros((2000, 3)), np.tile(np.diag([1.0, 4.0, 9.0]) + 0.5, (2000, 1, 1)))
+    found = measures(law, law.sample(1))
+    assert found["inside the 80 % region"].interval.low < 0.8 < found["inside the 80 % region"].interval.high
+    assert found["root mean squared error"].claimed == pytest.approx(np.sqrt(15.5))
+
+
+def test_clopper_pearson_is_that_of_scipy():
+    for count, n in ((0, 7), (3, 10), (10, 10)):
+        expected = stats.binomtest(count, n).proportion_ci(0.9, method="exact")
+        assert clopper_pearson(count, n, 0.9) == pytest.approx((expected.low, expected.high))
+
+
+SETTINGS = {
+    "rare": lambda rng, n: rng.beta(0.3, 30, n),
+    "uniform": lambda rng, n: rng.random(n),
+    "sure": lambda rng, n: rng.beta(20, 0.5, n),
+    "one value": lambda rng, n: np.full(n, 0.01),
+}
+TRUTHS = {
+    "calibrated": lambda p: p,
+    "2 points": lambda p: np.minimum(1.0, p + 0.02),
+    "three times": lambda p: np.minimum(1.0, 3 * p),
+    "noise": lambda p: 0.8 * p + 0.1,
+    "wave": lambda p: np.clip(p + 0.1 * np.sin(20 * p), 0.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("n", [25, 300])
+def test_gap_intervals_cover(setting, truth, n):
+    """At least 95 % of 300 data sets, up to the 99.9 % quantile of the binomial law: 15 + 13 may fail."""
+    rng = np.random.default_rng([n, *map(ord, setting + truth)])
+    p = SETTINGS[setting](rng, n)
+    q = TRUTHS[truth](p)
+    bins = ct.binning.QuantileBinning(10).assign(p[:, None])
+    true = np.abs(np.bincount(bins, p - q)).sum() / n
+    intervals = [gap_interval(p, rng.random(n) < q, p, 0.95) for _ in range(300)]
+    missed = sum(not one.low - 1e-12 <= true <= one.high + 1e-12 for one in intervals)
+    assert missed <= stats.binom(300, 0.05).ppf(0.999)
+
+
+def test_verdicts_say_what_matters():
+    rng = np.random.default_rng(1)
+    p = rng.random(200_000)
+    small = ct.calibration_test(p, (rng.random(p.size) < 0.99 * p + 0.005).astype(int), n_resamples=99, rng=1)
+    assert small.verdict() == "reject calibration at the 5 % level, but the error is too small to matter"
+    assert small.verdict(0.5) == "reject calibration at the 50 % level, but the error is too small to matter"
+    large = ct.calibration_test(p[:3000], (rng.random(3000) < 0.8 * p[:3000] + 0.1).astype(int), n_resamples=99, rng=1)
+    assert large.verdict() == "reject calibration at the 5 % level: the error is large enough to matter"
+    few = ct.calibration_test(p[:100], (rng.random(100) < 0.6 * p[:100] + 0.2).astype(int), n_resamples=99, rng=1)
+    assert few.pvalue < 0.05
+    assert few.verdict().endswith("; too few observations to tell whether the error matters")
+    fine = ct.calibration_test(p, (rng.random(p.size) < p).astype(int), n_resamples=99, rng=1)
+    assert fine.verdict() == "no evidence against calibration at the 5 % level, and errors that matter are ruled out"
+    blind = ct.calibration_test(p[:100], (rng.random(100) < p[:100]).astype(int), n_resamples=99, rng=1)
+    assert blind.verdict().endswith(", but errors that matter could have been missed")
+    assert "probabilities 2 points too sure on average would be found in " in str(blind)
+
+
+def test_power_is_that_of_simulated_tests():
+    """The power that a result states beside that of whole tests, both from 400 data sets: 5 standard errors apart."""
+    law = ct.Normal(np.random.default_rng(1).normal(size=400), 1.0)
+    stated = next(
+        one.detectable.power(0.05)
+        for one in (ct.calibration_test(law, law.sample(seed), n_resamples=199, rng=seed) for seed in range(9))
+        if one.detectable is not None
+    )
+    rng = np.random.default_rng(2)
+    test = ct.OmnibusTest(n_resamples=199)
+    rejected = [test(law, law.mean + 0.1 + rng.normal(size=400), rng=i).pvalue <= 0.05 for i in range(200)]
+    assert stated == pytest.approx(np.mean(rejected), abs=5 * np.sqrt(0.25 / 200 + 0.25 / 400) * 0.9)
+
+
+def test_weights_and_constant_predictions():
+    p = np.full(50, 0.3)
+    y = (np.arange(50) < 20).astype(int)
+    assert ct.calibration_test(p, y, n_resamples=19, rng=1).measures[0].claimed == pytest.approx(0.3)
+    weighted = ct.calibration_test(p, y, weights=np.linspace(1, 2, 50), n_resamples=19, rng=1)
+    assert weighted.measures == ()
+    assert weighted.verdict().startswith("no evidence against calibration at the 5 % level")

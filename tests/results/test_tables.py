@@ -1,0 +1,55 @@
+import numpy as np
+
+import caltest as ct
+from caltest._results.measures import percent, points
+from caltest._results.tables import Grid, Page
+
+
+def test_a_page_is_its_text():
+    page = Page("Title", {"Name": "text", "None": None}, [""], Grid([["", "n"], ["row", "12"]]), notes=["said"])
+    assert page == "Title\n-----\nName           text\n\n        n\n  row  12\nNote: said"
+    assert page.heading == "Title"
+
+
+def test_html_escapes_what_users_name():
+    page = Page("<script>", {"<b>": "a & b"}, ["<i>"], Grid([["<u>", "n"], ["</table>", "1"]]), ["more"], notes=["<p>"])
+    html = page.html()
+    for text in ("<script>", "<b>:", "<i>", "<u>", "</table></td>"):
+        assert text not in html
+    assert "&lt;script&gt;" in html
+    assert "<details>" in html
+
+
+def test_results_show_themselves_in_notebooks():
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
+    p, y = p.take(slice(0, 100)), y[:100]
+    result = ct.calibration_test(p, y, n_resamples=19, rng=1)
+    html = result._repr_html_()
+    assert html.index("Verdict") < html.index("accuracy") < html.index("<details>") < html.index("Hypothesis")
+    assert "script" not in html
+    assert ct.noise_floor(p, ct.ECE(), n_resamples=9, rng=1)._repr_html_().startswith("<pre>mean ")
+    named = ct.calibration_by_group(p, y, {"<b>x</b>": np.arange(100) < 50}, n_resamples=19, rng=1)
+    assert "<b>x</b>" not in named._repr_html_()
+
+
+def test_single_results_are_exported():
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
+    result = ct.calibration_test(p, y, n_resamples=19, rng=1)
+    assert "| accuracy | 73.3 % | 97.1 % | 95.8 to 98.1 % |" in result.to_markdown()
+    assert r"accuracy & 73.3 \% & 97.1 \% & 95.8 to 98.1 \% \\" in result.to_latex()
+    assert result.to_pandas().loc["accuracy", "observed"] == result.measures[0].observed
+    other = ct.SpiegelhalterTest()(*ct.top_label(p, y))
+    assert other.to_pandas().loc["SpiegelhalterTest", "pvalue"] == other.pvalue
+    assert "| SpiegelhalterTest | 899 |" in other.to_markdown()
+
+
+def test_shares_have_the_digits_that_tell_them_apart():
+    assert [percent(share) for share in (0.9712, 0.0034, 0.99934, 0.00002, 0.0, 1.0)] == [
+        "97.1 %",
+        "0.34 %",
+        "99.934 %",
+        "0.0020 %",
+        "0.0 %",
+        "100.0 %",
+    ]
+    assert [points(share) for share in (0.02, 0.0398, 0.113, 0.0004)] == ["2", "4", "11", "0.04"]
