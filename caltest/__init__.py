@@ -54,6 +54,7 @@ from caltest import (
     risk as risk,
 )
 from caltest._basics import names as _names
+from caltest.auditing.audit import audit as audit
 from caltest.calibration_test import CalibrationTest as CalibrationTest
 from caltest.comparisons.models import compare_classes as compare_classes, compare_models as compare_models
 from caltest.comparisons.pairs import PairedSKCETest as PairedSKCETest, compare_pairs as compare_pairs

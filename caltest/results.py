@@ -19,11 +19,14 @@ from caltest._results.group_result import (
     GroupCalibrationTestResult as GroupCalibrationTestResult,
     GroupResult as GroupResult,
 )
+from caltest._results.measures import Detectable as Detectable, Measure as Measure
 from caltest._results.values import (
     ConfidenceInterval as ConfidenceInterval,
     EffectSize as EffectSize,
     Finding as Finding,
 )
+from caltest.auditing.audit import Audit as Audit, ModelAudit as ModelAudit
+from caltest.auditing.sections import Section as Section
 from caltest.comparisons.pairs import ComparedPair as ComparedPair, PairComparison as PairComparison
 from caltest.comparisons.tables import ComparedModel as ComparedModel, ModelComparison as ModelComparison
 from caltest.decompositions.confidence_errors import ConfidenceErrors as ConfidenceErrors

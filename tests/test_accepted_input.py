@@ -29,8 +29,9 @@ def table(names, cases):
 
 
 def outcome(p, y, **options):
-    """All numbers and words of a result, but for what was found, which has the names of the classes."""
+    """All numbers and words of a result, but for what was found and measured, which has the names of the classes."""
     entries = ct.calibration_test(p, y, n_resamples=19, rng=0, **options).to_dict()
+    entries["measures"] = [one | {"name": "", "event": ""} for one in entries["measures"]]
     return {name: entry for name, entry in entries.items() if not name.startswith("finding")}
 
 

@@ -64,6 +64,7 @@ NUMBERS = {
 """The numbers that other settings are by default."""
 
 OTHER_DEFAULTS = {
+    ("plots.pit_histogram", "n_bins"): 10,
     ("estimators.HosmerLemeshow", "n_bins"): 10,
     ("HosmerLemeshowTest", "n_bins"): 10,
     ("named_tests.BinnedEquivalenceTest", "n_bins"): 10,

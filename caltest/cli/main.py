@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, cast
 
-from caltest.cli import compare, demo, power, recalibrate, test
+from caltest.cli import audit, compare, demo, power, recalibrate, test
 
 STATUSES = "exit status: 0 done, 1 rejected (--fail-on-reject), 2 bad input, 130 interrupted"
 
@@ -71,6 +71,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"caltest {caltest.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (test, compare, power, recalibrate, demo):
+    for command in (test, audit, compare, power, recalibrate, demo):
         command.add_to(commands)
     return parser

@@ -83,6 +83,25 @@ def read_weights(path: Path, n: int) -> FloatArray:
     return weights
 
 
+def read_columns(path: Path, n: int) -> dict[str, Array]:
+    """Columns of n rows by the names in the first line: numbers where all cells are, missing ones NaN, else text."""
+    rows = read_rows(path, lambda _, cells, __: np.array(cells, dtype=object))
+    table = _with_head(rows, True, lambda _, cells, __: np.array(cells, dtype=object))
+    try:
+        same_length(n, len(table.values), "rows")
+    except ValueError as error:
+        raise ValueError(f"{rows.path}: {error}, and a header with names") from None
+    return {name: _column(column) for name, column in zip(table.names or (), table.values.T, strict=True)}
+
+
+def _column(cells: Array) -> Array:
+    texts = [str(cell).strip() for cell in cells]
+    missing = [text.lower() in MISSING for text in texts]
+    if not all(absent or is_number(text) for text, absent in zip(texts, missing, strict=True)):
+        return np.array(texts)
+    return np.array([np.nan if absent else float(text) for text, absent in zip(texts, missing, strict=True)])
+
+
 def read_predictions(path: Path, normal: bool = False) -> tuple[Predictions, list[str] | None]:
     """Predictions from a file, without outcomes, and the names of its columns, if it has some."""
     given = _read(path, normal)
@@ -137,7 +156,7 @@ def check_outputs(outputs: dict[str, Path | None], inputs: Iterable[Path], overw
         if path.is_dir() or not path.parent.is_dir():
             raise ValueError(f"{option}: got {path}, wanted a file in a folder that exists")
         if path.exists() and not overwrite:
-            raise ValueError(f"{option}: got {path}, which exists; wanted a new name, or --overwrite")
+            raise ValueError(f"{option}: got {path}, which exists; wanted a new name, or --force")
         if option == "--output" and not path.name.endswith(OUTPUTS):
             raise ValueError(f"{option}: got {path}, wanted a name that ends in one of {', '.join(OUTPUTS)}")
         written.append(path)

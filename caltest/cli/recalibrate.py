@@ -11,7 +11,6 @@ from caltest.cli.prediction_files import check_outputs, read_predictions, read_s
 from caltest.predictions import Predictions
 from caltest.recalibration import Calibrator
 from caltest.recalibration.base import ProbabilityCalibrator
-from caltest.recalibration.report import targets_as_given
 
 METHODS: dict[str, tuple[ProbabilityCalibrator, str]] = {
     "temperature": (maps.TemperatureScaling(), "one number for all classes; of numbers, a factor of the variance"),
@@ -42,7 +41,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--apply", type=Path, metavar="NEW", help="other predictions, to be recalibrated")
     parser.add_argument("--output", type=Path, metavar="FILE", help="CSV or .npy for the recalibrated NEW")
     parser.add_argument("--save", type=Path, metavar="MAP", help="the map, .npz, for CalibrationMap.load")
-    parser.add_argument("--overwrite", action="store_true", help="replace FILE and MAP if they exist")
+    parser.add_argument("--force", action="store_true", help="replace FILE and MAP if they exist")
     add(parser, "--missing", "--normal", "--format", "--seed")
 
 
@@ -51,9 +50,9 @@ def run(options: argparse.Namespace) -> int:
     if (options.apply is None) != (options.output is None):
         raise ValueError("--apply, --output: got one of them, wanted both: what is recalibrated, and where it goes")
     inputs = [path for path in (options.predictions, options.outcomes, options.apply) if path is not None]
-    check_outputs({"--output": options.output, "--save": options.save}, inputs, options.overwrite)
+    check_outputs({"--output": options.output, "--save": options.save}, inputs, options.force)
     sample, _ = read_sample(options.predictions, options.outcomes, options.normal, options.missing)
-    method, targets = method_for(options.method, sample.predictions), targets_as_given(sample)
+    method, targets = method_for(options.method, sample.predictions), sample.as_given
     others = None if options.apply is None else read_predictions(options.apply, options.normal)
     report = maps.report(sample.predictions, targets, method, rng=options.seed, progress=in_terminal())
     if others is not None or options.save is not None:

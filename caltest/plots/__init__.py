@@ -14,5 +14,6 @@ from caltest.plots.reliability import (
     reliability_diagram as reliability_diagram,
 )
 from caltest.plots.simplex import simplex_map as simplex_map
+from caltest.plots.transforms import coverage_curve as coverage_curve, pit_histogram as pit_histogram
 
 __all__ = _names.offered(globals())

@@ -34,7 +34,6 @@ from caltest.plots._axes import (
 from caltest.predictions import Bernoulli, Sample
 from caltest.predictions.convert import as_sample
 from caltest.recalibration import RecalibrationReport
-from caltest.recalibration.report import targets_as_given
 
 LARGEST, SMALLEST = 130.0, 14.0
 BAR_WIDTH = 0.02
@@ -376,7 +375,7 @@ def recalibration_report(
     left, right = panels_of(axes, "recalibration_report", 2, (9.0, 4.5))
     streams = np.random.default_rng(seed_of(rng)).spawn(2)
     for ax, row, sample, stream in zip((left, right), report.rows, report.samples, streams, strict=True):
-        reliability_diagram(sample.predictions, targets_as_given(sample), n_resamples=n_resamples, rng=stream, ax=ax)
+        reliability_diagram(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=stream, ax=ax)
         p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
         ax.set_title(f"{row.name}: log score {row.log_score:.3g}, {p}", fontsize="small")
     return left, right

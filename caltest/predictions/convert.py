@@ -35,6 +35,12 @@ class Sample:
         return len(self.predictions)
 
     @property
+    def as_given(self) -> Array:
+        """Targets as a call takes them: names of classes, where predictions have these."""
+        names = self.predictions.classes
+        return self.targets if names is None else np.array(names, dtype=object)[self.targets]
+
+    @property
     def impossible(self) -> IntArray:
         """Rows with outcomes that their predictions exclude: under the null hypothesis there are none."""
         return np.flatnonzero(self.predictions.impossible(self.targets))

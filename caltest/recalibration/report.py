@@ -272,7 +272,7 @@ def _row(
     name: str, sample: Sample, kernel: PairKernel, n_resamples: int, level: float, stream: np.random.SeedSequence
 ) -> RecalibrationRow:
     test, floor = stream.spawn(2)
-    result = calibration_test(sample.predictions, targets_as_given(sample), n_resamples=n_resamples, rng=test)
+    result = calibration_test(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=test)
     law = sample.predictions.law
     brier = accuracy = ece = noise = None
     if law.finite is not None:
@@ -295,9 +295,3 @@ def _row(
         finding=result.finding,
         pvalue_otherwise=result.pvalue_otherwise,
     )
-
-
-def targets_as_given(sample: Sample) -> ArrayLike:
-    """Targets as names of classes, where predictions have these."""
-    names = sample.predictions.classes
-    return sample.targets if names is None else np.array(names, dtype=object)[sample.targets]

@@ -473,7 +473,7 @@ def test_inputs_are_never_overwritten(option, name, folder, capsys):
     before = {path: path.read_bytes() for path in folder.iterdir()}
     path = folder / name.format(folder.name)
     others = ["--apply", folder / "new.csv", "--output", path if option == "--output" else folder / "o.csv"]
-    status = recalibrate(folder, *others, *(["--save", path] if option == "--save" else []), "--overwrite")
+    status = recalibrate(folder, *others, *(["--save", path] if option == "--save" else []), "--force")
     assert status == 2
     assert f"{option}: got {path}, which is a file that is read" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
@@ -485,7 +485,7 @@ def test_files_that_exist_are_overwritten_if_asked_for(folder, capsys):
     assert recalibrate(folder, *new, "--output", output) == 2
     assert "--output: got" in capsys.readouterr().err
     assert output.read_text() == "precious"
-    assert recalibrate(folder, *new, "--output", output, "--overwrite") == 0
+    assert recalibrate(folder, *new, "--output", output, "--force") == 0
     assert output.read_text().startswith('"cat, big",dog,"eel ""E"""\n')
     assert recalibrate(folder, "--apply", output, "--output", folder / "again.csv.gz") == 0
     assert len(gzip.decompress((folder / "again.csv.gz").read_bytes()).splitlines()) == 6

@@ -508,7 +508,7 @@ class TestRecalibrate:
         np.testing.assert_allclose(found, wanted[:, [2, 0, 1]], rtol=1e-9)
         assert (folder / "q.csv").read_text().startswith("owl,cat,dog\n")
         np.savetxt(new, p, delimiter=",", header="owl,cat,fox", comments="")
-        status, _, err = command(capsys, "recalibrate", *self.files(folder), *arguments, "--overwrite")
+        status, _, err = command(capsys, "recalibrate", *self.files(folder), *arguments, "--force")
         assert status == 2
         assert "got classes ['owl', 'cat', 'fox'], wanted the names ['cat', 'dog', 'owl']" in err
 
@@ -525,7 +525,7 @@ class TestRecalibrate:
         p = rng.random(100)
         np.savetxt(tmp_path / "p.csv", p**2)
         np.savetxt(tmp_path / "y.csv", rng.random(100) < p, fmt="%d")
-        arguments = "--apply", str(tmp_path / "p.csv"), "--output", str(tmp_path / "q.npy"), "--overwrite"
+        arguments = "--apply", str(tmp_path / "p.csv"), "--output", str(tmp_path / "q.npy"), "--force"
         for method in ("platt", "gp"):
             given = *self.files(tmp_path), "--method", method, *arguments
             assert command(capsys, "recalibrate", *given, "--seed", "1")[0] == 0

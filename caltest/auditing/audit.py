@@ -1,0 +1,378 @@
+"""One call that answers whether models are calibrated, how wrong they are, for whom, and what to do."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate, seed_of
+from caltest._basics.threads import progress_bars
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.measures import matters
+from caltest._results.report import format_pvalue, power_phrase
+from caltest._results.tables import Grid, Page, Part
+from caltest._results.values import Stored
+from caltest._validation import one_of, same_length, switch, whole_number
+from caltest._validation.groups import labels_of
+from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section
+from caltest.default_test import calibration_test
+from caltest.predictions import Sample
+from caltest.predictions.convert import as_sample
+
+USE, REPAIR = "use as it is", "recalibrate"
+REFUSE, UNKNOWN = "do not use as it is", "not enough data to tell"
+"""Decisions."""
+
+QUARTERS, CATEGORIES = 4, 20
+"""Parts of a feature of numbers, and the most that one of names can have."""
+
+
+@dataclass(frozen=True)
+class ModelAudit:
+    """The audit of one model.
+
+    Attributes
+    ----------
+    name
+        Of the model.
+    decision, reason
+        ``"use as it is"``, ``"recalibrate"``, ``"do not use as it is"`` or ``"not enough data to tell"``, and why.
+    result
+        The default test, which alone decides about calibration.
+    sections
+        Questions and their answers, by their names.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> model = ct.audit(p, y, n_resamples=99, rng=1)["model"]
+    >>> model.decision, round(model.sections["recalibration"].gain, 2)
+    ('recalibrate', 0.48)
+    """
+
+    name: str
+    decision: str
+    reason: str
+    result: CalibrationTestResult
+    sections: Mapping[str, Section]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Stored):
+    """The audit of one or several models. Printing it gives a report; ``save`` writes one file for others.
+
+    Attributes
+    ----------
+    models
+        What was found for each.
+    seed
+        Integer that reproduces it as ``rng=seed``.
+    title
+        Of the report.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> audit = ct.audit(p, y, n_resamples=99, rng=1)
+    >>> audit
+    <audit of 1 model: recalibrate>
+    >>> audit.passed("reject"), audit.passed("never")
+    (False, True)
+    """
+
+    models: tuple[ModelAudit, ...]
+    seed: int
+    title: str = "Calibration audit"
+
+    def __repr__(self) -> str:
+        number = f"{len(self.models)} model{'' if len(self.models) == 1 else 's'}"
+        return f"<audit of {number}: {', '.join(one.decision for one in self.models)}>"
+
+    def __getitem__(self, name: str) -> ModelAudit:
+        """The audit of a model; ``KeyError`` if there is none of this name."""
+        return {one.name: one for one in self.models}[name]
+
+    def table(self) -> tuple[tuple[str, ...], ...]:
+        """Decisions and what they rest on, a column for each model."""
+        rows = [
+            ("", *(one.name for one in self.models)),
+            ("decision", *(one.decision for one in self.models)),
+            ("p-value", *(format_pvalue(one.result.pvalue) for one in self.models)),
+        ]
+        for i, measure in enumerate(self.models[0].result.measures):
+            cells = [one.result.table()[i + 1] for one in self.models if len(one.result.measures) > i]
+            if len(cells) == len(self.models):
+                rows.append((measure.name, *(f"{cell[2]} (claimed {cell[1]})" for cell in cells)))
+        return tuple(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists, without pictures."""
+        entries = super().to_dict()
+        for model in entries["models"]:
+            for section in model["sections"].values():
+                section["pictures"] = []
+        return entries
+
+    def summary(self) -> str:
+        """All sections as text, the decision first."""
+        parts: list[Part] = []
+        for one in self.models:
+            if len(self.models) > 1:
+                parts += ["", f"=== {one.name} ==="], []
+            parts.append({"Decision": f"{one.decision}: {one.reason}"})
+            for key, section in one.sections.items():
+                parts += ["", SECTIONS[key][0], section.answer], dict(section.facts)
+                if section.rows:
+                    parts.append(Grid(section.rows))
+        if len(self.models) > 1:
+            parts[:0] = [Grid(self.table())]
+        return Page(self.title, *parts)
+
+    def passed(self, fail_on: str = "reject") -> bool:
+        """Whether no model fails.
+
+        One fails by ``"reject"`` if calibration is rejected at the 5 % level, by ``"matters"`` if it is and the error
+        is not known to be too small to matter, and ``"never"``.
+        """
+        one_of("fail_on", fail_on, ("reject", "matters", "never"))
+        failing = [one for one in self.models if one.result.pvalue <= LEVEL]
+        if fail_on == "matters":
+            failing = [one for one in failing if matters(one.result.measures) is not False]
+        return fail_on == "never" or not failing
+
+    def to_html(self) -> str:
+        """One page without anything from outside; ``ImportError`` without Jinja2, ``pip install caltest[report]``."""
+        from caltest.auditing.pages import html_of
+
+        return html_of(self)
+
+    def to_junit(self, fail_on: str = "reject") -> str:
+        """A test suite with a case for each model, as continuous integration reads it; see ``passed``."""
+        from caltest.auditing.pages import junit_of
+
+        return junit_of(self, fail_on)
+
+    def save(self, path: Any, *, force: bool = False, fail_on: str = "reject") -> Path:
+        """Write the audit as .html, .json, .xml (JUnit) or .txt, by the ending of the path, which is returned.
+
+        ``FileExistsError`` if the file exists, unless ``force`` is True; ``ValueError`` for another ending.
+        ``fail_on`` is for .xml, as in ``passed``.
+        """
+        from caltest.auditing.pages import written
+
+        return written(self, Path(path), switch("force", force), fail_on)
+
+
+@own_errstate
+def audit(
+    predictions: ArrayLike | Mapping[str, ArrayLike],
+    targets: ArrayLike,
+    groups: Any = None,
+    clusters: ArrayLike = None,
+    *,
+    features: Any = None,
+    time: ArrayLike = None,
+    classes: Sequence[Any] | None = None,
+    n_resamples: int = 999,
+    title: str = "Calibration audit",
+    rng: Any = None,
+    progress: bool = False,
+) -> Audit:
+    """Test, measure and explain the calibration of a model, or of several, for whoever has to decide about it.
+
+    The default test alone decides whether there is evidence against calibration. The sections that follow describe: how
+    large the error is in units of the reader, what it looks like, which groups it concerns, how evidence grew with
+    time, what recalibration gives on held-out data, and what could have been missed. Each that tests controls its own
+    familywise error rate at 5 %. A section that cannot be computed says why in its place.
+
+    Parameters
+    ----------
+    predictions
+        As in ``calibration_test``, or a dictionary from names of models to such predictions.
+    targets, classes
+        As in ``calibration_test``.
+    groups
+        As in ``calibration_by_group``: labels (n,), or a dictionary from names to masks or rows. Without groups and
+        features those of equal predicted classes.
+    clusters
+        (n,) labels of rows that depend on each other; one row of each cluster is used in all sections.
+    features
+        A data frame or a dictionary of columns (n,). Each is cut into quarters, or into its categories of up to 20,
+        which become groups.
+    time
+        (n,) numbers or dates by which the rows are ordered.
+    n_resamples
+        Redraws of each test.
+    title
+        Of the report.
+    rng, progress
+        As in ``calibration_test``.
+
+    Returns
+    -------
+    Audit
+        ``print(audit)``, ``audit.save("audit.html")`` for one file without anything from outside, ``.json``, or
+        ``.xml`` for continuous integration.
+
+    Raises
+    ------
+    ValueError
+        For bad data, or features, groups, times or clusters of another length.
+
+    Notes
+    -----
+    The decision is "use as it is" if the error is too small to matter, or if calibration is not rejected and a
+    deviation that matters would have been found with a probability of 0.8. It is "recalibrate" if calibration is
+    rejected and a map that is fitted to one half of the rows lowers the log score of the other half, "do not use as it
+    is" if it does not and the error matters, and else "not enough data to tell". Assumes what the sections say,
+    independent outcomes above all. Cost: about five runs of ``calibration_test``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
+    >>> audit = ct.audit(p, y, n_resamples=99, rng=1)
+    >>> audit.models[0].sections["size"].answer
+    'These observations do not tell whether the error is large enough to matter.'
+    """
+    models = predictions if isinstance(predictions, Mapping) else {"model": predictions}
+    if not models:
+        raise ValueError("predictions: got an empty dictionary, wanted predictions of at least one model")
+    number, shown = whole_number("n_resamples", n_resamples, 1), switch("progress", progress)
+    seed = seed_of(rng)
+    known = {"groups": groups, "clusters": clusters, "features": features, "time": time}
+    names = [name for name, value in known.items() if value is not None]
+    audits = []
+    with progress_bars(shown):
+        for name, one in models.items():
+            sample = as_sample(one, targets, classes)
+            data = _data(sample, features, groups, time, clusters, number, seed, names)
+            audits.append(_audited(str(name), data))
+    return Audit(tuple(audits), seed, str(title))
+
+
+def _data(
+    sample: Sample,
+    features: Any,
+    groups: Any,
+    time: ArrayLike,
+    clusters: ArrayLike,
+    n_resamples: int,
+    seed: int,
+    names: Sequence[str],
+) -> Data:
+    """What is known of the rows, those of one per cluster if there are clusters."""
+    n = len(sample)
+    masks = {**_masks(groups, n), **_cut(features, n)}
+    when = None if time is None else _in_order(time, n)
+    number = None
+    if clusters is not None:
+        _, labels = labels_of(clusters, "clusters")
+        same_length(n, labels.size, "clusters")
+        mixed = np.random.default_rng([seed, 1]).permutation(n)
+        kept = np.sort(mixed[np.unique(labels[mixed], return_index=True)[1]])
+        number = kept.size
+        sample, masks = sample.take(kept), {name: mask[kept] for name, mask in masks.items()}
+        when = None if when is None else np.argsort(np.argsort(when, kind="stable")[kept], kind="stable")
+    return Data(sample, masks, when, number, n, n_resamples, seed, names)
+
+
+def _masks(groups: Any, n: int) -> dict[str, Array]:
+    """Groups as masks of rows."""
+    if groups is None:
+        return {}
+    if isinstance(groups, Mapping):
+        masks = {}
+        for name, rows in groups.items():
+            rows = np.asarray(rows)
+            mask = np.zeros(n, dtype=bool)
+            if rows.dtype == bool:
+                same_length(n, rows.size, f"groups[{name!r}]")
+            mask[rows] = True
+            masks[str(name)] = mask
+        return masks
+    values, labels = labels_of(groups, "groups")
+    same_length(n, labels.size, "groups")
+    return {str(value): labels == i for i, value in enumerate(values)}
+
+
+def _cut(features: Any, n: int) -> dict[str, Array]:
+    """Parts of the columns of a table: quarters of numbers, or categories; missing numbers are a part of their own."""
+    masks: dict[str, Array] = {}
+    for name in () if features is None else features:
+        column = np.asarray(features[name])
+        same_length(n, column.shape[0], f"features[{name!r}]")
+        if np.issubdtype(column.dtype, np.number) and np.unique(column).size > QUARTERS:
+            masks |= _quarters(str(name), column.astype(np.float64))
+            continue
+        texts = column.astype(str)
+        values = np.unique(texts)
+        if values.size > CATEGORIES:
+            raise ValueError(
+                f"features[{name!r}]: got {values.size} different values, wanted numbers, or at most {CATEGORIES} "
+                "categories"
+            )
+        masks |= {f"{name} = {value}": texts == value for value in values}
+    return masks
+
+
+def _quarters(name: str, column: FloatArray) -> dict[str, Array]:
+    missing = np.isnan(column)
+    edges = np.unique(np.quantile(column[~missing], np.linspace(0.0, 1.0, QUARTERS + 1)))
+    place = np.searchsorted(edges[1:-1], column, side="left")
+    masks = {f"{name} missing": missing} if missing.any() else {}
+    for i, (low, high) in enumerate(pairwise(edges)):
+        start = f"from {low:.4g}" if i == 0 else f"above {low:.4g}"
+        masks[f"{name} {start} to {high:.4g}"] = (place == i) & ~missing
+    return masks
+
+
+def _in_order(time: ArrayLike, n: int) -> Array:
+    """Rows in the order of time; ``ValueError`` for missing times."""
+    when = np.asarray(time)
+    same_length(n, when.shape[0], "time")
+    if (when != when).any():
+        raise ValueError(f"time: got a missing time at row {int(np.argmax(when != when))}, wanted one for each row")
+    return np.argsort(when, kind="stable")
+
+
+def _audited(name: str, data: Data) -> ModelAudit:
+    result = calibration_test(
+        data.sample.predictions, data.sample.as_given, n_resamples=data.n_resamples, rng=data.seed
+    )
+    sections = {}
+    for key, (_, make) in SECTIONS.items():
+        try:
+            sections[key] = make(data, result)
+        except (ValueError, TypeError, ImportError, MemoryError) as error:
+            sections[key] = Section(f"Not computed: {error}.", failed=True)
+    decision, reason = _decision(result, sections["recalibration"].gain)
+    return ModelAudit(name, decision, reason, result, sections)
+
+
+def _decision(result: CalibrationTestResult, gain: float | None) -> tuple[str, str]:
+    """What to do, and why, from the test, the size of the error and what recalibration gains on held-out data."""
+    answer, level = matters(result.measures), f"at the {100 * LEVEL:g} % level"
+    power = None if result.detectable is None else result.detectable.power(LEVEL)
+    if result.pvalue > LEVEL:
+        kept = f"calibration is not rejected {level}"
+        if answer is False:
+            return USE, f"{kept}, and errors that matter are ruled out"
+        if power is not None and power >= NEEDED_POWER:
+            return USE, f"{kept}, and {power_phrase(result.detectable, LEVEL)}"
+        return UNKNOWN, f"{kept}, but errors that matter could have been missed"
+    why = result.why(LEVEL)
+    said = f"calibration is rejected {level}" + ("" if why is None else f": {why.replace('perhaps: ', 'perhaps ', 1)}")
+    if answer is False and result.pvalue_otherwise is None:
+        return USE, f"the error is too small to matter, although {said}"
+    if gain is not None and gain > 0.0:
+        return REPAIR, said
+    repair = "could not be tried" if gain is None else "did not make held-out rows better"
+    if answer or result.pvalue_otherwise is not None:
+        return REFUSE, f"{said}. The error matters, and recalibration {repair}"
+    return UNKNOWN, f"{said}. Whether that matters cannot be told from so few rows, and recalibration {repair}"

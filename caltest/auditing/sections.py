@@ -1,0 +1,314 @@
+"""What a section of an audit is, and the question that each of them answers."""
+
+import hashlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+import numpy as np
+import scipy
+
+from caltest._basics.numerics import Array, FloatArray, IntArray
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.measures import matters, percent, points
+from caltest._results.report import format_pvalue, pvalue_phrase
+from caltest._results.tables import Table
+from caltest.auditing.pictures import Picture, pictures_of
+from caltest.predictions import Sample
+
+PANELS = 12
+"""Classes or groups that are shown; the others are counted."""
+
+NEEDED_POWER = 0.8
+"""Probability with which a deviation that matters should be found."""
+
+DISTINCT = 100
+"""Fewer different probabilities than this, among many, look rounded."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The answer to a question.
+
+    Attributes
+    ----------
+    answer
+        One sentence; why there is no answer where it could not be computed.
+    facts
+        Names with texts.
+    rows
+        A table, the header first; empty if there is none.
+    failed
+        Whether the section could not be computed.
+    gain
+        Of recalibration: by how much the log score of held-out data falls.
+    pictures
+        What is drawn, if matplotlib is there.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> sections = ct.audit(p, y, n_resamples=99, rng=1)["model"].sections
+    >>> sections["size"].answer, sections["time"].failed
+    ('The error is large enough to matter.', True)
+    """
+
+    answer: str
+    facts: Mapping[str, str] = field(default_factory=dict)
+    rows: tuple[tuple[str, ...], ...] = ()
+    failed: bool = False
+    gain: float | None = None
+    pictures: tuple[Picture, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class Data:
+    """What an audit looks at: rows that are independent of each other, and what is known of them."""
+
+    sample: Sample
+    groups: Mapping[str, Array]
+    order: IntArray | None
+    """Rows in the order of time."""
+    clusters: int | None
+    """Number of clusters, of each of which one row is kept."""
+    n: int
+    """Rows before that."""
+    n_resamples: int
+    seed: int
+    names: Sequence[str] = ()
+    """Of what is known, for the line that reproduces the audit."""
+
+
+def of_data(data: Data, result: CalibrationTestResult) -> Section:
+    """What was checked in the data, and what cannot be checked."""
+    sample = data.sample
+    facts = {"Predictions": sample.predictions.describe(), "Outcomes": _outcomes(sample)}
+    if data.clusters is not None:
+        facts["Clusters"] = f"{data.clusters}; one row of each is used, so that rows are independent"
+    law = sample.predictions.finite
+    if law is not None:
+        rows = np.asarray(law.to_array())
+        distinct = np.unique(rows.round(12), axis=0).shape[0]
+        facts["Different predictions"] = f"{distinct} of {len(sample)}"
+        values = np.unique(rows[: 10 * DISTINCT].round(12)).size
+        if len(sample) > DISTINCT and values < DISTINCT:
+            facts["Rounded"] = f"perhaps: there are only {values} different probabilities"
+    facts["Impossible outcomes"] = f"{sample.impossible.size}"
+    facts["Order in time"] = "known" if data.order is not None else "not given"
+    facts["Not checkable"] = result.assumes
+    if result.notes:
+        facts["Notes"] = "; ".join(result.notes)
+    return Section(f"{data.n} rows were read and {len(sample)} are used.", facts)
+
+
+def _outcomes(sample: Sample) -> str:
+    law, y = sample.predictions.finite, np.asarray(sample.targets)
+    if law is None or y.ndim != 1:
+        if y.ndim != 1 or not np.issubdtype(y.dtype, np.number):
+            return f"{len(sample)}"
+        return f"from {y.min():.4g} to {y.max():.4g}, mean {y.mean():.4g}"
+    counts = np.bincount(y, minlength=law.n_classes)
+    if law.n_classes == 2:
+        return f"{law.outcome_in_words(1)} occurs in {counts[1]} of {y.size} rows"
+    least, most = int(counts.argmin()), int(counts.argmax())
+    return (
+        f"{law.n_classes} classes, from {counts[least]} ({law.outcome_in_words(least)}) to {counts[most]} rows "
+        f"({law.outcome_in_words(most)})"
+    )
+
+
+def of_test(data: Data, result: CalibrationTestResult) -> Section:
+    """The exact test, which alone decides."""
+    p = pvalue_phrase(result.pvalue, otherwise=result.pvalue_otherwise)
+    facts = {"Test": f"{result.test}: {result.estimator}", "Null hypothesis": result.hypothesis, "By": result.null}
+    rows = [("component", "statistic", "p-value")]
+    rows += [(one.name, f"{one.statistic:.3g}", format_pvalue(one.pvalue)) for one in result.components]
+    said = "rejected" if result.pvalue <= LEVEL else "not rejected"
+    answer = f"Calibration is {said} at the 5 % level ({p}). This test alone decides; its size is exact for every n."
+    return Section(answer, facts, tuple(rows))
+
+
+def of_size(data: Data, result: CalibrationTestResult) -> Section:
+    """What the predictions claim beside what happened, and how far apart that is."""
+    rows: list[tuple[str, ...]] = [("", "claimed", "observed", "95 % interval", "points apart", "margin")]
+    for one, (name, *cells) in zip(result.measures, result.table()[1:], strict=True):
+        gap = "" if one.gap is None else f"{points(one.gap.low)} to {points(one.gap.high)}"
+        rows.append((name, *cells, gap, "" if one.margin is None else points(one.margin)))
+    answers = {
+        True: "The error is large enough to matter.",
+        False: "The error is too small to matter.",
+        None: "These observations do not tell whether the error is large enough to matter.",
+    }
+    known = any(one.gap is not None for one in result.measures)
+    answer = answers[matters(result.measures)] if known else "There is no margin for predictions of this kind."
+    facts = {
+        "Claimed": "the mean for outcomes drawn from the predictions: what a calibrated model of this size would show",
+        "Points apart": "interval for the mean absolute difference of claimed and true probabilities over tenths of "
+        "similar predictions, in percentage points; all intervals hold together with 95 %",
+    }
+    if result.effect_size is not None:
+        facts["Kernel"] = str(result.effect_size)
+    return Section(answer, facts if known else {}, tuple(rows) if result.measures else ())
+
+
+def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
+    """Pictures of the data."""
+    pictures = pictures_of("data", sample=data.sample, seed=data.seed)
+    answer = "Bars and bands are exact ranges for calibrated predictions."
+    if not pictures:
+        raise ValueError("there is no picture of predictions of this kind, or matplotlib is missing (caltest[plots])")
+    return Section(answer, pictures=pictures)
+
+
+def of_groups(data: Data, result: CalibrationTestResult) -> Section:
+    """Classes, and groups that are given, with p-values adjusted for their number."""
+    from caltest.group_test import calibration_by_group
+
+    groups = dict(data.groups)
+    law = data.sample.predictions.finite
+    if not groups and law is not None and law.n_classes > 2:
+        top = law.stored.argmax(axis=1)
+        groups = {f"predicted: {law.outcome_in_words(c)}": top == c for c in range(law.n_classes)}
+    groups = {name: rows for name, rows in groups.items() if np.count_nonzero(rows) >= FEWEST}
+    if not groups:
+        raise ValueError("there are no groups; give groups={name: rows} or features=a table")
+    sample = data.sample
+    found = calibration_by_group(
+        sample.predictions, sample.as_given, groups, n_resamples=data.n_resamples, rng=data.seed
+    )
+    rejected = found.rejected(LEVEL)
+    rows = [("group", "n", "p-value", "adjusted", "what is wrong")]
+    for one in found.groups[:PANELS]:
+        why = "" if one.finding is None or one.adjusted > LEVEL else one.finding.words
+        rows.append((one.name, str(one.n), format_pvalue(one.pvalue), format_pvalue(one.adjusted), why))
+    rest = len(found.groups) - PANELS
+    answer = (
+        f"Calibration is rejected in {len(rejected)} of {len(found.groups)} groups; p-values are adjusted for all of "
+        "them, so that the probability to reject any calibrated group is at most 5 %."
+    )
+    answer += f" The {rest} groups with the largest p-values are not shown." if rest > 0 else ""
+    return Section(answer, {}, tuple(rows))
+
+
+def of_time(data: Data, result: CalibrationTestResult) -> Section:
+    """Evidence as it grows with time, with a valid alarm at any time."""
+    from caltest.sequential.sequential_test import SequentialCalibrationTest
+
+    if data.order is None:
+        raise ValueError("the order in time is not known; give time=")
+    ordered = data.sample.take(data.order)
+    found = SequentialCalibrationTest().update(ordered.predictions, ordered.as_given).result()
+    first = found.first_rejection(LEVEL)
+    answer = (
+        "Evidence against calibration never reached the threshold of 20, which calibrated predictions reach at some "
+        "time with a probability of at most 5 %."
+        if first is None
+        else f"The alarm at the 5 % level was after {first} of {found.n} observations, in the order of time."
+    )
+    return Section(answer, pictures=pictures_of("time", result=found))
+
+
+def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
+    """What a map that is fitted to one half of the data makes of the other half."""
+    from caltest import recalibration
+
+    law = data.sample.predictions.finite
+    if law is None:
+        method: Any = recalibration.FamilyTemperatureScaling()
+    elif law.to_array().ndim == 1:
+        method = recalibration.BetaCalibration()
+    else:
+        method = recalibration.TemperatureScaling()
+    sample = data.sample
+    found = recalibration.report(
+        sample.predictions, sample.as_given, method, n_resamples=data.n_resamples, rng=data.seed
+    )
+    table: Table = found.table()
+    gain = found.before.log_score - found.after.log_score
+    better = "lower" if gain > 0 else "higher"
+    answer = (
+        f"After {found.method}, fitted to {found.n_fit} rows, the log score of the other {found.n} is {better} by "
+        f"{abs(gain):.3g}, and the p-value of the test is {format_pvalue(found.after.pvalue)} "
+        f"(before: {format_pvalue(found.before.pvalue)})."
+    )
+    return Section(answer, {}, tuple(tuple(row) for row in table), gain=gain)
+
+
+def of_power(data: Data, result: CalibrationTestResult) -> Section:
+    """What the test would have found, and how many rows it takes."""
+    known = result.detectable
+    if known is None:
+        why = "calibration is rejected" if result.pvalue <= LEVEL else "the intervals answer the question without it"
+        return Section(f"Nothing was simulated, because {why}.")
+    power = known.power(LEVEL)
+    n = rows_needed(result.n, power, LEVEL, NEEDED_POWER)
+    answer = f"{known.deviation} would be found in {percent(power)} of data sets like this"
+    answer = answer[0].upper() + answer[1:]
+    more = "." if n is None or n <= result.n else f"; finding them in 80 % takes about {n} rows."
+    return Section(answer + more)
+
+
+def of_methods(data: Data, result: CalibrationTestResult) -> Section:
+    """How it was done, for a paper, and how to do it again."""
+    from caltest import __version__
+
+    versions = f"caltest {__version__}, numpy {np.__version__}, scipy {scipy.__version__}"
+    versions += f", Python {sys.version_info.major}.{sys.version_info.minor}"
+    extra = "".join(f", {name}={name}" for name in data.names)
+    facts = {
+        "Versions": versions,
+        "Digest of the data": digest(data.sample),
+        "Reproduce": f"caltest.audit(predictions, targets{extra}, n_resamples={data.n_resamples}, rng={data.seed})",
+        "Sources": ", ".join(result.citations),
+    }
+    return Section(result.sentence(), facts)
+
+
+def digest(sample: Sample) -> str:
+    """SHA-256 of predictions and outcomes as they are stored, the first 16 digits."""
+    state = hashlib.sha256()
+    arrays: list[FloatArray | Array] = [np.asarray(sample.targets)]
+    arrays += [one for one in sample.predictions._parameters if isinstance(one, np.ndarray)]
+    for array in arrays:
+        state.update(str((array.dtype.str, array.shape)).encode())
+        state.update(np.ascontiguousarray(array).tobytes())
+    return state.hexdigest()[:16]
+
+
+LEVEL = 0.05
+"""Level of all decisions."""
+
+FEWEST = 10
+"""Rows of the smallest group."""
+
+Make = Callable[[Data, CalibrationTestResult], Section]
+
+SECTIONS: dict[str, tuple[str, Make]] = {
+    "data": ("What are the data?", of_data),
+    "test": ("Is there evidence against calibration?", of_test),
+    "size": ("How large is the error?", of_size),
+    "pictures": ("What does it look like?", of_pictures),
+    "groups": ("Who is affected?", of_groups),
+    "time": ("Did it change with time?", of_time),
+    "recalibration": ("What would recalibration give?", of_recalibration),
+    "power": ("What could have been missed?", of_power),
+    "methods": ("How was it done?", of_methods),
+}
+"""Names of the sections, their questions, and what answers them, in their order."""
+
+
+def rows_needed(n: int, power: float, alpha: float, wanted: float) -> int | None:
+    """How many rows like n others take to find with a wanted probability what these find with a power.
+
+    From ``power = Phi(d sqrt(n) - z)`` with the normal quantile z of the level; None where a power is 0 or 1.
+    """
+    from scipy.special import ndtri
+
+    z = float(-ndtri(alpha))
+    found = float(ndtri(power)) + z
+    if not 0.0 < power < 1.0 or found <= 0.0:
+        return None
+    return ceil(n * ((float(ndtri(wanted)) + z) / found) ** 2)

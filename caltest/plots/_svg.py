@@ -1,0 +1,27 @@
+"""Pictures as SVG elements of a page."""
+
+import re
+from collections.abc import Callable
+from html import escape
+from io import StringIO
+from typing import Any
+
+
+def svg_of(draw: Callable[[Any], Any], alternative: str, size: tuple[float, float]) -> str:
+    """An SVG element of what a function draws into axes, with what it shows in words.
+
+    The size is in inches; the page sets the width that is shown.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    figure, out = Figure(figsize=size, layout="constrained"), StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": alternative, "font.family": "sans-serif"}):
+        draw(figure.add_subplot())
+        figure.savefig(out, format="svg", metadata={"Date": None})
+    svg = out.getvalue()
+    svg = svg[svg.index("<svg") :]
+    # Names in several pictures of one page must differ.
+    mark = re.sub(r"\W", "", alternative)
+    svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{mark}-", svg)
+    return re.sub(r"<svg [^>]*?viewBox=", f'<svg role="img" aria-label="{escape(alternative)}" viewBox=', svg, count=1)

@@ -1,0 +1,144 @@
+"""Pictures of numbers: probability integral transforms and coverage of central intervals."""
+
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
+from caltest._validation import fraction, whole_number
+from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of
+from caltest.predictions import Predictions, pit_values
+from caltest.predictions.convert import as_sample
+
+
+@own_errstate
+def pit_histogram(
+    predictions: Predictions,
+    targets: ArrayLike,
+    *,
+    n_bins: int = 10,
+    confidence_level: float = 0.95,
+    rng: Any = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Where outcomes are among the predicted quantiles: a histogram of ``u = F(y)``, flat for calibrated predictions.
+
+    A U shape means too narrow predictions, a hump too wide ones, a slope a bias. Of an ensemble it is the rank
+    histogram. Bars outside of the band are vermillion.
+
+    Parameters
+    ----------
+    predictions
+        Of numbers: continuous, counts, or ensembles; see ``pit_values``.
+    targets
+        (n,) array-like of outcomes.
+    n_bins
+        Number b of bins of equal width.
+    confidence_level
+        Probability, at least, that all bars of calibrated predictions are in the band.
+    rng
+        Seed or ``numpy.random.Generator`` of the transforms of counts and ensembles.
+    ax
+        Where to draw; default: a new figure.
+
+    Notes
+    -----
+    The count of a bin is binomial with n and 1/b if the predictions are calibrated. The band is from its quantiles at
+    ``(1 - confidence_level) / (2 b)`` on either side, so that all bars are in it with at least that level, for every n
+    (Bonferroni). Time O(n).
+
+    Source: Dawid 1984; Gneiting, Balabdaoui and Raftery 2007.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
+    >>> ct.plots.pit_histogram(p, y, ax=Figure().add_subplot()).get_ylabel()
+    'share of outcomes'
+    """
+    from scipy.stats import binom
+
+    bins, level = whole_number("n_bins", n_bins, 2), fraction("confidence_level", confidence_level)
+    u = _transforms(predictions, targets, rng)
+    n, tail = u.size, (1.0 - level) / (2.0 * bins)
+    counts = np.bincount(np.minimum((u * bins).astype(np.intp), bins - 1), minlength=bins)
+    low, high = binom(n, 1.0 / bins).ppf([tail, 1.0 - tail])
+    ax = axes_of(ax, "pit_histogram", (4.5, 3.4))
+    outside = (counts < low) | (counts > high)
+    label = f"{100 * level:g} % range of all bars if calibrated"
+    ax.axhspan(low / n, high / n, color=PALE, label=label, zorder=1)
+    ax.axhline(1.0 / bins, color=DARK, linewidth=0.8, zorder=3)
+    left = np.arange(bins) / bins
+    colours = [OUTSIDE if one else INSIDE for one in outside]
+    hatches = ["//" if one else "" for one in outside]
+    ax.bar(
+        left,
+        counts / n,
+        1.0 / bins,
+        align="edge",
+        color=colours,
+        hatch=hatches,
+        edgecolor="white",
+        alpha=0.75,
+        zorder=2,
+    )
+    ax.set(xlim=(0.0, 1.0), xlabel="predicted quantile of the outcome", ylabel="share of outcomes")
+    ax.set_ylim(0.0, 1.3 * max(float(counts.max()), high) / n)
+    ax.legend(fontsize="small", frameon=False, loc="upper center")
+    return ax
+
+
+@own_errstate
+def coverage_curve(
+    predictions: Predictions,
+    targets: ArrayLike,
+    *,
+    confidence_level: float = 0.95,
+    rng: Any = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """How many outcomes are in the central intervals of all levels, beside how many should be.
+
+    Below the diagonal predictions are too narrow, above it too wide.
+
+    Parameters
+    ----------
+    predictions, targets, rng, ax
+        As in ``pit_histogram``.
+    confidence_level
+        Probability, at least, that the whole curve of calibrated predictions is in the band.
+
+    Notes
+    -----
+    The curve is the distribution function of ``|2 u - 1|``, uniform for calibrated predictions. The band
+    ``+- sqrt(log(2 / (1 - confidence_level)) / (2 n))`` holds for every n (Massart 1990). Time O(n log n).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
+    >>> ct.plots.coverage_curve(p, y, ax=Figure().add_subplot()).get_xlabel()
+    'level of the central interval'
+    """
+    level = fraction("confidence_level", confidence_level)
+    reached = np.sort(np.abs(2.0 * _transforms(predictions, targets, rng) - 1.0))
+    n = reached.size
+    reach = sqrt(log(2.0 / (1.0 - level)) / (2.0 * n))
+    ax = axes_of(ax, "coverage_curve", (4.5, 4.5))
+    ends = np.array([0.0, 1.0])
+    label = f"{100 * level:g} % range of the curve if calibrated"
+    ax.fill_between(ends, ends - reach, ends + reach, color=PALE, label=label, linewidth=0.0)
+    ax.plot(ends, ends, color=DARK, linewidth=0.8)
+    ax.step([0.0, *reached, 1.0], [0.0, *(np.arange(1, n + 1) / n), 1.0], where="post", color=INSIDE)
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), box_aspect=1.0)
+    ax.set(xlabel="level of the central interval", ylabel="share of outcomes inside")
+    ax.legend(fontsize="small", frameon=False, loc="upper left")
+    return ax
+
+
+def _transforms(predictions: Predictions, targets: ArrayLike, rng: Any) -> FloatArray:
+    sample = as_sample(predictions, targets)
+    return np.asarray(pit_values(sample.predictions, sample.targets, rng=rng)[1])

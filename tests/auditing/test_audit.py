@@ -1,0 +1,154 @@
+import json
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest.auditing.sections import SECTIONS, rows_needed
+
+DIGITS = ct.datasets.load_digits_predictions()
+
+
+@pytest.fixture(scope="module")
+def forest():
+    p, y = DIGITS["random forest"]
+    return ct.audit(p, y, n_resamples=99, rng=1)
+
+
+def test_the_default_test_alone_decides(forest):
+    p, y = DIGITS["random forest"]
+    result = ct.calibration_test(p, y, n_resamples=99, rng=1)
+    assert str(forest.models[0].result) == str(result)
+    assert forest.models[0].decision == "recalibrate"
+    assert "temperature 0.24" in forest.models[0].reason
+
+
+def test_every_section_answers_or_says_why_not(forest):
+    sections = forest.models[0].sections
+    assert list(sections) == list(SECTIONS)
+    assert {name for name, section in sections.items() if section.failed} == {"time"}
+    assert sections["time"].answer == "Not computed: the order in time is not known; give time=."
+    assert "Calibration is rejected at the 5 % level (p = 0.01" in sections["test"].answer
+    assert sections["size"].rows[1][:3] == ("accuracy", "73.3 %", "97.1 %")
+    assert sections["recalibration"].gain > 0.1
+    assert "rng=1" in sections["methods"].facts["Reproduce"]
+    text = str(forest)
+    assert text.index("Decision") < text.index("How large is the error?") < text.index("How was it done?")
+
+
+def test_it_is_reproduced_by_its_line_and_read_back(forest):
+    p, y = DIGITS["random forest"]
+    assert str(ct.audit(p, y, n_resamples=99, rng=forest.seed)) == str(forest)
+    entries = json.loads(json.dumps(forest.to_dict()))
+    assert "svg" not in json.dumps(entries)
+    assert str(ct.results.Audit.from_dict(entries)) == str(forest)
+
+
+def calibrated(n, seed=1):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return p, (rng.random(n) < p).astype(int)
+
+
+def decision(p, y):
+    return ct.audit(p, y, n_resamples=39, rng=1).models[0].decision
+
+
+def test_decisions():
+    p, y = calibrated(60_000)
+    assert decision(p, y) == "use as it is"
+    assert decision(p[:100], y[:100]) == "not enough data to tell"
+    wrong = np.clip(1.5 * p - 0.25, 0.01, 0.99)
+    assert decision(wrong[:3000], y[:3000]) == "recalibrate"
+    slightly = 0.985 * p + 0.0075
+    audit = ct.audit(slightly, np.where(np.arange(p.size) % 200 == 0, 1 - y, y), n_resamples=39, rng=1)
+    assert audit.models[0].decision == "use as it is"
+    assert audit.passed("matters")
+
+
+def test_what_a_map_does_not_repair_is_refused():
+    """Predictions that are wrong in a way that no increasing map of them repairs: half of them are swapped."""
+    rng = np.random.default_rng(2)
+    p = np.tile([[0.6, 0.4, 0.0001], [0.6, 0.0001, 0.4]], (500, 1))
+    p /= p.sum(axis=1, keepdims=True)
+    y = np.where(rng.random(1000) < 0.6, 0, np.where(np.arange(1000) % 2 == 0, 2, 1))
+    audit = ct.audit(p, y, n_resamples=39, rng=1)
+    assert audit.models[0].decision in ("do not use as it is", "recalibrate")
+    assert not audit.passed("matters")
+
+
+def test_several_models_are_columns():
+    audit = ct.audit({name: DIGITS[name][0] for name in DIGITS}, DIGITS["naive Bayes"][1], n_resamples=19, rng=1)
+    table = audit.table()
+    assert table[0] == ("", *DIGITS)
+    assert [row[0] for row in table[1:4]] == ["decision", "p-value", "accuracy"]
+    assert audit["random forest"].name == "random forest"
+    assert repr(audit).startswith("<audit of 3 models: ")
+
+
+def test_groups_features_time_and_clusters():
+    rng = np.random.default_rng(3)
+    n = 1200
+    mean = rng.normal(size=n)
+    y = mean + np.where(mean > 0, 2.0, 1.0) * rng.normal(size=n)
+    features = {"x": np.where(np.arange(n) % 50, mean, np.nan), "site": rng.choice(["<a>", "b"], n)}
+    audit = ct.audit(
+        ct.Normal(mean, 1.0), y, features=features, groups={"late": np.arange(n) > 900}, time=np.arange(n)[::-1],
+        clusters=np.repeat(np.arange(n // 2), 2), n_resamples=39, rng=1,
+    )  # fmt: skip
+    sections = audit.models[0].sections
+    assert sections["data"].answer == "1200 rows were read and 600 are used."
+    groups = {row[0] for row in sections["groups"].rows[1:]}
+    assert {"late", "site = <a>", "site = b", "x missing"} <= groups
+    assert len([name for name in groups if name.startswith("x ")]) == 5
+    assert sections["time"].answer.startswith("The alarm at the 5 % level was after ")
+    assert "groups=groups, clusters=clusters, features=features, time=time" in sections["methods"].facts["Reproduce"]
+
+
+@pytest.mark.parametrize(
+    ("p", "y"),
+    [
+        ([0.2, 0.7], [0, 1]),
+        (np.full(30, 0.5), np.zeros(30, dtype=int)),
+        (np.full((30, 1000), 1e-3), np.arange(30)),
+        (ct.Normal(np.zeros(20), 1.0), np.zeros(20)),
+        (ct.Ensemble(np.zeros((20, 3))), np.zeros(20)),
+        (ct.Poisson(np.full(20, 2.0)), np.full(20, 2)),
+        (ct.QuantileForecast([0.1, 0.9], np.tile([-1.0, 1.0], (20, 1))), np.linspace(-2, 2, 20)),
+        (ct.MvNormal(np.zeros((20, 2)), np.ones((20, 2))), np.zeros((20, 2))),
+        ([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]], [0, 1, 1]),
+    ],
+    ids=["two", "one class", "1000 classes", "constant", "no spread", "counts", "quantiles", "vectors", "impossible"],
+)
+def test_odd_data_stop_no_section(p, y):
+    audit = ct.audit(p, y, time=np.arange(len(y)), n_resamples=9, rng=1)
+    sections = audit.models[0].sections
+    assert not sections["test"].failed
+    assert not sections["methods"].failed
+    for section in sections.values():
+        assert section.failed == section.answer.startswith("Not computed: ")
+    assert str(audit)
+
+
+def test_bad_input():
+    p, y = calibrated(50)
+    for wrong, message in (
+        ({"features": {"x": np.arange(9)}}, r"features\['x'\]"),
+        ({"features": {"x": [f"name {i}" for i in range(50)]}}, "50 different values"),
+        ({"groups": {"a": np.ones(9, dtype=bool)}}, r"groups\['a'\]"),
+        ({"time": np.arange(9)}, "time"),
+        ({"time": np.where(np.arange(50) == 7, np.nan, 1.0)}, "missing time at row 7"),
+        ({"clusters": np.arange(9)}, "clusters"),
+        ({"n_resamples": 0}, "n_resamples"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ct.audit(p, y, **wrong)
+    with pytest.raises(ValueError, match="empty dictionary"):
+        ct.audit({}, y)
+
+
+def test_rows_needed_are_those_of_a_test_of_a_mean():
+    """A z-test of the 5 % level with power .5 at n needs ((.8416 + 1.6449) / 1.6449)^2 n for .8."""
+    assert rows_needed(1000, 0.5, 0.05, 0.8) == pytest.approx(1000 * (2.4865 / 1.6449) ** 2, rel=1e-3)
+    assert rows_needed(1000, 0.0, 0.05, 0.8) is None
+    assert rows_needed(1000, 0.01, 0.05, 0.8) is None

@@ -1,0 +1,79 @@
+import re
+import shutil
+import subprocess
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import caltest as ct
+
+NAME = "<script>alert(1)</script> & $x_1$ \x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def audit():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), 400)
+    y = ct.Categorical(p).at_temperature(2.5).sample(1)
+    groups = {NAME: np.arange(400) < 200}
+    return ct.audit({NAME: p}, y, groups=groups, time=np.arange(400), title=NAME, n_resamples=99, rng=1)
+
+
+def test_a_page_has_nothing_from_outside_and_nothing_of_the_user_as_markup(audit):
+    html = audit.to_html()
+    assert len(html) < 1_000_000
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+    assert not re.search(r'(?:src|href)="(?!#)', html.replace('xlink:href="#', 'xlink_href="#'))
+    assert "@import" not in html
+    assert html.count("<h1") == 1
+    headings = [int(level) for level in re.findall(r"<h([1-6])", html)]
+    assert all(later - first <= 1 for first, later in pairwise(headings))
+
+
+def test_pictures_have_words_and_names_of_their_own(audit):
+    html = audit.to_html()
+    svgs = re.findall(r"<svg[^>]*>", html)
+    assert len(svgs) == 3
+    assert all('role="img" aria-label="' in svg for svg in svgs)
+    names = re.findall(r'\sid="([^"]+)"', html)
+    assert len(names) == len(set(names))
+
+
+def test_junit_says_what_failed(audit):
+    suite = ElementTree.fromstring(audit.to_junit())
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
+    assert "was rejected at the 5 % level" in suite.find("testcase/failure").text
+    assert ElementTree.fromstring(audit.to_junit("never")).get("failures") == "0"
+    assert "\x1b" not in audit.to_junit()
+
+
+def test_files_are_written_by_their_ending(audit, tmp_path):
+    for ending, begins in ((".html", "<!DOCTYPE html>"), (".json", "{"), (".xml", "<?xml"), (".txt", "<script>")):
+        path = audit.save(tmp_path / f"audit{ending}")
+        assert path.read_text().startswith(begins)
+    with pytest.raises(FileExistsError):
+        audit.save(tmp_path / "audit.html")
+    audit.save(tmp_path / "audit.html", force=True)
+    with pytest.raises(ValueError, match=r"wanted a name that ends with \.html, \.json, \.xml, \.txt"):
+        audit.save(tmp_path / "audit.pdf")
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_browser_shows_it_without_scrolling_sideways(audit, tmp_path, width):
+    """The page in a frame of a width, whose document says how wide it is; Chromium prints the result of a script."""
+    page = audit.save(tmp_path / "audit.html")
+    inner = page.read_text().replace("default-src 'none'", "default-src 'none'; script-src 'unsafe-inline'")
+    probe = "<script>document.title = document.documentElement.scrollWidth + ' ' + innerWidth</script></body>"
+    page.write_text(inner.replace("</body>", probe))
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900", "--dump-dom"]
+    done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=120, check=True)
+    wide, window = map(int, re.search(r"<title>(\d+) (\d+)</title>", done.stdout).groups())
+    assert wide <= window
+    assert "Uncaught" not in done.stderr

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+import caltest as ct
+
+figure = pytest.importorskip("matplotlib.figure")
+
+
+def axes():
+    return figure.Figure().add_subplot()
+
+
+def heights(ax):
+    return np.array([bar.get_height() for bar in ax.patches if bar.get_width() < 1.0])
+
+
+def test_a_pit_histogram_has_the_shares_of_the_transforms():
+    rng = np.random.default_rng(1)
+    law, y = ct.Normal(np.zeros(500), 1.0), 1.4 * rng.normal(size=500)
+    ax = ct.plots.pit_histogram(law, y, n_bins=5, ax=axes())
+    u = ct.pit_values(law, y)[1]
+    np.testing.assert_allclose(heights(ax), np.histogram(u, np.linspace(0, 1, 6))[0] / 500)
+    assert ax.get_xlabel() == "predicted quantile of the outcome"
+
+
+def test_all_bars_of_calibrated_predictions_are_in_the_band_in_95_percent():
+    rng = np.random.default_rng(2)
+    outside = 0
+    for _ in range(200):
+        ax = ct.plots.pit_histogram(ct.Normal(np.zeros(60), 1.0), rng.normal(size=60), ax=axes())
+        outside += any(bar.get_hatch() == "//" for bar in ax.patches)
+    assert outside <= 22  # the 99.9 % quantile of the binomial law of 200 and 5 %
+
+
+def test_a_coverage_curve_is_the_share_inside():
+    law, y = ct.Normal(np.zeros(4), 1.0), np.array([0.0, 0.5, -1.0, 3.0])
+    ax = ct.plots.coverage_curve(law, y, ax=axes())
+    line = ax.lines[-1]
+    inside = np.abs(2 * ct.pit_values(law, y)[1] - 1)
+    np.testing.assert_allclose(line.get_xdata()[1:-1], np.sort(inside))
+    np.testing.assert_allclose(line.get_ydata()[1:-1], [0.25, 0.5, 0.75, 1.0])
+
+
+def test_ensembles_counts_and_bad_input():
+    rng = np.random.default_rng(3)
+    for draw in (ct.plots.pit_histogram, ct.plots.coverage_curve):
+        draw(ct.Ensemble(rng.normal(size=(40, 9))), rng.normal(size=40), rng=1, ax=axes())
+        draw(ct.Poisson(np.full(40, 3.0)), rng.poisson(3.0, 40), rng=1, ax=axes())
+        with pytest.raises(TypeError, match="predictions"):
+            draw(np.full((5, 3), 1 / 3), [0, 1, 2, 0, 1], ax=axes())
+        with pytest.raises(ValueError, match="confidence_level"):
+            draw(ct.Normal([0.0], 1.0), [0.0], confidence_level=2.0, ax=axes())
