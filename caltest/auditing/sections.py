@@ -216,12 +216,13 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     from caltest import recalibration
 
     law = data.sample.predictions.finite
+    method: Any
     if law is None:
-        method: Any = recalibration.FamilyTemperatureScaling()
+        method, words = recalibration.FamilyTemperatureScaling(), "temperature scaling of the distributions"
     elif law.to_array().ndim == 1:
-        method = recalibration.BetaCalibration()
+        method, words = recalibration.BetaCalibration(), "beta calibration"
     else:
-        method = recalibration.TemperatureScaling()
+        method, words = recalibration.TemperatureScaling(), "temperature scaling"
     sample = data.sample
     found = recalibration.report(
         sample.predictions, sample.as_given, method, n_resamples=data.n_resamples, rng=data.seed
@@ -230,7 +231,7 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     gain = found.before.log_score - found.after.log_score
     better = "lower" if gain > 0 else "higher"
     answer = (
-        f"After {found.method}, fitted to {found.n_fit} rows, the log score of the other {found.n} is {better} by "
+        f"After {words}, fitted to {found.n_fit} rows, the log score of the other {found.n} is {better} by "
         f"{abs(gain):.3g}, and the p-value of the test is {format_pvalue(found.after.pvalue)} "
         f"(before: {format_pvalue(found.before.pvalue)})."
     )
