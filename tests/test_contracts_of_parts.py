@@ -637,6 +637,7 @@ COMMANDS = {
     "test": ["test", "P", "Y"],
     "compare": ["compare", "P", "Q", "Y", "--n-resamples", "9"],
     "power": ["power", "P", "--strength", "0.5", "--n", "12", "--simulations", "2", "--n-resamples", "9"],
+    "audit": ["audit", "P", "Y", "--n-resamples", "9"],
     "recalibrate": ["recalibrate", "P", "Y", "--method", "temperature"],
     "demo": ["demo"],
 }

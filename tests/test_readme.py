@@ -34,11 +34,12 @@ def test_code_blocks_run_and_print_what_is_shown():
 
 
 def test_the_chooser_has_every_question():
-    assert len(CALLS) == 14
+    assert len(CALLS) == 15
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_calls_of_the_chooser_run(call):
+def test_calls_of_the_chooser_run(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
     p, y = predictions.take(slice(0, None, 9)), labels[::9]
     rng = np.random.default_rng(1)

@@ -236,7 +236,7 @@ class Stored(OwnErrstate):
     @classmethod
     def _stored(cls) -> list[str]:
         assert is_dataclass(cls)
-        return [item.name for item in fields(cls) if item.name not in cls.not_stored]
+        return stored_fields(cls)
 
     @classmethod
     def _restored(cls, name: str, hint: Any, value: Any) -> Any:
@@ -244,12 +244,17 @@ class Stored(OwnErrstate):
         return restored(hint, value, name)
 
 
+def stored_fields(kind: Any) -> list[str]:
+    """Names of the fields of a dataclass, but for those that it says are not stored."""
+    return [item.name for item in fields(kind) if item.name not in getattr(kind, "not_stored", ())]
+
+
 def plain(value: Any) -> Any:
     """What JSON knows: numbers, strings, lists and dictionaries."""
     if isinstance(value, Stored):
         return value.to_dict()
     if is_dataclass(value):
-        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+        return {name: plain(getattr(value, name)) for name in stored_fields(type(value))}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list, np.ndarray)):
@@ -291,7 +296,7 @@ def _from_entries(kind: Any, kinds: tuple[Any, ...], entries: Mapping[str, Any],
         return {key: restored(kinds[1], item, f"{name}[{key!r}]") for key, item in entries.items()}
     if issubclass(kind, Stored):
         return kind.from_dict(entries)
-    hints, names = get_type_hints(kind), [item.name for item in fields(kind)]
+    hints, names = get_type_hints(kind), stored_fields(kind)
     missing = [field for field in names if field not in entries]
     _checked(dict(entries), not missing, name, f"{', '.join(missing)} too")
     return kind(**{field: restored(hints[field], entries[field], f"{name}.{field}") for field in names})

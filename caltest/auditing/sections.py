@@ -61,7 +61,9 @@ class Section:
     rows: tuple[tuple[str, ...], ...] = ()
     failed: bool = False
     gain: float | None = None
-    pictures: tuple[Picture, ...] = field(default=(), repr=False)
+    pictures: tuple[Picture, ...] = field(default=(), repr=False, compare=False)
+
+    not_stored = ("pictures",)
 
 
 @dataclass(frozen=True)

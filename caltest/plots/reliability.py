@@ -224,7 +224,8 @@ def reliability_curve(
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ax = ct.plots.reliability_curve(p, y, rng=1, ax=Figure().add_subplot())
     >>> print(ax.texts[0].get_text())
-    Brier score 0.098 = 0.078 - 0.008 + 0.028
+    Brier score 0.098 = miscalibration 0.078
+    - discrimination 0.008 + uncertainty 0.028
     """
     probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
     rank = rank_of_ends(n_resamples, confidence_level)
@@ -235,19 +236,36 @@ def reliability_curve(
         low, high = redrawn_ends(probabilities, groups.curves, n_resamples, rank, rng)
     ax = axes_of(ax, "reliability_curve", (4.5, 5.0))
     label = f"{100 * confidence_level:g} % range if calibrated"
-    ax.fill_between(groups.values, low, high, color=PALE, linewidth=0, label=label, zorder=1)
-    x, outside = groups.values, (curve < low) | (curve > high)
+    some = _corners(curve)
+    x, curve, low, high = groups.values[some], curve[some], low[some], high[some]
+    outside = (curve < low) | (curve > high)
+    ax.fill_between(x, low, high, color=PALE, linewidth=0, label=label, zorder=1)
     ax.plot(x, curve, color=INSIDE, linewidth=1.5, label="observed frequency, isotonic", zorder=3)
     if outside.any():
-        # Single predictions outside have no line of their own.
         ax.plot(x, np.where(outside, curve, np.nan), color=OUTSIDE, linewidth=2.5, label="outside", zorder=4)
-        ax.scatter(x[outside], curve[outside], 8, c=OUTSIDE, linewidths=0, zorder=4)
+        # Single predictions outside have no line of their own.
+        beside = np.concatenate([[False], outside, [False]])
+        single = outside & ~beside[:-2] & ~beside[2:]
+        ax.scatter(x[single], curve[single], 8, c=OUTSIDE, linewidths=0, zorder=4)
     ax.legend(fontsize="small", framealpha=0.85, edgecolor="none")
     parts = score_decomposition(probabilities, outcomes)
-    numbers = f"{parts.miscalibration:.3f} - {parts.discrimination:.3f} + {parts.uncertainty:.3f}"
-    ax.text(0.98, 0.03, f"Brier score {parts.score:.3f} = {numbers}", ha="right", fontsize="small")
+    names = "miscalibration", "discrimination", "uncertainty"
+    first, second, third = (f"{name} {getattr(parts, name):.3f}" for name in names)
+    words = f"Brier score {parts.score:.3f} = {first}\n- {second} + {third}"
+    ax.text(0.5, -0.15, words, transform=ax.transAxes, ha="center", va="top", fontsize="small", linespacing=1.3)
     finish(ax, probabilities, title)
     return ax
+
+
+MOST = 1000
+"""Points of a curve beyond its steps: more of them are not seen, and make files large."""
+
+
+def _corners(curve: FloatArray) -> IntArray:
+    """Places of both sides of the steps of a curve, and of points between them, at equal distances in their order."""
+    steps = np.flatnonzero(np.diff(curve))
+    even = np.linspace(0, curve.size - 1, min(MOST, curve.size)).astype(np.intp)
+    return np.unique(np.concatenate([even, steps, steps + 1]))
 
 
 @own_errstate

@@ -85,6 +85,21 @@ class Case:
         numbers = np.arange(self.n) // size
         return self.one_of(numbers, numbers.tolist(), [f"g{i}" for i in numbers], numbers[:-1], np.zeros(self.n))
 
+    def features(self):
+        x = np.arange(self.n) % 7 * 1.5
+        some = (
+            np.where(x > 8.0, np.nan, x),
+            x.astype(int),
+            [f"<{i % 3}>" for i in range(self.n)],
+            np.zeros(self.n),
+            x[:-1],
+        )
+        return self.one_of(None, {"x": self.one_of(*some)}, {"a": x, 2: some[2]}, {})
+
+    def time(self):
+        steps = np.arange(self.n)
+        return self.one_of(None, steps, steps[::-1].tolist(), np.where(steps == 1, np.nan, 1.0), steps[1:])
+
     def bandwidth(self):
         return self.one_of("median", "median", 1.0, 0.1, 1.0, *POSITIVE)
 
@@ -208,6 +223,7 @@ ARGUMENTS = {
     "exact_variance": choice(True, False),
     "exponent": choice(1.0, 2.0, 0.5, 1e-3),
     "factors": choice((1.0,), (0.25, 4.0), (1e-10, 1e10)),
+    "features": Case.features,
     "fixed": choice(None, (0.2, 0.3, 0.5)),
     "gamma": choice(1.0, 1e-3, 1e3),
     "generator": Case.generator,
@@ -285,6 +301,8 @@ ARGUMENTS = {
     "ucme": Case.ucme,
     "unbiased": choice(True, False),
     "weighted": lambda case: ((1.0, case.target_kernel()), (case.one_of(0.5, 1e-300, 1e300), case.target_kernel())),
+    "time": Case.time,
+    "title": choice("Audit", "<script>", ""),
     "weights": lambda case: case.one_of(np.ones(case.n), np.arange(case.n), np.full(case.n, 1e-300), np.zeros(case.n)),
 }
 """Values of arguments by their names; what every new name of an argument has to be added to."""

@@ -428,7 +428,7 @@ class TestReliabilityCurve:
         labels = [text.get_text() for text in ax.get_legend().get_texts()]
         assert labels == ["95 % range if calibrated", "observed frequency, isotonic", "outside"]
         parts = ct.score_decomposition(p, y)
-        assert f"Brier score {parts.score:.3f} = {parts.miscalibration:.3f} - " in ax.texts[0].get_text()
+        assert f"Brier score {parts.score:.3f} = miscalibration {parts.miscalibration:.3f}\n" in ax.texts[0].get_text()
 
     def test_bad_arguments(self, binary):
         with pytest.raises(ValueError, match="n_resamples: got 9, wanted at least 39"):
