@@ -141,6 +141,7 @@ from caltest.predictions import (
 )
 from caltest.risk import estimate_calibration_error as estimate_calibration_error
 from caltest.sequential.sequential_test import SequentialCalibrationTest as SequentialCalibrationTest
+from caltest.slices.search import find_slices as find_slices
 from caltest.studies.power import power as power
 from caltest.studies.power_curve import power_curve as power_curve
 from caltest.studies.sample_size import sample_size as sample_size

@@ -40,6 +40,7 @@ from caltest.risk.error_estimate import (
     ErrorSelection as ErrorSelection,
 )
 from caltest.sequential.sequential_result import SequentialTestResult as SequentialTestResult
+from caltest.slices.slice_result import Slice as Slice, SliceSearchResult as SliceSearchResult
 from caltest.studies.power import PowerResult as PowerResult
 from caltest.studies.power_curve import PowerCurve as PowerCurve
 from caltest.studies.sample_size import SampleSize as SampleSize

@@ -27,6 +27,8 @@ HOW = {
 """Keywords only in calls with data, and their default."""
 
 NUMBERS = {
+    "max_depth": 2,
+    "min_variance": 5.0,
     "n_bins": 15,
     "min_size": 10,
     "order": 1.0,
@@ -65,6 +67,7 @@ NUMBERS = {
 
 OTHER_DEFAULTS = {
     ("plots.pit_histogram", "n_bins"): 10,
+    ("find_slices", "n_bins"): 5,
     ("estimators.HosmerLemeshow", "n_bins"): 10,
     ("HosmerLemeshowTest", "n_bins"): 10,
     ("named_tests.BinnedEquivalenceTest", "n_bins"): 10,

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate, seed_of
+from caltest._basics.numerics import Array, ArrayLike, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters
@@ -16,18 +15,16 @@ from caltest._results.report import format_pvalue, power_phrase
 from caltest._results.tables import Grid, Page, Part
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
-from caltest._validation.groups import labels_of
+from caltest._validation.groups import Groups, as_groups, labels_of
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section
 from caltest.default_test import calibration_test
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
+from caltest.slices.columns import named_columns
 
 USE, REPAIR = "use as it is", "recalibrate"
 REFUSE, UNKNOWN = "do not use as it is", "not enough data to tell"
 """Decisions."""
-
-QUARTERS, CATEGORIES = 4, 20
-"""Parts of a feature of numbers, and the most that one of names can have."""
 
 
 @dataclass(frozen=True)
@@ -189,13 +186,12 @@ def audit(
     targets, classes
         As in ``calibration_test``.
     groups
-        As in ``calibration_by_group``: labels (n,), or a dictionary from names to masks or rows. Without groups and
-        features those of equal predicted classes.
+        As in ``calibration_by_group``: labels (n,), or a dictionary from names to masks. Without them those of equal
+        predicted classes.
     clusters
         (n,) labels of rows that depend on each other; one row of each cluster is used in all sections.
     features
-        A data frame or a dictionary of columns (n,). Each is cut into quarters, or into its categories of up to 20,
-        which become groups.
+        A data frame or a dictionary of columns (n,), in whose slices wrong predictions are searched: ``find_slices``.
     time
         (n,) numbers or dates by which the rows are ordered.
     n_resamples
@@ -243,13 +239,14 @@ def audit(
     with progress_bars(shown):
         for name, one in models.items():
             sample = as_sample(one, targets, classes)
-            data = _data(sample, features, groups, time, clusters, number, seed, names)
+            data = _data(sample, targets, features, groups, time, clusters, number, seed, names)
             audits.append(_audited(str(name), data))
     return Audit(tuple(audits), seed, str(title))
 
 
 def _data(
     sample: Sample,
+    targets: ArrayLike,
     features: Any,
     groups: Any,
     time: ArrayLike,
@@ -260,7 +257,12 @@ def _data(
 ) -> Data:
     """What is known of the rows, those of one per cluster if there are clusters."""
     n = len(sample)
-    masks = {**_masks(groups, n), **_cut(features, n)}
+    known = None if groups is None else as_groups(groups, targets)
+    if known is not None:
+        same_length(n, known.members.shape[0], "groups")
+    columns = None if features is None else dict(named_columns(features, targets))
+    for name, column in (columns or {}).items():
+        same_length(n, len(column), f"features[{name!r}]")
     when = None if time is None else _in_order(time, n)
     number = None
     if clusters is not None:
@@ -269,59 +271,11 @@ def _data(
         mixed = np.random.default_rng([seed, 1]).permutation(n)
         kept = np.sort(mixed[np.unique(labels[mixed], return_index=True)[1]])
         number = kept.size
-        sample, masks = sample.take(kept), {name: mask[kept] for name, mask in masks.items()}
+        sample = sample.take(kept)
+        known = None if known is None else Groups(known.names, known.members[kept])
+        columns = None if columns is None else {name: column[kept] for name, column in columns.items()}
         when = None if when is None else np.argsort(np.argsort(when, kind="stable")[kept], kind="stable")
-    return Data(sample, masks, when, number, n, n_resamples, seed, names)
-
-
-def _masks(groups: Any, n: int) -> dict[str, Array]:
-    """Groups as masks of rows."""
-    if groups is None:
-        return {}
-    if isinstance(groups, Mapping):
-        masks = {}
-        for name, rows in groups.items():
-            rows = np.asarray(rows)
-            mask = np.zeros(n, dtype=bool)
-            if rows.dtype == bool:
-                same_length(n, rows.size, f"groups[{name!r}]")
-            mask[rows] = True
-            masks[str(name)] = mask
-        return masks
-    values, labels = labels_of(groups, "groups")
-    same_length(n, labels.size, "groups")
-    return {str(value): labels == i for i, value in enumerate(values)}
-
-
-def _cut(features: Any, n: int) -> dict[str, Array]:
-    """Parts of the columns of a table: quarters of numbers, or categories; missing numbers are a part of their own."""
-    masks: dict[str, Array] = {}
-    for name in () if features is None else features:
-        column = np.asarray(features[name])
-        same_length(n, column.shape[0], f"features[{name!r}]")
-        if np.issubdtype(column.dtype, np.number) and np.unique(column).size > QUARTERS:
-            masks |= _quarters(str(name), column.astype(np.float64))
-            continue
-        texts = column.astype(str)
-        values = np.unique(texts)
-        if values.size > CATEGORIES:
-            raise ValueError(
-                f"features[{name!r}]: got {values.size} different values, wanted numbers, or at most {CATEGORIES} "
-                "categories"
-            )
-        masks |= {f"{name} = {value}": texts == value for value in values}
-    return masks
-
-
-def _quarters(name: str, column: FloatArray) -> dict[str, Array]:
-    missing = np.isnan(column)
-    edges = np.unique(np.quantile(column[~missing], np.linspace(0.0, 1.0, QUARTERS + 1)))
-    place = np.searchsorted(edges[1:-1], column, side="left")
-    masks = {f"{name} missing": missing} if missing.any() else {}
-    for i, (low, high) in enumerate(pairwise(edges)):
-        start = f"from {low:.4g}" if i == 0 else f"above {low:.4g}"
-        masks[f"{name} {start} to {high:.4g}"] = (place == i) & ~missing
-    return masks
+    return Data(sample, known, columns, when, number, n, n_resamples, seed, names)
 
 
 def _in_order(time: ArrayLike, n: int) -> Array:

@@ -15,6 +15,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters, percent, points
 from caltest._results.report import format_pvalue, pvalue_phrase
 from caltest._results.tables import Table
+from caltest._validation.groups import Groups
 from caltest.auditing.pictures import Picture, pictures_of
 from caltest.predictions import Sample
 
@@ -71,7 +72,8 @@ class Data:
     """What an audit looks at: rows that are independent of each other, and what is known of them."""
 
     sample: Sample
-    groups: Mapping[str, Array]
+    groups: Groups | None
+    features: Mapping[Any, Array] | None
     order: IntArray | None
     """Rows in the order of time."""
     clusters: int | None
@@ -169,14 +171,17 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     """Classes, and groups that are given, with p-values adjusted for their number."""
     from caltest.group_test import calibration_by_group
 
-    groups = dict(data.groups)
-    law = data.sample.predictions.finite
-    if not groups and law is not None and law.n_classes > 2:
+    groups, law = data.groups, data.sample.predictions.finite
+    if groups is None and law is not None and law.n_classes > 2:
         top = law.stored.argmax(axis=1)
-        groups = {f"predicted: {law.outcome_in_words(c)}": top == c for c in range(law.n_classes)}
-    groups = {name: rows for name, rows in groups.items() if np.count_nonzero(rows) >= FEWEST}
-    if not groups:
-        raise ValueError("there are no groups; give groups={name: rows} or features=a table")
+        names = tuple(f"predicted: {law.outcome_in_words(c)}" for c in range(law.n_classes))
+        groups = Groups(names, top[:, None] == np.arange(law.n_classes))
+    if groups is None:
+        raise ValueError("there are no groups; give groups=")
+    large = groups.sizes >= FEWEST
+    if not large.any():
+        raise ValueError(f"there is no group of {FEWEST} rows or more")
+    groups = Groups(tuple(name for name, one in zip(groups.names, large, strict=True) if one), groups.members[:, large])
     sample = data.sample
     found = calibration_by_group(
         sample.predictions, sample.as_given, groups, n_resamples=data.n_resamples, rng=data.seed
@@ -193,6 +198,23 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     )
     answer += f" The {rest} groups with the largest p-values are not shown." if rest > 0 else ""
     return Section(answer, {}, tuple(rows))
+
+
+def of_slices(data: Data, result: CalibrationTestResult) -> Section:
+    """Parts of the features, and of pairs of them, in which predictions are wrong."""
+    from caltest.slices.search import find_slices
+
+    if data.features is None:
+        raise ValueError("there are no features; give features=a table")
+    sample = data.sample
+    found = find_slices(
+        sample.predictions, sample.as_given, data.features, n_resamples=data.n_resamples, alpha=LEVEL, rng=data.seed
+    )
+    answer = found.verdict()
+    answer = (
+        f"{answer[0].upper()}{answer[1:]}: {found.n_slices} slices were searched, and the rate is that of all together."
+    )
+    return Section(answer, {}, tuple(tuple(row) for row in found.table()[: 1 + PANELS]))
 
 
 def of_time(data: Data, result: CalibrationTestResult) -> Section:
@@ -295,6 +317,7 @@ SECTIONS: dict[str, tuple[str, Make]] = {
     "size": ("How large is the error?", of_size),
     "pictures": ("What does it look like?", of_pictures),
     "groups": ("Who is affected?", of_groups),
+    "slices": ("Where is it wrong?", of_slices),
     "time": ("Did it change with time?", of_time),
     "recalibration": ("What would recalibration give?", of_recalibration),
     "power": ("What could have been missed?", of_power),

@@ -45,7 +45,7 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Audit, write and print the report; return 1 if the model fails and that is asked for, else 0."""
     inputs = [path for path in (options.predictions, options.outcomes, options.features) if path is not None]
-    check_outputs({"--output": options.output}, inputs, options.force)
+    check_outputs({"--output": options.output}, inputs, options.force, (".html", ".json", ".xml", ".txt"))
     sample, n = read_sample(options.predictions, options.outcomes, options.normal, options.missing)
     columns = {} if options.features is None else read_columns(options.features, n)
     if sample.rows is not None:

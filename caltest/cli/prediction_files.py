@@ -140,7 +140,9 @@ def write_predictions(path: Path, predictions: Predictions, names: list[str] | N
         text.flush()
 
 
-def check_outputs(outputs: dict[str, Path | None], inputs: Iterable[Path], overwrite: bool) -> None:
+def check_outputs(
+    outputs: dict[str, Path | None], inputs: Iterable[Path], overwrite: bool, endings: tuple[str, ...] = OUTPUTS
+) -> None:
     """Raise ``ValueError`` if what is to be written would replace an input, each other or, if not told to, a file.
 
     ``outputs`` are by the name of their option; links are followed.
@@ -157,8 +159,8 @@ def check_outputs(outputs: dict[str, Path | None], inputs: Iterable[Path], overw
             raise ValueError(f"{option}: got {path}, wanted a file in a folder that exists")
         if path.exists() and not overwrite:
             raise ValueError(f"{option}: got {path}, which exists; wanted a new name, or --force")
-        if option == "--output" and not path.name.endswith(OUTPUTS):
-            raise ValueError(f"{option}: got {path}, wanted a name that ends in one of {', '.join(OUTPUTS)}")
+        if option == "--output" and not path.name.endswith(endings):
+            raise ValueError(f"{option}: got {path}, wanted a name that ends in one of {', '.join(endings)}")
         written.append(path)
 
 

@@ -1,0 +1,1 @@
+"""Search of the slices of the data in which predictions are wrong."""

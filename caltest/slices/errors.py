@@ -1,0 +1,203 @@
+"""How predictions can be wrong in a slice, as statistics of sums over its rows."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+import scipy
+
+from caltest._basics.numerics import BoolArray, FloatArray, generator_apart
+from caltest._results.values import ConfidenceInterval
+from caltest.estimators.combined.measures import clopper_pearson
+from caltest.predictions import Sample
+from caltest.predictions.residuals import pit_values
+
+FEWEST_ROWS, FEWEST_SPREAD, FLAT = 10, 1.0, 1e-9
+"""Rows, and the variance of the second statistic, from which on a slice takes part."""
+
+
+Shown = tuple[float, float, ConfidenceInterval | None, str]
+
+
+class Errors(ABC):
+    """Numbers of rows whose sums over slices tell how wrong predictions are, observed and redrawn.
+
+    Statistics (C, S, W) are functions of sums (T, S, W) of T numbers, of about mean 0 and variance 1 in each slice.
+    """
+
+    directions: ClassVar[tuple[tuple[str, str], ...]]
+    """What positive and negative values of each statistic mean."""
+
+    @abstractmethod
+    def observed(self) -> FloatArray:
+        """Numbers (T, n, 1)."""
+
+    @abstractmethod
+    def redrawn(self, generator: np.random.Generator, size: int) -> FloatArray:
+        """The same of redrawn outcomes, (T, n, size)."""
+
+    @abstractmethod
+    def fixed(self) -> FloatArray:
+        """Numbers (F, n) of predictions alone, whose sums (F, S) statistics need."""
+
+    @abstractmethod
+    def take_part(self, fixed: FloatArray, min_variance: float) -> BoolArray:
+        """Which statistics of which slices, (C, S), are looked at; no outcome decides."""
+
+    @abstractmethod
+    def statistics(self, sums: FloatArray, fixed: FloatArray) -> FloatArray:
+        """Statistics (C, S, W)."""
+
+    @abstractmethod
+    def shown(self, rows: BoolArray, channel: int, level: float) -> "Shown":
+        """What is claimed and observed in some rows, with an interval for the difference, and the unit."""
+
+    @abstractmethod
+    def without(self, rows: BoolArray, channel: int) -> "Errors":
+        """The same outcomes for predictions that are corrected in some rows for what a statistic measures."""
+
+
+class BinaryErrors(Errors):
+    """Of probabilities p of an event: ``sum r / sqrt(sum v)``, and the excess of the log score, freed of the first.
+
+    With ``r = y - p``, ``v = p (1 - p)``, ``l = logit p`` and ``c = sum v l / sum v`` the second is
+    ``sum r (l - c) / sqrt(sum v (l - c)**2)``, not correlated with the first; negative where predictions are too sure.
+    """
+
+    directions = (("claims too low", "claims too high"), ("claims not sure enough", "claims too sure"))
+
+    def __init__(self, p: FloatArray, y: FloatArray) -> None:
+        self.p, self.y = p, y
+        self.v = p * (1.0 - p)
+        self.logit = np.where(self.v > 0.0, scipy.special.logit(np.where(self.v > 0.0, p, 0.5)), 0.0)
+
+    def _numbers(self, y: FloatArray) -> FloatArray:
+        r = y - self.p[:, None]
+        return np.stack([r, r * self.logit[:, None]])
+
+    def observed(self) -> FloatArray:
+        return self._numbers(self.y[:, None])
+
+    def redrawn(self, generator: np.random.Generator, size: int) -> FloatArray:
+        return self._numbers((self.p[:, None] > generator.random((size, self.p.size)).T).astype(np.float64))
+
+    def fixed(self) -> FloatArray:
+        return np.stack([np.ones_like(self.p), self.v, self.v * self.logit, self.v * self.logit**2])
+
+    def take_part(self, fixed: FloatArray, min_variance: float) -> BoolArray:
+        n, v, _, squares = fixed
+        first = (n >= FEWEST_ROWS) & (v >= min_variance)
+        spread = self._spread(fixed)
+        return np.stack([first, first & (spread >= FEWEST_SPREAD) & (spread > FLAT * squares)])
+
+    def _spread(self, fixed: FloatArray) -> FloatArray:
+        """``sum v (l - c)**2``."""
+        _, v, means, squares = fixed
+        return np.asarray(squares - means**2 / np.where(v > 0.0, v, 1.0))
+
+    def statistics(self, sums: FloatArray, fixed: FloatArray) -> FloatArray:
+        _, v, means, _ = (one[:, None] for one in fixed)
+        r, rl = sums
+        spread = self._spread(fixed)[:, None]
+        v = np.where(v > 0.0, v, 1.0)
+        first = r / np.sqrt(v)
+        return np.stack([first, (rl - means / v * r) / np.sqrt(np.where(spread > 0.0, spread, np.inf))])
+
+    def shown(self, rows: BoolArray, channel: int, level: float) -> Shown:
+        claimed, observed, y = float(self.p[rows].mean()), float(self.y[rows].mean()), self.y[rows]
+        low, high = clopper_pearson(int(y.sum()), y.size, level)
+        interval = ConfidenceInterval(low - claimed, high - claimed, level, "Clopper and Pearson", observed - claimed)
+        return claimed, observed, interval, "share"
+
+    def without(self, rows: BoolArray, channel: int) -> "BinaryErrors":
+        """Logits ``a + b l`` of largest likelihood in these rows, with slope 1 for a wrong mean."""
+        some = rows & (self.v > 0.0)
+        logit, y = self.logit[some], self.y[some]
+        design = np.stack([np.ones_like(logit), logit])[: 1 + channel]
+        change = np.zeros(1 + channel)
+        for _ in range(STEPS):
+            q = scipy.special.expit(logit + change @ design)
+            information = (design * (q * (1.0 - q))) @ design.T + RIDGE * np.eye(1 + channel)
+            change += np.clip(np.linalg.solve(information, design @ (y - q) - RIDGE * change), -2.0, 2.0)
+        p = self.p.copy()
+        p[some] = scipy.special.expit(logit + change @ design)
+        return BinaryErrors(p, self.y)
+
+
+STEPS, RIDGE = 25, 1e-6
+"""Steps of Newton's method, and what keeps slices of equal outcomes from having infinite logits."""
+
+
+class NumberErrors(Errors):
+    """Of standard scores z: their mean, and their spread by the transformation of Wilson and Hilferty (1931).
+
+    The first is ``sum z / sqrt(n)``. With ``m = n - 1`` and the variance q of the scores the second is
+    ``(q**(1/3) - 1 + 2 / (9 m)) / sqrt(2 / (9 m))``.
+    """
+
+    directions = (
+        ("outcomes above what is predicted", "outcomes below what is predicted"),
+        ("errors larger than predicted", "errors smaller than predicted"),
+    )
+
+    def __init__(self, z: FloatArray) -> None:
+        self.z = z
+
+    def observed(self) -> FloatArray:
+        return np.stack([self.z, self.z**2])[..., None]
+
+    def redrawn(self, generator: np.random.Generator, size: int) -> FloatArray:
+        z = generator.normal(size=(size, self.z.size)).T
+        return np.stack([z, z**2])
+
+    def fixed(self) -> FloatArray:
+        return np.ones((1, self.z.size))
+
+    def take_part(self, fixed: FloatArray, min_variance: float) -> BoolArray:
+        enough = fixed[0] >= max(FEWEST_ROWS, min_variance)
+        return np.stack([enough, enough])
+
+    def statistics(self, sums: FloatArray, fixed: FloatArray) -> FloatArray:
+        n = np.maximum(fixed[0], 2.0)[:, None]
+        total, squares = sums
+        m = n - 1.0
+        q = np.maximum(squares - total**2 / n, 0.0) / m
+        return np.stack([total / np.sqrt(n), (np.cbrt(q) - 1.0 + 2.0 / (9.0 * m)) / np.sqrt(2.0 / (9.0 * m))])
+
+    def shown(self, rows: BoolArray, channel: int, level: float) -> Shown:
+        from scipy.special import stdtrit
+
+        some = self.z[rows]
+        mean, deviation, n = float(some.mean()), float(some.std(ddof=1)), some.size
+        if channel:
+            return 1.0, deviation, None, "standard deviations"
+        reach = float(stdtrit(n - 1, 0.5 + level / 2.0)) * deviation / n**0.5
+        interval = ConfidenceInterval(mean - reach, mean + reach, level, "Student's t", mean)
+        return 0.0, mean, interval, "standard deviations"
+
+    def without(self, rows: BoolArray, channel: int) -> "NumberErrors":
+        """Scores less their mean in these rows, and in units of their standard deviation for a wrong spread."""
+        z = self.z.copy()
+        some = z[rows]
+        z[rows] = (some - some.mean()) / (some.std(ddof=1) if channel else 1.0)
+        return NumberErrors(z)
+
+
+def errors_of(sample: Sample, seed: int) -> tuple[Errors, str]:
+    """The errors of predictions of a family, and of what event probabilities are, in words; ``TypeError`` for vectors.
+
+    Of several classes the event is that the most probable class is right; scores of counts and ensembles are drawn.
+    """
+    law = sample.predictions.law
+    if law.finite is not None and law.levels is None:
+        p = law.to_array()
+        if p.ndim == 1:
+            return BinaryErrors(p, (sample.targets == 1).astype(np.float64)), law.outcome_in_words(1)
+        right = np.asarray(law.hits(sample.targets), dtype=np.float64)
+        return BinaryErrors(p.max(axis=1), right), "the predicted class is right"
+    _, u = pit_values(sample.predictions, sample.targets, rng=generator_apart(seed))
+    return NumberErrors(np.clip(scipy.special.ndtri(u), -FARTHEST, FARTHEST)), ""
+
+
+FARTHEST = 38.0
+"""Scores beyond this are taken as this."""

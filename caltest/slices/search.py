@@ -1,0 +1,308 @@
+"""Which slices of the data are wrong, with error rates that hold for all that are searched."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, ranges, seed_of
+from caltest._basics.threads import progress_bars, threaded
+from caltest._loops.statistics.cell_sums import add_to_cells
+from caltest._validation import fraction, one_of, positive_number, switch, whole_number
+from caltest.predictions.convert import as_sample
+from caltest.slices.columns import Column, columns_of
+from caltest.slices.errors import Errors, errors_of
+from caltest.slices.slice_result import Slice, SliceSearchResult
+
+Kind = Literal["bias", "confidence", "both"]
+
+AT_ONCE = 64
+"""Redraws whose sums are taken together."""
+
+WEIGHTS = np.array([1.0, 0.92])[:, None, None]
+"""Of the two statistics: so weighed the second, which fewer faults need, has less than half of the false alarms."""
+
+ROUNDING = 1e-9
+"""Statistics that differ by less are equal."""
+
+
+@own_errstate
+def find_slices(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    features: Any,
+    *,
+    classes: Sequence[Any] | None = None,
+    n_bins: int = 5,
+    max_depth: int = 2,
+    error: Kind = "both",
+    min_variance: float = 5.0,
+    n_resamples: int = 999,
+    alpha: float = 0.05,
+    rng: Any = None,
+    progress: bool = False,
+) -> SliceSearchResult:
+    """Find the slices of the data in which predictions are wrong: quantile bins, categories, and pairs of them.
+
+    The statistic is the largest of all slices and directions, and its distribution comes from the same redrawn outcomes
+    for all of them: however many slices are searched, the probability to report any slice in which the predictions are
+    right is at most ``alpha``. The data need not be split.
+
+    Parameters
+    ----------
+    predictions, targets, classes
+        As in ``calibration_test``: of classes, numbers, counts or ensembles. Of several classes the question is whether
+        the most probable class is right as often as claimed.
+    features
+        A data frame, a mapping of columns, or an (n, d) array. Numbers and times of more than ``n_bins`` values are cut
+        at their quantiles; other columns have a slice for each value, of more than 50 for the 49 most frequent ones and
+        one for the others. Missing values are a slice too. They may be functions of the predictions, not of the
+        outcomes.
+    n_bins
+        Quantile bins of a column.
+    max_depth
+        1 for single columns, 2 for pairs of columns too.
+    error
+        ``"bias"``: claims too high or too low; ``"confidence"``: too sure or not sure enough, of numbers errors larger
+        or smaller than predicted; ``"both"``.
+    min_variance
+        Slices take part whose number of occurrences has this variance if calibrated, and that have 10 rows.
+    n_resamples
+        Number B of redraws.
+    alpha
+        Familywise error rate, and one minus the level at which all intervals hold together.
+    rng, progress
+        As in ``calibration_test``.
+
+    Returns
+    -------
+    SliceSearchResult
+        ``print`` it for a ranked table; ``rejected(alpha)``, ``mask(i)``, ``plot()``, ``to_pandas()``.
+
+    Raises
+    ------
+    ValueError
+        For bad data, columns of another length, or no slice that is large enough.
+    TypeError
+        For predictions of vectors or quantiles.
+
+    Notes
+    -----
+    With ``r = y - p`` and ``v = p (1 - p)`` the statistics of a slice are ``sum r / sqrt(sum v)`` and the excess of the
+    log score, freed of the first; of numbers mean and spread of the normal scores of ``F(y)``. P-values are those of
+    the step-down maximum of Westfall and Young 1993, exact for every n given predictions and features: they assume that
+    outcomes are independent given these. The hypothesis of a slice is that the predictions are right for all of its
+    rows, so that a slice that only overlaps a wrong one is wrong too: the table has those that remain when predictions
+    are corrected in the slices above, and says how many others these explain.
+
+    Intervals for the mean of true minus claimed probabilities are those of Clopper and Pearson at the level
+    ``1 - alpha / S`` for S slices, and hold for all slices together whatever the truth is (Hoeffding 1956), so for
+    those that the search found as well. Those of numbers are Student's t for the mean score.
+
+    Time O(B (n L + S)) for L tables of the columns and their pairs, memory O(n + S).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> age, site = rng.integers(20, 80, 2000), rng.choice(["a", "b", "c"], 2000)
+    >>> p = rng.uniform(0.1, 0.6, 2000)
+    >>> y = rng.random(2000) < p + 0.25 * (site == "b")
+    >>> found = ct.find_slices(p, y, {"age": age, "site": site}, rng=1)
+    >>> found.rows[0].name, found.rows[0].direction
+    ('site = b', 'claims too low')
+    """
+    one_of("error", error, get_args(Kind))
+    depth, level = whole_number("max_depth", max_depth, 1, 2), fraction("alpha", alpha)
+    bins, number = whole_number("n_bins", n_bins, 2), whole_number("n_resamples", n_resamples, 1)
+    least, shown = positive_number("min_variance", min_variance), switch("progress", progress)
+    sample, seed = as_sample(predictions, targets, classes), seed_of(rng)
+    n = len(sample)
+    columns, notes = columns_of(features, targets, n, bins)
+    impossible = sample.impossible.size
+    if impossible:
+        notes += (f"{impossible} outcomes had predicted probability 0; their rows count as any other",)
+    errors, event = errors_of(sample, seed)
+    tables = Tables.of(columns, depth)
+    search = Search(errors, tables, error, least)
+    if not search.slices.size:
+        raise ValueError(
+            f"features: got no slice of variance {least:g} and 10 rows, wanted more rows, fewer n_bins, or a smaller "
+            "min_variance"
+        )
+    with progress_bars(shown):
+        z, adjusted, critical, overall = search.tested(number, level, seed)
+    best = np.abs(z).argmax(axis=0)
+    rows = np.arange(search.slices.size)
+    pvalues = adjusted.min(axis=0)
+    kept, explained = search.pruned(pvalues <= level, critical)
+    order = kept or [int(np.lexsort((-np.abs(z[best, rows]), pvalues))[0])]
+    found = [
+        _slice(search, i, float(z[best[i], i]), float(pvalues[i]), int(best[i]), level, explained.get(i, 0))
+        for i in order
+    ]
+    return SliceSearchResult(
+        rows=tuple(found),
+        n=n,
+        n_columns=len(columns),
+        n_slices=int(search.slices.size),
+        n_left_out=int(tables.n_cells - search.slices.size),
+        n_rejected=int(np.count_nonzero(pvalues <= level)),
+        pvalue=overall,
+        critical=critical,
+        alpha=level,
+        event=event,
+        n_resamples=number,
+        seed=seed,
+        notes=notes,
+        predictions=sample.predictions.describe(),
+        masks=tuple(tables.rows_of(int(search.slices[i])) for i in order),
+    )
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Cells of columns and of pairs of columns: which one each row is in, (L, n), and words for each cell."""
+
+    layouts: Array = field(repr=False)
+    offsets: IntArray
+    columns: Sequence[Column] = field(repr=False)
+    members: Sequence[tuple[int, ...]] = field(repr=False)
+    """Columns of each table."""
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], depth: int) -> "Tables":
+        """All columns, and all pairs of them for depth 2."""
+        members: list[tuple[int, ...]] = [(j,) for j in range(len(columns))]
+        if depth == 2:
+            members += list(combinations(range(len(columns)), 2))
+        sizes = [int(np.prod([len(columns[j].words) for j in some])) for some in members]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        layouts = np.empty((len(members), columns[0].codes.size), dtype=np.int32)
+        for table, some in enumerate(members):
+            codes = columns[some[0]].codes
+            for j in some[1:]:
+                codes = codes * len(columns[j].words) + columns[j].codes
+            layouts[table] = codes + offsets[table]
+        return cls(layouts, offsets, columns, members)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, empty ones among them."""
+        return int(self.offsets[-1])
+
+    def sums(self, numbers: FloatArray) -> FloatArray:
+        """Sums (cells, W) of numbers (n, W)."""
+        out = np.zeros((self.n_cells, numbers.shape[1]))
+        add_to_cells(self.layouts, np.ascontiguousarray(numbers), out)
+        return out
+
+    def _place(self, cell: int) -> tuple[int, int]:
+        table = int(np.searchsorted(self.offsets, cell, side="right")) - 1
+        return table, cell - int(self.offsets[table])
+
+    def rows_of(self, cell: int) -> BoolArray:
+        """Rows in a cell."""
+        return np.asarray(self.layouts[self._place(cell)[0]] == cell)
+
+    def words_of(self, cell: int) -> str:
+        """A cell in words."""
+        table, code = self._place(cell)
+        words: list[str] = []
+        for j in reversed(self.members[table]):
+            code, own = divmod(code, len(self.columns[j].words))
+            words.insert(0, self.columns[j].words[own])
+        return " and ".join(words)
+
+
+class Search:
+    """The slices that take part, each set of rows once, and their statistics."""
+
+    def __init__(self, errors: Errors, tables: Tables, error: Kind, least: float) -> None:
+        self.errors, self.tables = errors, tables
+        fixed = tables.sums(errors.fixed().T).T
+        asked = np.array([error != "confidence", error != "bias"])
+        parts = errors.take_part(fixed, least) & asked[:, None]
+        self.slices = _different(tables, np.flatnonzero(parts.any(axis=0)))
+        self.parts, self.fixed = parts[:, self.slices], fixed[:, self.slices]
+
+    def statistics(self, errors: Errors, numbers: FloatArray, fixed: FloatArray) -> FloatArray:
+        """Statistics (C, S, W) of numbers (T, n, W) and fixed sums (F, S), 0 where a statistic takes no part."""
+        sums = np.stack([self.tables.sums(one)[self.slices] for one in numbers])
+        return np.where(self.parts[..., None], WEIGHTS * errors.statistics(sums, fixed), 0.0)
+
+    def tested(self, n_resamples: int, alpha: float, seed: int) -> tuple[FloatArray, FloatArray, float, float]:
+        """Statistics (C, S), p-values by the step-down maximum, the critical value, and the p-value of all slices."""
+        z = self.statistics(self.errors, self.errors.observed(), self.fixed)[..., 0]
+        sizes = np.abs(z).ravel()
+        order = np.argsort(sizes, kind="stable")
+        parts = list(ranges(n_resamples, AT_ONCE))
+        streams = np.random.default_rng(seed).spawn(len(parts))
+
+        def compared(i: int) -> tuple[FloatArray, FloatArray]:
+            redraws = self.errors.redrawn(streams[i], parts[i].stop - parts[i].start)
+            values = np.abs(self.statistics(self.errors, redraws, self.fixed)).reshape(sizes.size, -1)
+            # In each redraw the largest of all that are not larger in the data, from the smallest up.
+            largest = np.maximum.accumulate(values[order], axis=0)
+            return np.count_nonzero(largest >= (sizes[order] - ROUNDING)[:, None], axis=1), largest[-1]
+
+        counts, maxima = np.zeros(sizes.size), []
+        for some, most in threaded(compared, range(len(parts)), len(parts), "slices", work=50.0 * self._work):
+            counts += some
+            maxima.append(most)
+        in_order = (1.0 + counts) / (1.0 + n_resamples)
+        # From the largest statistic down, p-values never fall.
+        pvalues = np.empty(sizes.size)
+        pvalues[order] = np.maximum.accumulate(in_order[::-1])[::-1]
+        largest = np.sort(np.concatenate(maxima))
+        rank = int(np.ceil((1.0 - alpha) * (n_resamples + 1)))
+        critical = float(largest[rank - 1]) if rank <= n_resamples else float("inf")
+        return z, pvalues.reshape(z.shape), critical, float(pvalues[order[-1]])
+
+    @property
+    def _work(self) -> float:
+        return float(self.tables.layouts.size * AT_ONCE)
+
+    def pruned(self, rejected: BoolArray, critical: float) -> tuple[list[int], dict[int, int]]:
+        """Rejected slices that remain when predictions are corrected in those before, and how many each explains."""
+        left: set[int] = set(np.flatnonzero(rejected).tolist())
+        kept: list[int] = []
+        explained: dict[int, int] = {}
+        errors, fixed = self.errors, self.fixed
+        while left:
+            z = np.abs(self.statistics(errors, errors.observed(), fixed)[..., 0])
+            if kept:
+                gone = {i for i in left if z[:, i].max() < critical}
+                explained[kept[-1]] = len(gone)
+                left -= gone
+            if not left:
+                break
+            first = max(sorted(left), key=lambda i: float(z[:, i].max()))
+            kept.append(first)
+            left.discard(first)
+            errors = errors.without(self.tables.rows_of(int(self.slices[first])), int(z[:, first].argmax()))
+            fixed = self.tables.sums(errors.fixed().T).T[:, self.slices]
+        return kept, explained
+
+
+def _different(tables: Tables, cells: IntArray) -> IntArray:
+    """Cells with different rows, the first of each kind: those of equal sums of random numbers have the same rows."""
+    marks = np.random.default_rng(0).random((tables.layouts.shape[1], 2))
+    sums = tables.sums(marks)[cells]
+    _, first = np.unique(sums, axis=0, return_index=True)
+    return cells[np.sort(first)]
+
+
+def _slice(search: Search, i: int, z: float, pvalue: float, channel: int, alpha: float, explains: int) -> Slice:
+    """A slice in words, with what is claimed and observed in it."""
+    cell = int(search.slices[i])
+    rows = search.tables.rows_of(cell)
+    n, level = int(rows.sum()), 1.0 - alpha / search.slices.size
+    claimed, observed, interval, unit = search.errors.shown(rows, channel, level)
+    direction = search.errors.directions[channel][0 if z > 0.0 else 1]
+    name = search.tables.words_of(cell)
+    z = float(z / WEIGHTS[channel, 0, 0])
+    return Slice(name, n, n / rows.size, claimed, observed, interval, unit, z, direction, pvalue, explains)

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+from scipy import special, stats
+
+import caltest as ct
+from caltest.predictions.convert import as_sample
+from caltest.slices.errors import BinaryErrors, NumberErrors, errors_of
+
+RNG = np.random.default_rng(1)
+P = RNG.uniform(0.05, 0.95, 200)
+Y = (RNG.random(200) < P).astype(float)
+Z = RNG.normal(size=200)
+
+
+def of_all(errors, numbers=None):
+    """Statistics of all rows as one slice."""
+    numbers = errors.observed() if numbers is None else numbers
+    return errors.statistics(numbers.sum(axis=1, keepdims=True), errors.fixed().sum(axis=1, keepdims=True))[:, 0]
+
+
+def test_statistics_of_probabilities_are_those_of_the_formulas():
+    r, v, logit = Y - P, P * (1 - P), special.logit(P)
+    c = (v * logit).sum() / v.sum()
+    expected = [r.sum() / np.sqrt(v.sum()), (r * (logit - c)).sum() / np.sqrt((v * (logit - c) ** 2).sum())]
+    np.testing.assert_allclose(of_all(BinaryErrors(P, Y))[:, 0], expected)
+
+
+def test_statistics_of_numbers_are_those_of_the_formulas():
+    q, m = Z.var(ddof=1), Z.size - 1
+    expected = [Z.sum() / np.sqrt(Z.size), (np.cbrt(q) - 1 + 2 / (9 * m)) / np.sqrt(2 / (9 * m))]
+    np.testing.assert_allclose(of_all(NumberErrors(Z))[:, 0], expected)
+
+
+@pytest.mark.parametrize("errors", [BinaryErrors(P, Y), NumberErrors(Z)], ids=["probabilities", "numbers"])
+def test_redrawn_statistics_have_mean_0_and_variance_1_and_are_not_correlated(errors):
+    z = of_all(errors, errors.redrawn(np.random.default_rng(2), 4000))
+    np.testing.assert_allclose(z.mean(axis=1), 0.0, atol=4 / np.sqrt(4000))
+    np.testing.assert_allclose(z.var(axis=1), 1.0, atol=0.1)
+    assert abs(np.corrcoef(z)[0, 1]) < 0.07
+
+
+@pytest.mark.parametrize("channel", [0, 1])
+def test_corrected_predictions_have_statistics_of_0(channel):
+    some = np.arange(200) < 120
+    wrong = BinaryErrors(P, (np.random.default_rng(3).random(200) < special.expit(0.4 * special.logit(P) + 0.8)) * 1.0)
+    for errors in (wrong, NumberErrors(1.5 * Z + 0.4)):
+        again = errors.without(some, channel)
+        numbers, fixed = again.observed()[:, some], again.fixed()[:, some]
+        z = again.statistics(numbers.sum(axis=1, keepdims=True), fixed.sum(axis=1, keepdims=True))
+        assert np.abs(z[: 1 + channel]).max() < 0.05
+        np.testing.assert_array_equal(again.observed()[:, ~some], errors.observed()[:, ~some])
+
+
+def test_certain_predictions_take_no_part():
+    errors = BinaryErrors(np.array([0.0, 1.0] * 50), np.array([0.0, 1.0] * 50))
+    assert not errors.take_part(errors.fixed().sum(axis=1, keepdims=True), 1e-9).any()
+    assert np.isfinite(of_all(errors)).all()
+
+
+def test_families():
+    p = np.full((4, 3), [0.2, 0.5, 0.3])
+    errors, event = errors_of(as_sample(p, [0, 1, 1, 2]), 1)
+    assert (errors.p.tolist(), errors.y.tolist(), event) == ([0.5] * 4, [0, 1, 1, 0], "the predicted class is right")
+    errors, _ = errors_of(as_sample(ct.Normal(np.zeros(3), 2.0), [0.0, 2.0, -4.0]), 1)
+    np.testing.assert_allclose(errors.z, [0.0, 1.0, -2.0], atol=1e-12)
+    for law in (ct.Poisson(np.full(3000, 4.0)), ct.Gamma(np.full(3000, 2.0), 1.0)):
+        errors, _ = errors_of(as_sample(law, law.sample(1)), 2)
+        assert stats.kstest(errors.z, "norm").pvalue > 1e-3
+    with pytest.raises(TypeError):
+        errors_of(as_sample(ct.MvNormal(np.zeros((3, 2)), np.ones((3, 2))), np.zeros((3, 2))), 1)

@@ -1,0 +1,155 @@
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest.slices.columns import columns_of
+from caltest.slices.search import Tables
+
+
+def made(n, d=3, seed=1):
+    rng = np.random.default_rng(seed)
+    features = {f"x{j}": rng.normal(size=n) for j in range(d)}
+    p = rng.uniform(0.1, 0.9, n)
+    return rng, features, p
+
+
+def test_sums_are_those_of_each_slice_alone():
+    rng, features, _ = made(300)
+    columns, _ = columns_of(features, None, 300, 4)
+    tables = Tables.of(columns, 2)
+    numbers = rng.normal(size=(300, 3))
+    sums = tables.sums(numbers)
+    cell = 0
+    for some in [(0,), (1,), (2,), *combinations(range(3), 2)]:
+        for codes in np.ndindex(*[len(columns[j].words) for j in some]):
+            rows = np.all([columns[j].codes == code for j, code in zip(some, codes, strict=True)], axis=0)
+            np.testing.assert_allclose(sums[cell], numbers[rows].sum(axis=0), atol=1e-12)
+            np.testing.assert_array_equal(tables.rows_of(cell), rows)
+            words = " and ".join(columns[j].words[code] for j, code in zip(some, codes, strict=True))
+            assert tables.words_of(cell) == words
+            cell += 1
+    assert cell == tables.n_cells
+
+
+def test_a_wrong_slice_is_found_and_explains_those_that_overlap_it():
+    rng, features, p = made(5000)
+    bad = features["x1"] >= np.quantile(features["x1"], 0.8)
+    y = rng.random(5000) < p + 0.1 * bad
+    found = ct.find_slices(p, y, features, rng=1)
+    assert len(found.rejected()) == 1
+    assert found.n_rejected == 1 + found.rows[0].explains > 1
+    first = found.rows[0]
+    assert first.name.startswith("x1 >= ")
+    assert (first.direction, first.unit) == ("claims too low", "share")
+    assert (found.mask(0) & bad).sum() > 990
+    assert first.observed == pytest.approx(y[found.mask(0)].mean())
+    assert first.interval.low < y[bad].mean() - p[bad].mean() < first.interval.high
+    assert "in 1 slice at the 5 % level; they explain" in str(found).replace("it explains", "they explain")
+    assert first.name in found.sentence()
+
+
+def test_too_sure_predictions_of_a_pair_of_categories_are_found():
+    rng, _, p = made(8000, seed=2)
+    features = pd.DataFrame({"a": rng.choice(["u", "v"], 8000), "b": rng.choice(["r", "s", "t"], 8000)})
+    bad = ((features["a"] == "u") & (features["b"] == "t")).to_numpy()
+    q = np.where(bad, 0.5 + 0.4 * (p - 0.5), p)
+    found = ct.find_slices(p, rng.random(8000) < q, features, rng=1)
+    assert (found.rows[0].name, found.rows[0].direction) == ("a = u and b = t", "claims too sure")
+    assert not ct.find_slices(p, rng.random(8000) < q, features, error="bias", rng=1).rejected()
+
+
+def test_numbers_with_a_wrong_spread_are_found():
+    rng, features, _ = made(3000, seed=3)
+    mean = rng.normal(size=3000)
+    wide = features["x0"] < np.quantile(features["x0"], 0.2)
+    found = ct.find_slices(
+        ct.Normal(mean, 1.0), mean + np.where(wide, 1.5, 1.0) * rng.normal(size=3000), features, rng=1
+    )
+    assert found.rows[0].direction == "errors larger than predicted"
+    assert found.rows[0].observed == pytest.approx(1.5, abs=0.1)
+    assert found.rows[0].name.startswith("x0 < ")
+
+
+def test_pvalues_are_those_of_the_step_down_written_plainly():
+    """With redraws of the same streams, and the maximum over what is not larger, one statistic at a time."""
+    rng, features, p = made(400, 2, seed=4)
+    y = (rng.random(400) < p).astype(int)
+    found = ct.find_slices(p, y, features, n_bins=2, max_depth=1, error="bias", n_resamples=64, alpha=0.999, rng=7)
+    columns, _ = columns_of(features, None, 400, 2)
+    slices = [column.codes == code for column in columns for code in range(2)]
+
+    def z(outcomes):
+        return np.array([abs((outcomes - p)[s].sum()) / np.sqrt((p * (1 - p))[s].sum()) for s in slices])
+
+    redraws = np.random.default_rng(7).spawn(1)[0].random((64, 400)) < p
+    draws, observed = np.array([z(one) for one in redraws]), z(y)
+    order = np.argsort(observed)
+    plain = {
+        i: (1 + sum(draw[order[: k + 1]].max() >= observed[i] - 1e-9 for draw in draws)) / 65
+        for k, i in enumerate(order)
+    }
+    assert found.pvalue == pytest.approx(plain[order[-1]])
+    adjusted = np.maximum.accumulate([plain[i] for i in order[::-1]])
+    assert min(one.pvalue for one in found.rows) == pytest.approx(adjusted[0])
+
+
+def test_equal_slices_count_once_and_small_ones_take_no_part():
+    rng, _, p = made(500, seed=5)
+    x = rng.choice(["a", "b"], 500)
+    rare = np.where(np.arange(500) < 5, "few", "many")
+    once = ct.find_slices(p, rng.random(500) < p, {"x": x}, n_resamples=19, rng=1)
+    twice = ct.find_slices(p, rng.random(500) < p, {"x": x, "again": x, "rare": rare}, n_resamples=19, rng=1)
+    assert once.n_slices == 2
+    assert twice.n_slices == 5  # two of x, "many", and "many" within each
+    with pytest.raises(ValueError, match="no slice"):
+        ct.find_slices(p[:20], rng.random(20) < p[:20], {"x": x[:20]}, rng=1)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("law", "n", "d", "depth", "bins"),
+    [("uniform", 400, 3, 1, 5), ("rare", 1200, 3, 2, 3), ("normal", 250, 3, 2, 3), ("few", 100, 2, 1, 2)],
+)
+def test_false_alarms(law, n, d, depth, bins):
+    """At most 5 % of calibrated data sets have any slice rejected, up to the 99.9 % quantile of the binomial law."""
+    sets, alarms = 300, 0
+    for seed in range(sets):
+        rng, features, p = made(n, d, seed=[seed, n])
+        p = rng.beta(0.5, 6.0, n) if law == "rare" else p
+        if law == "normal":
+            sample = ct.Normal(p, 1.0), p + rng.normal(size=n)
+        else:
+            sample = p, (rng.random(n) < p).astype(int)
+        settings = {"n_bins": bins, "max_depth": depth, "min_variance": 2.0}
+        found = ct.find_slices(*sample, features, **settings, n_resamples=39, rng=seed)
+        alarms += found.pvalue <= 0.05
+    assert alarms <= stats.binom(sets, 0.05).ppf(0.999)
+
+
+@pytest.mark.statistical
+def test_intervals_of_found_slices_cover():
+    """The interval of the slice that was found has the true difference in at least 95 % of data sets."""
+    missed = 0
+    for seed in range(150):
+        rng, features, p = made(1500, 3, seed=[seed, 6])
+        q = np.where(features["x0"] > 0.8, np.minimum(p + 0.12, 1.0), p)
+        found = ct.find_slices(p, rng.random(1500) < q, features, n_resamples=39, rng=seed)
+        rows, interval = found.mask(0), found.rows[0].interval
+        missed += not interval.low <= (q - p)[rows].mean() <= interval.high
+    assert missed <= stats.binom(150, 0.05).ppf(0.999)
+
+
+def test_results_are_exported_and_read_back():
+    rng, features, p = made(600, 2, seed=8)
+    found = ct.find_slices(p, rng.random(600) < p, features, n_resamples=19, rng=1)
+    again = ct.results.SliceSearchResult.from_dict(found.to_dict())
+    assert str(again) == str(found)
+    with pytest.raises(ValueError, match="search again with rng=seed"):
+        again.mask(0)
+    assert found.to_pandas().index.tolist() == [one.name for one in found.rows]
+    assert found.to_markdown().startswith("| slice | n |")
+    assert found.verdict() == "no slice is rejected at the 5 % level"
