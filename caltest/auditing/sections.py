@@ -210,9 +210,9 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
     found = find_slices(
         sample.predictions, sample.as_given, data.features, n_resamples=data.n_resamples, alpha=LEVEL, rng=data.seed
     )
-    answer = found.verdict()
+    said = found.verdict()
     answer = (
-        f"{answer[0].upper()}{answer[1:]}: {found.n_slices} slices were searched, and the rate is that of all together."
+        f"{said[0].upper()}{said[1:]}; {found.n_slices} slices were searched, and the level is that of all together."
     )
     return Section(answer, {}, tuple(tuple(row) for row in found.table()[: 1 + PANELS]))
 

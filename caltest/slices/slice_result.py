@@ -139,7 +139,7 @@ class SliceSearchResult(TabularResult, Stored):
         if not some:
             return f"no slice is rejected {said}"
         rest = sum(one.explains for one in some)
-        more = f"; they explain {rest} others" if rest else ""
+        more = f", which explain{'s' if len(some) == 1 else ''} {rest} other{'s' if rest > 1 else ''}" if rest else ""
         return f"predictions are wrong in {len(some)} slice{'s' if len(some) > 1 else ''} {said}{more}"
 
     def sentence(self, alpha: float | None = None) -> str:

@@ -48,7 +48,7 @@ def test_a_wrong_slice_is_found_and_explains_those_that_overlap_it():
     assert (found.mask(0) & bad).sum() > 990
     assert first.observed == pytest.approx(y[found.mask(0)].mean())
     assert first.interval.low < y[bad].mean() - p[bad].mean() < first.interval.high
-    assert "in 1 slice at the 5 % level; they explain" in str(found).replace("it explains", "they explain")
+    assert f"in 1 slice at the 5 % level, which explains {first.explains} other" in str(found)
     assert first.name in found.sentence()
 
 
@@ -128,6 +128,19 @@ def test_false_alarms(law, n, d, depth, bins):
         found = ct.find_slices(*sample, features, **settings, n_resamples=39, rng=seed)
         alarms += found.pvalue <= 0.05
     assert alarms <= stats.binom(sets, 0.05).ppf(0.999)
+
+
+@pytest.mark.statistical
+def test_a_tenth_of_the_rows_that_is_off_by_10_points_is_found():
+    """In 89 % of 300 data sets with 999 redraws and 250 slices; here in more than 70 % of 40."""
+    found = 0
+    for seed in range(40):
+        rng, features, p = made(5000, 3, seed=[seed, 9])
+        features["c"] = rng.integers(0, 10, 5000).astype(str)
+        y = rng.random(5000) < p + 0.1 * (features["c"] == "3")
+        some = ct.find_slices(p, y, features, n_resamples=99, rng=seed).rejected()
+        found += any(one.name == "c = 3" for one in some)
+    assert found > 28
 
 
 @pytest.mark.statistical
