@@ -1,6 +1,7 @@
 """Results of tests: frozen, complete, computed once."""
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal
 
 from caltest._basics.numerics import FloatArray
@@ -14,7 +15,7 @@ from caltest._results.report import (
     sentence_of,
     undecided,
 )
-from caltest._results.tables import Table, TabularResult, entries_of
+from caltest._results.tables import Bar, Table, TabularResult, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored
 from caltest._validation import fraction
 
@@ -233,6 +234,22 @@ class CalibrationTestResult(TabularResult, Stored):
         """The report that ``print`` shows, with verdict and reason at a level."""
         return report_of(self, fraction("alpha", alpha))
 
+    def bars(self) -> list[Bar]:
+        """Observed frequencies beside claimed ones, for ``plots.forest``."""
+        return [
+            Bar(one.name, one.observed, one.interval.ends, one.claimed, "claimed", "frequency", _apart(one))
+            for one in self.measures
+            if one.interval is not None and one.observed is not None
+        ]
+
+    def plot(self, **settings: Any) -> Any:
+        """Frequencies beside claims, or the statistic among its redrawn values; see ``plots.forest``.
+
+        Pictures of the data take it as their ``result=``: ``plots.reliability_diagram(p, y, result=result)``.
+        """
+        plots: Any = import_module("caltest.plots")
+        return (plots.forest if self.bars() else plots.null_histogram)(self, **settings)
+
     def table(self) -> Table:
         """What the predictions claim beside what happened; of tests that do not say it estimate and p-value."""
         if self.measures:
@@ -253,3 +270,8 @@ class CalibrationTestResult(TabularResult, Stored):
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue, otherwise=self.pvalue_otherwise)
         return f"<{self.test}: {p} ({self.pvalue_kind}), n = {self.n}>"
+
+
+def _apart(measure: Measure) -> bool:
+    """Whether what is claimed is outside of the interval."""
+    return measure.interval is not None and not measure.interval.low <= measure.claimed <= measure.interval.high

@@ -13,9 +13,12 @@ from caltest._results.report import (
     pvalue_phrase,
     undecided,
 )
-from caltest._results.tables import Page
+from caltest._results.tables import Bar, Page
 from caltest._results.values import Finding, Stored
 from caltest._validation import fraction
+
+LEVEL = 0.05
+"""Level of what stands out in pictures."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +111,18 @@ class GroupCalibrationTestResult(Stored):
     seed: int
     notes: tuple[str, ...] = ()
 
+    picture = "forest"
+
     def __getitem__(self, name: str) -> GroupResult:
         """The group of a name; ``KeyError`` if there is none."""
         return {group.name: group for group in self.groups}[name]
+
+    def bars(self) -> list[Bar]:
+        """Errors of groups in units of their standard deviations, for ``plots.forest``."""
+        unit = "error in standard deviations if calibrated"
+        return [
+            Bar(one.name, one.z, None, 0.0, "mean if calibrated", unit, one.adjusted <= LEVEL) for one in self.groups
+        ]
 
     def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
         """Names of the groups with an adjusted p-value of at most alpha."""

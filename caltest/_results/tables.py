@@ -48,6 +48,18 @@ def escaped(text: str) -> str:
     return text.translate(_LATEX)
 
 
+class Bar(NamedTuple):
+    """A line of a forest plot: an estimate with the ends of its interval, and what it should be."""
+
+    name: str
+    estimate: float
+    ends: tuple[float, float] | None
+    reference: float | None
+    of_reference: str
+    unit: str
+    stands_out: bool
+
+
 class Grid(NamedTuple):
     """A table in a page."""
 

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from html import escape
+from importlib import import_module
 from math import inf, isfinite, sqrt
 from types import UnionType
 from typing import Any, ClassVar, Literal, Self, Union, cast, get_args, get_origin, get_type_hints
@@ -49,6 +50,11 @@ class ConfidenceInterval:
     confidence_level: float
     method: str
     estimate: float | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both ends."""
+        return self.low, self.high
 
     def root(self) -> Self:
         """The interval for the square root of the quantity: for the KCE, if it is for the SKCE.
@@ -180,6 +186,8 @@ class Stored(OwnErrstate):
 
     not_stored: ClassVar[tuple[str, ...]] = ()
     """Fields that are None in results that are read back."""
+    picture: ClassVar[str] = ""
+    """The function of ``caltest.plots`` that draws the result, or empty."""
     derived: ClassVar[tuple[str, ...]] = ()
     """Properties that the dictionary has too."""
 
@@ -192,6 +200,15 @@ class Stored(OwnErrstate):
 
     def __str__(self) -> str:
         return self.summary()
+
+    def plot(self, **settings: Any) -> Any:
+        """The picture that explains the result, drawn by a function of ``caltest.plots`` with its settings (``ax``).
+
+        Needs matplotlib. ``TypeError`` for results without a picture.
+        """
+        if not self.picture:
+            raise TypeError(f"plot: there is no picture of {type(self).__name__}")
+        return getattr(import_module("caltest.plots"), self.picture)(self, **settings)
 
     def _repr_html_(self) -> str:
         """The summary for notebooks."""

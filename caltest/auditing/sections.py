@@ -211,9 +211,7 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
         sample.predictions, sample.as_given, data.features, n_resamples=data.n_resamples, alpha=LEVEL, rng=data.seed
     )
     said = found.verdict()
-    answer = (
-        f"{said[0].upper()}{said[1:]}; {found.n_slices} slices were searched, and the level is that of all together."
-    )
+    answer = f"{said[0].upper()}{said[1:]}; {found.n_slices} slices were searched, the level is that of all together."
     return Section(answer, {}, tuple(tuple(row) for row in found.table()[: 1 + PANELS]))
 
 

@@ -12,10 +12,11 @@ from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, check_f
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, pvalue_phrase
-from caltest._results.tables import Page, Table, TabularResult, aligned, entries_of
+from caltest._results.tables import Bar, Page, Table, TabularResult, aligned, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Stored
 from caltest._validation import fraction, switch
 from caltest.comparisons.models import check_same_kind, samples_of
+from caltest.comparisons.tables import LEVEL
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife, row_sums
@@ -246,11 +247,29 @@ class PairComparison(TabularResult, Stored):
     <comparison of 3 pairs of models, n = 899>
     """
 
+    picture = "forest"
+
     rows: tuple[ComparedPair, ...]
     estimator: str
     n: int
     confidence_level: float
     citations: tuple[str, ...] = ("benjamini1995", "bounliphone2016", "efron1981", "holm1979", "widmann2019")
+
+    def bars(self) -> list[Bar]:
+        """Differences of errors with their intervals, for ``plots.forest``."""
+        words, unit = "no difference", "difference of squared errors"
+        return [
+            Bar(
+                f"{one.first} - {one.second}",
+                one.estimate,
+                one.interval.ends,
+                0.0,
+                words,
+                unit,
+                one.pvalue_holm <= LEVEL,
+            )
+            for one in self.rows
+        ]
 
     def table(self) -> Table:
         header = ["pair", "difference", f"{100 * self.confidence_level:g} % interval", "p", "Holm", "BH", "better"]

@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 
 from caltest._results.report import format_pvalue, listed, pvalue_phrase, remarks
-from caltest._results.tables import Page, Table, TabularResult, aligned
+from caltest._results.tables import Bar, Page, Table, TabularResult, aligned
 from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction
+
+LEVEL = 0.05
+"""Level of what stands out in pictures."""
 
 
 @dataclass(frozen=True)
@@ -112,12 +115,22 @@ class ModelComparison(TabularResult, Stored):
     citations: tuple[str, ...] = ()
     n_resamples: int | None = None
 
+    picture = "forest"
+
     def __getitem__(self, name: str) -> ComparedModel:
         """The row of a name; ``KeyError`` if there is none."""
         for row in self.rows:
             if row.name == name:
                 return row
         raise KeyError(f"got {name!r}, wanted one of {', '.join(repr(row.name) for row in self.rows)}")
+
+    def bars(self) -> list[Bar]:
+        """Estimated errors with their intervals, beside what calibrated predictions give, for ``plots.forest``."""
+        ends = [None if one.interval is None else one.interval.ends for one in self.rows]
+        return [
+            Bar(one.name, one.shown, both, one.noise_floor, "mean if calibrated", "error", one.pvalue_holm <= LEVEL)
+            for one, both in zip(self.rows, ends, strict=True)
+        ]
 
     def table(self) -> Table:
         level = f"{100 * self.confidence_level:g} %"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, own_errstate, ranges, seed_of
+from caltest._results.tables import Bar
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.parts import AT_ONCE, table
@@ -52,6 +53,17 @@ class ConfidenceErrors(Stored):
     intervals: Mapping[str, ConfidenceInterval] | None = field(default=None, hash=False, repr=False)
     calibrated: Mapping[str, float | None] | None = field(default=None, hash=False, repr=False)
     seed: int | None = field(default=None, repr=False)
+
+    picture = "forest"
+
+    def bars(self) -> list[Bar]:
+        """The errors with their intervals, if these were asked for, for ``plots.forest``."""
+        intervals, calibrated = self.intervals or {}, self.calibrated or {}
+        return [
+            Bar(name, one.estimate, one.ends, calibrated[name], "mean if calibrated", "probability", False)
+            for name, one in intervals.items()
+            if one.estimate is not None
+        ]
 
     def summary(self) -> str:
         if self.intervals is None or self.calibrated is None:

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
+from caltest._results.tables import Bar
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning
@@ -59,6 +60,18 @@ class ScoreDecomposition(Stored):
     intervals: Mapping[str, ConfidenceInterval] | None = field(default=None, hash=False)
     calibrated: Mapping[str, float] | None = field(default=None, hash=False)
     seed: int | None = None
+
+    picture = "forest"
+
+    def bars(self) -> list[Bar]:
+        """The parts, with their intervals if these were asked for, for ``plots.forest``."""
+        intervals, calibrated = self.intervals or {}, self.calibrated or {}
+        parts = "score", "miscalibration", "discrimination", "uncertainty"
+        ends = {name: one.ends for name, one in intervals.items()}
+        words = "mean if calibrated"
+        return [
+            Bar(one, getattr(self, one), ends.get(one), calibrated.get(one), words, self.name, False) for one in parts
+        ]
 
     def summary(self) -> str:
         score, how = self.name.split(", ", 1)

@@ -42,6 +42,8 @@ class NoiseFloor(Stored):
     mean 0.012, standard deviation 0.00283, 95 % quantile 0.0171
     """
 
+    picture = "null_histogram"
+
     estimator: str
     mean: float
     standard_deviation: float

@@ -13,6 +13,7 @@ from caltest.plots.reliability import (
     reliability_curve as reliability_curve,
     reliability_diagram as reliability_diagram,
 )
+from caltest.plots.results import forest as forest, null_histogram as null_histogram
 from caltest.plots.simplex import simplex_map as simplex_map
 from caltest.plots.transforms import coverage_curve as coverage_curve, pit_histogram as pit_histogram
 

@@ -98,6 +98,8 @@ class RecalibrationReport(TabularResult, Stored):
     (450, 449, True)
     """
 
+    picture = "recalibration_report"
+
     before: RecalibrationRow
     after: RecalibrationRow
     method: str

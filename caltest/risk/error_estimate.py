@@ -137,6 +137,8 @@ class CalibrationErrorEstimate(Stored):
     <top label calibration error: squared 0.0744, n = 899>
     """
 
+    picture = "risk_curves"
+
     notion: str
     over_classes: str | None
     predictions: str

@@ -51,6 +51,8 @@ class SequentialTestResult(Stored):
     21
     """
 
+    picture = "evidence"
+
     test: str
     hypothesis: str
     predictions: str

@@ -6,7 +6,7 @@ from typing import Any
 from caltest._basics.numerics import BoolArray
 from caltest._results.measures import percent
 from caltest._results.report import format_pvalue, is_smallest, listed, pvalue_phrase
-from caltest._results.tables import Grid, Page, Table, TabularResult
+from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
 
@@ -114,11 +114,27 @@ class SliceSearchResult(TabularResult, Stored):
     masks: tuple[BoolArray, ...] | None = field(default=None, repr=False)
 
     not_stored = ("masks",)
+    picture = "forest"
     citations = ("barnard1963", "dwass1957", "phipson2010", "westfall1993")
 
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue)
         return f"<search of {self.n_slices} slices: {p}, {self.n_rejected} rejected, n = {self.n}>"
+
+    def bars(self) -> list[Bar]:
+        """Differences of what is observed and claimed, for ``plots.forest``."""
+        return [
+            Bar(
+                one.name,
+                one.observed - one.claimed,
+                None if one.interval is None else one.interval.ends,
+                0.0,
+                "no difference",
+                "observed minus claimed" + ("" if one.unit == "share" else ", in predicted standard deviations"),
+                one.pvalue <= self.alpha,
+            )
+            for one in self.rows
+        ]
 
     def rejected(self, alpha: float | None = None) -> tuple[Slice, ...]:
         """Slices of ``rows`` with an adjusted p-value of at most alpha, by default that of the search."""

@@ -8,9 +8,10 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, own_errstate
 from caltest._basics.threads import progress_bars
-from caltest._results.tables import Page
+from caltest._results.tables import Bar, Page
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, number_of_observations, switch, whole_number
+from caltest.estimators.combined.measures import clopper_pearson
 from caltest.studies import simulation
 from caltest.studies.simulation import Task, Test, simulate
 
@@ -65,6 +66,13 @@ class PowerResult(Stored):
 
     derived = ("quantity", "n_simulations", "rates", "intervals")
 
+    picture = "forest"
+
+    def bars(self) -> list[Bar]:
+        """Rates of rejection at the levels, with their intervals, for ``plots.forest``."""
+        rates = zip(self.alphas, self.rates, self.intervals, strict=True)
+        return [Bar(f"{100 * a:g} % level", rate, one.ends, a, "level", self.quantity, False) for a, rate, one in rates]
+
     @property
     def n_simulations(self) -> int:
         """Number of data sets that are finished."""
@@ -85,11 +93,8 @@ class PowerResult(Stored):
 
     def interval_at(self, alpha: float | None = None) -> ConfidenceInterval:
         """Exact confidence interval for the probability of rejection at a level (Clopper and Pearson 1934)."""
-        from statsmodels.stats.proportion import proportion_confint
-
         level, n = self.confidence_level, self.n_simulations
-        low, high = proportion_confint(self.rejections(alpha), n, 1.0 - level, method="beta")
-        return ConfidenceInterval(float(low), float(high), level, "exact binomial")
+        return ConfidenceInterval(*clopper_pearson(self.rejections(alpha), n, level), level, "exact binomial")
 
     @property
     def rate(self) -> float:

@@ -52,6 +52,8 @@ class PowerCurve(Stored):
     n = 10   0.98 [0.93, 1.00]
     """
 
+    picture = "power_curve"
+
     tests: tuple[str, ...]
     generators: tuple[str, ...]
     strengths: tuple[float | None, ...]

@@ -9,6 +9,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate
 from caltest._results.report import pvalue_phrase
+from caltest._results.tables import Bar
 from caltest._results.values import ConfidenceInterval, EffectSize, Stored
 from caltest._validation import fraction
 from caltest.estimators.base import TextbookTail
@@ -114,6 +115,19 @@ class CoxCalibrationResult(Stored):
     statistic: float
     pvalue: float
     n_used: int
+
+    picture = "forest"
+
+    def bars(self) -> list[Bar]:
+        """Intercept and slope with their intervals, for ``plots.forest``."""
+        rows = (
+            ("intercept", 0.0, self.intercept, self.intercept_interval),
+            ("slope", 1.0, self.slope, self.slope_interval),
+        )
+        return [
+            Bar(name, value, one.ends, right, "if calibrated", "coefficient", not one.low <= right <= one.high)
+            for name, right, value, one in rows
+        ]
 
     def summary(self) -> str:
         return "\n".join(

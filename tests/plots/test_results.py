@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+import caltest as ct
+
+figure = pytest.importorskip("matplotlib.figure")
+P, Y = ct.datasets.load_digits_predictions()["random forest"]
+P, Y = P.take(slice(0, 200)), Y[:200]
+TEST = ct.MonteCarloTest(ct.estimators.ExcessLogScore(), 9)
+
+RESULTS = {
+    "default test": lambda: ct.calibration_test(P, Y, n_resamples=19, rng=1),
+    "test": lambda: TEST(P, Y, rng=1),
+    "groups": lambda: ct.calibration_by_group(P, Y, np.arange(200) % 3, n_resamples=19, rng=1),
+    "slices": lambda: ct.find_slices(P, Y, {"x$_1$": np.arange(200) % 3}, n_resamples=19, rng=1),
+    "models": lambda: ct.compare_models({"a": P, "b": P.at_temperature(0.5)}, Y, n_resamples=19, rng=1),
+    "pairs": lambda: ct.compare_pairs({"a": P, "b": P.at_temperature(0.5)}, Y),
+    "decomposition": lambda: ct.score_decomposition(*ct.top_label(P, Y), confidence_level=0.9, n_resamples=19, rng=1),
+    "confidence": lambda: ct.confidence_errors(P, Y, confidence_level=0.9, n_resamples=19, rng=1),
+    "noise": lambda: ct.noise_floor(P, ct.ECE(), n_resamples=50, rng=1),
+    "stream": lambda: ct.SequentialCalibrationTest().update(P, Y).result(),
+    "power": lambda: ct.power(TEST, ct.generators.class_model("M1", 3), n=20, n_simulations=5, rng=1),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_draw_themselves(name):
+    result = RESULTS[name]()
+    ax = result.plot(ax=figure.Figure().add_subplot())
+    assert ax.get_xlabel()
+    if hasattr(result, "bars") and result.bars():
+        lines = [line for line in ax.lines if line.get_marker() in ("o", "D")]
+        assert [line.get_xdata()[0] for line in lines] == [bar.estimate for bar in result.bars()]
+        assert [line.get_marker() == "D" for line in lines] == [bar.stands_out for bar in result.bars()]
+        assert len(ax.get_yticklabels()) == len(result.bars())
+
+
+def test_results_without_a_picture_say_so():
+    with pytest.raises(TypeError, match="no picture of SampleSize"):
+        ct.sample_size(TEST, ct.generators.class_model("M2", 3), n_simulations=20, n_max=30, rng=1).plot()
+    with pytest.raises(TypeError, match="wanted a result with several estimates"):
+        ct.plots.forest(3.0)
+    with pytest.raises(TypeError, match="redraws"):
+        ct.plots.null_histogram(ct.SpiegelhalterTest()(*ct.top_label(P, Y)))
+
+
+def test_names_are_shortened_and_begin_no_formula():
+    bars = ct.find_slices(P, Y, {"$" + "x" * 60: np.arange(200) % 2}, n_resamples=19, rng=1)
+    labels = [label.get_text() for label in bars.plot(ax=figure.Figure().add_subplot()).get_yticklabels()]
+    assert all(len(label) <= 42 and label.startswith(r"\$x") for label in labels)
