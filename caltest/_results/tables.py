@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import import_module
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 Table = Sequence[Sequence[str]]
@@ -79,17 +80,13 @@ class Page(str):
 
     def __new__(cls, title: str, *parts: Part, notes: Sequence[str] = ()) -> "Page":
         """A title, parts below each other, and notes."""
-        lines = [title, "-" * len(title)]
-        for part in parts:
-            if isinstance(part, Grid):
-                lines += [f"  {line}" for line in aligned(part.rows).splitlines()]
-            elif isinstance(part, Mapping):
-                lines += [f"{name:<14} {text}" for name, text in part.items() if text is not None]
-            else:
-                lines += part
-        new = super().__new__(cls, "\n".join([*lines, *(f"Note: {note}" for note in notes)]))
+        new = super().__new__(cls, _text(title, parts, notes, None))
         new.heading, new.parts, new.notes = title, parts, tuple(notes)
         return new
+
+    def wrapped(self, width: int) -> str:
+        """The text with lines of at most so many letters, but for tables."""
+        return _text(self.heading, self.parts, self.notes, width)
 
     def html(self) -> str:
         """A fragment without scripts or colours of its own, readable on light and dark ground.
@@ -100,6 +97,27 @@ class Page(str):
         notes = "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
         more = f"<details><summary>Details</summary>{rest}{notes}</details>" if rest or notes else ""
         return f'<div class="caltest"><p><b>{escape(self.heading)}</b></p>{shown}{more}</div>'
+
+
+def _text(title: str, parts: Sequence[Part], notes: Sequence[str], width: int | None) -> str:
+    lines = [title, "-" * len(title)]
+    for part in parts:
+        if isinstance(part, Grid):
+            lines += [f"  {line}" for line in aligned(part.rows).splitlines()]
+        elif isinstance(part, Mapping):
+            for name, text in part.items():
+                lines += [] if text is None else _folded(f"{name:<14} {text}", width, " " * 15)
+        else:
+            lines += part
+    for note in notes:
+        lines += _folded(f"Note: {note}", width, "      ")
+    return "\n".join(lines)
+
+
+def _folded(line: str, width: int | None, indent: str) -> list[str]:
+    if width is None or len(line) <= width:
+        return [line]
+    return wrap(line, width, subsequent_indent=indent, drop_whitespace=True, break_long_words=False)
 
 
 FIRST = 3

@@ -10,10 +10,6 @@ from caltest.auditing.audit import audit
 from caltest.cli.options import add, command, show
 from caltest.cli.prediction_files import check_outputs, read_columns, read_sample
 
-EXAMPLES = """examples:
-  caltest audit network.csv labels.csv --output audit.html
-  caltest audit network.csv labels.csv --features patients.csv --output audit.xml --fail-on matters"""
-
 
 def add_to(commands: Any) -> None:
     """Add the command to the parser."""
@@ -22,8 +18,11 @@ def add_to(commands: Any) -> None:
         run,
         "audit",
         "one report: is it calibrated, how wrong is it, for whom, what to do",
+        (
+            "network.csv labels.csv --output audit.html",
+            "network.csv labels.csv --features patients.csv --output audit.xml --fail-on matters",
+        ),
         "Test, measure and explain the calibration of a model, for whoever has to decide about it.",
-        EXAMPLES,
     )
     add(parser, "predictions", "outcomes")
     outputs = "report to write: .html (needs caltest[report]), .json, .xml (JUnit) or .txt"

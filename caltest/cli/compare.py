@@ -18,6 +18,7 @@ def add_to(commands: Any) -> None:
         run,
         "compare",
         "compare models with the same outcomes",
+        ("network.csv forest.csv labels.csv", "network.csv forest.csv labels.csv --pairs --format latex --seed 1"),
         "Compare the calibration of several models: estimates, intervals, p-values adjusted for their number.",
     )
     add(parser, "predictions", nargs="+")

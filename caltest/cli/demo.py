@@ -15,6 +15,7 @@ def add_to(commands: Any) -> None:
         run,
         "demo",
         "test three models of handwritten digits",
+        ("", "--seed 2"),
         "Test three models of handwritten digits that come with caltest.",
     )
     add(parser, "--seed", default=1, help="of the random numbers (default: 1)")

@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from caltest._results.tables import Table, latex, markdown
+from caltest._results.tables import Page, Table, latex, markdown
 from caltest.cli.named import TESTS
 from caltest.predictions.convert import Missing
 
 N = TypeVar("N", int, float)
+
+COLUMNS = 80
+"""Letters in a line of a report in a terminal, but for tables."""
 
 FORMATS = ("table", "json", "markdown", "latex")
 
@@ -76,8 +79,13 @@ def show(
     form: str, text: Callable[[], str], entries: dict[str, Any], table: Table, remarks: Sequence[str] = ()
 ) -> None:
     """Print a result in one of the formats; remarks go below tables in markdown and LaTeX."""
+
+    def report() -> str:
+        found = text()
+        return found.wrapped(COLUMNS) if isinstance(found, Page) else found
+
     made: dict[str, Callable[[], str]] = {
-        "table": text,
+        "table": report,
         "json": lambda: json.dumps(entries, indent=2),
         "markdown": lambda: markdown(table, remarks),
         "latex": lambda: latex(table, remarks),
@@ -92,8 +100,18 @@ class Wide(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=28, width=110)
 
 
-def command(commands: Any, run: Any, name: str, summary: str, description: str, epilog: str | None = None) -> Any:
-    """A parser of a command, and what it runs."""
-    parser = commands.add_parser(name, help=summary, description=description, epilog=epilog, formatter_class=Wide)
+def command(
+    commands: Any,
+    run: Any,
+    name: str,
+    summary: str,
+    examples: Sequence[str],
+    description: str,
+    epilog: str | None = None,
+) -> Any:
+    """A parser of a command, whose help begins with examples, and what it runs."""
+    shown = "".join(f"  caltest {name} {example}".rstrip() + "\n" for example in examples)
+    text = f"examples:\n{shown}\n{description}"
+    parser = commands.add_parser(name, help=summary, description=text, epilog=epilog, formatter_class=Wide)
     parser.set_defaults(run=run)
     return parser

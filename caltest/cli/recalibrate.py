@@ -32,6 +32,7 @@ def add_to(commands: Any) -> None:
         run,
         "recalibrate",
         "repair predictions and show what that changes",
+        ("network.csv labels.csv", "network.csv labels.csv --method beta --apply new.csv --output better.csv"),
         "Fit a map from predictions to better ones. Half of the rows show what it changes; the map that is saved or\n"
         "applied is fitted to all rows.",
         f"methods:\n{names}",

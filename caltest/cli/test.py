@@ -24,6 +24,7 @@ def add_to(commands: Any) -> None:
         run,
         "test",
         "test predictions in a file",
+        ("network.csv labels.csv", "network.csv labels.csv --test ece --format json --seed 1"),
         "Test whether the predictions in a file are calibrated.",
         f"tests:\n{names_help()}",
     )
@@ -44,9 +45,15 @@ def run(options: argparse.Namespace) -> int:
     test = TESTS[options.test].of(kernel) if weights is None else WEIGHTED[options.test](kernel, weights)
     result = test.on(sample, rng=options.seed, progress=in_terminal())
     result = replace(result, notes=(*result.notes, *left_out, *notes))
-    judged = {"alpha": options.alpha, "verdict": result.verdict(options.alpha), "why": result.why(options.alpha)}
+    rejected = result.pvalue <= options.alpha
+    judged = {
+        "alpha": options.alpha,
+        "rejected": bool(rejected),
+        "verdict": result.verdict(options.alpha),
+        "why": result.why(options.alpha),
+    }
     show(options.format, lambda: result.summary(options.alpha), result.to_dict() | judged, table(result, options.alpha))
-    return int(options.fail_on_reject and result.pvalue <= options.alpha)
+    return int(options.fail_on_reject and rejected)
 
 
 def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:

@@ -3,9 +3,11 @@
 import re
 from argparse import ArgumentTypeError
 
+import numpy as np
 import pytest
 
-from caltest.cli.main import _parser
+import caltest as ct
+from caltest.cli.main import _parser, main
 from caltest.cli.options import level, seed, whole
 
 
@@ -34,3 +36,24 @@ def test_help_says_what_the_defaults_are(name):
     for option in commands()[name]._actions:
         if isinstance(option.default, (int, float)) and not isinstance(option.default, bool):
             assert re.search(r"\(default: (\S+)\)", option.help)[1] == str(option.default), option.dest
+
+
+@pytest.mark.parametrize("name", commands())
+def test_help_begins_with_two_examples_that_are_understood(name):
+    """Each is a command line that the parser takes."""
+    lines = commands()[name].description.splitlines()
+    assert lines[0] == "examples:"
+    examples = [line.split() for line in lines[1:3]]
+    assert all(example[:2] == ["caltest", name] for example in examples)
+    for example in examples:
+        assert commands()[name].parse_args(example[2:]).run
+
+
+def test_reports_in_a_terminal_have_lines_of_at_most_80_letters(tmp_path, capsys):
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
+    np.savetxt(tmp_path / "p.csv", p.probabilities, delimiter=",")
+    np.savetxt(tmp_path / "y.csv", y, fmt="%d")
+    assert main(["test", str(tmp_path / "p.csv"), str(tmp_path / "y.csv"), "--seed", "1"]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    assert "Verdict        reject calibration" in text
