@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from caltest.predictions import Sample
+from caltest._basics.numerics import Array
+from caltest.predictions import Predictions, Sample, classwise
+from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_predictions
 
 
@@ -47,7 +49,33 @@ def _of_data(sample: Sample, seed: int) -> list[Picture]:
     words = "reliability diagram: observed frequency against predicted probability, with exact bars"
     found = [drawn(lambda ax: plots.reliability_diagram(plain, y, rng=seed, ax=ax), words)]
     words = "reliability curve without bins, with an exact band"
-    return [*found, drawn(lambda ax: plots.reliability_curve(plain, y, rng=seed, ax=ax), words)]
+    found.append(drawn(lambda ax: plots.reliability_curve(plain, y, rng=seed, ax=ax), words))
+    if law.finite.n_classes == 3:
+        words = "map of the simplex: where observed frequencies differ from the predictions"
+        found.append(drawn(lambda ax: plots.simplex_map(plain, y, rng=seed, ax=ax), words))
+    return [*found, *_of_worst_classes(law.finite, plain, y, seed)]
+
+
+def _of_worst_classes(law: FinitePredictions, plain: Predictions, y: Array, seed: int) -> list[Picture]:
+    """Reliability of the classes whose frequencies are farthest from what is predicted, in standard deviations."""
+    from caltest import plots
+
+    if law.n_classes < 3:
+        return []
+    p = law.probabilities
+    counts, variances = np.bincount(y, minlength=law.n_classes), (p * (1.0 - p)).sum(axis=0)
+    deviations = np.abs(counts - p.sum(axis=0)) / np.sqrt(np.where(variances > 0.0, variances, np.inf))
+    pairs = classwise(plain, y)
+
+    def picture(c: int) -> Picture:
+        words = f"reliability diagram of {law.outcome_in_words(c)}"
+        return drawn(lambda ax: plots.reliability_diagram(*pairs[c], rng=seed, ax=ax), words)
+
+    return [picture(c) for c in np.argsort(-deviations, kind="stable")[:WORST].tolist()]
+
+
+WORST = 4
+"""Classes that have a picture of their own."""
 
 
 def _of_numbers(sample: Sample, seed: int) -> list[Picture]:

@@ -36,7 +36,7 @@ def test_a_page_has_nothing_from_outside_and_nothing_of_the_user_as_markup(audit
 def test_pictures_have_words_and_names_of_their_own(audit):
     html = audit.to_html()
     svgs = re.findall(r"<svg[^>]*>", html)
-    assert len(svgs) == 3
+    assert len(svgs) == 7
     assert all('role="img" aria-label="' in svg for svg in svgs)
     names = re.findall(r'\sid="([^"]+)"', html)
     assert len(names) == len(set(names))
