@@ -36,8 +36,8 @@ def test_results_draw_themselves(name):
 
 
 def test_results_without_a_picture_say_so():
-    with pytest.raises(TypeError, match="no picture of SampleSize"):
-        ct.sample_size(TEST, ct.generators.class_model("M2", 3), n_simulations=20, n_max=30, rng=1).plot()
+    with pytest.raises(TypeError, match="no picture of Audit"):
+        ct.audit(P, Y, n_resamples=9, rng=1).plot()
     with pytest.raises(TypeError, match="wanted a result with several estimates"):
         ct.plots.forest(3.0)
     with pytest.raises(TypeError, match="redraws"):
