@@ -1,6 +1,7 @@
 """Pictures of calibration. They need matplotlib: ``pip install caltest[plots]``."""
 
 from caltest._basics import names as _names
+from caltest.plots._axes import save as save
 from caltest.plots.curves import (
     evidence as evidence,
     latent_function as latent_function,

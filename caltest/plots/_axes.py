@@ -1,8 +1,8 @@
-"""What pictures share: axes, colours, titles."""
+"""What pictures share: axes, colours and styles of models, legends, names, titles."""
 
 from collections.abc import Callable, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -58,6 +58,124 @@ def panels_of(
     return [axes_of(ax, what, size) for ax in several]
 
 
+MODEL = "caltest-model"
+"""Marks the one artist that each model has in its axes."""
+
+
+class Style(NamedTuple):
+    """How a model is drawn: colour, marker and kind of line differ, so that a grey print tells models apart."""
+
+    color: str
+    marker: str
+    line: str
+    number: int
+
+    @property
+    def first(self) -> bool:
+        """Whether the axes were empty."""
+        return self.number == 0
+
+    def name(self, label: str | None, otherwise: str) -> str:
+        """What the legend calls the model; a model alone needs no name."""
+        return otherwise if label is None and self.first else plain(label or f"{otherwise}, model {self.number + 1}")
+
+
+def style_of(ax: "Axes", color: str | None) -> Style:
+    """The style of the next model of some axes."""
+    i = sum(1 for one in ax.get_children() if one.get_gid() == MODEL)
+    return Style(color or COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], LINES[i % len(LINES)], i)
+
+
+LONGEST = 40
+"""Letters of a name in a picture."""
+
+
+def plain(name: Any, longest: int = LONGEST) -> str:
+    """A name as it is, not as a formula, on one line and cut in the middle if it is long."""
+    words = " ".join(str(name).split())
+    if len(words) > longest:
+        words = words[: longest // 2] + " ... " + words[-(longest // 2 - 5) :]
+    # Legends leave out labels that begin with an underscore.
+    return (" " if words.startswith("_") else "") + words.replace("$", r"\$")
+
+
+def below(ax: "Axes", share: float, points: float) -> Any:
+    """A transform whose origin is at the left, some share of the axes and some points below them."""
+    from matplotlib.transforms import Affine2D, ScaledTranslation
+
+    down = ScaledTranslation(0.0, -points / 72.0, ax.get_figure(root=False).dpi_scale_trans)  # type: ignore[union-attr]
+    return Affine2D().translate(0.0, -share) + ax.transAxes + down
+
+
+def legend(ax: "Axes", share: float = 0.0, points: float = 36.0, title: str = "") -> None:
+    """One legend for all that is in the axes, each name once, below them, where it hides nothing."""
+    from matplotlib.collections import PathCollection
+
+    entries = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+    if entries:
+        settings: dict[str, Any] = {"fontsize": "small", "frameon": False, "borderaxespad": 0.0}
+        where: dict[str, Any] = {
+            "loc": "upper center",
+            "bbox_to_anchor": (0.5, 0.0),
+            "bbox_transform": below(ax, share, points),
+        }
+        made = ax.legend(list(entries.values()), list(entries), title=title or None, **settings, **where)
+        made.get_title().set_fontsize("small")
+        for handle in made.legend_handles:
+            # Points whose area means something would be of any size.
+            if isinstance(handle, PathCollection):
+                handle.set_sizes([30.0])
+
+
+def letters_of(ax: "Axes") -> int:
+    """How many letters of a small title fit above the axes."""
+    place = ax.get_subplotspec()
+    share = 1.0 if place is None else len(place.colspan) / place.get_gridspec().ncols
+    width = float(ax.get_figure(root=False).bbox.width / ax.get_figure(root=False).dpi)  # type: ignore[union-attr]
+    return max(20, min(LETTERS, int(10.0 * width * share)))
+
+
+def set_title(ax: "Axes", title: str) -> None:
+    """A title in as many lines as it needs."""
+    lines = [line for part in title.split("\n") for line in wrap(part, letters_of(ax))]
+    if lines:
+        ax.set_title("\n".join(lines).replace("$", r"\$"), fontsize="medium" if len(lines) < 3 else "small", pad=10.0)
+
+
+def save(ax: "Axes", path: Any, **settings: Any) -> None:
+    """Save the figure of some axes for print: PDF and PS with TrueType fonts, SVG with text as text.
+
+    Publishers refuse the Type 3 fonts that matplotlib writes by default. Who calls ``savefig`` says before that:
+    ``matplotlib.rcParams.update({"pdf.fonttype": 42, "ps.fonttype": 42})``.
+
+    Parameters
+    ----------
+    ax
+        Axes, as the functions of ``caltest.plots`` return them.
+    path
+        Of the file, whose ending is its format, or an open one.
+    **settings
+        Of ``matplotlib.figure.Figure.savefig``, such as ``dpi``.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
+    >>> ax = ct.plots.reliability_diagram([0.2, 0.7, 0.9], [0, 1, 1], rng=1, ax=Figure().add_subplot())
+    >>> file = BytesIO()
+    >>> ct.plots.save(ax, file, format="pdf")
+    >>> b"/Type3" in file.getvalue()
+    False
+    """
+    figure = axes_of(ax, "save", (1.0, 1.0)).get_figure(root=True)
+    from matplotlib import rc_context
+
+    assert figure is not None
+    with rc_context({"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}):
+        figure.savefig(path, **settings)
+
+
 def title_of(result: CalibrationTestResult | None, n: int) -> str:
     """The p-value of a test of the n observations that are drawn, if there is one, and what it found."""
     if result is None:
@@ -67,7 +185,7 @@ def title_of(result: CalibrationTestResult | None, n: int) -> str:
     if result.n != n:
         raise ValueError(f"result: got a test of {result.n} observations, wanted one of the {n} that are drawn")
     p = pvalue_phrase(result.pvalue, result.pvalue_kind == "bound", result.pvalue_otherwise)
-    found = [] if result.finding is None else wrap(result.finding.words, LETTERS, max_lines=3, placeholder=" ...")
+    found = [] if result.finding is None else [result.finding.words]
     return "\n".join([f"{p.replace('<=', '≤')} ({result.test})", result.predictions, *found])
 
 
@@ -104,20 +222,37 @@ def redrawn_ends(
     return redrawn[rank - 1], redrawn[-rank]
 
 
-def finish(ax: "Axes", predictions: Bernoulli, title: str) -> None:
-    """The diagonal, where the predictions are above the axes, limits, labels and title."""
-    ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=2)
-    above = ax.inset_axes((0.0, 1.04, 1.0, 0.14))
-    counts = above.hist(predictions.probability, bins=HISTOGRAM_BINS, range=(0.0, 1.0), color=PALE)[0]
-    above.set(xlim=(0.0, 1.0), xticks=[], yticks=[np.max(counts)])
-    above.tick_params(labelsize="small")
-    above.spines[["top", "right"]].set_visible(False)
+HISTOGRAM = 0.2
+"""The share of the height of the axes that the histogram takes below them, with its distance."""
+
+
+def finish(ax: "Axes", predictions: Bernoulli, title: str, style: Style, note: str = "") -> None:
+    """The diagonal, where the predictions are below the axes, limits, labels, legend and title."""
+    under: Any
+    if style.first:
+        ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=2)
+        under = ax.inset_axes((0.0, -HISTOGRAM, 1.0, HISTOGRAM - 0.04))
+        under.set(xlim=(0.0, 1.0))
+        under.tick_params(labelsize="small")
+        under.yaxis.tick_right()
+        under.spines[["top", "left"]].set_visible(False)
+        filled: dict[str, Any] = {"color": PALE}
+    else:
+        under = ax.child_axes[0]
+        filled = {"histtype": "step", "color": style.color, "linestyle": style.line}
+    counts = under.hist(predictions.probability, bins=HISTOGRAM_BINS, range=(0.0, 1.0), **filled)[0]
+    most = max(float(np.max(counts)), 0.0 if style.first else float(under.get_yticks()[0]))
+    under.set(yticks=[most], ylim=(0.0, 1.05 * most))
     x_label, y_label = f"predicted probability, {predictions.notion}", "observed frequency"
     if predictions.notion == "top label":
         x_label, y_label = "confidence of the top label", "accuracy"
     elif predictions.notion == "binary":
         outcome = f"class {1 if predictions.classes is None else predictions.classes[1]}"
         x_label, y_label = f"predicted probability of {outcome}", f"observed frequency of {outcome}"
+    x_label, y_label = plain(x_label, 60), plain(y_label, 60)
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), box_aspect=1.0, xlabel=x_label, ylabel=y_label)
-    if title:
-        ax.set_title(title, fontsize="medium")
+    # The ticks are those of the histogram, and the label is below them.
+    ax.tick_params(labelbottom=False)
+    ax.xaxis.set_label_coords(0.5, 0.0, transform=below(ax, HISTOGRAM, 18.0))
+    legend(ax, HISTOGRAM, 36.0, note)
+    set_title(ax, title)

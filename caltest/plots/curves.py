@@ -7,7 +7,21 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, own_errstate
 from caltest._validation import fraction, whole_number
-from caltest.plots._axes import COLOURS, DARK, INSIDE, LINES, MARKERS, OUTSIDE, PALE, Axes, axes_of, panels_of
+from caltest.plots._axes import (
+    COLOURS,
+    DARK,
+    LINES,
+    MARKERS,
+    MODEL,
+    OUTSIDE,
+    PALE,
+    Axes,
+    axes_of,
+    legend,
+    panels_of,
+    plain,
+    style_of,
+)
 from caltest.recalibration.base import ProbabilityMap
 from caltest.recalibration.gaussian_process.map import GPMap
 from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
@@ -18,13 +32,18 @@ from caltest.studies.power_curve import PowerCurve
 
 @own_errstate
 def evidence(
-    test: SequentialCalibrationTest | SequentialTestResult, *, alpha: float = 0.05, ax: "Axes | None" = None
+    test: SequentialCalibrationTest | SequentialTestResult,
+    *,
+    alpha: float = 0.05,
+    ax: "Axes | None" = None,
+    label: str | None = None,
+    color: str | None = None,
 ) -> "Axes":
     """Evidence of a sequential test over time, ``log10 E_t``, with the line ``1 / alpha``.
 
     The test rejects where the curve first touches the line, which a calibrated model's does with probability at most
-    alpha, however long it runs. From an outcome of predicted probability 0 on E is infinite: the curve ends there, at
-    a vermillion line.
+    alpha, however long it runs; a diamond marks that time, the alarm. From an outcome of predicted probability 0 on E
+    is infinite: the curve ends there, at a vermillion line.
 
     Parameters
     ----------
@@ -34,6 +53,8 @@ def evidence(
         The level.
     ax
         Where to draw; default: a new figure.
+    label, color
+        Of the model, for several in the same axes.
 
     Examples
     --------
@@ -51,13 +72,28 @@ def evidence(
     finite = np.isfinite(result.history)
     seen = np.arange(1, result.n + 1)
     ax = axes_of(ax, "evidence", (6.0, 4.0))
-    ax.plot(seen[finite], result.history[finite] / np.log(10.0), color=INSIDE)
-    label = f"reject at the {100 * level:g} % level"
-    ax.axhline(-np.log10(level), color=DARK, linewidth=0.8, linestyle=":", label=label)
+    style, logs = style_of(ax, color), result.history / np.log(10.0)
+    name = style.name(label, "evidence")
+    # A single observation is a point, since a line needs two.
+    dot = style.marker if finite.sum() == 1 else ""
+    ax.plot(seen[finite], logs[finite], marker=dot, color=style.color, linestyle=style.line, label=name, gid=MODEL)
+    if style.first:
+        line = f"reject at the {100 * level:g} % level"
+        ax.axhline(-np.log10(level), color=DARK, linewidth=0.8, linestyle=":", label=line)
+        ax.set(xlim=(0.0, result.n + 1.0), ylim=(min(-0.5, *logs[finite]) if finite.any() else -0.5, None))
+    alarm = result.first_rejection(level)
+    own = "" if label is None and style.first else f"{name}: "
+    if alarm is not None and finite[alarm - 1]:
+        look: dict[str, Any] = {"color": style.color, "markeredgecolor": DARK, "linestyle": "", "zorder": 4}
+        ax.plot([alarm], [logs[alarm - 1]], "D", label=f"{own}alarm after {alarm}", **look)
     if not finite.all():
-        ax.axvline(seen[~finite][0], color=OUTSIDE, label="an outcome that was excluded")
-    ax.set(xlabel="observations", ylabel="log10 E")
-    ax.legend(fontsize="small", frameon=False)
+        first = int(seen[~finite][0])
+        mark = OUTSIDE if style.first else style.color
+        ax.axvline(first, color=mark, linestyle="-.", label=f"{own}outcome {first} was excluded, E is infinite")
+    low, high = ax.get_ylim()
+    ax.set(xlabel="observations", ylabel="log10 E", ylim=(low, max(high, 1.1 * -np.log10(level))))
+    ax.set_xlim(0.0, max(result.n + 1.0, ax.get_xlim()[1]))
+    legend(ax)
     return ax
 
 
@@ -119,7 +155,7 @@ def latent_function(
         shift = 0.0 if one.binary else mean.mean()
         if i == 0:
             axes.plot(inputs, prior - (0.0 if one.binary else prior.mean()), color=DARK, ls="--", label="no change")
-        axes.plot(inputs, mean - shift, color=COLOURS[i % len(COLOURS)], label=name)
+        axes.plot(inputs, mean - shift, color=COLOURS[i % len(COLOURS)], ls=LINES[i % len(LINES)], label=plain(name))
         if isinstance(one, GPMap):
             low, high = mean - shift - BAND * deviation, mean - shift + BAND * deviation
             axes.fill_between(inputs, low, high, color=PALE, lw=0.0, zorder=0, label="95 % of the process")
@@ -131,7 +167,7 @@ def latent_function(
         axes.set_xscale("log")
     axes.set_xlabel("logit" if first.input == "logits" else "predicted probability")
     axes.set_ylabel("latent function")
-    axes.legend(frameon=False)
+    legend(axes)
     return axes
 
 
@@ -212,7 +248,7 @@ def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | N
         ax.set(xscale="log", xticks=result.sizes, xticklabels=result.sizes)
         ax.minorticks_off()
     if len(ax.get_legend_handles_labels()[1]) > 1:
-        ax.legend(fontsize="small", frameon=False)
+        legend(ax)
     return ax
 
 
@@ -224,12 +260,17 @@ def _power_lines(result: PowerCurve, alpha: float, over_n: bool) -> Iterator[tup
         if not over_n:
             strengths = [g if one is None else one for g, one in enumerate(result.strengths)]
             order = np.argsort(strengths)
-            yield test, np.array(strengths)[order], *(table[t, order, 0] for table in tables), style
+            yield plain(test), np.array(strengths)[order], *(table[t, order, 0] for table in tables), style
             continue
         for g, generator in enumerate(result.generators):
             parts = ([test] if len(result.tests) > 1 else []) + ([generator] if len(result.generators) > 1 else [])
             line = {**style, "linestyle": LINES[g % len(LINES)]}
-            yield ", ".join(parts), result.sizes, *(table[t, g] for table in tables), line
+            yield _names(parts), result.sizes, *(table[t, g] for table in tables), line
+
+
+def _names(parts: list[str]) -> str:
+    """Each has much room, so that names that differ in their middle stay apart."""
+    return ", ".join(plain(part, 60) for part in parts)
 
 
 @own_errstate
@@ -288,7 +329,7 @@ def risk_curves(
                 _draw_risks(ax, sorted(curve, key=lambda one: one.value), selection, style)
         ax.axhline(level, color=DARK, linewidth=0.8, linestyle=":")
         ax.set(xlabel=parameter, xscale="linear" if parameter == "bins" else "log")
-        ax.legend(fontsize="small", frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        legend(ax)
     across = panels[0].get_yaxis_transform()
     panels[0].text(0.99, level, "h = 0", transform=across, ha="right", va="bottom", fontsize="small")
     panels[0].set_ylabel(f"risk, {selection.problem}")
@@ -305,7 +346,7 @@ def _draw_risks(ax: "Axes", curve: list[CandidateRisk], selection: ErrorSelectio
     y = np.array([one.risk for one in curve])
     errors = np.array([one.standard_error for one in curve])
     colour, marker = COLOURS[style % len(COLOURS)], MARKERS[style % len(MARKERS)]
-    ax.plot(x, y, color=colour, marker=marker, markersize=5, markerfacecolor="white", label=curve[0].estimator)
+    ax.plot(x, y, color=colour, marker=marker, markersize=5, markerfacecolor="white", label=plain(curve[0].estimator))
     ax.fill_between(x, y - errors, y + errors, color=colour, alpha=0.15, linewidth=0)
     for place, one in enumerate(curve):
         if one.squared_error is not None:

@@ -11,7 +11,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
 from caltest._validation import fraction, switch
 from caltest.binning import Binning, UniformBinning
-from caltest.decompositions.score_decomposition import score_decomposition
+from caltest.decompositions.score_decomposition import ScoreDecomposition, score_decomposition
 from caltest.estimators import CalibrationBelt
 from caltest.estimators.binned_errors import checked_binning
 from caltest.estimators.classical.belt import belt
@@ -19,16 +19,19 @@ from caltest.estimators.classical.corp import IsotonicGroups
 from caltest.named_tests import MonteCarloTest
 from caltest.plots._axes import (
     DARK,
-    INSIDE,
+    MODEL,
     OUTSIDE,
     PALE,
     Axes,
+    Style,
     axes_of,
     binary_of,
     finish,
     panels_of,
     rank_of_ends,
     redrawn_ends,
+    set_title,
+    style_of,
     title_of,
 )
 from caltest.predictions import Bernoulli, Sample
@@ -51,6 +54,8 @@ def reliability_diagram(
     result: CalibrationTestResult | None = None,
     rng: Any = None,
     ax: "Axes | None" = None,
+    label: str | None = None,
+    color: str | None = None,
     progress: bool = False,
 ) -> "Axes":
     """Observed frequency against mean prediction, with bars that say how far chance alone moves the points.
@@ -79,6 +84,9 @@ def reliability_diagram(
         Seed or ``numpy.random.Generator`` of the redraws.
     ax
         Where to draw; default: a new figure.
+    label, color
+        Of the model, for several in the same axes: their points have its colour and marker, and those outside of their
+        bar a black edge. They share one legend.
     classes, progress
         As in ``calibration_test``.
 
@@ -124,8 +132,9 @@ def reliability_diagram(
     with progress_bars(switch("progress", progress)):
         bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, rng)
     ax = axes_of(ax, "reliability_diagram", (4.5, 5.0))
-    _draw_bins(ax, bins, f"{100 * confidence_level:g} % range if calibrated")
-    finish(ax, probabilities, title)
+    style = style_of(ax, color)
+    _draw_bins(ax, bins, f"{100 * confidence_level:g} % range if calibrated", style, label)
+    finish(ax, probabilities, title, style)
     return ax
 
 
@@ -157,18 +166,26 @@ def _reliability(
     return _Reliability(sizes, np.bincount(bins, p) / sizes, frequencies(outcomes[None])[0], low, high)
 
 
-def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str) -> None:
-    ax.bar(bins.predictions, bins.high - bins.low, BAR_WIDTH, bins.low, color=PALE, label=bar_label, zorder=1)
+def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str, style: Style, label: str | None) -> None:
+    alone = style.first and label is None
+    shade: dict[str, Any] = {"color": PALE} if alone else {"color": style.color, "alpha": 0.25}
+    name = bar_label if style.first else None
+    ax.bar(bins.predictions, bins.high - bins.low, BAR_WIDTH, bins.low, label=name, zorder=1, **shade)
     areas = np.maximum(LARGEST * bins.sizes / bins.sizes.max(), SMALLEST)
-    styles = ((~bins.outside, "bin", INSIDE, "o"), (bins.outside, "bin outside its bar", OUTSIDE, "D"))
-    for chosen, label, colour, marker in styles:
+    colour, marker = style.color, style.marker
+    named = style.name(label, "bin")
+    styles = [(~bins.outside, named, colour, marker, "none"), (bins.outside, f"{named}, outside", colour, marker, DARK)]
+    if alone:
+        styles[1] = (bins.outside, "bin outside its bar", OUTSIDE, "D", "none")
+    for chosen, what, colour, marker, edge in styles:
         if chosen.any():
             x, y = bins.predictions[chosen], bins.frequencies[chosen]
-            ax.scatter(x, y, areas[chosen], c=colour, marker=marker, alpha=0.8, label=label, clip_on=False, zorder=3)
+            kind: dict[str, Any] = {"facecolors": colour, "marker": marker, "alpha": 0.8, "clip_on": False, "zorder": 3}
+            ax.scatter(x, y, areas[chosen], edgecolors=edge, linewidths=1.5, label=what, **kind)
     # The ends of the bars are in front: the largest points belong to the shortest bars and would hide them.
     for ends in (bins.low, bins.high):
         ax.scatter(bins.predictions, ends, 40, c=DARK, marker="_", linewidths=1, clip_on=False, zorder=4)
-    ax.legend(fontsize="small", framealpha=0.85, edgecolor="none")
+    ax.collections[-1].set_gid(MODEL)
 
 
 @own_errstate
@@ -182,17 +199,19 @@ def reliability_curve(
     result: CalibrationTestResult | None = None,
     rng: Any = None,
     ax: "Axes | None" = None,
+    label: str | None = None,
+    color: str | None = None,
     progress: bool = False,
 ) -> "Axes":
     """Recalibrated frequency against prediction, by isotonic regression: no bins have to be chosen (CORP).
 
     The curve is the increasing function of the predictions that fits the outcomes best; parts of it outside of the
     band, where curves of calibrated predictions are, are vermillion. The Brier score of the
-    predictions and its parts, miscalibration, discrimination and uncertainty, are written below it.
+    predictions and its parts are written over the legend, if there is one model in the axes.
 
     Parameters
     ----------
-    predictions, targets, classes, n_resamples, result, rng, ax, progress
+    predictions, targets, classes, n_resamples, result, rng, ax, label, color, progress
         As in ``reliability_diagram``.
     confidence_level
         Of the band around the diagonal, at each prediction by itself.
@@ -223,9 +242,9 @@ def reliability_curve(
     >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ax = ct.plots.reliability_curve(p, y, rng=1, ax=Figure().add_subplot())
-    >>> print(ax.texts[0].get_text())
-    Brier score 0.098 = miscalibration 0.078
-    - discrimination 0.008 + uncertainty 0.028
+    >>> print(ax.get_legend().get_title().get_text())
+    Brier score 0.098 = 0.078 miscalibration
+    - 0.008 discrimination + 0.028 uncertainty
     """
     probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
     rank = rank_of_ends(n_resamples, confidence_level)
@@ -235,26 +254,30 @@ def reliability_curve(
     with progress_bars(switch("progress", progress)):
         low, high = redrawn_ends(probabilities, groups.curves, n_resamples, rank, rng)
     ax = axes_of(ax, "reliability_curve", (4.5, 5.0))
-    label = f"{100 * confidence_level:g} % range if calibrated"
+    style = style_of(ax, color)
     some = _corners(curve)
     x, curve, low, high = groups.values[some], curve[some], low[some], high[some]
-    outside = (curve < low) | (curve > high)
-    ax.fill_between(x, low, high, color=PALE, linewidth=0, label=label, zorder=1)
-    ax.plot(x, curve, color=INSIDE, linewidth=1.5, label="observed frequency, isotonic", zorder=3)
+    alone, outside = style.first and label is None, (curve < low) | (curve > high)
+    shade: dict[str, Any] = {"color": PALE} if alone else {"color": style.color, "alpha": 0.2}
+    name = f"{100 * confidence_level:g} % range if calibrated" if style.first else None
+    ax.fill_between(x, low, high, linewidth=0, label=name, zorder=1, **shade)
+    name = style.name(label, "observed frequency, isotonic")
+    line: dict[str, Any] = {"linestyle": style.line, "linewidth": 1.5, "zorder": 3}
+    ax.plot(x, curve, color=style.color, label=name, gid=MODEL, **line)
     if outside.any():
-        ax.plot(x, np.where(outside, curve, np.nan), color=OUTSIDE, linewidth=2.5, label="outside", zorder=4)
+        mark, name = (OUTSIDE, "outside") if alone else (style.color, f"{name}, outside")
+        ax.plot(x, np.where(outside, curve, np.nan), color=mark, linewidth=3.0, label=name, zorder=4)
         # Single predictions outside have no line of their own.
         beside = np.concatenate([[False], outside, [False]])
         single = outside & ~beside[:-2] & ~beside[2:]
-        ax.scatter(x[single], curve[single], 8, c=OUTSIDE, linewidths=0, zorder=4)
-    ax.legend(fontsize="small", framealpha=0.85, edgecolor="none")
-    parts = score_decomposition(probabilities, outcomes)
-    names = "miscalibration", "discrimination", "uncertainty"
-    first, second, third = (f"{name} {getattr(parts, name):.3f}" for name in names)
-    words = f"Brier score {parts.score:.3f} = {first}\n- {second} + {third}"
-    ax.text(0.5, -0.15, words, transform=ax.transAxes, ha="center", va="top", fontsize="small", linespacing=1.3)
-    finish(ax, probabilities, title)
+        ax.scatter(x[single], curve[single], 8, c=mark, linewidths=0, zorder=4)
+    finish(ax, probabilities, title, style, _parts(score_decomposition(probabilities, outcomes)) if alone else "")
     return ax
+
+
+def _parts(parts: ScoreDecomposition) -> str:
+    more = f"{parts.miscalibration:.3f} miscalibration\n- {parts.discrimination:.3f} discrimination"
+    return f"Brier score {parts.score:.3f} = {more} + {parts.uncertainty:.3f} uncertainty"
 
 
 MOST = 1000
@@ -279,6 +302,8 @@ def calibration_belt(
     n_resamples: int = 999,
     rng: Any = None,
     ax: "Axes | None" = None,
+    label: str | None = None,
+    color: str | None = None,
     progress: bool = False,
 ) -> "Axes":
     """Outcomes as a smooth function of predictions, with confidence bands: where they leave the diagonal, p is off.
@@ -288,7 +313,7 @@ def calibration_belt(
 
     Parameters
     ----------
-    predictions, targets, classes, rng, ax, progress
+    predictions, targets, classes, rng, ax, label, color, progress
         As in ``reliability_diagram``.
     confidence_levels
         Of the bands, between 0 and 1.
@@ -334,12 +359,18 @@ def calibration_belt(
     critical = np.quantile(result.null_distribution, levels, method="higher")
     curve = belt(estimator, probabilities.probability, outcomes, critical)
     ax = axes_of(ax, "calibration_belt", (4.5, 5.0))
+    style = style_of(ax, color)
     for low, high, level, shade in zip(curve.low, curve.high, levels, np.linspace(0.2, 0.4, levels.size), strict=True):
-        label = f"{100 * level:g} % confidence"
-        ax.fill_between(curve.predictions, low, high, color=INSIDE, alpha=shade, linewidth=0, label=label, zorder=1)
-    ax.plot(curve.predictions, curve.curve, color=INSIDE, linewidth=1.5, label="observed frequency, fitted", zorder=2)
-    ax.legend(fontsize="small", frameon=False)
-    finish(ax, probabilities, f"{pvalue_phrase(result.pvalue)} (degree {curve.degree})\n{result.predictions}")
+        name = f"{100 * level:g} % confidence" if style.first else None
+        ax.fill_between(curve.predictions, low, high, color=style.color, alpha=shade, linewidth=0, label=name, zorder=1)
+    name = style.name(label, "observed frequency, fitted")
+    line: dict[str, Any] = {"color": style.color, "linestyle": style.line}
+    p = pvalue_phrase(result.pvalue)
+    name, title = (
+        (name, f"{p} (degree {curve.degree})\n{result.predictions}") if label is None else (f"{name}, {p}", "")
+    )
+    ax.plot(curve.predictions, curve.curve, linewidth=1.5, label=name, zorder=2, gid=MODEL, **line)
+    finish(ax, probabilities, title, style)
     return ax
 
 
@@ -395,5 +426,5 @@ def recalibration_report(
     for ax, row, sample, stream in zip((left, right), report.rows, report.samples, streams, strict=True):
         reliability_diagram(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=stream, ax=ax)
         p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
-        ax.set_title(f"{row.name}: log score {row.log_score:.3g}, {p}", fontsize="small")
+        set_title(ax, f"{row.name}: log score {row.log_score:.3g}, {p}")
     return left, right

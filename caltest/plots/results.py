@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._basics.numerics import own_errstate
 from caltest._results.tables import Bar
-from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of
+from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of, legend, plain
 
 SHOWN = 40
 """Lines of a forest plot; of more the first."""
@@ -47,32 +47,19 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
         raise TypeError(f"result: got {result!r}, which has no estimates with intervals")
     ax = axes_of(ax, "forest", (6.0, 1.3 + 0.3 * len(bars)))
     places = np.arange(len(bars))
-    labels: set[str] = set()
-
-    def once(label: str) -> str | None:
-        """The label the first time, so that the legend has it once."""
-        return None if label in labels or labels.add(label) else label  # type: ignore[func-returns-value]
-
     for y, bar in zip(places, bars, strict=True):
         colour, marker = (OUTSIDE, "D") if bar.stands_out else (INSIDE, "o")
         if bar.reference is not None:
-            ax.plot([bar.reference] * 2, [y - 0.32, y + 0.32], color=DARK, linewidth=2.0, label=once(bar.of_reference))
+            ax.plot([bar.reference] * 2, [y - 0.32, y + 0.32], color=DARK, linewidth=2.0, label=plain(bar.of_reference))
         if bar.ends is not None:
-            ax.plot(bar.ends, [y, y], color=colour, linewidth=1.6, zorder=2, label=once("interval"))
+            ax.plot(bar.ends, [y, y], color=colour, linewidth=1.6, zorder=2, label="interval")
         ax.plot([bar.estimate], [y], marker, color=colour, markersize=6, linestyle="none", zorder=3)
-    ax.set_yticks(places, [_short(bar.name) for bar in bars])
+    ax.set_yticks(places, [plain(bar.name) for bar in bars])
     ax.set(xlabel=bars[0].unit, ylim=(len(bars) - 0.4, -0.6))
     ax.grid(axis="y", color=PALE, linewidth=0.5)
     ax.set_axisbelow(True)
-    if labels:
-        ax.legend(fontsize="small", frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
+    legend(ax)
     return ax
-
-
-def _short(name: str) -> str:
-    """A name of at most 40 letters, in which dollars begin no formula."""
-    text = name if len(name) <= 40 else f"{name[:37]}..."
-    return text.replace("$", r"\$")
 
 
 @own_errstate
@@ -109,5 +96,5 @@ def null_histogram(result: Any, *, ax: "Axes | None" = None) -> "Axes":
         ax.axvline(result.statistic, color=OUTSIDE, linewidth=2.0, linestyle="--", label="observed")
     ax.set(xlabel=getattr(result, "statistic_name", "estimate"), ylabel="redraws")
     ax.locator_params(axis="x", nbins=6)
-    ax.legend(fontsize="small", frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
+    legend(ax)
     return ax

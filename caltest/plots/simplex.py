@@ -12,7 +12,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.binned_errors import checked_binning
-from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of, title_of
+from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of, legend, plain, set_title, title_of
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 
@@ -103,14 +103,13 @@ def simplex_map(
     names, sides = law.classes or ("class 0", "class 1", "class 2"), ("right top", "left top", "center bottom")
     for (x, y), name, side in zip(CORNERS.tolist(), names, sides, strict=True):
         across, along = side.split()
-        ax.text(x, y, str(name), ha=across, va=along)
+        ax.text(x, y, plain(name, 20), ha=across, va=along)
     ax.set(xlim=(-0.12, 1.12), ylim=(-0.08, 0.95), aspect="equal")
     ax.axis("off")
     x, y = (law.probabilities @ CORNERS).T
     ax.scatter(x, y, 3, c=PALE, linewidths=0, zorder=1)
     _draw_arrows(ax, arrows, level)
-    if title:
-        ax.set_title(title, fontsize="medium")
+    set_title(ax, title)
     return ax
 
 
@@ -161,4 +160,4 @@ def _draw_arrows(ax: "Axes", arrows: _Arrows, level: float) -> None:
         ax.scatter(x, y, areas, c=colour, alpha=0.5 * alpha, linewidths=0, zorder=3)
         ax.quiver(x, y, u, v, color=colour, alpha=alpha, **ARROW)
         ax.plot([], [], color=colour, alpha=alpha, linewidth=3, label=label)
-    ax.legend(fontsize="small", frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2)
+    legend(ax, points=4.0)

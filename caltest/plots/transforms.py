@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
 from caltest._validation import fraction, whole_number
-from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of
+from caltest.plots._axes import DARK, MODEL, OUTSIDE, PALE, Axes, axes_of, legend, style_of
 from caltest.predictions import Predictions, pit_values
 from caltest.predictions.convert import as_sample
 
@@ -21,6 +21,8 @@ def pit_histogram(
     confidence_level: float = 0.95,
     rng: Any = None,
     ax: "Axes | None" = None,
+    label: str | None = None,
+    color: str | None = None,
 ) -> "Axes":
     """Where outcomes are among the predicted quantiles: a histogram of ``u = F(y)``, flat for calibrated predictions.
 
@@ -41,6 +43,8 @@ def pit_histogram(
         Seed or ``numpy.random.Generator`` of the transforms of counts and ensembles.
     ax
         Where to draw; default: a new figure.
+    label, color
+        Of the model, for several in the same axes: all but the first are drawn as outlines. They share one legend.
 
     Notes
     -----
@@ -66,27 +70,24 @@ def pit_histogram(
     counts = np.bincount(np.minimum((u * bins).astype(np.intp), bins - 1), minlength=bins)
     low, high = binom(n, 1.0 / bins).ppf([tail, 1.0 - tail])
     ax = axes_of(ax, "pit_histogram", (4.5, 3.4))
-    outside = (counts < low) | (counts > high)
-    label = f"{100 * level:g} % range of all bars if calibrated"
-    ax.axhspan(low / n, high / n, color=PALE, label=label, zorder=1)
-    ax.axhline(1.0 / bins, color=DARK, linewidth=0.8, zorder=3)
-    left = np.arange(bins) / bins
-    colours = [OUTSIDE if one else INSIDE for one in outside]
-    hatches = ["//" if one else "" for one in outside]
-    ax.bar(
-        left,
-        counts / n,
-        1.0 / bins,
-        align="edge",
-        color=colours,
-        hatch=hatches,
-        edgecolor="white",
-        alpha=0.75,
-        zorder=2,
-    )
+    outside, style = (counts < low) | (counts > high), style_of(ax, color)
+    edges, heights = np.arange(bins + 1) / bins, counts / n
+    lines: dict[str, Any] = {"color": style.color, "linestyle": style.line, "linewidth": 1.8, "zorder": 4}
+    if style.first:
+        name = f"{100 * level:g} % range of all bars if calibrated"
+        ax.axhspan(low / n, high / n, color=PALE, label=name, zorder=1)
+        ax.axhline(1.0 / bins, color=DARK, linewidth=0.8, zorder=3)
+    if style.first and label is None:
+        colours, hatches = np.where(outside, OUTSIDE, style.color), np.where(outside, "//", "")
+        look: dict[str, Any] = {"color": colours.tolist(), "hatch": hatches.tolist(), "edgecolor": "white"}
+        ax.bar(edges[:-1], heights, 1.0 / bins, align="edge", alpha=0.75, zorder=2, **look)
+        ax.plot([], [], gid=MODEL)
+    else:
+        ax.stairs(heights, edges, baseline=None, label=style.name(label, "outcomes"), gid=MODEL, **lines)
+    top = 0.0 if style.first else ax.get_ylim()[1]
     ax.set(xlim=(0.0, 1.0), xlabel="predicted quantile of the outcome", ylabel="share of outcomes")
-    ax.set_ylim(0.0, 1.3 * max(float(counts.max()), high) / n)
-    ax.legend(fontsize="small", frameon=False, loc="upper center")
+    ax.set_ylim(0.0, max(top, 1.08 * max(float(counts.max()), high) / n))
+    legend(ax)
     return ax
 
 
@@ -98,6 +99,8 @@ def coverage_curve(
     confidence_level: float = 0.95,
     rng: Any = None,
     ax: "Axes | None" = None,
+    label: str | None = None,
+    color: str | None = None,
 ) -> "Axes":
     """How many outcomes are in the central intervals of all levels, beside how many should be.
 
@@ -105,7 +108,7 @@ def coverage_curve(
 
     Parameters
     ----------
-    predictions, targets, rng, ax
+    predictions, targets, rng, ax, label, color
         As in ``pit_histogram``.
     confidence_level
         Probability, at least, that the whole curve of calibrated predictions is in the band.
@@ -128,14 +131,19 @@ def coverage_curve(
     n = reached.size
     reach = sqrt(log(2.0 / (1.0 - level)) / (2.0 * n))
     ax = axes_of(ax, "coverage_curve", (4.5, 4.5))
-    ends = np.array([0.0, 1.0])
-    label = f"{100 * level:g} % range of the curve if calibrated"
-    ax.fill_between(ends, ends - reach, ends + reach, color=PALE, label=label, linewidth=0.0)
-    ax.plot(ends, ends, color=DARK, linewidth=0.8)
-    ax.step([0.0, *reached, 1.0], [0.0, *(np.arange(1, n + 1) / n), 1.0], where="post", color=INSIDE)
+    ends, style = np.array([0.0, 1.0]), style_of(ax, color)
+    alone = style.first and label is None
+    shade: dict[str, Any] = {"color": PALE} if style.first else {"color": style.color, "alpha": 0.15}
+    name = f"{100 * level:g} % range of the curve if calibrated" if style.first else None
+    ax.fill_between(ends, ends - reach, ends + reach, label=name, linewidth=0.0, **shade)
+    if style.first:
+        ax.plot(ends, ends, color=DARK, linewidth=0.8)
+    x, y = [0.0, *reached, 1.0], [0.0, *(np.arange(1, n + 1) / n), 1.0]
+    line: dict[str, Any] = {"linestyle": style.line, "gid": MODEL}
+    ax.step(x, y, where="post", color=style.color, label=None if alone else style.name(label, "outcomes"), **line)
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), box_aspect=1.0)
     ax.set(xlabel="level of the central interval", ylabel="share of outcomes inside")
-    ax.legend(fontsize="small", frameon=False, loc="upper left")
+    legend(ax)
     return ax
 
 

@@ -89,8 +89,8 @@ def test_colour_and_shape_follow_the_bars(binary):
     assert 0 < len(outside) < len(bars(ax))
     np.testing.assert_array_equal(points(ax, "bin outside its bar"), outside)
     colours = {c.get_label(): matplotlib.colors.to_hex(c.get_facecolor()[0]) for c in ax.collections}
-    assert colours["bin"].upper() == reliability.INSIDE
-    assert colours["bin outside its bar"].upper() == reliability.OUTSIDE
+    assert colours["bin"].upper() == _axes.INSIDE
+    assert colours["bin outside its bar"].upper() == _axes.OUTSIDE
 
 
 def test_areas_are_proportional_to_counts():
@@ -428,7 +428,10 @@ class TestReliabilityCurve:
         labels = [text.get_text() for text in ax.get_legend().get_texts()]
         assert labels == ["95 % range if calibrated", "observed frequency, isotonic", "outside"]
         parts = ct.score_decomposition(p, y)
-        assert f"Brier score {parts.score:.3f} = miscalibration {parts.miscalibration:.3f}\n" in ax.texts[0].get_text()
+        assert ax.get_legend().get_title().get_text() == (
+            f"Brier score {parts.score:.3f} = {parts.miscalibration:.3f} miscalibration\n"
+            f"- {parts.discrimination:.3f} discrimination + {parts.uncertainty:.3f} uncertainty"
+        )
 
     def test_bad_arguments(self, binary):
         with pytest.raises(ValueError, match="n_resamples: got 9, wanted at least 39"):

@@ -1,0 +1,121 @@
+"""What pictures share: names, styles, legends, fonts."""
+
+import io
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest import plots
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from caltest.plots import _axes  # noqa: E402
+
+NAMES = ["$\\alpha$ and $", "<script>alert(1)</script>", "_hidden", "long " * 60, "a\nb"]
+P = np.linspace(0.05, 0.95, 60)
+Y = (np.arange(60) % 3 == 0).astype(int)
+NORMAL = ct.generators.GaussianModel(calibrated=False).sample(60, rng=1)
+
+
+@pytest.fixture(autouse=True)
+def no_open_figures():
+    yield
+    plt.close("all")
+
+
+def new_axes():
+    return Figure(figsize=(3.3, 3.6), layout="constrained").add_subplot()
+
+
+def names(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+DRAWN = {
+    "reliability_diagram": lambda **how: plots.reliability_diagram(P, Y, rng=1, n_resamples=39, **how),
+    "reliability_curve": lambda **how: plots.reliability_curve(P, Y, rng=1, n_resamples=39, **how),
+    "calibration_belt": lambda **how: plots.calibration_belt(P, Y, rng=1, n_resamples=39, **how),
+    "pit_histogram": lambda **how: plots.pit_histogram(*NORMAL, **how),
+    "coverage_curve": lambda **how: plots.coverage_curve(*NORMAL, **how),
+    "evidence": lambda **how: plots.evidence(ct.SequentialCalibrationTest().update(P, Y), **how),
+}
+
+
+@pytest.mark.parametrize("function", DRAWN)
+def test_models_share_axes_and_one_legend_below_them(function):
+    ax = new_axes()
+    for name in NAMES:
+        DRAWN[function](ax=ax, label=name)
+    ax.figure.savefig(io.BytesIO())
+    shown = " | ".join(names(ax))
+    for name in ("\\$\\alpha\\$ and \\$", "<script>alert(1)</script>", " _hidden", "long long", "a b"):
+        assert name in shown
+    assert max(map(len, names(ax))) <= 90
+    assert ax.get_legend().get_window_extent().y1 <= ax.get_window_extent().y0
+    assert not ax.texts
+    assert len(names(ax)) == len(set(names(ax)))
+    styles = [_axes.style_of(ax, None).number, *(one for one in ax.get_children() if one.get_gid() == _axes.MODEL)]
+    assert styles[0] == len(styles) - 1 == len(NAMES)
+
+
+@pytest.mark.parametrize("function", DRAWN)
+def test_colour_is_that_of_the_caller(function):
+    ax = DRAWN[function](ax=new_axes(), label="mine", color="#123456")
+    colours = [line.get_color() for line in ax.lines]
+    colours += [matplotlib.colors.to_hex(c) for one in ax.collections for c in one.get_facecolor()]
+    colours += [matplotlib.colors.to_hex(patch.get_edgecolor()) for patch in ax.patches]
+    assert "#123456" in colours
+
+
+def test_titles_and_legends_are_within_small_pictures():
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
+    result = ct.calibration_test(p, y, n_resamples=39, rng=1)
+    ax = plots.reliability_diagram(p, y, result=result, rng=1, ax=new_axes())
+    ax.figure.savefig(io.BytesIO(), dpi="figure")
+    for one in (ax.title, ax.get_legend()):
+        box, page = one.get_window_extent(), ax.figure.bbox
+        assert page.x0 <= box.x0 <= box.x1 <= page.x1
+        assert page.y0 <= box.y0 <= box.y1 <= page.y1
+    histogram, label = ax.child_axes[0].get_tightbbox(), ax.xaxis.label.get_window_extent()
+    assert label.y1 <= histogram.y0 + 1.0
+    assert ax.get_legend().get_window_extent().y1 <= label.y0
+
+
+def test_legends_of_a_grid_hide_no_points():
+    figure, grid = plt.subplots(2, 2, figsize=(6.5, 7.0), layout="constrained")
+    for ax in grid.flat:
+        DRAWN["reliability_diagram"](ax=ax)
+    figure.canvas.draw()
+    for ax in grid.flat:
+        for other in grid.flat:
+            assert not ax.get_legend().get_window_extent().overlaps(other.get_window_extent())
+
+
+def test_an_early_excluded_outcome_leaves_no_empty_frame():
+    for zeros in ([1], [0, 1]):
+        seen = ct.SequentialCalibrationTest().update([0.0] * len(zeros) + [0.5] * 8, [*zeros, *[0, 1] * 4])
+        ax = plots.evidence(seen, ax=new_axes())
+        assert ax.get_xlim() == (0.0, len(zeros) + 9.0)
+        assert ax.get_ylim()[0] < 0.0 < -np.log10(0.05) < ax.get_ylim()[1]
+        assert names(ax)[-1] == f"outcome {len(zeros)} was excluded, E is infinite"
+
+
+def test_the_alarm_is_where_the_test_first_rejects():
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
+    ax = plots.evidence(ct.SequentialCalibrationTest().update(p, y), ax=new_axes())
+    alarm = next(line for line in ax.lines if line.get_label() == "alarm after 21")
+    assert alarm.get_xdata() == [21]
+    assert alarm.get_ydata()[0] >= -np.log10(0.05)
+
+
+def test_fonts_of_saved_pictures_are_no_type_3():
+    ax = DRAWN["pit_histogram"](ax=new_axes())
+    for save, found in ((ax.figure.savefig, True), (lambda file, **how: plots.save(ax, file, **how), False)):
+        file = io.BytesIO()
+        save(file, format="pdf", metadata={"CreationDate": None})
+        assert (b"/Type3" in file.getvalue()) is found
