@@ -52,6 +52,7 @@ NUMBERS = {
     "clip": 1e-12,
     "n_inducing": 10,
     "max_iterations": 1000,
+    "max_classes": 12,
     "n_draws": 100,
     "n_classes": 10,
     "concentration": 0.1,

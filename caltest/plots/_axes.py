@@ -94,7 +94,7 @@ def plain(name: Any, longest: int = LONGEST) -> str:
     """A name as it is, not as a formula, on one line and cut in the middle if it is long."""
     words = " ".join(str(name).split())
     if len(words) > longest:
-        words = words[: longest // 2] + " ... " + words[-(longest // 2 - 5) :]
+        words = f"{words[: longest // 2].strip()} ... {words[-(longest // 2 - 5) :].strip()}"
     # Legends leave out labels that begin with an underscore.
     return (" " if words.startswith("_") else "") + words.replace("$", r"\$")
 
@@ -109,8 +109,6 @@ def below(ax: "Axes", share: float, points: float) -> Any:
 
 def legend(ax: "Axes", share: float = 0.0, points: float = 36.0, title: str = "") -> None:
     """One legend for all that is in the axes, each name once, below them, where it hides nothing."""
-    from matplotlib.collections import PathCollection
-
     entries = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     if entries:
         settings: dict[str, Any] = {"fontsize": "small", "frameon": False, "borderaxespad": 0.0}
@@ -121,10 +119,16 @@ def legend(ax: "Axes", share: float = 0.0, points: float = 36.0, title: str = ""
         }
         made = ax.legend(list(entries.values()), list(entries), title=title or None, **settings, **where)
         made.get_title().set_fontsize("small")
-        for handle in made.legend_handles:
-            # Points whose area means something would be of any size.
-            if isinstance(handle, PathCollection):
-                handle.set_sizes([30.0])
+        even_points(made)
+
+
+def even_points(made: Any) -> None:
+    """Points of a legend in one size, as they are of any size where areas mean something."""
+    from matplotlib.collections import PathCollection
+
+    for handle in made.legend_handles:
+        if isinstance(handle, PathCollection):
+            handle.set_sizes([30.0])
 
 
 def letters_of(ax: "Axes") -> int:
