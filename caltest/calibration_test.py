@@ -172,7 +172,7 @@ class CalibrationTest(_Named):
     ) -> "CalibrationTestAccumulator":
         """The test for data that come in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``.
 
-        For ``OmnibusTest`` with classes, for blocks with the normal limit, and for Monte Carlo with ``LowRankSKCE``;
+        For ``OmnibusTest``, for blocks with the normal limit, and for Monte Carlo with ``LowRankSKCE``;
         ``TypeError`` for others. Settings that depend on all predictions, such as the median bandwidth, are chosen from
         ``predictions``, some of them. See ``CalibrationTestAccumulator``.
         """

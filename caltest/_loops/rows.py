@@ -50,7 +50,7 @@ def classes_from_uniforms(cumulative: FloatArray, uniforms: FloatArray, out: Arr
     """
     k = cumulative.shape[1]
     if k > FEW_CLASSES:
-        _look_up(cumulative, uniforms, out, first)
+        look_up(cumulative, uniforms, out, first)
     elif k > VERY_FEW_CLASSES:
         _count(cumulative, uniforms, out)
     else:
@@ -91,7 +91,8 @@ def _walk(line: FloatArray, threshold: float, label: int) -> int:
 
 
 @jit
-def _look_up(cumulative: FloatArray, uniforms: FloatArray, out: Array, first: int) -> None:
+def look_up(cumulative: FloatArray, uniforms: FloatArray, out: Array, first: int) -> None:
+    """The same for many classes: ``out[b, first + i]`` for the rows i of cumulative probabilities."""
     guide = np.empty(CELLS + 1, dtype=np.int32)
     for i in range(cumulative.shape[0]):
         line = cumulative[i]

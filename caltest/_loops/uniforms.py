@@ -6,7 +6,7 @@ SplitMix64 (Steele, Lea and Flood 2014), started for each row at a number that d
 import numpy as np
 
 from caltest._basics.jit import jit
-from caltest._basics.numerics import Array, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 """Odd, and 2**64 over the golden ratio: the states of a row are multiples of it apart."""
@@ -40,3 +40,11 @@ def row_states(seed: np.uint64, rows: IntArray, states: Array) -> None:
     """Write where the numbers of some rows start."""
     for i in range(rows.shape[0]):
         states[i] = row_state(seed, rows[i])
+
+
+@jit
+def fill_uniforms(states: Array, first: int, out: FloatArray) -> None:
+    """Write numbers in (0, 1) of redraws from ``first`` on, (B, n), given the states (n,) of the rows."""
+    for b in range(out.shape[0]):
+        for i in range(states.shape[0]):
+            out[b, i] = max(uniform(states[i], first + b), 0.5 * UNIT)

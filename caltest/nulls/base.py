@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, OwnErrstate, resampling_pvalue
+from caltest._basics.numerics import FloatArray, IntArray, OwnErrstate, resampling_pvalue
 from caltest._results.calibration_test_result import ComponentResult, PValueKind
 from caltest._results.measures import Detectable, Measure
 from caltest._results.values import Finding, impossible
@@ -134,11 +134,11 @@ class SummableNull(Null):
     """A null whose outcome is a function of sums over parts of the data, for estimators that are so too."""
 
     @abstractmethod
-    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator, place: tuple[int, int]) -> Any:
+    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator, place: tuple[int, IntArray]) -> Any:
         """What a part of the data adds; parts are added with ``+``.
 
         Random numbers are those of the part, ``rng``, or functions of a seed and of the number of the row, where the
-        ``place`` has the seed and the number of the first row.
+        ``place`` has the seed and the numbers of the rows.
         """
 
     @abstractmethod

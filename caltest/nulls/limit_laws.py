@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray
+from caltest._basics.numerics import FloatArray, IntArray
 from caltest._laws import pearson3_tail
 from caltest._results.calibration_test_result import PValueKind
 from caltest._validation import at_least, one_of, switch, whole_number
@@ -121,9 +121,11 @@ class NormalNull(SummableNull):
             )
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        return self.outcome_of(estimator, self.sums(estimator, sample, rng, (0, 0)))
+        return self.outcome_of(estimator, self.sums(estimator, sample, rng, (0, np.arange(len(sample)))))
 
-    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator, place: tuple[int, int]) -> Moments:
+    def sums(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator, place: tuple[int, IntArray]
+    ) -> Moments:
         assert isinstance(estimator, BlockSKCE)
         terms, known = estimator.terms(sample), None
         if self.known_variance and terms.size:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
-from caltest._basics.numerics import Array, FloatArray, at_least_as_large, check_memory
+from caltest._basics.numerics import Array, FloatArray, IntArray, at_least_as_large, check_memory
 from caltest._results.measures import matters
 from caltest._validation import whole_number
 from caltest.estimators import UCME, Estimator, LowRankSKCE
@@ -166,7 +166,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
                 return Outcome(estimate, statistic, stop_after / last, null_distribution=known[:last].copy())
         return ranked(estimate, statistic, known)
 
-    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator, place: tuple[int, int]) -> Any:
+    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator, place: tuple[int, IntArray]) -> Any:
         """Sums over a part of the data, for the observed targets and for redraws of its own."""
         if isinstance(estimator, Omnibus):
             return estimator.sums(sample, self.n_resamples, *place)
@@ -176,7 +176,9 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
 
     def outcome_of(self, estimator: Estimator, sums: Any) -> Outcome:
         if isinstance(estimator, Omnibus):
-            return self._joint_outcome(estimator, sums.kept, estimator.values_from(sums), sums.exclusion)
+            values = estimator.values_from(sums)
+            outcome = self._joint_outcome(estimator, sums.kept, values, sums.exclusion)
+            return replace(outcome, estimate=estimator.of_rows.reported(sums.sums, values))
         assert isinstance(estimator, LowRankSKCE)
         values = estimator.estimates_from(sums)
         return ranked(float(values[0]), float(values[0]), values[1:])

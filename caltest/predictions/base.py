@@ -28,6 +28,13 @@ DRAW = 10.0
 """Nanoseconds that a redrawn target takes, at least."""
 
 
+Uniforms = Callable[[int], FloatArray]
+"""The first, second, ... set of independent uniform numbers in (0, 1), (B, n)."""
+
+Drawer = Callable[[Uniforms], Array]
+"""Targets (B, n) or (B, n, d) as functions of such numbers, those of a prediction of its own numbers only."""
+
+
 class Unbounded(TypeError):
     """Kernel errors of these predictions can be arbitrarily large."""
 
@@ -65,6 +72,8 @@ class Predictions(OwnErrstate, ABC):
     """What the redraws of a test are, in words."""
     known_metrics: ClassVar[str] = "MMD(kernel)"
     """The metrics of the family, in words."""
+    inverts_quickly: ClassVar[bool] = False
+    """Whether a ``drawer`` takes about as long as ``sample``."""
     has_jumps: ClassVar[bool] = False
     """Whether single targets have positive probabilities, although the targets are numbers."""
     discrete: ClassVar[bool] = False
@@ -168,6 +177,14 @@ class Predictions(OwnErrstate, ABC):
     def width(self, kernel: TargetKernel) -> int:
         """About how many numbers each prediction takes in sums over pairs, which says how many are taken at once."""
         return 8
+
+    def drawer(self) -> Drawer:
+        """What redraws targets from uniform numbers, as data in chunks need it; by default by quantiles.
+
+        ``TypeError`` for families that do not know it, ``ValueError`` for predictions without spread.
+        """
+        self.check_continuous()
+        return lambda uniforms: self._quantile(uniforms(0))
 
     @property
     def can_be_drawn(self) -> bool:
@@ -501,10 +518,10 @@ class Predictions(OwnErrstate, ABC):
 
         return NormalAlternatives(self, weights) if self.is_continuous else None
 
-    def faults(self, weights: FloatArray | None = None) -> "Faults | None":
+    def faults(self, weights: FloatArray | None = None, among: Self | None = None) -> "Faults | None":
         """The ways in which the predictions can be wrong that tests look for and name, or None if there are none.
 
-        Weights (n,) are those of the observations.
+        Weights (n,) are those of the observations; ranks of features can be those among other predictions.
         """
         from caltest.predictions.faults.numbers import NumberFaults
         from caltest.predictions.faults.vectors import VectorFaults
@@ -512,8 +529,9 @@ class Predictions(OwnErrstate, ABC):
         try:
             mean, _ = self.moments()
         except TypeError:
-            return NumberFaults(self, weights) if self.law.is_continuous else None
-        return VectorFaults(self, weights) if mean.ndim == 2 and mean.shape[1] > 1 else NumberFaults(self, weights)
+            return NumberFaults(self, weights, among) if self.law.is_continuous else None
+        kind = VectorFaults if mean.ndim == 2 and mean.shape[1] > 1 else NumberFaults
+        return kind(self, weights, among)
 
     def claims(self, targets: Array) -> "Checks":
         """What the predictions say of outcomes that everyone can check, and what happened; nothing of residuals."""

@@ -10,7 +10,7 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, ge
 from caltest._loops.formulas import normals
 from caltest._validation import mixture_weights
 from caltest.kernels import MMD, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel
-from caltest.predictions.base import Parameter, Predictions, require_family
+from caltest.predictions.base import Drawer, Parameter, Predictions, Uniforms, require_family
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.numbers.normal import Normal
 
@@ -88,6 +88,18 @@ class Mixture(Predictions):
         chosen = (generator.random(self.shape)[..., None] * ends[..., -1:] >= ends[..., :-1]).sum(axis=-1)
         draws = np.stack([one.redraw(generator) for one in self.components])
         return np.asarray(draws[chosen, np.arange(len(self))])
+
+    def drawer(self) -> Drawer:
+        """A component is chosen by one number, and inverted at another."""
+        draws, rows = [one.drawer() for one in self.components], np.arange(len(self))
+        ends = np.cumsum(self.weights, axis=-1)
+
+        def draw(uniforms: Uniforms) -> Array:
+            chosen = (uniforms(0)[..., None] * ends[:, -1:] >= ends[:, :-1]).sum(axis=-1)
+            made = np.stack([one(lambda number: uniforms(number + 1)) for one in draws])
+            return np.asarray(made[chosen, np.arange(len(chosen))[:, None], rows])
+
+        return draw
 
     @property
     def target_bytes(self) -> int:

@@ -1,6 +1,6 @@
 """Forecasts given by quantiles at a few levels, tested for what they say and no more."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -122,7 +122,7 @@ class QuantileForecast(FinitePredictions):
         intervals: Array = (values[:, None] > self.values).sum(axis=1, dtype=np.intp)
         return intervals
 
-    def faults(self, weights: FloatArray | None = None) -> Faults | None:
+    def faults(self, weights: FloatArray | None = None, among: Self | None = None) -> Faults | None:
         from caltest.predictions.faults.classes.ordered import QuantileFaults
 
         return QuantileFaults(self, weights)

@@ -18,7 +18,7 @@ from caltest._basics.numerics import (
 from caltest._validation import real_targets, refuse_rows
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.kernels.base import Exponential
-from caltest.predictions.base import Predictions, require_family
+from caltest.predictions.base import Drawer, Predictions, require_family
 from caltest.predictions.convert import as_sample
 
 PANELS, NODES = 24, 14
@@ -164,6 +164,9 @@ class Residuals(Predictions):
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         return self.law.sample(rng, size)
+
+    def drawer(self) -> Drawer:
+        return self.law.drawer()
 
     @property
     def target_bytes(self) -> int:

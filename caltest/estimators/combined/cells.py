@@ -228,6 +228,7 @@ class FewClasses(OfRows[CellSums]):
     law: FinitePredictions
     faults: Any
     weights: FloatArray | None = None
+    kept_until = 2**16
 
     @property
     def note(self) -> str:

@@ -12,6 +12,16 @@ from caltest._basics.threads import threaded
 from caltest.estimators.combined.cells import few_classes
 from caltest.estimators.combined.joint import standardised
 from caltest.estimators.combined.many_classes import many_classes
+from caltest.estimators.combined.number_sums import (
+    FaultSums,
+    KernelSums,
+    LikelihoodSums,
+    MeanSums,
+    NumberSums,
+    ResidualKernelSums,
+    SpreadSums,
+    Summand,
+)
 from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
 from caltest.estimators.kernel_errors.max_skce import FACTORS
@@ -28,6 +38,9 @@ from caltest.predictions.standard_scores import mean_square, scores_of
 
 MANY_CLASSES, MANY_NUMBERS = 10_000, 500
 """Predictions of classes, and of numbers or vectors, from which on kernels of redraws have a low rank."""
+
+MANY_IN_SUMS = 10_000
+"""Predictions of numbers from which on redraws are made by rows, where that is quick, and features follow from some."""
 
 RESIDUAL_WIDTHS = (0.5, 1.0, 2.0)
 """Bandwidths of kernels of residuals, in units of their typical length."""
@@ -65,6 +78,8 @@ class Component:
     """Whether redraws should be taken together, because they share a kernel of all pairs."""
     low_rank: LowRankSKCE | None = None
     """With the kernel, if the kernels of redraws have a low rank."""
+    summand: Summand | None = None
+    """Sums over rows of which the numbers are a function, if they are that."""
 
     def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """The numbers (J, B)."""
@@ -158,41 +173,69 @@ class FaultsComponent(Component):
 
 
 def components_for(
-    kernel: ProductKernel, predictions: Predictions, weights: FloatArray | None, rng: Any
+    kernel: ProductKernel, predictions: Predictions, weights: FloatArray | None, rng: Any, are_many: bool = False
 ) -> tuple[tuple[Component, ...], OfRows[Any] | None]:
     """The components for a family, with a resolved kernel, and what computes them together for many predictions."""
     alternatives = predictions.law.alternatives(weights)
     others: list[Component] = []
     if alternatives is not None:
-        others.append(Component("likelihood ratio", LikelihoodRatio(predictions, weights, alternatives)))
+        ratio = LikelihoodRatio(predictions, weights, alternatives)
+        others.append(Component("likelihood ratio", ratio, summand=LikelihoodSums(alternatives.weights)))
     faults = predictions.faults(weights)
     if faults is not None:
         n_rows = sum(fault.n_rows for fault in faults.with_rows)
-        others.append(FaultsComponent("faults", RowsOfFaults(predictions, weights, faults), n_rows))
+        rows = RowsOfFaults(predictions, weights, faults)
+        others.append(FaultsComponent("faults", rows, n_rows, summand=FaultSums(predictions)))
     if predictions.law.finite is not None:
         many = many_classes(kernel, predictions, faults, weights)
         kernels = _kernels(kernel, predictions, FACTORS, rng, many is None)
         few = None if many is not None else few_classes(_with_bandwidths(kernel, FACTORS), predictions, faults, weights)
         return (kernels, *SCORES, *others), many or few
-    components = [_kernels(kernel, predictions, (1.0,), rng, True)]
+    components = [_kernels(kernel, predictions, (1.0,), rng, True, are_many)]
     if predictions.law.has_normal_scores:
         one = kernel.prediction_kernel
         numbers = ResidualErrors(one, predictions, prediction_features(one, predictions))
-        components.append(Component("kernel error of residuals", numbers, len(RESIDUAL_WIDTHS)))
-    components.append(Component("mean residual", ResidualMean().estimates, weight=2.0))
+        sums = ResidualKernelSums(one, RESIDUAL_WIDTHS, predictions)
+        components.append(Component("kernel error of residuals", numbers, len(RESIDUAL_WIDTHS), summand=sums))
+    components.append(Component("mean residual", ResidualMean().estimates, weight=2.0, summand=MeanSums()))
     if predictions.law.has_spread:
-        components.append(Component("spread of residuals", _spread, two_sided=True, weight=2.0))
+        components.append(Component("spread of residuals", _spread, two_sided=True, weight=2.0, summand=SpreadSums()))
     return (*components, *others), None
 
 
 def come_in_chunks(predictions: Predictions) -> bool:
     """Whether sums over chunks are all that the statistic needs of such predictions."""
+    if predictions.finite is None:
+        try:
+            predictions.redrawable.drawer()
+        except TypeError:
+            return False
+        return True
     faults = predictions.take(slice(0, 1)).faults()
     return isinstance(faults, LabelFaults) and faults.are_sums
 
 
+def are_many_numbers(predictions: Predictions) -> bool:
+    """Whether redraws are made by rows, and never in memory together."""
+    law = predictions.law
+    if len(predictions) < MANY_IN_SUMS or predictions.finite is not None or not law.inverts_quickly:
+        return False
+    # Where some have no spread, scores depend on which predictions are looked at together.
+    return law.is_continuous or law.discrete or law.pool_size is not None
+
+
+def components_in_chunks(
+    kernel: ProductKernel, predictions: Predictions, rng: Any
+) -> tuple[tuple[Component, ...], OfRows[Any] | None]:
+    """The components for chunks of predictions like these, and their sums."""
+    if predictions.finite is not None:
+        return components_for(kernel, predictions, None, None)[0], in_chunks(kernel, predictions)
+    components, _ = components_for(kernel, predictions, None, rng, are_many=True)
+    return components, NumberSums([one.summand for one in components if one.summand is not None], predictions)
+
+
 def in_chunks(kernel: ProductKernel, predictions: Predictions) -> OfRows[Any]:
-    """The sums over chunks of such predictions."""
+    """The sums over chunks of such predictions of classes."""
     faults = predictions.faults()
     many = many_classes(kernel, predictions, faults, None, in_blocks=True)
     summed = many or few_classes(_with_bandwidths(kernel, FACTORS), predictions, faults, None, least=1)
@@ -208,18 +251,24 @@ SCORES = (
 
 
 def _kernels(
-    kernel: ProductKernel, predictions: Predictions, factors: tuple[float, ...], rng: Any, may_be_low: bool
+    kernel: ProductKernel,
+    predictions: Predictions,
+    factors: tuple[float, ...],
+    rng: Any,
+    may_be_low: bool,
+    are_many: bool = False,
 ) -> Component:
     """The kernel first, and with other bandwidths; of low rank for many predictions that are not on a line."""
     kernels = _with_bandwidths(kernel, factors)
     many = MANY_CLASSES if predictions.law.finite is not None else MANY_NUMBERS
     low_rank: tuple[LowRankSKCE, ...] = ()
-    if may_be_low and len(predictions) >= many and on_a_line(kernel, predictions) is None:
+    if may_be_low and (are_many or len(predictions) >= many) and on_a_line(kernel, predictions) is None:
         # Pairs i = j of many numbers or vectors hardly add to the variance, and take as long as the others.
         unbiased = predictions.law.finite is not None
         low_rank = tuple(LowRankSKCE(one, unbiased=unbiased).resolve(predictions, rng) for one in kernels)
     numbers, first = partial(_kernel_errors, tuple(kernels), low_rank), low_rank[0] if low_rank else None
-    return Component("kernel error", numbers, len(kernels), shares_kernel=True, low_rank=first)
+    summand = None if first is None else KernelSums(first.features)
+    return Component("kernel error", numbers, len(kernels), shares_kernel=True, low_rank=first, summand=summand)
 
 
 def _with_bandwidths(kernel: ProductKernel, factors: tuple[float, ...]) -> list[ProductKernel]:

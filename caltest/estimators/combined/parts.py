@@ -46,6 +46,16 @@ class OfRows(ABC, Generic[S]):
     def values(self, sums: S) -> FloatArray:
         """The numbers (J, B) of all components."""
 
+    kept_until = 1
+    """Rows of a part at least: fewer are kept until the next ones come."""
+
+    def check(self, predictions: Predictions) -> None:
+        """Raise for predictions that cannot be redrawn by rows."""
+
+    def reported(self, sums: S, values: FloatArray) -> float:
+        """The estimate that is reported, from the sums and the numbers (J, B)."""
+        return float(values[0, 0])
+
     def at_once(self, law: Any) -> int:
         """Redraws whose sums are kept together."""
         return 2**62
@@ -61,7 +71,6 @@ class OfRows(ABC, Generic[S]):
 class PartSums:
     """What parts of the data add, some of the observations, and outcomes that their predictions exclude."""
 
-    key: bytes
     sums: Any
     kept: Sample
     order: Array
@@ -70,23 +79,17 @@ class PartSums:
     excluded: tuple[str, ...]
 
     @classmethod
-    def of(cls, by: OfRows[Any], sample: Sample, n_redraws: int, seed: np.uint64, start: int) -> "PartSums":
-        """Those of a part whose rows are numbered from ``start`` on."""
-        rows = start + np.arange(len(sample))
-        sums = by.sums(sample.predictions.finite, np.asarray(sample.targets), rows, seed, range(-1, n_redraws))
+    def of(cls, by: OfRows[Any], sample: Sample, n_redraws: int, seed: np.uint64, rows: IntArray) -> "PartSums":
+        """Those of a part whose rows have some numbers."""
+        sums = by.sums(law_of(sample.predictions), np.asarray(sample.targets), rows, seed, range(-1, n_redraws))
         order = np.empty(rows.size, dtype=np.uint64)
         row_states(seed, rows, order)
         best = np.argsort(order)[: most_kept(sample.predictions)]
-        excluded = sample.excluded_outcomes(start % ROWS_OF_A_PART)
-        return cls(by.key, sums, sample.take(best), order[best], sample.impossible.size, excluded)
+        excluded = replace(sample, rows=rows % ROWS_OF_A_PART).excluded_outcomes()
+        return cls(sums, sample.take(best), order[best], sample.impossible.size, excluded)
 
     def __add__(self, other: "PartSums") -> "PartSums":
         """The sums of both parts, and those of their observations whose random numbers are the smallest."""
-        if self.key != other.key:
-            raise ValueError(
-                "other: got another kernel, or other cells of predictions, which follow from the first chunk, wanted "
-                "the same ones: test.accumulator(predictions=some of all predictions)"
-            )
         kept, order = self.kept.followed_by(other.kept), np.concatenate([self.order, other.order])
         best = np.argsort(order)[: most_kept(kept.predictions)]
         return replace(
@@ -102,6 +105,11 @@ class PartSums:
     def exclusion(self) -> str | None:
         """That outcomes occurred which their predictions exclude, in words, if there are some."""
         return excluded_in_words(self.n_excluded, self.excluded) if self.n_excluded else None
+
+
+def law_of(predictions: Predictions) -> Predictions:
+    """As probabilities of classes, if they are that."""
+    return predictions if predictions.finite is None else predictions.finite
 
 
 def most_kept(predictions: Predictions) -> int:

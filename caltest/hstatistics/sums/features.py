@@ -8,7 +8,7 @@ targets otherwise. Then, with the matrix ``M = sum_i phi_i psi_i'``::
     sum_{i != j} h_ij = |M|**2 - sum_i |psi_i|**2 |phi_i|**2
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Self
@@ -153,6 +153,29 @@ class Features:
             products=True,
         )
         return self._total(sums)
+
+    def adder(self, predictions: Predictions) -> Callable[[Array], FloatArray]:
+        """What gives M, (B, t, s), for many real targets (B, n) or (B, n, d) of some predictions, whichever others are.
+
+        That is on a grid if there is one, however few the predictions are.
+        """
+        kernel, grid = self.kernel.target_kernel, self._grid
+        features, law = self._prediction_features(predictions), predictions.law.prepared(self.kernel.target_kernel)
+        means = (law.expected_kernel(kernel, self.targets) @ self.target_map).T @ features
+        if grid is not None:
+            phi = (law.target_tile(kernel, grid.nodes, self.targets) @ self.target_map).T
+            return lambda targets: grid.sums(targets, features, lambda at_nodes: phi @ at_nodes) - means
+
+        def one_by_one(targets: Array) -> FloatArray:
+            tiles = (law.target_tile(kernel, y, self.targets) for y in targets)
+            return np.stack([self.target_map.T @ (tile.T @ features) for tile in tiles]) - means
+
+        return one_by_one
+
+    def diagonal(self, predictions: Predictions, targets: Array) -> float:
+        """``sum_i |psi_i|**2 |phi_i|**2`` of real targets (n,) or (n, d)."""
+        sums = self._real_sums(predictions, targets[None], slice(0, 1), slice(None), None, True)
+        return float(sums.diagonal[0])
 
     @staticmethod
     def _total(sums: Iterator[FeatureSums]) -> FeatureSums:

@@ -5,7 +5,7 @@ residual as in ``caltest.hstatistics.sums.features``, and ``M = sum_i psi_i phi_
 is ``|M|**2 - sum_i |psi_i|**2 |phi_i|**2``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from math import ceil, sqrt
 
@@ -118,6 +118,49 @@ def prediction_features(kernel: PredictionKernel, predictions: Predictions) -> F
     return np.asarray(kernel.tile(predictions, landmarks) @ inverse_root(kernel.tile(landmarks, landmarks)))
 
 
+class ResidualSums:
+    """``M`` and the pairs i = j for parts of the observations, whose landmarks are among some of the predictions.
+
+    For scores that are numbers, or vectors of d numbers; for several bandwidths of a Gaussian kernel of them.
+    """
+
+    def __init__(self, kernel: PredictionKernel, widths: Sequence[float], predictions: Predictions, d: int) -> None:
+        self._kernel, self._predictions, self._d = kernel, predictions.evenly_spaced(LANDMARKS), d
+        self._map = inverse_root(kernel.tile(self._predictions, self._predictions))
+        self._landmarks = [_ResidualLandmarks.of(width, d) for width in widths]
+        self._grid = _OnGrid.of(tuple(widths)) if d == 1 else None
+
+    def adder(self, predictions: Predictions) -> Callable[[FloatArray], FloatArray]:
+        """What gives the sums (B, W) for scores (B, n) or (B, n, d) of some predictions."""
+        psi = np.asarray(self._kernel.tile(predictions, self._predictions) @ self._map)
+        with_lengths = np.concatenate([psi, np.einsum("is,is->i", psi, psi)[:, None]], axis=1)
+        grid = self._grid
+        if grid is not None:
+            return lambda scores: grid.grid.sums(scores, with_lengths, grid.totals)
+
+        def one_by_one(scores: FloatArray) -> FloatArray:
+            return np.stack(
+                [np.concatenate([self._of(z, with_lengths, one) for one in self._landmarks]) for z in scores]
+            )
+
+        return one_by_one
+
+    @staticmethod
+    def _of(scores: FloatArray, with_lengths: FloatArray, landmarks: "_ResidualLandmarks") -> FloatArray:
+        phi = landmarks.features(scores[None])[0]
+        lengths = np.einsum("it,it->i", phi, phi) @ with_lengths[:, -1]
+        return np.append(phi.T @ with_lengths[:, :-1], lengths)
+
+    def means(self, sums: FloatArray, n: int) -> FloatArray:
+        """Means of h over the pairs, (L, B), from the sums of all n observations."""
+        r, first, means = self._map.shape[1], 0, []
+        for size in (one.length for one in self._landmarks):
+            squares = np.square(sums[:, first : first + size * r]).sum(axis=1)
+            first += size * r + 1
+            means.append((squares - sums[:, first - 1]) / (n * (n - 1.0)))
+        return np.stack(means)
+
+
 class _ResidualLandmarks:
     """Residuals by which others are described, for one bandwidth."""
 
@@ -139,7 +182,7 @@ class _ResidualLandmarks:
         gram = self._law.target_tile(self._kernel, self.points, self.points)
         self._map, self.single_map = inverse_root(gram), inverse_root(gram, SINGLE)
         self._means = self._law.expected_kernel(self._kernel, self.points)[0]
-        self.size = self.points.shape[0]
+        self.size, self.length = self._map.shape
 
     def features(self, scores: FloatArray) -> FloatArray:
         """``phi`` of scores (B, n) or (B, n, d): (B, n, s)."""
@@ -175,6 +218,13 @@ class _OnGrid:
         """``_sums`` with features interpolated between the nodes."""
         with_lengths = np.concatenate([psi, np.einsum("is,is->i", psi, psi)[:, None]], axis=1)
         return self.grid.sums(scores, with_lengths, self._reduced).T
+
+    def totals(self, at_nodes: FloatArray) -> FloatArray:
+        """M and the pairs i = j for each bandwidth, (B, W)."""
+        matrices, diagonals = (self._phi @ at_nodes)[:, :, :-1], at_nodes[:, :, -1] @ self._squares.T
+        parts = zip(np.split(matrices, self._starts[1:], axis=1), diagonals.T, strict=True)
+        flat = [np.column_stack([matrix.reshape(len(matrix), -1), lengths]) for matrix, lengths in parts]
+        return np.concatenate(flat, axis=1)
 
     def _reduced(self, at_nodes: FloatArray) -> FloatArray:
         matrices = self._phi @ at_nodes

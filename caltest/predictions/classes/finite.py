@@ -155,7 +155,7 @@ class FinitePredictions(Predictions):
 
         return ClassAlternatives(self, weights)
 
-    def faults(self, weights: FloatArray | None = None) -> "Faults | None":
+    def faults(self, weights: FloatArray | None = None, among: Self | None = None) -> "Faults | None":
         from caltest.predictions.faults.classes.claims import BinaryFaults
         from caltest.predictions.faults.classes.several import ClassFaults
 

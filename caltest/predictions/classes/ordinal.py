@@ -84,7 +84,7 @@ class Ordinal(Categorical):
     def cumulative_vectors(self) -> FloatArray:
         return self._cumulative()[..., :-1] * np.diff(self._positions)
 
-    def faults(self, weights: FloatArray | None = None) -> Faults | None:
+    def faults(self, weights: FloatArray | None = None, among: Self | None = None) -> Faults | None:
         from caltest.predictions.faults.classes.ordered import OrderedFaults
 
         return OrderedFaults(self, weights) if self.n_classes > 2 else super().faults(weights)

@@ -13,9 +13,10 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, In
 from caltest._basics.threads import threaded
 from caltest._loops.formulas.recursion import STEP, probabilities_between
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
+from caltest._loops.rows import look_up
 from caltest._validation import same_length, whole_counts
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, SquaredEuclidean, TargetKernel
-from caltest.predictions.base import Predictions
+from caltest.predictions.base import Drawer, Predictions, Uniforms
 from caltest.predictions.counts.expectations import CountTable, looked_up, means_of_counts, means_of_range, without_tiny
 from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
@@ -60,6 +61,7 @@ class CountPredictions(Predictions):
 
     known_metrics = "Euclidean(), Cityblock(), TotalVariation(), Wasserstein1(), EnergyDistance(), MMD(kernel)"
     has_jumps = True
+    inverts_quickly = True
     discrete = True
     _table: CountTable | None = None
     _known_window: tuple[int, int] | None = None
@@ -122,6 +124,19 @@ class CountPredictions(Predictions):
             lambda stream: _smallest(self.sample(*stream)), streams, len(streams), "counts", work=100.0 * total
         )
         return np.concatenate([*parts, *draws])
+
+    def drawer(self) -> Drawer:
+        """The first count whose cumulative probability exceeds the number."""
+
+        def draw(uniforms: Uniforms) -> Array:
+            u, (first, stop) = uniforms(0), self.window
+            counts = np.empty(u.shape, dtype=np.int64)
+            for part in ranges(len(self), max(1, PART // (stop - first))):
+                look_up(self.take(part)._probabilities(first, stop).cumsum(axis=-1), u, counts, part.start)
+            counts += first
+            return counts
+
+        return draw
 
     @property
     def target_bytes(self) -> int:
@@ -234,10 +249,10 @@ class CountPredictions(Predictions):
         """Dispersions (..., n); None for families that have none."""
         return None
 
-    def faults(self, weights: FloatArray | None = None) -> "Faults":
+    def faults(self, weights: FloatArray | None = None, among: Self | None = None) -> "Faults":
         from caltest.predictions.faults.counts import CountFaults
 
-        return CountFaults(self, weights)
+        return CountFaults(self, weights, among)
 
     def _exact_pmf(self, counts: FloatArray) -> FloatArray:
         """Probabilities of counts (m,) by their logarithms, (n, m)."""

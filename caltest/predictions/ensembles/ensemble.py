@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
 from caltest._validation import whole_number
-from caltest.predictions.base import Parameter, Predictions
+from caltest.predictions.base import Drawer, Parameter, Predictions
 from caltest.predictions.claims import Checks, of_pools
 from caltest.predictions.ensembles.members import Members, checked_members
 from caltest.predictions.standard_scores import FARTHEST, LARGEST_SCORE, in_units
@@ -348,6 +348,10 @@ class DrawnEnsemble(Ensemble):
 
     def redraw(self, rng: Any = None, size: int | None = None) -> Array:
         return self.source.redraw(rng, size).astype(np.float64)
+
+    def drawer(self) -> Drawer:
+        draw = self.source.drawer()
+        return lambda uniforms: draw(uniforms).astype(np.float64)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         checked: Array = self.source.check_targets(targets, name).astype(np.float64)

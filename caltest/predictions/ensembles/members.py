@@ -10,7 +10,7 @@ from caltest._loops.steps import squared_gaps
 from caltest._validation import finite_array, real_targets
 from caltest.kernels import EnergyDistance, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.kernels.metrics.discrepancies import difference_of_means
-from caltest.predictions.base import Parameter, Predictions, weighted_sum
+from caltest.predictions.base import Drawer, Parameter, Predictions, weighted_sum
 from caltest.predictions.measures.sums import Measures, distance_sums, kernel_sums, mixture_sums
 
 UNEQUAL = (
@@ -35,6 +35,7 @@ class Members(Predictions):
     """
 
     known_metrics = "EnergyDistance(), MMD(kernel), and Wasserstein() for scalar targets"
+    inverts_quickly = True
     meaning: ClassVar[str]
     """What the members are to the targets, in a few words."""
     members = Parameter(0, "Members (..., n, m) in ascending order, or (..., n, m, d) for vectors.")
@@ -57,6 +58,11 @@ class Members(Predictions):
     @property
     def shape(self) -> tuple[int, ...]:
         return self.members.shape[: -2 if self._is_vector else -1]
+
+    def drawer(self) -> Drawer:
+        """Members are chosen at random."""
+        rows = np.arange(len(self))
+        return lambda uniforms: self.members[rows, (uniforms(0) * self.n_members).astype(np.intp)]
 
     @property
     def target_bytes(self) -> int:

@@ -33,16 +33,21 @@ LEAST_ZERO = 1e-6
 class CountView:
     """Means, standard deviations and probabilities of 0 of n predictions, and weights."""
 
-    def __init__(self, law: CountPredictions, weights: FloatArray | None) -> None:
+    def __init__(
+        self, law: CountPredictions, weights: FloatArray | None, among: CountPredictions | None = None
+    ) -> None:
         self.law, self.weights = law, weights_or_ones(weights, len(law))
         self.mean, self.deviation = law.mean, np.sqrt(law.variance)
         with np.errstate(under="ignore"):
             self.zero = np.exp(law.log_probabilities(np.zeros(1))[..., 0])
-        self.features = np.concatenate([np.ones((1, len(law))), cosines(self.mean, 3)]) * self.weights
-        positive = self.mean > 0.0
-        logs = np.log(np.where(positive, self.mean, 1.0))
-        w = self.weights * self.mean
-        self.log_mean = np.where(positive, logs - (w @ logs) / max(float(w.sum()), 1e-300), 0.0)
+        means, w = (self.mean, self.weights * self.mean) if among is None else (among.mean, among.mean)
+        self.features = np.concatenate([np.ones((1, len(law))), cosines(self.mean, 3, among=means)]) * self.weights
+        middle = (w @ _log(means)) / max(float(w.sum()), 1e-300)
+        self.log_mean = np.where(self.mean > 0.0, _log(self.mean) - middle, 0.0)
+
+
+def _log(means: FloatArray) -> FloatArray:
+    return np.asarray(np.log(np.where(means > 0.0, means, 1.0)))
 
 
 @dataclass
@@ -88,8 +93,10 @@ class Counts:
 class CountFaults(Faults):
     """Means, dispersion and zeros."""
 
-    def __init__(self, law: CountPredictions, weights: FloatArray | None = None) -> None:
-        self.view = view = CountView(law, weights)
+    def __init__(
+        self, law: CountPredictions, weights: FloatArray | None = None, among: CountPredictions | None = None
+    ) -> None:
+        self.view = view = CountView(law, weights, among)
         self.weights = view.weights
         everywhere, places = [Pattern(np.ones(len(law)))], halves(view.mean, "predicted means")
         whole = Factor(view, everywhere)

@@ -18,18 +18,27 @@ def varies(feature: FloatArray) -> bool:
     return bool(np.ptp(feature) > 1e-12 * np.abs(feature).max())
 
 
-def ranks(feature: FloatArray, sizes: FloatArray | None = None) -> FloatArray:
-    """Average ranks of a feature (n,), in (0, 1); equal ones share a value, and each stands for some observations."""
+def ranks(feature: FloatArray, sizes: FloatArray | None = None, among: FloatArray | None = None) -> FloatArray:
+    """Average ranks of a feature (n,), in (0, 1); equal ones share a value, and each stands for some observations.
+
+    Or ranks among those of other predictions, which do not depend on the rest of the feature.
+    """
+    if among is not None:
+        ordered = np.sort(among)
+        below, up_to = (np.searchsorted(ordered, feature, side=side) for side in ("left", "right"))
+        return np.asarray((below + up_to) / (2.0 * among.size))
     _, places = np.unique(feature, return_inverse=True)
     counts = np.bincount(places, sizes)
     return np.asarray((np.cumsum(counts) - counts / 2.0)[places] / counts.sum())
 
 
-def cosines(feature: FloatArray, number: int, sizes: FloatArray | None = None) -> FloatArray:
+def cosines(
+    feature: FloatArray, number: int, sizes: FloatArray | None = None, among: FloatArray | None = None
+) -> FloatArray:
     """``sqrt(2) cos(pi j r)`` of the ranks r for j = 1, ..., number, (number, n); 0 if the feature does not vary."""
-    if not varies(feature):
+    if not varies(feature if among is None else among):
         return np.zeros((number, feature.size))
-    return cosines_of_ranks(ranks(feature, sizes), number)
+    return cosines_of_ranks(ranks(feature, sizes, among), number)
 
 
 def cosines_of_ranks(r: FloatArray, number: int) -> FloatArray:

@@ -171,16 +171,20 @@ class Factor(Fault[Scores]):
 class NumberFaults(Faults):
     """Those of continuous distributions, or with scores that are none of normal ones only shifts and scales.
 
-    Features of the predictions are the mean (or the median where there is no mean) and the variance.
+    Features of the predictions are the mean (or the median where there is no mean) and the variance, by their ranks
+    among all predictions, or among some of them.
     """
 
-    def __init__(self, predictions: Predictions, weights: FloatArray | None = None) -> None:
+    def __init__(
+        self, predictions: Predictions, weights: FloatArray | None = None, among: Predictions | None = None
+    ) -> None:
         law = predictions.law
         mean, variance = _location_and_variance(predictions)
         self._law, self.weights, self._spread = law, weights_or_ones(weights, len(law)), variance > 0.0
         one = np.ones((1, len(law)))
-        everywhere = np.concatenate([one, cosines(mean, 3), cosines(variance, 2)])
-        some = np.concatenate([one, cosines(mean, 1)])
+        means, variances = (None, None) if among is None else _location_and_variance(among)
+        everywhere = np.concatenate([one, cosines(mean, 3, among=means), cosines(variance, 2, among=variances)])
+        some = everywhere[:2]
         places = [Pattern(one[0]), *halves(mean, "predicted means"), *halves(variance, "predicted variances")]
         moved, scaled = Shift(places[:1], everywhere * self.weights), Scale(places[:1], everywhere * self.weights)
         members: list[Fault[Scores]] = [moved, scaled]

@@ -38,17 +38,24 @@ LARGEST_CORRELATION = 0.97
 class VectorFaults(Faults):
     """Means and spreads of coordinates, correlations that are not predicted, and shapes.
 
-    Features of the predictions are the means of the first eight coordinates and the total variance.
+    Features of the predictions are the means of the first eight coordinates and the total variance, by their ranks
+    among all predictions, or among some of them.
     """
 
-    def __init__(self, predictions: Predictions, weights: FloatArray | None = None) -> None:
+    def __init__(
+        self, predictions: Predictions, weights: FloatArray | None = None, among: Predictions | None = None
+    ) -> None:
         self._law = predictions.law
         self.weights = w = weights_or_ones(weights, len(predictions))
         mean, variance = predictions.moments()
         dimension = mean.shape[1]
         one = np.ones((1, len(predictions)))
-        cos = [cosines(mean[:, t], 1) for t in range(min(dimension, MOST_FEATURES))]
-        features = np.concatenate([*cos, cosines(variance, 1)]) * w
+        means, variances = (None, None) if among is None else among.moments()
+        cos = [
+            cosines(mean[:, t], 1, among=None if means is None else means[:, t])
+            for t in range(min(dimension, MOST_FEATURES))
+        ]
+        features = np.concatenate([*cos, cosines(variance, 1, among=variances)]) * w
         paired = min(dimension, MOST_PAIRED)
         pairs = [(a, b) for a in range(paired) for b in range(a + 1, paired)]
         places = [Pattern(one[0])]

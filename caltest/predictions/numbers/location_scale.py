@@ -16,6 +16,7 @@ class LocationScale(Univariate):
     """``Z = mean + scale E`` with noise E of mean 0 whose distribution is that of the family."""
 
     parameter_names = ("mean", "scale")
+    inverts_quickly = True
     deviation: ClassVar[float]
     """Standard deviation of E."""
     mean = Parameter(0, "Means (..., n).")

@@ -48,6 +48,7 @@ class LogNormal(Univariate):
 
     family = "LogNormal"
     parameter_names = ("log_mean", "log_scale")
+    inverts_quickly = True
     support = (0.0, np.inf)
     is_open = True
     log_mean = Parameter(0, "Means of the logarithms (..., n).")

@@ -12,7 +12,7 @@ import numpy as np
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of, in_one_order
 from caltest._validation import real_array, real_targets, refuse_rows
 from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
-from caltest.predictions.base import ClosedFormMissing, Predictions, weighted_sum
+from caltest.predictions.base import ClosedFormMissing, Drawer, Predictions, weighted_sum
 from caltest.predictions.measures.law_sums import (
     LawSums,
     Place,
@@ -141,7 +141,13 @@ class Univariate(Predictions):
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         """Targets (n,), or (size, n), drawn from the predictions, rounded to possible targets that are finite."""
-        draws = self._draw(generator_of(rng), self.shape if size is None else (size, *self.shape))
+        return self._possible(self._draw(generator_of(rng), self.shape if size is None else (size, *self.shape)))
+
+    def drawer(self) -> Drawer:
+        self.check_continuous()
+        return lambda uniforms: self._possible(self._quantile(uniforms(0)))
+
+    def _possible(self, draws: FloatArray) -> FloatArray:
         low, high = np.clip(self.support, -LARGEST, LARGEST)
         return np.clip(draws, np.nextafter(low, high) if self.is_open else low, high, out=draws)
 

@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of, in_one_order, warn
 from caltest._loops.formulas import normals
@@ -20,7 +21,7 @@ from caltest.kernels import (
     Wasserstein,
 )
 from caltest.predictions.alternatives import Alternatives
-from caltest.predictions.base import Parameter, Predictions, require_family, weighted_sum
+from caltest.predictions.base import Drawer, Parameter, Predictions, require_family, weighted_sum
 from caltest.predictions.claims import Checks, of_vectors
 from caltest.predictions.standard_scores import LARGEST_SCORE, in_units
 
@@ -192,6 +193,15 @@ class MvNormal(Predictions):
         from caltest.predictions.alternatives import NormalAlternatives
 
         return None if self.is_singular else NormalAlternatives(self, weights, (self.dimension,))
+
+    def drawer(self) -> Drawer:
+        """With a set of normal numbers for each coordinate."""
+        if self.is_singular:
+            row = int(np.argmin(self._whitening[1]))
+            raise ValueError(f"covariance: got a singular matrix at row {row}, wanted regular ones for data in chunks")
+        return lambda uniforms: self.of_standard_scores(
+            np.stack([scipy.special.ndtri(uniforms(t)) for t in range(self.dimension)], axis=-1)
+        )
 
     @property
     def is_singular(self) -> bool:

@@ -1,0 +1,250 @@
+"""The numbers of the omnibus statistic for numbers, vectors and counts, as functions of sums over rows.
+
+Each component is a function of sums (B, W) over the observations, for observed and redrawn targets: those of products
+of features for kernels, moments of scores, log likelihood ratios, and the rows of faults. What features compare with,
+landmarks and ranks, comes from some of the predictions, so that sums of parts of the data add up.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, ranges
+from caltest._basics.threads import threaded
+from caltest._loops.uniforms import fill_uniforms, row_states
+from caltest.estimators.combined.parts import OfRows
+from caltest.estimators.scores import log_mixture
+from caltest.hstatistics.sums.features import Features
+from caltest.hstatistics.sums.residuals import ResidualSums
+from caltest.kernels import PredictionKernel
+from caltest.predictions import Predictions
+from caltest.predictions.base import Drawer
+from caltest.predictions.standard_scores import scores_of
+
+ROWS = {1: 2**16, 2: 2**13}
+"""Predictions whose features are computed together, by the dimension of the array of targets."""
+
+TARGETS, LEAST = 2**21, 8
+"""Redrawn targets that are turned into sums together, of so many redraws at least."""
+
+LARGEST = 2**29
+"""Bytes of sums that are kept at a time; with more redraws the predictions are read again."""
+
+Adder = Callable[[Array], FloatArray]
+"""Sums (B, W) for targets (B, n) or (B, n, d)."""
+
+
+class Summand(ABC):
+    """Sums over the observations of which the numbers of a component are a function."""
+
+    @abstractmethod
+    def adder(self, predictions: Predictions) -> Adder:
+        """What gives the sums of some predictions."""
+
+    @abstractmethod
+    def values(self, sums: FloatArray, n: int) -> FloatArray:
+        """The numbers (J, B) from the sums (B, W) of all n observations."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSums(Summand):
+    """The SKCE of a kernel of low rank with all pairs, ``|M|**2 / n**2``."""
+
+    features: Features
+
+    def adder(self, predictions: Predictions) -> Adder:
+        add = self.features.adder(predictions)
+        return lambda targets: add(targets).reshape(len(targets), -1)
+
+    def values(self, sums: FloatArray, n: int) -> FloatArray:
+        return np.asarray(np.square(sums).sum(axis=1)[None] / n**2)
+
+
+class ResidualKernelSums(Summand):
+    """The SKCE of scores for several bandwidths."""
+
+    def __init__(self, kernel: PredictionKernel, widths: Sequence[float], among: Predictions) -> None:
+        few = among.take(slice(0, 1))
+        scores = _flat(scores_of(few.law, few.redraw(0, 1)))
+        self._sums = ResidualSums(kernel, widths, among, 1 if scores.ndim == 2 else scores.shape[2])
+
+    def adder(self, predictions: Predictions) -> Adder:
+        add, law = self._sums.adder(predictions), predictions.law
+        return lambda targets: add(_flat(scores_of(law, targets)))
+
+    def values(self, sums: FloatArray, n: int) -> FloatArray:
+        return self._sums.means(sums, n)
+
+
+def _flat(scores: FloatArray) -> FloatArray:
+    """Scores of vectors of one number as numbers."""
+    return scores[:, :, 0] if scores.ndim == 3 and scores.shape[2] == 1 else scores
+
+
+class MeanSums(Summand):
+    """``n |mean z|**2 - d`` of scores."""
+
+    def adder(self, predictions: Predictions) -> Adder:
+        law = predictions.law
+        return lambda targets: scores_of(law, targets).sum(axis=1).reshape(len(targets), -1)
+
+    def values(self, sums: FloatArray, n: int) -> FloatArray:
+        return np.asarray(np.square(sums).sum(axis=1)[None] / n - sums.shape[1])
+
+
+class SpreadSums(Summand):
+    """Mean square of the coordinates of scores, less 1."""
+
+    def adder(self, predictions: Predictions) -> Adder:
+        def add(targets: Array) -> FloatArray:
+            squares = np.square(scores_of(predictions.law, targets)).reshape(len(targets), len(predictions), -1)
+            return np.asarray(squares.mean(axis=2).sum(axis=1)[:, None])
+
+        return add
+
+    def values(self, sums: FloatArray, n: int) -> FloatArray:
+        return np.asarray(sums.T / n - 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LikelihoodSums(Summand):
+    """``log E`` of alternatives with some weights."""
+
+    weights: FloatArray
+
+    def adder(self, predictions: Predictions) -> Adder:
+        alternatives = predictions.law.alternatives()
+        assert alternatives is not None
+        return lambda targets: alternatives.log_ratios(targets).T
+
+    def values(self, sums: FloatArray, n: int) -> FloatArray:
+        return log_mixture(sums.T, self.weights)[None]
+
+
+@dataclass(frozen=True, eq=False)
+class FaultSums(Summand):
+    """The rows of all faults, with ranks of features among some of the predictions."""
+
+    among: Predictions
+
+    def adder(self, predictions: Predictions) -> Adder:
+        faults = predictions.faults(among=self.among)
+        assert faults is not None
+        return lambda targets: faults.rows(targets).T
+
+    def values(self, sums: FloatArray, n: int) -> FloatArray:
+        return np.asarray(sums.T)
+
+
+@dataclass(frozen=True, eq=False)
+class RowSums:
+    """Sums (B, W) over n observations, and those of the pairs i = j of the observed targets, for the first kernel."""
+
+    n: int
+    sums: FloatArray
+    diagonal: float
+
+    def __add__(self, other: "RowSums") -> "RowSums":
+        """The sums of both."""
+        return RowSums(self.n + other.n, self.sums + other.sums, self.diagonal + other.diagonal)
+
+
+class NumberSums(OfRows[RowSums]):
+    """Sums over parts of the rows, and the numbers (J, B) of all of them.
+
+    Parameters
+    ----------
+    summands
+        Those of the components, in their order.
+    among
+        The predictions from which features come.
+    """
+
+    note = "kernels and features of predictions are those of some of them, because there are many"
+    kept_until = 2**16
+
+    def __init__(self, summands: Sequence[Summand], among: Predictions) -> None:
+        self._summands, self._among = tuple(summands), among
+        few = among.take(slice(0, 2))
+        self._target_ndim = few.redraw(0, 1).ndim - 1
+        self._widths = [int(one.adder(few)(few.redraw(0, 1)).shape[1]) for one in summands]
+        self._width = sum(self._widths)
+
+    @property
+    def key(self) -> bytes:
+        kernel = self._kernel
+        maps = (kernel.prediction_map, np.asarray(kernel.targets, dtype=np.float64), kernel.target_map)
+        return repr(kernel.kernel).encode() + b"".join(np.ascontiguousarray(one).tobytes() for one in maps)
+
+    @property
+    def _kernel(self) -> Features:
+        first = self._summands[0]
+        assert isinstance(first, KernelSums)
+        return first.features
+
+    def check(self, predictions: Predictions) -> None:
+        predictions.drawer()
+
+    def at_once(self, predictions: Predictions) -> int:
+        return max(256, LARGEST // (8 * self._width))
+
+    def sums(
+        self, predictions: Predictions, observed: Array | None, rows: IntArray, seed: np.uint64, redraws: range
+    ) -> RowSums:
+        size = 8 * self._width * len(redraws)
+        check_memory(size, "sums of features for all redraws", "take fewer redraws")
+        total, diagonal = np.zeros((len(redraws), self._width)), 0.0
+        for part in ranges(len(predictions), ROWS[self._target_ndim]):
+            here, own = predictions.take(part), None if observed is None else observed[part]
+            adders, made = [one.adder(here) for one in self._summands], _Redraws(here.drawer(), rows[part], seed)
+
+            def add(
+                columns: slice, adders: list[Adder] = adders, made: "_Redraws" = made, own: Array | None = own
+            ) -> FloatArray:
+                targets = made(redraws[columns], own)
+                return np.concatenate([one(targets) for one in adders], axis=1)
+
+            parts = list(ranges(len(redraws), max(LEAST, TARGETS // len(here))))
+            some = threaded(add, parts, len(parts), "redraws", work=100.0 * len(here) * len(redraws), products=True)
+            for columns, sums in zip(parts, some, strict=True):
+                total[columns] += sums
+            if own is not None and redraws.start < 0:
+                diagonal += self._kernel.diagonal(here, own)
+        return RowSums(len(predictions), total, diagonal)
+
+    def values(self, sums: RowSums) -> FloatArray:
+        parts = np.split(sums.sums, np.cumsum(self._widths)[:-1], axis=1)
+        return np.concatenate([one.values(part, sums.n) for one, part in zip(self._summands, parts, strict=True)])
+
+    def reported(self, sums: RowSums, values: FloatArray) -> float:
+        """Without the pairs i = j."""
+        return float((values[0, 0] * sums.n**2 - sums.diagonal) / (sums.n * (sums.n - 1.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Redraws:
+    """Targets of some redraws, which depend on a seed and the numbers of the rows only; redraw -1 is the observed."""
+
+    drawer: Drawer
+    rows: IntArray
+    seed: np.uint64
+
+    def __call__(self, redraws: range, observed: Array | None) -> Array:
+        """Targets (B, n) or (B, n, d)."""
+        first, parts = max(redraws.start, 0), []
+        if redraws.start < 0:
+            assert observed is not None
+            parts.append(observed[None])
+
+        def uniforms(number: int) -> FloatArray:
+            states = np.empty(self.rows.size, dtype=np.uint64)
+            row_states(np.uint64((int(self.seed) + number) % 2**64), self.rows, states)
+            out = np.empty((redraws.stop - first, self.rows.size))
+            fill_uniforms(states, first, out)
+            return out
+
+        if redraws.stop > first:
+            parts.append(self.drawer(uniforms))
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
