@@ -39,8 +39,8 @@ from caltest.predictions.standard_scores import mean_square, scores_of
 MANY_CLASSES, MANY_NUMBERS = 10_000, 500
 """Predictions of classes, and of numbers or vectors, from which on kernels of redraws have a low rank."""
 
-MANY_IN_SUMS = 10_000
-"""Predictions of numbers from which on redraws are made by rows, where that is quick, and features follow from some."""
+MANY_IN_SUMS = 20_000
+"""Predictions of numbers beyond which redraws are made by rows, where that is quick, and features follow from some."""
 
 RESIDUAL_WIDTHS = (0.5, 1.0, 2.0)
 """Bandwidths of kernels of residuals, in units of their typical length."""
@@ -218,7 +218,7 @@ def come_in_chunks(predictions: Predictions) -> bool:
 def are_many_numbers(predictions: Predictions) -> bool:
     """Whether redraws are made by rows, and never in memory together."""
     law = predictions.law
-    if len(predictions) < MANY_IN_SUMS or predictions.finite is not None or not law.inverts_quickly:
+    if len(predictions) <= MANY_IN_SUMS or predictions.finite is not None or not law.inverts_quickly:
         return False
     # Where some have no spread, scores depend on which predictions are looked at together.
     return law.is_continuous or law.discrete or law.pool_size is not None
