@@ -28,20 +28,21 @@ NAMED = 6
 class CalibrationTestAccumulator(OwnErrstate):
     """A test of data that come in chunks. Made by ``test.accumulator()``.
 
-    That of ``OmnibusTest``, the default test, takes probabilities of unordered classes, numbers, vectors, counts and
-    ensembles. Redraws are functions of the seed, the number of the row and that of the redraw. Fewer than 65 536 rows
-    wait for others before they are counted. Up to 32 classes the test sees how often each label occurs in
-    each of some cells of predictions: with kernel and cells from the same predictions, ``test.accumulator(
-    predictions=some, ...)``, the result is the same to the last digit whatever the chunks, their order and who takes
-    them. Of more classes the kernel compares predictions in blocks within a chunk, so that the result depends on the
-    chunks; redraws do not. What is wrong is found from up to 2**17 of the rows, those of the smallest random numbers.
-    Memory: 66 MB for the counts of 10 classes and 999 redraws.
+    That of ``OmnibusTest``, the default test, takes all families that can be redrawn row by row. Redraws are functions
+    of the seed, the number of the row and that of the redraw. Fewer than 65 536 rows wait for others before they are
+    counted. Up to 32 unordered classes the test sees how often each label occurs in each of some cells of predictions:
+    with kernel and cells from the same predictions, ``test.accumulator(predictions=some, ...)``, the result is the
+    same to the last digit whatever the chunks, their order and who takes them. Of more classes the kernel compares
+    predictions in blocks within a chunk, so that the result depends on the chunks; redraws do not. What is wrong is
+    found from up to 2**17 of the rows, those of the smallest random numbers. Memory: 66 MB for the counts of 10 classes
+    and 999 redraws.
 
-    For numbers and others with real targets kernels have rank 64, and landmarks and ranks of features come from
-    ``predictions=some``. Statistics of chunks are those of all data at once to 1e-9 where expectations of kernels have
-    closed forms (``Normal``, ``Laplace``, ``MvNormal``, counts, ensembles), and to about 1e-4 where they come from
-    quadrature rules, which depend on the range of a chunk; p-values are exact for every choice of chunks. Memory:
-    55 MB for numbers and 999 redraws, 130 MB for vectors. Predictions without spread are refused.
+    For numbers, vectors, counts, ensembles, ordered classes and quantile forecasts kernels have rank 64, and landmarks
+    and ranks of features come from ``predictions=some``. Statistics of chunks are those of all data at once to 1e-9
+    where expectations of kernels have closed forms (``Normal``, ``Laplace``, ``MvNormal``, counts, ensembles), and to
+    about 1e-4 where they come from quadrature rules, which depend on the range of a chunk; p-values are exact for every
+    choice of chunks. Memory: 55 MB for numbers and 999 redraws, 130 MB for vectors. Predictions without spread are
+    refused.
 
     The result of ``AsymptoticBlockSKCETest`` is that of all data at once. With ``MonteCarloTest(LowRankSKCE(...))``
     every chunk redraws its targets with random numbers of its own, which follow from the seed, the chunk and those

@@ -15,10 +15,12 @@ from caltest.estimators.combined.many_classes import many_classes
 from caltest.estimators.combined.number_sums import (
     FaultSums,
     KernelSums,
+    KernelSumsOfClasses,
     LikelihoodSums,
     MeanSums,
     NumberSums,
     ResidualKernelSums,
+    ScoreSums,
     SpreadSums,
     Summand,
 )
@@ -188,7 +190,7 @@ def components_for(
         others.append(FaultsComponent("faults", rows, n_rows, summand=FaultSums(predictions)))
     if predictions.law.finite is not None:
         many = many_classes(kernel, predictions, faults, weights)
-        kernels = _kernels(kernel, predictions, FACTORS, rng, many is None)
+        kernels = _kernels(kernel, predictions, FACTORS, rng, many is None, are_many)
         few = None if many is not None else few_classes(_with_bandwidths(kernel, FACTORS), predictions, faults, weights)
         return (kernels, *SCORES, *others), many or few
     components = [_kernels(kernel, predictions, (1.0,), rng, True, are_many)]
@@ -205,13 +207,16 @@ def components_for(
 
 def come_in_chunks(predictions: Predictions) -> bool:
     """Whether sums over chunks are all that the statistic needs of such predictions."""
-    if predictions.finite is None:
-        try:
-            predictions.redrawable.drawer()
-        except TypeError:
-            return False
-        return True
-    faults = predictions.take(slice(0, 1)).faults()
+    try:
+        predictions.redrawable.take(slice(0, 1)).drawer()
+    except TypeError:
+        return False
+    return True
+
+
+def _are_in_cells(predictions: Predictions) -> bool:
+    """Whether sums over chunks are those of classes without an order."""
+    faults = predictions.take(slice(0, 1)).faults() if predictions.finite is not None else None
     return isinstance(faults, LabelFaults) and faults.are_sums
 
 
@@ -228,7 +233,7 @@ def components_in_chunks(
     kernel: ProductKernel, predictions: Predictions, rng: Any
 ) -> tuple[tuple[Component, ...], OfRows[Any] | None]:
     """The components for chunks of predictions like these, and their sums."""
-    if predictions.finite is not None:
+    if _are_in_cells(predictions):
         return components_for(kernel, predictions, None, None)[0], in_chunks(kernel, predictions)
     components, _ = components_for(kernel, predictions, None, rng, are_many=True)
     return components, NumberSums([one.summand for one in components if one.summand is not None], predictions)
@@ -245,8 +250,8 @@ def in_chunks(kernel: ProductKernel, predictions: Predictions) -> OfRows[Any]:
 
 
 SCORES = (
-    Component("log score", ExcessLogScore().estimates, two_sided=True),
-    Component("Brier score", ExcessBrierScore().estimates, two_sided=True),
+    Component("log score", ExcessLogScore().estimates, two_sided=True, summand=ScoreSums(ExcessLogScore())),
+    Component("Brier score", ExcessBrierScore().estimates, two_sided=True, summand=ScoreSums(ExcessBrierScore())),
 )
 
 
@@ -267,7 +272,10 @@ def _kernels(
         unbiased = predictions.law.finite is not None
         low_rank = tuple(LowRankSKCE(one, unbiased=unbiased).resolve(predictions, rng) for one in kernels)
     numbers, first = partial(_kernel_errors, tuple(kernels), low_rank), low_rank[0] if low_rank else None
-    summand = None if first is None else KernelSums(first.features)
+    summand = None
+    if first is not None:
+        features = [one.features for one in low_rank]
+        summand = KernelSums(first.features) if predictions.law.finite is None else KernelSumsOfClasses(features)
     return Component("kernel error", numbers, len(kernels), shares_kernel=True, low_rank=first, summand=summand)
 
 

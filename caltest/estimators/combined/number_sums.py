@@ -1,4 +1,4 @@
-"""The numbers of the omnibus statistic for numbers, vectors and counts, as functions of sums over rows.
+"""The numbers of the omnibus statistic for numbers, vectors, counts and ordered classes, from sums over rows.
 
 Each component is a function of sums (B, W) over the observations, for observed and redrawn targets: those of products
 of features for kernels, moments of scores, log likelihood ratios, and the rows of faults. What features compare with,
@@ -15,8 +15,8 @@ from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, 
 from caltest._basics.threads import threaded
 from caltest._loops.uniforms import fill_uniforms, row_states
 from caltest.estimators.combined.parts import OfRows
-from caltest.estimators.scores import log_mixture
-from caltest.hstatistics.sums.features import Features
+from caltest.estimators.scores import ExcessScore, log_mixture
+from caltest.hstatistics.sums.features import Features, FeatureSums
 from caltest.hstatistics.sums.residuals import ResidualSums
 from caltest.kernels import PredictionKernel
 from caltest.predictions import Predictions
@@ -53,6 +53,7 @@ class KernelSums(Summand):
     """The SKCE of a kernel of low rank with all pairs, ``|M|**2 / n**2``."""
 
     features: Features
+    unbiased = False
 
     def adder(self, predictions: Predictions) -> Adder:
         add = self.features.adder(predictions)
@@ -60,6 +61,53 @@ class KernelSums(Summand):
 
     def values(self, sums: FloatArray, n: int) -> FloatArray:
         return np.asarray(np.square(sums).sum(axis=1)[None] / n**2)
+
+
+class KernelSumsOfClasses(KernelSums):
+    """The SKCE of kernels of low rank, without the pairs i = j."""
+
+    unbiased = True
+
+    def __init__(self, features: Sequence[Features]) -> None:
+        object.__setattr__(self, "features", features[0])
+        object.__setattr__(self, "_features", tuple(features))
+
+    _features: tuple[Features, ...]
+
+    def adder(self, predictions: Predictions) -> Adder:
+        def add(targets: Array) -> FloatArray:
+            sums = (one.sums(predictions, targets) for one in self._features)
+            return np.concatenate(
+                [np.column_stack([one.matrices.reshape(len(targets), -1), one.diagonal]) for one in sums], axis=1
+            )
+
+        return add
+
+    def values(self, sums: FloatArray, n: int) -> FloatArray:
+        means, first = [], 0
+        for one in self._features:
+            shape = len(one.target_map), one.prediction_map.shape[1]
+            last = first + shape[0] * shape[1]
+            matrices = sums[:, first:last].reshape(-1, *shape)
+            means.append(one.means(FeatureSums(n, matrices, sums[:, last]), unbiased=True))
+            first = last + 1
+        return np.stack(means)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreSums(Summand):
+    """Mean excess of a score."""
+
+    score: ExcessScore
+
+    def adder(self, predictions: Predictions) -> Adder:
+        def add(targets: Array) -> FloatArray:
+            return self.score.estimates(predictions, targets)[:, None] * len(predictions)
+
+        return add
+
+    def values(self, sums: FloatArray, n: int) -> FloatArray:
+        return np.asarray(sums.T / n)
 
 
 class ResidualKernelSums(Summand):
@@ -132,10 +180,14 @@ class FaultSums(Summand):
     def adder(self, predictions: Predictions) -> Adder:
         faults = predictions.faults(among=self.among)
         assert faults is not None
-        return lambda targets: faults.rows(targets).T
+        return lambda targets: faults.sums(targets).T
 
     def values(self, sums: FloatArray, n: int) -> FloatArray:
-        return np.asarray(sums.T)
+        faults = self.among.faults(among=self.among)
+        assert faults is not None
+        ends = np.cumsum([one.n_sums for one in faults.with_rows])
+        parts = zip(faults.with_rows, np.split(sums.T, ends[:-1]), strict=True)
+        return np.concatenate([one.rows_of_sums(part) for one, part in parts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,15 +226,15 @@ class NumberSums(OfRows[RowSums]):
 
     @property
     def key(self) -> bytes:
-        kernel = self._kernel
+        kernel = self._first.features
         maps = (kernel.prediction_map, np.asarray(kernel.targets, dtype=np.float64), kernel.target_map)
         return repr(kernel.kernel).encode() + b"".join(np.ascontiguousarray(one).tobytes() for one in maps)
 
     @property
-    def _kernel(self) -> Features:
+    def _first(self) -> KernelSums:
         first = self._summands[0]
         assert isinstance(first, KernelSums)
-        return first.features
+        return first
 
     def check(self, predictions: Predictions) -> None:
         predictions.drawer()
@@ -210,8 +262,8 @@ class NumberSums(OfRows[RowSums]):
             some = threaded(add, parts, len(parts), "redraws", work=100.0 * len(here) * len(redraws), products=True)
             for columns, sums in zip(parts, some, strict=True):
                 total[columns] += sums
-            if own is not None and redraws.start < 0:
-                diagonal += self._kernel.diagonal(here, own)
+            if own is not None and redraws.start < 0 and not self._first.unbiased:
+                diagonal += self._first.features.diagonal(here, own)
         return RowSums(len(predictions), total, diagonal)
 
     def values(self, sums: RowSums) -> FloatArray:
@@ -220,6 +272,8 @@ class NumberSums(OfRows[RowSums]):
 
     def reported(self, sums: RowSums, values: FloatArray) -> float:
         """Without the pairs i = j."""
+        if self._first.unbiased:
+            return float(values[0, 0])
         return float((values[0, 0] * sums.n**2 - sums.diagonal) / (sums.n * (sums.n - 1.0)))
 
 

@@ -180,7 +180,7 @@ class Omnibus(JointEstimator):
     def resolve_for_chunks(self, predictions: Predictions, rng: Any = None) -> Self:
         """The same for data that come in chunks: kernel, cells and features are chosen from some of the predictions.
 
-        ``TypeError`` for ordered classes, and weights.
+        ``TypeError`` for families that do not redraw by rows, and weights.
         """
         if self._in_sums:
             return self
@@ -201,9 +201,8 @@ class Omnibus(JointEstimator):
             raise TypeError("weights: got some, wanted none for data that come in chunks")
         if not come_in_chunks(predictions):
             raise TypeError(
-                f"predictions: got {predictions.family} predictions in chunks, wanted probabilities of unordered "
-                "classes, numbers, vectors, counts or ensembles for Omnibus; for others use "
-                "MonteCarloTest(LowRankSKCE(kernel)), or all data at once"
+                f"predictions: got {predictions.family} predictions in chunks, wanted some from which targets can be "
+                "drawn row by row; for others use MonteCarloTest(LowRankSKCE(kernel)), or all data at once"
             )
 
     @property

@@ -15,7 +15,14 @@ from caltest._loops.rows import FEW_CLASSES, classes_from_uniforms
 from caltest._validation import class_names
 from caltest.kernels import TargetKernel
 from caltest.kernels.matrix import squared_diameter
-from caltest.predictions.base import Predictions, median_standard_deviation, require_same_classes, weighted_sum
+from caltest.predictions.base import (
+    Drawer,
+    Predictions,
+    Uniforms,
+    median_standard_deviation,
+    require_same_classes,
+    weighted_sum,
+)
 from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
@@ -212,6 +219,18 @@ class FinitePredictions(Predictions):
         out = np.empty((1 if size is None else size, len(self)), dtype=np.intp)
         _draw(np.cumsum(self.probabilities, axis=-1), generator_of(rng), out)
         return out[0] if size is None else out
+
+    def drawer(self) -> Drawer:
+        """The first class whose cumulative probability exceeds the number."""
+        cumulative = np.cumsum(self.stored, axis=-1, dtype=np.float64)
+
+        def draw(uniforms: Uniforms) -> Array:
+            u = uniforms(0)
+            labels = np.empty(u.shape, dtype=self.label_type)
+            classes_from_uniforms(cumulative, u, labels)
+            return labels
+
+        return draw
 
     def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:
         """Observed labels (n,), if given, and those drawn by each stream, of one byte each for up to 256 classes."""

@@ -87,7 +87,7 @@ class Ordinal(Categorical):
     def faults(self, weights: FloatArray | None = None, among: Self | None = None) -> Faults | None:
         from caltest.predictions.faults.classes.ordered import OrderedFaults
 
-        return OrderedFaults(self, weights) if self.n_classes > 2 else super().faults(weights)
+        return OrderedFaults(self, weights, among) if self.n_classes > 2 else super().faults(weights)
 
     def energy_distances(self, other: Self) -> FloatArray:
         """``2 sum_c gap_c (F_c - F'_c)**2`` for each prediction (..., r) and each other one (..., c)."""

@@ -117,6 +117,19 @@ class Rows(Generic[S]):
         """Sums (J, B) whose mean and variance are fixed by the predictions if these are calibrated."""
         return np.empty((0, 0))
 
+    @property
+    def n_sums(self) -> int:
+        """How many sums over the observations the rows are a function of."""
+        return self.n_rows
+
+    def sums(self, seen: S) -> FloatArray:
+        """These sums, (I, B): by default the rows."""
+        return self.rows(seen)
+
+    def rows_of_sums(self, sums: FloatArray) -> FloatArray:
+        """The rows from the sums of all observations."""
+        return sums
+
 
 class RowsOf(Rows[S]):
     """Rows that a function of what is seen returns, and that are of no fault."""
@@ -212,6 +225,11 @@ class Faults(ABC):
         """The rows of all faults (J, B), one below the other, for targets (B, n) or (B, n, d)."""
         seen = self.seen(targets)
         return np.concatenate([fault.rows(seen) for fault in self.with_rows])
+
+    def sums(self, targets: Array) -> FloatArray:
+        """The sums (I, B) of which the rows of all faults are functions."""
+        seen = self.seen(targets)
+        return np.concatenate([fault.sums(seen) for fault in self.with_rows])
 
     @property
     def with_likelihood(self) -> tuple[Fault[Any], ...]:

@@ -101,8 +101,10 @@ def test_faults_are_found_and_impossible_outcomes_named():
 
 
 def test_what_cannot_come_in_chunks_is_refused():
-    with pytest.raises(TypeError, match="probabilities of unordered"):
-        TEST.accumulator(predictions=ct.Ordinal(SETS[3]))
+    centre = np.arange(9.0)
+    scores = ct.Unnormalised(lambda centre, y: -(y - centre), centre, points=np.linspace(-4.0, 4.0, 9))
+    with pytest.raises(TypeError, match="got Unnormalised predictions in chunks, wanted"):
+        TEST.accumulator(predictions=scores)
     with pytest.raises(TypeError, match="weights"):
         ct.OmnibusTest(weights=np.arange(1.0, 4.0)).accumulator(predictions=SETS[3])
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())

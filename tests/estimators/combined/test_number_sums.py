@@ -1,4 +1,4 @@
-"""The default test of numbers, vectors, counts and ensembles in chunks: sums over rows, and redraws by row."""
+"""The default test of all but unordered classes in chunks: sums over rows, and redraws by row."""
 
 from functools import cache
 
@@ -30,6 +30,8 @@ def family(name):
         "mvnormal": ct.MvNormal(vectors, np.array([[1.0, 0.5], [0.5, 2.0]])[None].repeat(N, axis=0)),
         "poisson": ct.Poisson(np.exp(mean)),
         "negative binomial": ct.NegativeBinomial(np.exp(mean), np.minimum(0.4 * scale, 0.9)),
+        "ordinal": ct.Ordinal(rng.dirichlet(np.ones(4), N)),
+        "quantiles": ct.QuantileForecast([0.1, 0.5, 0.9], mean[:, None] + scale[:, None] * [-1.3, 0.0, 1.3]),
         "scenarios": ct.Scenarios(mean[:, None] + rng.normal(size=(N, 4))),
     }
     if name == "ensemble":
@@ -39,11 +41,14 @@ def family(name):
     return made[name], made[name].sample(5)
 
 
+ORDERED = ["ordinal", "quantiles"]
+
+
 DRAWN = [
     *("normal", "laplace", "student", "gamma", "log-normal", "beta", "weibull", "mixture", "mvnormal", "poisson"),
     *("negative binomial", "scenarios"),
 ]
-ALL = [*DRAWN, "ensemble", "ensemble of vectors"]
+ALL = [*DRAWN, *ORDERED, "ensemble", "ensemble of vectors"]
 
 
 def accumulator(name, **options):
@@ -88,6 +93,18 @@ def test_results_do_not_depend_on_chunks_or_their_order(name, monkeypatch):
     one = updated(accumulator(name), name, 0, 40)
     assert one.result().n == 40
     assert_close(updated(one, name, 40, N).result(), whole, rounding)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_numbers_are_those_of_the_components(name):
+    """Whose features are those of all predictions: exactly but for grids between whose nodes kernels are joined."""
+    predictions, targets = family(name)
+    pools = predictions.pooled(targets)
+    checked = pools.check_targets(targets)
+    omnibus = ct.estimators.Omnibus().resolve_for_chunks(pools, 3)
+    sums = omnibus.of_rows.sums(pools, checked, np.arange(N), np.uint64(1), range(-1, 0))
+    expected = omnibus.values(pools, checked[None])[:, 0]
+    np.testing.assert_allclose(omnibus.of_rows.values(sums)[:, 0], expected, rtol=2e-3, atol=2e-6)
 
 
 @pytest.mark.parametrize("name", DRAWN)

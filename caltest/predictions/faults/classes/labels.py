@@ -39,14 +39,20 @@ NODES, FARTHEST = 32, 3.0
 class ClassView:
     """What the faults of classes see of n predictions and weights: of many classes no array of all probabilities."""
 
+    chosen: IntArray
+    """Classes with rows of their own."""
+
     def __init__(
         self,
         law: FinitePredictions,
         weights: FloatArray | None,
         chosen: IntArray | None = None,
         sizes: FloatArray | None = None,
+        among: "ClassView | None" = None,
     ) -> None:
-        self.law, self.weights, self.sizes = law, weights_or_ones(weights, len(law)), sizes
+        self.law, self.weights, self.sizes, self.among = law, weights_or_ones(weights, len(law)), sizes, among
+        if among is not None:
+            chosen = among.chosen
         self.stored = law.stored
         self.n, self.k = self.stored.shape
         self.totals, self.top = np.empty(self.n), np.empty(self.n, dtype=np.intp)
@@ -112,7 +118,8 @@ class ClassView:
     @cached_property
     def hit_features(self) -> FloatArray:
         """What hits of the most probable class are multiplied by, (4, n)."""
-        return np.concatenate([np.ones((1, self.n)), cosines(self.confidence, 3, self.sizes)]) * self.weights
+        ranked = None if self.among is None else self.among.confidence
+        return np.concatenate([np.ones((1, self.n)), cosines(self.confidence, 3, self.sizes, ranked)]) * self.weights
 
     @cached_property
     def variances(self) -> FloatArray:
@@ -284,7 +291,8 @@ class Labels(Seen):
         view = self.view
         tables = np.zeros((view.n, view.chosen.size + 1, 3))
         for place, p in enumerate(view.of_chosen.T):
-            tables[:, place] = (cosines(p, 3) * view.weights).T
+            ranked = None if view.among is None else view.among.of_chosen[:, place]
+            tables[:, place] = (cosines(p, 3, among=ranked) * view.weights).T
         return tables_by_label(tables, self.places)[:, :-1].reshape(len(self.labels), -1).T
 
     @cached_property

@@ -29,16 +29,25 @@ LARGEST = 8.0
 """Scores behind the first and the last class are at most this large in the middle of their probability."""
 
 
-class Latent:
-    """Normal scores of ordered outcomes, features of the predictions, and halves of these with their names."""
+Named = dict[str, FloatArray]
+"""Features (n,) of predictions by their names."""
 
-    def __init__(self, view: ClassView, features: list[tuple[str, FloatArray]]) -> None:
+
+class Latent:
+    """Normal scores of ordered outcomes, features of the predictions, and halves of these with their names.
+
+    Ranks of features can be those among other predictions.
+    """
+
+    def __init__(self, view: ClassView, features: Named, among: Named | None = None) -> None:
         self.view = view
         one = np.ones((1, view.n))
-        self.features = np.concatenate([one, *(cosines(feature, 2) for _, feature in features)]) * view.weights
-        self.some = np.concatenate([one, cosines(features[0][1], 1)]) * view.weights
+        others = among or {}
+        lines = [cosines(feature, 2, among=others.get(name)) for name, feature in features.items()]
+        self.features = np.concatenate([one, *lines]) * view.weights
+        self.some = self.features[:2]
         self.everywhere = [Pattern(one[0])]
-        self.places = [pattern for name, feature in features for pattern in halves(feature, name)]
+        self.places = [pattern for name, feature in features.items() for pattern in halves(feature, name)]
 
     @cached_property
     def edges(self) -> FloatArray:
@@ -95,13 +104,20 @@ class OrderedFaults(ClassFaults):
 
     are_sums = False
 
-    def __init__(self, law: FinitePredictions, weights: FloatArray | None = None) -> None:
-        super().__init__(law, weights)
-        view, positions = self.view, law.positions
-        mean = view.p @ positions
-        deviation = np.sqrt(np.maximum(view.p @ np.square(positions) - mean**2, 0.0))
-        latent = Latent(view, [("expected classes", mean), ("predicted standard deviations", deviation)])
+    def __init__(
+        self, law: FinitePredictions, weights: FloatArray | None = None, among: FinitePredictions | None = None
+    ) -> None:
+        super().__init__(law, weights, among=among)
+        view = self.view
+        latent = Latent(view, _moments(view), None if view.among is None else _moments(view.among))
         self.members = (*self.members, *faults_of_scores(latent), Step(view))
+
+
+def _moments(view: ClassView) -> Named:
+    positions = view.law.positions
+    mean = view.p @ positions
+    deviation = np.sqrt(np.maximum(view.p @ np.square(positions) - mean**2, 0.0))
+    return {"expected classes": mean, "predicted standard deviations": deviation}
 
 
 def faults_of_scores(latent: Latent) -> tuple[Rows[Labels], ...]:
@@ -209,17 +225,23 @@ class Step(Fault[Labels]):
 class QuantileFaults(LabelFaults):
     """Shift and scale behind the intervals, everywhere, in halves and on one side, single levels, and coverage."""
 
-    def __init__(self, law: QuantileForecast, weights: FloatArray | None = None) -> None:
+    def __init__(
+        self, law: QuantileForecast, weights: FloatArray | None = None, among: QuantileForecast | None = None
+    ) -> None:
         self.view = view = ClassView(law, weights)
         self.weights = view.weights
-        values, levels = law.values, law.levels
-        middle = values[:, values.shape[1] // 2]
-        with np.errstate(over="ignore"):
-            width = values[:, -1] - values[:, 0]
-        latent = Latent(view, [("middle quantiles", middle), ("predicted widths", width)])
+        levels = law.levels
+        latent = Latent(view, _middles_and_widths(law), None if among is None else _middles_and_widths(among))
         coverage = [Coverage(view, levels)] if central_pairs(levels) else []
         sides = OneSide(latent)
         self.members = (Totals(view), *faults_of_scores(latent), sides, Level(view, levels), *coverage)
+
+
+def _middles_and_widths(law: QuantileForecast) -> Named:
+    values = law.values
+    with np.errstate(over="ignore"):
+        width = values[:, -1] - values[:, 0]
+    return {"middle quantiles": values[:, values.shape[1] // 2], "predicted widths": width}
 
 
 class Totals(Frequency):

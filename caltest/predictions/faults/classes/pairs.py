@@ -108,8 +108,24 @@ class LikelihoodOfPairs(Rows[Seen]):
         self.view = view
 
     def rows(self, seen: Seen) -> FloatArray:
-        view, sums = self.view, seen.pair_logs
+        return self._rows(seen.pair_logs, seen.totals)
+
+    @property
+    def n_sums(self) -> int:
+        return 2 * int(self.view.chosen.size) ** 2 + int(self.view.k)
+
+    def sums(self, seen: Seen) -> FloatArray:
+        """What pairs gain, and totals."""
+        logs = seen.pair_logs
+        return np.concatenate([logs.reshape(len(logs), -1).T, seen.totals])
+
+    def rows_of_sums(self, sums: FloatArray) -> FloatArray:
+        size = self.view.chosen.size
+        return self._rows(sums[: 2 * size**2].T.reshape(-1, size, size, 2), sums[2 * size**2 :])
+
+    def _rows(self, sums: FloatArray, totals: FloatArray) -> FloatArray:
+        view = self.view
         a, b = np.nonzero(~np.eye(view.chosen.size, dtype=bool))
-        leaks = sums[:, b, a, 0] + seen.totals.T[:, view.chosen[a]] * log(1.0 - PAIR_SHARE)
+        leaks = sums[:, b, a, 0] + totals.T[:, view.chosen[a]] * log(1.0 - PAIR_SHARE)
         swaps = (sums[:, b, a, 1] + sums[:, a, b, 1])[:, a < b]
         return np.asarray(np.logaddexp.reduce(np.concatenate([leaks, swaps], axis=1), axis=1)[None])

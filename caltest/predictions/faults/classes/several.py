@@ -21,9 +21,14 @@ class ClassFaults(LabelFaults):
     are_sums = True
 
     def __init__(
-        self, law: FinitePredictions, weights: FloatArray | None = None, sizes: FloatArray | None = None
+        self,
+        law: FinitePredictions,
+        weights: FloatArray | None = None,
+        sizes: FloatArray | None = None,
+        among: FinitePredictions | None = None,
     ) -> None:
-        self.view = view = ClassView(law, weights, sizes=sizes)
+        others = None if among is None else ClassView(among, None)
+        self.view = view = ClassView(law, weights, sizes=sizes, among=others)
         self.weights = view.weights
         self.members = (
             Temperature(view),
