@@ -1,7 +1,7 @@
 """Faults of predicted counts."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import exp
 from typing import ClassVar
 
@@ -105,10 +105,14 @@ class CountFaults(Faults):
             members.append(Factor(view, places, "local factor"))
         if varies(view.log_mean):
             members.append(Elasticity(view))
-        self.members = (*members, RowsOf("skewness", 1, lambda seen: (seen.residuals**3 @ view.weights)[None]))
+        self.members = (*members, RowsOf("skewness", 1, partial(_cubes, view.weights)))
 
     def seen(self, targets: Array) -> Counts:
         return Counts(self.view, targets)
+
+
+def _cubes(weights: FloatArray, seen: Counts) -> FloatArray:
+    return np.asarray((seen.residuals**3 @ weights)[None])
 
 
 class CountFault(Fault[Counts]):

@@ -1,6 +1,7 @@
 """Faults of predicted vectors, on the scale of their standard scores."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf, sqrt
 
 import numpy as np
@@ -67,23 +68,31 @@ class VectorFaults(Faults):
             CoordinateShift(coordinates, one * w),
             CoordinateScale(coordinates, one * w),
             TotalScale(places[:1], one * w),
-            RowsOf("shifts by prediction", n_rows, lambda seen: by_features(features, seen.clipped)),
-            RowsOf("scales by prediction", n_rows, lambda seen: by_features(features, np.square(seen.clipped))),
+            RowsOf("shifts by prediction", n_rows, partial(_scores, features)),
+            RowsOf("scales by prediction", n_rows, partial(_squares, features)),
             RowsOf("radius and cubes", 2, radius_and_cubes),
         ]
         if pairs:
             n_rows = len(features) * len(pairs)
-            members.append(RowsOf("correlations by prediction", n_rows, lambda seen: products(features, seen)))
+            members.append(RowsOf("correlations by prediction", n_rows, partial(products, features)))
             if self._law.has_normal_scores:
                 members.append(Correlation(pairs, places[:1], one * w))
             else:
-                members.append(RowsOf("correlation", len(pairs), lambda seen: products(one * w, seen)))
+                members.append(RowsOf("correlation", len(pairs), partial(products, one * w)))
             if places[1:] and self._law.has_normal_scores:
                 members.append(Correlation(pairs, places[1:], kind="local correlation"))
         self.members = tuple(members)
 
     def seen(self, targets: Array) -> Scores:
         return Scores(self._law, targets, self.weights)
+
+
+def _scores(features: FloatArray, seen: Scores) -> FloatArray:
+    return by_features(features, seen.clipped)
+
+
+def _squares(features: FloatArray, seen: Scores) -> FloatArray:
+    return by_features(features, np.square(seen.clipped))
 
 
 class OfCoordinates(OfResiduals):

@@ -1,5 +1,6 @@
 """The default test of all but unordered classes in chunks: sums over rows, and redraws by row."""
 
+import pickle
 from functools import cache
 
 import numpy as np
@@ -105,6 +106,14 @@ def test_numbers_are_those_of_the_components(name):
     sums = omnibus.of_rows.sums(pools, checked, np.arange(N), np.uint64(1), range(-1, 0))
     expected = omnibus.values(pools, checked[None])[:, 0]
     np.testing.assert_allclose(omnibus.of_rows.values(sums)[:, 0], expected, rtol=2e-3, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_accumulators_go_to_other_machines(name):
+    one = pickle.loads(pickle.dumps(updated(accumulator(name), name, 0, 100)))
+    other = updated(pickle.loads(pickle.dumps(accumulator(name))), name, 100, N, start=100)
+    result = pickle.loads(pickle.dumps(one.merge(other))).result()
+    assert result.pvalue == updated(accumulator(name), name, 0, N).result().pvalue
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -1,6 +1,6 @@
 """Faults of ordered classes, and of intervals between quantiles: on a normal scale behind the classes."""
 
-from functools import cached_property
+from functools import cached_property, partial
 from math import exp
 
 import numpy as np
@@ -122,16 +122,16 @@ def _moments(view: ClassView) -> Named:
 
 def faults_of_scores(latent: Latent) -> tuple[Rows[Labels], ...]:
     """Shift and scale, everywhere and in halves, and skew."""
-
-    def cubes(seen: Labels) -> FloatArray:
-        return latent.some @ (gather(latent.scores, seen.labels) ** 3).T
-
-    skewness = RowsOf("skewness", len(latent.some), cubes)
+    skewness = RowsOf("skewness", len(latent.some), partial(_cubes, latent))
     everywhere = (LatentShift(latent, latent.everywhere), LatentScale(latent, latent.everywhere), skewness)
     if not latent.places:
         return everywhere
     shift, scale = LatentShift(latent, latent.places, "local shift"), LatentScale(latent, latent.places, "local scale")
     return *everywhere, shift, scale
+
+
+def _cubes(latent: Latent, seen: Labels) -> FloatArray:
+    return np.asarray(latent.some @ (gather(latent.scores, seen.labels) ** 3).T)
 
 
 class OfScores(OfPatterns[Labels]):
