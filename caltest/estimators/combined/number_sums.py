@@ -29,6 +29,9 @@ ROWS = {1: 2**16, 2: 2**13}
 TARGETS, LEAST = 2**21, 8
 """Redrawn targets that are turned into sums together, of so many redraws at least."""
 
+KEPT, NUMBERS = 2**16, 2**24
+"""Rows that wait for others, and numbers that sums over pairs take for these together."""
+
 LARGEST = 2**29
 """Bytes of sums that are kept at a time; with more redraws the predictions are read again."""
 
@@ -215,7 +218,6 @@ class NumberSums(OfRows[RowSums]):
     """
 
     note = "kernels and features of predictions are those of some of them, because there are many"
-    kept_until = 2**16
 
     def __init__(self, summands: Sequence[Summand], among: Predictions) -> None:
         self._summands, self._among = tuple(summands), among
@@ -223,6 +225,11 @@ class NumberSums(OfRows[RowSums]):
         self._target_ndim = few.redraw(0, 1).ndim - 1
         self._widths = [int(one.adder(few)(few.redraw(0, 1)).shape[1]) for one in summands]
         self._width = sum(self._widths)
+
+    @property
+    def kept_until(self) -> int:
+        width = self._among.width(self._first.features.kernel.target_kernel)
+        return min(KEPT, max(1, NUMBERS // width))
 
     @property
     def key(self) -> bytes:

@@ -46,8 +46,10 @@ class OfRows(ABC, Generic[S]):
     def values(self, sums: S) -> FloatArray:
         """The numbers (J, B) of all components."""
 
-    kept_until = 1
-    """Rows of a part at least: fewer are kept until the next ones come."""
+    @property
+    def kept_until(self) -> int:
+        """Rows of a part at least: fewer are kept until the next ones come."""
+        return 1
 
     def check(self, predictions: Predictions) -> None:
         """Raise for predictions that cannot be redrawn by rows."""

@@ -78,7 +78,7 @@ def assert_close(result, expected, rounding=1e-9):
 @pytest.mark.parametrize("name", ALL)
 def test_results_do_not_depend_on_chunks_or_their_order(name, monkeypatch):
     whole, rounding = updated(accumulator(name), name, 0, N).result(), 1e-4 if name in BY_QUADRATURE else 1e-9
-    monkeypatch.setattr("caltest.estimators.combined.number_sums.NumberSums.kept_until", 60)
+    monkeypatch.setattr("caltest.estimators.combined.number_sums.KEPT", 60)
     monkeypatch.setattr("caltest.estimators.combined.number_sums.ROWS", {1: 50, 2: 50})
     one = accumulator(name)
     for start in range(0, N, 40):
