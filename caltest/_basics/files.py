@@ -1,16 +1,21 @@
-"""Rows in files, read by chunks: text with separators or arrays of numpy, compressed or not, or standard input."""
+"""Rows in files: text with separators, arrays of numpy, or tables of pyarrow, compressed or not, or standard input."""
 
+import bz2
 import csv
 import gzip
+import json
+import lzma
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from io import BufferedReader, BytesIO, TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -18,6 +23,17 @@ from caltest._basics.numerics import Array, IntArray
 
 CHUNK = 2**16
 """Rows that are read at once."""
+
+PACKED: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": lambda file: _extra("zstandard", "compressed by zstd").open(file, "rb"),
+}
+"""What compressed files begin with, and what reads them."""
+
+TABLES = (b"PAR1", b"ARROW1")
+"""What Parquet and Feather files begin with."""
 
 NONE = "\x1f"
 """A separator that no text has, for files of one column."""
@@ -55,8 +71,12 @@ class Rows:
         return f"line {self.lines[row]}" if self.lines.size else f"row {row}"
 
 
-def read_rows(path: Path, convert: Callable[[str, Cells, list[int]], Array]) -> Rows:
+def read_rows(
+    path: Path, convert: Callable[[str, Cells, list[int]], Array], begin: Callable[[list[str]], None] = lambda _: None
+) -> Rows:
     """A file whole; each chunk of its cells is converted when it is read, with the line of each row.
+
+    ``begin`` is told the cells of the first line of text before, or the names that a comment has.
 
     ``ValueError`` names the file and the line, and says what was got and wanted.
     """
@@ -67,17 +87,56 @@ def read_rows(path: Path, convert: Callable[[str, Cells, list[int]], Array]) -> 
             if _begins(file, b"\x93NUMPY"):
                 return _binary(name, file)
             if _begins(file, b"PK\x03\x04"):
-                raise ValueError(f"{name}: got an archive (.npz, .xlsx), wanted a CSV file, or one array in .npy")
+                return _archive(name, file)
+            if any(_begins(file, magic) for magic in TABLES):
+                return _of_columns(name, _table_in(name, file.read()))
+            if _begins(file, b"{"):
+                return _json_lines(name, file)
             text = stack.enter_context(TextIOWrapper(file, encoding="utf-8-sig", newline=""))
-            return _text(name, text, convert)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            return _text(name, text, convert, begin)
+    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
         raise ValueError(f"{name}: got a damaged or truncated file ({error}), wanted it whole; copy it again") from None
+    except ImportError as error:
+        raise ValueError(f"{name}: {error}") from None
     except UnicodeDecodeError:
         raise ValueError(f"{name}: got bytes that are not UTF-8 text, wanted a CSV file in UTF-8, or .npy") from None
     except csv.Error as error:
         raise ValueError(f"{name}: {error}; wanted a CSV file, or .npy") from None
     except OSError as error:
         raise type(error)(f"{name}: {(error.strerror or str(error)).lower()}, wanted a file that can be read") from None
+
+
+def read_with_outcomes(path: Path, column: str, convert: Callable[[str, Cells, list[int]], Array]) -> tuple[Rows, Rows]:
+    """The columns of one file: all but one, and that one, the outcomes, by its name in the first line."""
+    labels, place = [], -1
+
+    def begin(names: list[str]) -> None:
+        nonlocal place
+        if names.count(column) != 1 or len(names) < 2:
+            got = f"{names.count(column)} columns {column!r} among {', '.join(names[:20])}"
+            raise ValueError(f"{name_of(path)}: got {got}, wanted it once, and columns of predictions")
+        place = names.index(column)
+
+    def without_outcomes(name: str, cells: Cells, lines: list[int]) -> Array:
+        labels.append(np.array([[row[place]] for row in cells], dtype=object))
+        # A number in the place of the outcome keeps the numbers of the other columns in errors.
+        numbers = convert(name, [[*row[:place], "0", *row[place + 1 :]] for row in cells], lines)
+        return np.delete(numbers, place, axis=1)
+
+    rows = read_rows(path, without_outcomes, begin)
+    if rows.head is None and not labels:
+        begin(rows.names or [])
+        labels = [rows.values[:, [place]]]
+        others = np.delete(rows.values, place, axis=1)
+        try:
+            rows = replace(rows, values=others.astype(float))
+        except ValueError as error:
+            raise ValueError(f"{rows.path}: got columns of predictions with text ({error}), wanted numbers") from None
+    if not labels:
+        raise ValueError(f"{rows.path}: got no rows after the header, wanted one per observation")
+    names = [one for one in rows.names or rows.head or [] if one != column]
+    outcomes = np.concatenate(labels)
+    return (replace(rows, head=None, names=names), Rows(rows.path, None, None, outcomes, rows.lines))
 
 
 def name_of(path: Path) -> str:
@@ -98,13 +157,97 @@ def _opened(path: Path, stack: ExitStack) -> BufferedReader:
         file = cast("BufferedReader", sys.stdin.buffer)
     else:
         file = stack.enter_context(path.open("rb"))
-    if _begins(file, b"\x1f\x8b"):
-        return stack.enter_context(BufferedReader(cast("Any", stack.enter_context(gzip.open(file)))))
+    unpack = next((one for magic, one in PACKED.items() if _begins(file, magic)), None)
+    if unpack is not None:
+        return stack.enter_context(BufferedReader(cast("Any", stack.enter_context(unpack(file)))))
     return file
+
+
+def _extra(module: str, what: str) -> Any:
+    """An optional module; ``ImportError`` says how to install it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ImportError(f"got a file {what}, which needs {module}: pip install caltest[files]") from None
 
 
 def _begins(file: BufferedReader, magic: bytes) -> bool:
     return file.peek(len(magic))[: len(magic)] == magic
+
+
+def _archive(name: str, file: BinaryIO) -> Rows:
+    """The arrays of an .npz file: one as it is, several as columns with their names."""
+    try:
+        with np.load(BytesIO(file.read()), allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+    except (ValueError, AttributeError, BadZipFile) as error:
+        raise ValueError(f"{name}: got an archive that is no .npz of arrays ({error}), wanted arrays") from None
+    if len(arrays) == 1:
+        return _checked(name, *arrays.values())
+    columns: dict[str, Array] = {}
+    for key, array in arrays.items():
+        if array.ndim == 2:
+            columns |= {f"{key}{j}": column for j, column in enumerate(array.T)}
+        else:
+            columns[key] = array
+    return _of_columns(name, columns)
+
+
+def _table_in(name: str, data: bytes) -> dict[str, Array]:
+    """The columns of a Parquet or Feather file."""
+    _extra("pyarrow", "in Parquet or Feather")
+    parquet, feather = import_module("pyarrow.parquet"), import_module("pyarrow.feather")
+    read = parquet.read_table if data[:4] == TABLES[0] else feather.read_table
+    try:
+        table = read(BytesIO(data))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{name}: got a damaged or truncated file ({error}), wanted it whole") from None
+    return {key: table.column(key).to_numpy() for key in table.column_names}
+
+
+def _json_lines(name: str, file: BinaryIO) -> Rows:
+    """Rows of a file with an object for each line, all with the same names."""
+    columns: dict[str, list[Any]] = {}
+    lines = []
+    for i, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"{name}, line {i}: got text that is no JSON ({error}), wanted an object") from None
+        if not isinstance(row, dict) or (columns and row.keys() != columns.keys()):
+            wanted = f"an object with the names {', '.join(columns)}" if columns else "an object"
+            raise ValueError(
+                f"{name}, line {i}: got {', '.join(row) if isinstance(row, dict) else row}, wanted {wanted}"
+            )
+        lines.append(i)
+        for key, value in row.items():
+            if isinstance(value, (dict, list)):
+                raise ValueError(f"{name}, line {i}: got a list or an object as {key}, wanted a number or text")
+            columns.setdefault(key, []).append(value)
+    arrays = {key: np.array(column, dtype=_type_of(column)) for key, column in columns.items()}
+    return replace(_of_columns(name, arrays), lines=np.array(lines, dtype=np.intp))
+
+
+def _type_of(column: list[Any]) -> Any:
+    return object if any(value is None or isinstance(value, str) for value in column) else None
+
+
+def _of_columns(name: str, columns: dict[str, Array]) -> Rows:
+    """Columns with names as rows; columns of text or with missing values as the text that a CSV file would hold."""
+    if not columns or len(next(iter(columns.values()))) == 0:
+        raise ValueError(f"{name}: got no rows, wanted one for each observation")
+    if len({array.shape for array in columns.values()}) > 1 or next(iter(columns.values())).ndim != 1:
+        shapes = ", ".join(f"{key} {array.shape}" for key, array in columns.items())
+        raise ValueError(f"{name}: got arrays of different shapes, {shapes}, wanted as many rows in each")
+    if all(array.dtype.kind in "buif" for array in columns.values()):
+        values = np.stack(list(columns.values()), axis=1)
+    else:
+        values = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=object)
+        for j, array in enumerate(columns.values()):
+            values[:, j] = ["" if value is None else str(value) for value in array.tolist()]
+    return Rows(name, None, list(columns), values, np.empty(0, dtype=np.intp))
 
 
 def _binary(name: str, file: BinaryIO) -> Rows:
@@ -113,6 +256,10 @@ def _binary(name: str, file: BinaryIO) -> Rows:
     except ValueError as error:
         wanted = "an array of numbers or text, without objects; save array.astype(float) or array.astype(str)"
         raise ValueError(f"{name}: got an array that cannot be read ({error}), wanted {wanted}") from None
+    return _checked(name, array)
+
+
+def _checked(name: str, array: Array) -> Rows:
     if array.ndim not in (1, 2) or array.dtype.kind not in "buifUS":
         raise ValueError(f"{name}: got an array {array.shape} of {array.dtype}, wanted numbers or text, (n,) or (n, k)")
     if array.size == 0:
@@ -122,7 +269,12 @@ def _binary(name: str, file: BinaryIO) -> Rows:
     return Rows(name, None, None, array[:, None] if array.ndim == 1 else array, np.empty(0, dtype=np.intp))
 
 
-def _text(name: str, text: TextIOWrapper, convert: Callable[[str, Cells, list[int]], Array]) -> Rows:
+def _text(
+    name: str,
+    text: TextIOWrapper,
+    convert: Callable[[str, Cells, list[int]], Array],
+    begin: Callable[[list[str]], None],
+) -> Rows:
     beginning = list(islice(text, 200))
     comments = next((i for i, line in enumerate(beginning) if line.strip() and line[0] != "#"), len(beginning))
     first = beginning[comments:]
@@ -134,6 +286,7 @@ def _text(name: str, text: TextIOWrapper, convert: Callable[[str, Cells, list[in
     names = _names_of_comments(beginning[:comments], separator, len(head))
     if names is not None and all(map(is_number, head)):
         rows, head_line, head = chain([(head_line, head)], rows), head_line, []
+    begin(head or names or [])
     width = len(names or head)
     values, lines = [], []
     while chunk := list(islice(rows, CHUNK)):

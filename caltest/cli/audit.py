@@ -7,7 +7,7 @@ from typing import Any
 from caltest._basics.numerics import Array
 from caltest._basics.threads import in_terminal
 from caltest.auditing.audit import audit
-from caltest.cli.options import add, command, show
+from caltest.cli.options import add, command, outcomes_of, show
 from caltest.cli.prediction_files import check_outputs, read_columns, read_sample
 
 
@@ -24,7 +24,9 @@ def add_to(commands: Any) -> None:
         ),
         "Test, measure and explain the calibration of a model, for whoever has to decide about it.",
     )
-    add(parser, "predictions", "outcomes")
+    add(parser, "predictions")
+    add(parser, "outcomes", nargs="?")
+    add(parser, "--outcome-column")
     outputs = "report to write: .html (needs caltest[report]), .json, .xml (JUnit) or .txt"
     parser.add_argument("--output", type=Path, metavar="FILE", help=outputs)
     parser.add_argument("--features", type=Path, metavar="FILE", help="CSV with a header: columns that make groups")
@@ -45,7 +47,8 @@ def run(options: argparse.Namespace) -> int:
     """Audit, write and print the report; return 1 if the model fails and that is asked for, else 0."""
     inputs = [path for path in (options.predictions, options.outcomes, options.features) if path is not None]
     check_outputs({"--output": options.output}, inputs, options.force, (".html", ".json", ".xml", ".txt"))
-    sample, n = read_sample(options.predictions, options.outcomes, options.normal, options.missing)
+    outcomes = outcomes_of(options)
+    sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing)
     columns = {} if options.features is None else read_columns(options.features, n)
     if sample.rows is not None:
         columns = {name: column[sample.rows] for name, column in columns.items()}

@@ -46,12 +46,10 @@ def _number(text: str, kind: Callable[[str], N], is_right: Callable[[N], bool], 
 OPTIONS: dict[str, dict[str, Any]] = {
     "predictions": {
         "type": Path,
-        "help": "CSV (.gz) or .npy, - for stdin: a column per class, or one, the probability of class 1",
+        "help": "a file, - for stdin: a column per class, or one, the probability of class 1",
     },
-    "outcomes": {
-        "type": Path,
-        "help": "CSV (.gz) or .npy, - for stdin, one column: labels 0..k-1, or names as in the header",
-    },
+    "outcomes": {"type": Path, "help": "a file, - for stdin, one column: labels 0..k-1, or names as in the header"},
+    "--outcome-column": {"metavar": "NAME", "help": "column of PREDICTIONS with the outcomes, for OUTCOMES"},
     "--test": {"choices": TESTS, "default": "omnibus", "metavar": "NAME", "help": "one of those below"},
     "--n-resamples": {"type": whole, "metavar": "B"},
     "--missing": {
@@ -100,6 +98,14 @@ class Wide(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=28, width=110)
 
 
+def outcomes_of(options: argparse.Namespace) -> Path | str:
+    """Where outcomes are: a file, or the name of a column of the predictions; anything else is an error of usage."""
+    if (options.outcomes is None) == (options.outcome_column is None):
+        options.error("wanted OUTCOMES or --outcome-column NAME, one of both")
+    outcomes: Path | str = options.outcomes if options.outcome_column is None else options.outcome_column
+    return outcomes
+
+
 def command(
     commands: Any,
     run: Any,
@@ -113,5 +119,5 @@ def command(
     shown = "".join(f"  caltest {name} {example}".rstrip() + "\n" for example in examples)
     text = f"examples:\n{shown}\n{description}"
     parser = commands.add_parser(name, help=summary, description=text, epilog=epilog, formatter_class=Wide)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, error=parser.error)
     return parser

@@ -11,7 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from caltest._basics.files import Cells, Rows, decimals, is_number, is_stdin, name_of, number, read_rows
+from caltest._basics.files import (
+    Cells,
+    Rows,
+    decimals,
+    is_number,
+    is_stdin,
+    name_of,
+    number,
+    read_rows,
+    read_with_outcomes,
+)
 from caltest._basics.numerics import Array, FloatArray, Table
 from caltest._validation import observation_weights, same_length
 from caltest.predictions import Normal, Predictions, Sample
@@ -36,16 +46,22 @@ def read_outcomes(path: Path) -> Rows:
 
 
 def read_sample(
-    predictions: Path, outcomes: Path | Rows, normal: bool = False, missing: Missing = "refuse"
+    predictions: Path, outcomes: Path | Rows | str, normal: bool = False, missing: Missing = "refuse"
 ) -> tuple[Sample, int]:
     """Predictions and outcomes from files, and the number of rows, those of missing outcomes among them.
 
-    Errors name the file, and the line where there is one.
+    Outcomes are a file, what was read of one, or the name of a column of the file of predictions. Errors name the file,
+    and the line where there is one.
     """
-    if isinstance(outcomes, Path):
-        check_different([predictions, outcomes])
-    given = _read(predictions, normal)
-    observed = read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes
+    if isinstance(outcomes, str):
+        given, observed = read_with_outcomes(predictions, outcomes, _numbers)
+        if not normal:
+            _check_columns(given)
+    else:
+        if isinstance(outcomes, Path):
+            check_different([predictions, outcomes])
+        given = _read(predictions, normal)
+        observed = read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes
     is_header, outcome_is_header = _headers(given, observed, normal)
     table = _with_head(given, is_header, _numbers)
     labels = _with_head(observed, outcome_is_header, lambda _, cells, __: np.array(cells, dtype=object))
@@ -308,7 +324,7 @@ def _targets(rows: Rows, predictions: Rows) -> Array:
     cells = [[value] for value in values[present]]
     targets = np.full(len(values), None, dtype=object)
     if all(is_number(cell) for (cell,) in cells):
-        lines = rows.lines[present].tolist()
+        lines = (rows.lines if rows.lines.size else np.arange(len(values)))[present].tolist()
         targets = np.full(len(values), np.nan)
         targets[present] = [number(cell) for (cell,) in decimals(rows.path, cells, lines)]
     elif all(cell.lower() in ("true", "false") for (cell,) in cells):

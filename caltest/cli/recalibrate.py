@@ -6,7 +6,7 @@ from typing import Any
 
 from caltest import recalibration as maps
 from caltest._basics.threads import in_terminal
-from caltest.cli.options import add, command, show
+from caltest.cli.options import add, command, outcomes_of, show
 from caltest.cli.prediction_files import check_outputs, read_predictions, read_sample, write_predictions
 from caltest.predictions import Predictions
 from caltest.recalibration import Calibrator
@@ -37,7 +37,9 @@ def add_to(commands: Any) -> None:
         "applied is fitted to all rows.",
         f"methods:\n{names}",
     )
-    add(parser, "predictions", "outcomes")
+    add(parser, "predictions")
+    add(parser, "outcomes", nargs="?")
+    add(parser, "--outcome-column")
     parser.add_argument("--method", choices=METHODS, default="temperature", metavar="M", help="one of those below")
     parser.add_argument("--apply", type=Path, metavar="NEW", help="other predictions, to be recalibrated")
     parser.add_argument("--output", type=Path, metavar="FILE", help="CSV or .npy for the recalibrated NEW")
@@ -52,7 +54,8 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--apply, --output: got one of them, wanted both: what is recalibrated, and where it goes")
     inputs = [path for path in (options.predictions, options.outcomes, options.apply) if path is not None]
     check_outputs({"--output": options.output, "--save": options.save}, inputs, options.force)
-    sample, _ = read_sample(options.predictions, options.outcomes, options.normal, options.missing)
+    outcomes = outcomes_of(options)
+    sample, _ = read_sample(options.predictions, outcomes, options.normal, options.missing)
     method, targets = method_for(options.method, sample.predictions), sample.as_given
     others = None if options.apply is None else read_predictions(options.apply, options.normal)
     report = maps.report(sample.predictions, targets, method, rng=options.seed, progress=in_terminal())

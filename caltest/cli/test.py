@@ -11,7 +11,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import EXCLUDED, format_pvalue, in_brackets
 from caltest._results.tables import Table
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
-from caltest.cli.options import add, command, show
+from caltest.cli.options import add, command, outcomes_of, show
 from caltest.cli.prediction_files import check_different, read_sample, read_weights
 from caltest.default_test import weighted
 from caltest.predictions import Sample
@@ -28,7 +28,9 @@ def add_to(commands: Any) -> None:
         "Test whether the predictions in a file are calibrated.",
         f"tests:\n{names_help()}",
     )
-    add(parser, "predictions", "outcomes")
+    add(parser, "predictions")
+    add(parser, "outcomes", nargs="?")
+    add(parser, "--outcome-column")
     add(parser, "--test")
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
     weights = "one column of numbers of at least 0 that do not depend on outcomes; for the tests " + ", ".join(WEIGHTED)
@@ -62,8 +64,10 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
         raise ValueError(
             f"--weights: got a file for the test {options.test}, which takes none; wanted {' or '.join(WEIGHTED)}"
         )
-    check_different([options.predictions, options.outcomes, *([] if options.weights is None else [options.weights])])
-    sample, n = read_sample(options.predictions, options.outcomes, options.normal, options.missing)
+    paths = (options.predictions, options.outcomes, options.weights)
+    check_different([path for path in paths if path is not None])
+    outcomes = outcomes_of(options)
+    sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing)
     if options.weights is None:
         return sample, None, ()
     return weighted(sample, read_weights(options.weights, n), n)

@@ -1,7 +1,12 @@
 """Names of columns, labels of rows, missing outcomes and copies: what is read from tables, and what is kept of them."""
 
+import bz2
 import dataclasses
+import gzip
 import inspect
+import json
+import lzma
+import sys
 
 import numpy as np
 import pandas as pd
@@ -11,7 +16,7 @@ from public import PUBLIC
 
 import caltest as ct
 from caltest import generators
-from caltest.cli import prediction_files
+from caltest.cli import main, prediction_files
 from caltest.predictions.convert import as_sample
 from caltest.recalibration import FamilyTemperatureScaling, Platt, TemperatureScaling
 
@@ -492,3 +497,121 @@ def test_objects_do_not_change_with_the_arrays_they_are_made_of(make, say, array
     assert say(made) == before
     if dataclasses.is_dataclass(made):
         assert say(dataclasses.replace(made)) == before
+
+
+ANIMALS = ["cat", "dog", "owl"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(rng.dirichlet(np.ones(3), 40), columns=ANIMALS).assign(animal=rng.choice(ANIMALS, 40))
+
+
+def saved_by(method, **options):
+    return lambda table, path: getattr(table, method)(path, **options)
+
+
+def packed(module):
+    return lambda table, path: path.write_bytes(module.compress(table.to_csv(index=False).encode()))
+
+
+def packed_by_zstd(table, path):
+    zstandard = pytest.importorskip("zstandard")
+    path.write_bytes(zstandard.compress(table.to_csv(index=False).encode()))
+
+
+def arrays(table, path):
+    columns = {name: table[name].to_numpy(float) for name in ANIMALS}
+    np.savez(path, **columns, animal=table["animal"].to_numpy(str))
+
+
+KINDS_OF_FILES = {
+    "a.tsv": saved_by("to_csv", index=False, sep="\t"),
+    "a.parquet": saved_by("to_parquet"),
+    "a.feather": saved_by("to_feather"),
+    "a.jsonl": saved_by("to_json", orient="records", lines=True),
+    "a.npz": arrays,
+    "a.csv.gz": packed(gzip),
+    "a.csv.bz2": packed(bz2),
+    "a.csv.xz": packed(lzma),
+    "a.csv.zst": packed_by_zstd,
+}
+
+
+def result_of(capsys, *arguments):
+    status = main(["test", *map(str, arguments), "--seed", "1", "--json"])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+@pytest.mark.parametrize("name", KINDS_OF_FILES)
+def test_every_kind_of_file_gives_the_same_result(name, table, tmp_path, capsys):
+    table[ANIMALS].to_csv(tmp_path / "p.csv", index=False)
+    table["animal"].to_csv(tmp_path / "y.csv", index=False)
+    expected = json.loads(result_of(capsys, tmp_path / "p.csv", tmp_path / "y.csv")[1])
+    KINDS_OF_FILES[name](table, tmp_path / name)
+    status, out, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal")
+    assert (status, err) == (0, "")
+    got = json.loads(out)
+    # Packages write 15 to 17 digits.
+    assert got["pvalue"] == expected["pvalue"]
+    assert got["estimate"] == pytest.approx(expected["estimate"], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["p.parquet", "p.npz"])
+def test_predictions_and_outcomes_in_two_files(name, table, tmp_path, capsys):
+    if name == "p.npz":
+        np.savez(tmp_path / name, table[ANIMALS].to_numpy())
+    else:
+        table[ANIMALS].to_parquet(tmp_path / name)
+    pd.DataFrame({"y": table["animal"].map(ANIMALS.index)}).to_parquet(tmp_path / "y.parquet")
+    assert result_of(capsys, tmp_path / name, tmp_path / "y.parquet")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        ("a,b,y\n0.2,0.8,1\n0.3,x,0\n", ["--outcome-column", "y"], "line 3: got 'x' in column 2"),
+        ("a,b,y\n0.2,0.8,1\n0.3,0.", ["--outcome-column", "y"], "line 3: got 2 cells, wanted 3"),
+        ("a,b,y\n0.2,0.8,1\n", ["--outcome-column", "z"], "got 0 columns 'z' among a, b, y"),
+        ("a,b,y\n", ["--outcome-column", "y"], "no rows after the header"),
+        ('{"a": 1, "y": 1}\n{"a": 1', ["--outcome-column", "y"], "line 2: got text that is no JSON"),
+        ('{"a": 1, "y": 1}\n\n{"b": 1}', ["--outcome-column", "y"], "line 3: got b, wanted an object with the names"),
+        ('{"a": [1], "y": 1}', ["--outcome-column", "y"], "line 1: got a list or an object as a"),
+        ('{"a": "x", "y": 1}', ["--outcome-column", "y"], "columns of predictions with text"),
+    ],
+)
+def test_errors_name_the_file_and_line(text, arguments, message, tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    status, out, err = result_of(capsys, path, *arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.npz", "a.csv.xz"])
+def test_damaged_files(name, table, tmp_path, capsys):
+    KINDS_OF_FILES[name](table, tmp_path / name)
+    data = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(data[: len(data) // 2])
+    status, _, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal")
+    assert status == 2
+    assert err.startswith(f"caltest: error: {tmp_path / name}: got a")
+
+
+def test_a_library_that_is_not_there(table, tmp_path, capsys, monkeypatch):
+    table.to_parquet(tmp_path / "a.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    status, _, err = result_of(capsys, tmp_path / "a.parquet", "--outcome-column", "animal")
+    assert status == 2
+    assert "a.parquet: got a file in Parquet or Feather, which needs pyarrow: pip install caltest[files]" in err
+
+
+def test_outcomes_are_a_file_or_a_column(capsys):
+    for arguments in (["p.csv"], ["p.csv", "y.csv", "--outcome-column", "y"]):
+        with pytest.raises(SystemExit) as stopped:
+            main(["test", *arguments])
+        assert stopped.value.code == 2
+        assert "wanted OUTCOMES or --outcome-column NAME, one of both" in capsys.readouterr().err
