@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, cast
 
-from caltest.cli import audit, compare, demo, power, recalibrate, test
+from caltest.cli import audit, compare, demo, options, power, recalibrate, test
 
 STATUSES = "exit status: 0 done, 1 rejected (--fail-on-reject), 2 bad input, 130 interrupted"
 
@@ -35,16 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        options = _parser().parse_args(arguments)
-        return int(options.run(options))
+        given = _parser().parse_args(arguments)
+        return int(given.run(given))
     finally:
         if sys.stdout is not None:
             sys.stdout.flush()
 
 
-def _failed(message: str, status: int) -> int:
+def _failed(text: str, status: int) -> int:
     if sys.stderr is not None:
-        print(f"caltest: {message}", file=sys.stderr)
+        print(f"caltest: {options.message(text)}".replace("\n", "\\n"), file=sys.stderr)
     _write_no_more()
     return status
 
@@ -58,9 +58,9 @@ def _write_no_more() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _show_warning(message: Warning | str, *_: Any) -> None:
+def _show_warning(warning: Warning | str, *_: Any) -> None:
     if sys.stderr is not None:
-        print(f"caltest: warning: {message}", file=sys.stderr)
+        print(f"caltest: warning: {options.message(str(warning))}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
+from unicodedata import category
 
 from caltest._results.tables import Page, Table, latex, markdown
 from caltest.cli.named import TESTS
@@ -73,6 +74,21 @@ def add(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
         parser.add_argument(name, **{**OPTIONS[name], **changes})
 
 
+LONGEST = 2000
+"""Characters of a message; longer ones lose their middle."""
+
+
+def printable(text: str) -> str:
+    """Text whose control and format characters, which terminals obey, are written as Python writes them."""
+    return "".join(repr(one)[1:-1] if category(one)[0] == "C" and one not in "\n\t" else one for one in text)
+
+
+def message(text: str) -> str:
+    """Printable text for standard error, not longer than a screen."""
+    text = printable(text)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} [...] {text[-LONGEST // 2 :]}"
+
+
 def show(
     form: str, text: Callable[[], str], entries: dict[str, Any], table: Table, remarks: Sequence[str] = ()
 ) -> None:
@@ -88,7 +104,7 @@ def show(
         "markdown": lambda: markdown(table, remarks),
         "latex": lambda: latex(table, remarks),
     }
-    print(made[form]())
+    print(printable(made[form]()))
 
 
 class Wide(argparse.RawDescriptionHelpFormatter):

@@ -210,6 +210,19 @@ def test_errors_are_one_line(predictions, outcomes, arguments, message, files, c
     assert re.search(message, err), err
 
 
+def test_terminals_obey_no_names_and_cells(files, capsys, tmp_path):
+    predictions, outcomes = files(["a\x1b[31m\u202e,b", *ROWS], ["cow", "b", "b", "b"])
+    _, _, err = run(capsys, predictions, outcomes)
+    assert "a\\x1b[31m\\u202e" in err
+    assert "\x1b" not in err
+    _, _, err = run(capsys, str(tmp_path / "two\nlines\x07.csv"), outcomes)
+    assert (err.count("\n"), "\x07" in err) == (1, False)
+    _, _, err = run(capsys, *files(["0.2,0.8", f"{'x' * 100_000},0.5"], ["1", "0"]))
+    assert len(err) < 2200
+    assert "line 2: got 'xxx" in err
+    assert "wanted a number" in err
+
+
 def test_missing_file(capsys):
     status, _, err = run(capsys, "nowhere.csv", "nothing.csv")
     assert status == 2
@@ -368,6 +381,9 @@ def test_formats_of_a_test(models, capsys):
     assert latex[:2] == [r"\begin{tabular}{lr}", r"\toprule"]
     assert any(line.startswith(r"verdict & reject calibration at the 5 \% level") for line in latex)
     assert json.loads(command(capsys, *arguments, "json")[1])["pvalue"] == result.pvalue
+    for alpha, rejected in (("0.2", True), ("0.0001", False)):
+        judged = json.loads(command(capsys, *arguments, "json", "--alpha", alpha)[1])
+        assert (judged["alpha"], judged["rejected"]) == (float(alpha), rejected)
     verdict = command(capsys, *arguments, "table", "--alpha", "0.2")[1]
     assert result.verdict(0.2) in verdict
     assert result.verdict() not in verdict
