@@ -122,7 +122,7 @@ def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], R], items: Itera
         yield result
 
 
-FORMAT = "{desc} {percentage:3.0f}% |{bar}| {elapsed} passed, {remaining} left"
+FORMAT = "about {remaining} left: {desc}, {n_fmt} of {total_fmt} |{bar}|"
 
 _shown: ContextVar[bool] = ContextVar("caltest_progress", default=False)
 
