@@ -10,6 +10,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import numpy as np
 import pytest
 
+from caltest.estimators.combined.omnibus import Omnibus
+
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -63,13 +65,15 @@ def replications(request):
 
 @pytest.fixture
 def without_findings(monkeypatch):
-    """Tests do not say what is wrong, which takes most of their time and is not looked at where p-values are counted.
+    """Tests do not say what is wrong, how much it is, nor what they could have missed, which takes most of their time.
 
-    It draws no random numbers, so that p-values are the same.
+    None of it is looked at where p-values are counted, nor takes random numbers from them.
     """
     for name, module in list(sys.modules.items()):
         if name.startswith("caltest.") and hasattr(module, "findings_of"):
             monkeypatch.setattr(module, "findings_of", lambda *_: ())
+    monkeypatch.setattr(Omnibus, "measures", lambda *_: ())
+    monkeypatch.setattr(Omnibus, "detectable", lambda *_: None)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from caltest._basics.jobs import streams
-from caltest._basics.numerics import Array, FloatArray, seed_of
+from caltest._basics.numerics import Array, FloatArray, own_errstate, seed_of
 from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
@@ -146,6 +146,7 @@ def set_title(ax: "Axes", title: str) -> None:
         ax.set_title("\n".join(lines).replace("$", r"\$"), fontsize="medium" if len(lines) < 3 else "small", pad=10.0)
 
 
+@own_errstate
 def save(ax: "Axes", path: Any, **settings: Any) -> None:
     """Save the figure of some axes for print: PDF and PS with TrueType fonts, SVG with text as text.
 
