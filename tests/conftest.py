@@ -10,7 +10,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import numpy as np
 import pytest
 
-from caltest.estimators.combined.omnibus import Omnibus
+from caltest.estimators.combined.findings import pvalues_only
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -64,16 +64,10 @@ def replications(request):
 
 
 @pytest.fixture
-def without_findings(monkeypatch):
-    """Tests do not say what is wrong, how much it is, nor what they could have missed, which takes most of their time.
-
-    None of it is looked at where p-values are counted, nor takes random numbers from them.
-    """
-    for name, module in list(sys.modules.items()):
-        if name.startswith("caltest.") and hasattr(module, "findings_of"):
-            monkeypatch.setattr(module, "findings_of", lambda *_: ())
-    monkeypatch.setattr(Omnibus, "measures", lambda *_: ())
-    monkeypatch.setattr(Omnibus, "detectable", lambda *_: None)
+def without_findings():
+    """Tests do not say what is wrong, how much it is and what they missed, which takes most of their time."""
+    with pvalues_only():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from caltest._basics.numerics import Array, FloatArray, IntArray, at_least_as_la
 from caltest._results.measures import matters
 from caltest._validation import whole_number
 from caltest.estimators import UCME, Estimator, LowRankSKCE
+from caltest.estimators.combined.findings import are_pvalues_enough
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.estimators.combined.omnibus import Omnibus
 from caltest.hstatistics.redraws.of_all_families import redrawn_deviation_means
@@ -103,7 +104,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
             return ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
         outcome = self._joint_outcome(estimator, sample, values, sample.exclusion)
         detectable = None
-        if outcome.pvalue > SMALL and matters(outcome.measures) is None:
+        if not are_pvalues_enough() and outcome.pvalue > SMALL and matters(outcome.measures) is None:
             detectable = estimator.detectable(sample, values, rng)
         return replace(outcome, estimate=estimator.reported(sample, values), detectable=detectable)
 
@@ -112,9 +113,10 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         """From the numbers (J, B) of all observations, of which the sample has all or some."""
         statistics = estimator.combined(values)
         outcome = ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
-        findings = estimator.findings(sample, outcome.pvalue)
-        found, measures = estimator.found(sample, values), estimator.measures(sample)
-        outcome = replace(outcome, components=found, findings=findings, measures=measures)
+        if not are_pvalues_enough():
+            findings = estimator.findings(sample, outcome.pvalue)
+            found, measures = estimator.found(sample, values), estimator.measures(sample)
+            outcome = replace(outcome, components=found, findings=findings, measures=measures)
         return outcome.excluding(exclusion) if estimator.impossible_excluded else outcome
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:

@@ -7,6 +7,7 @@ import textwrap
 import warnings
 from functools import partial
 from types import SimpleNamespace
+from unittest import mock
 
 import joblib
 import numpy as np
@@ -42,13 +43,29 @@ def test_every_data_set_has_streams_of_its_own():
         assert TEST(*MODEL.sample(12, data), rng=redraws).pvalue == pvalue
 
 
+def test_what_is_wrong_is_looked_for_by_functions_of_the_user_only():
+    """They may read all of a result; of one of the package a study reads the p-value."""
+    model, findings = DirichletModel(3, 1.0, 1.0), []
+
+    def own(predictions, targets, rng):
+        findings.append(TEST(predictions, targets, rng=rng))
+        return findings[-1]
+
+    alone = ct.power(own, model, 60, n_simulations=3, rng=4)
+    assert all(result.measures for result in findings)
+    assert any(result.finding for result in findings)
+    for test in (TEST, ct.OmnibusTest(n_resamples=19)):
+        with mock.patch("caltest.estimators.combined.omnibus.Omnibus.measures", side_effect=AssertionError):
+            assert np.array_equal(ct.power(test, model, 60, n_simulations=3, rng=4).pvalues, alone.pvalues)
+
+
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_workers(backend):
-    alone = ct.power(TEST, MODEL, 15, n_simulations=67, rng=3)
+    alone = ct.power(TEST, MODEL, 15, n_simulations=35, rng=3)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         with joblib.parallel_config(backend=backend, n_jobs=2):
-            assert np.array_equal(ct.power(TEST, MODEL, 15, n_simulations=67, rng=3).pvalues, alone.pvalues)
+            assert np.array_equal(ct.power(TEST, MODEL, 15, n_simulations=35, rng=3).pvalues, alone.pvalues)
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])

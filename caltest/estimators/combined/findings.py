@@ -1,6 +1,8 @@
 """The fault with the largest likelihood, after a penalty for the choice among many."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from math import inf, isfinite, log
 from typing import Any
@@ -46,6 +48,28 @@ NEAR = 2.0
 """Gains closer than this do not tell faults apart."""
 
 
+_pvalues_only: ContextVar[bool] = ContextVar("caltest_pvalues_only", default=False)
+
+
+@contextmanager
+def pvalues_only() -> Iterator[None]:
+    """Inside, tests do not look for what is wrong, how much it is, and what they could have missed.
+
+    That takes most of the time of a test in a simulation, none of it takes random numbers from the p-value, and of a
+    simulated result only that is read.
+    """
+    token = _pvalues_only.set(True)
+    try:
+        yield
+    finally:
+        _pvalues_only.reset(token)
+
+
+def are_pvalues_enough() -> bool:
+    """Whether nobody reads more of a result than its p-value."""
+    return _pvalues_only.get()
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A fault of some place at the most likely of some sizes, with its neighbours and the ends of all sizes."""
@@ -62,9 +86,9 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
     """The faults that explain the outcomes best, with the largest gain first.
 
     The gain is ``l(t) - log(max(n, 100)) / 2 - log(m) - log(K)`` with the log likelihood ratio l at its maximum, m
-    siblings of the fault and K kinds of faults of the family.
+    siblings of the fault and K kinds of faults of the family. None where only p-values are asked for.
     """
-    faults = sample.predictions.faults(weights)
+    faults = None if are_pvalues_enough() else sample.predictions.faults(weights)
     if faults is None:
         return ()
     seen, kinds = faults.seen(np.asarray(sample.targets)[None]), faults.with_likelihood
