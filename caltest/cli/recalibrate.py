@@ -2,25 +2,25 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from caltest import recalibration as maps
 from caltest._basics.threads import in_terminal
 from caltest.cli.options import add, command, outcomes_of, show
 from caltest.cli.prediction_files import check_outputs, read_predictions, read_sample, write_predictions
 from caltest.predictions import Predictions
-from caltest.recalibration import Calibrator
-from caltest.recalibration.base import ProbabilityCalibrator
 
-METHODS: dict[str, tuple[ProbabilityCalibrator, str]] = {
-    "temperature": (maps.TemperatureScaling(), "one number for all classes; of numbers, a factor of the variance"),
-    "gp": (maps.GPCalibrator(), "Gaussian process shared by all classes"),
-    "vector": (maps.VectorScaling(), "a weight and an intercept for each class"),
-    "dirichlet": (maps.DirichletCalibration(), "weights of all pairs of classes, regularised"),
-    "platt": (maps.Platt(), "logistic curve, of each class"),
-    "isotonic": (maps.Isotonic(), "increasing steps, of each class"),
-    "beta": (maps.BetaCalibration(), "beta calibration, of each class"),
-    "bbq": (maps.BBQ(), "Bayesian binning into quantiles, of each class"),
+if TYPE_CHECKING:
+    from caltest.recalibration import Calibrator
+
+METHODS = {  # Names of classes: the module takes as long to import as all other commands.
+    "temperature": ("TemperatureScaling", "one number for all classes; of numbers, a factor of the variance"),
+    "gp": ("GPCalibrator", "Gaussian process shared by all classes"),
+    "vector": ("VectorScaling", "a weight and an intercept for each class"),
+    "dirichlet": ("DirichletCalibration", "weights of all pairs of classes, regularised"),
+    "platt": ("Platt", "logistic curve, of each class"),
+    "isotonic": ("Isotonic", "increasing steps, of each class"),
+    "beta": ("BetaCalibration", "beta calibration, of each class"),
+    "bbq": ("BBQ", "Bayesian binning into quantiles, of each class"),
 }
 
 
@@ -56,6 +56,8 @@ def run(options: argparse.Namespace) -> int:
     check_outputs({"--output": options.output, "--save": options.save}, inputs, options.force)
     outcomes = outcomes_of(options)
     sample, _ = read_sample(options.predictions, outcomes, options.normal, options.missing)
+    from caltest import recalibration as maps
+
     method, targets = method_for(options.method, sample.predictions), sample.as_given
     others = None if options.apply is None else read_predictions(options.apply, options.normal)
     report = maps.report(sample.predictions, targets, method, rng=options.seed, progress=in_terminal())
@@ -70,11 +72,13 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def method_for(name: str, predictions: Predictions) -> Calibrator:
+def method_for(name: str, predictions: Predictions) -> "Calibrator":
     """The method of a name for predictions of a family; ``ValueError`` if there is none."""
+    from caltest import recalibration as maps
+
     if predictions.finite is None:
         if name != "temperature":
             raise ValueError(f"--method: got {name} for predictions of numbers, wanted temperature")
         return maps.FamilyTemperatureScaling()
-    method, _ = METHODS[name]
+    method = getattr(maps, METHODS[name][0])()
     return maps.OneVsRest(method) if method.binary and predictions.to_array().ndim == 2 else method
