@@ -36,7 +36,7 @@ def test_equal_weights_are_none_and_only_ratios_matter(maker):
     p, y = sample.predictions, sample.predictions.sample(5)
     n, w = len(sample), weights_for(len(sample))
     plain = ct.calibration_test(p, y, n_resamples=39, rng=4)
-    for size in (1.0, 0.3, 1e-200, 7):
+    for size in (0.3, 1e-200):
         equal = ct.calibration_test(p, y, n_resamples=39, rng=4, weights=np.full(n, size))
         assert (equal.pvalue, equal.estimate, equal.components) == (plain.pvalue, plain.estimate, plain.components)
         assert str(equal) == str(plain)
@@ -50,6 +50,7 @@ def test_equal_weights_are_none_and_only_ratios_matter(maker):
     assert any(f"as much as {w.sum() ** 2 / (w @ w):.3g} observations" in note for note in weighted.notes)
 
 
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("maker", MAKERS)
 def test_rows_of_weight_0_are_left_out(maker):
     sample = sample_of(maker)

@@ -17,7 +17,7 @@ KEPT = [(1, 1, 16), (5, 3, 16), (20, 1, 16), (51, 3, 16)]
 
 
 @pytest.mark.parametrize(("m", "d", "n"), thinned(CELLS, KEPT))
-def test_perfect_ensembles_are_rejected_as_often_as_they_should(n, m, d, replications):
+def test_perfect_ensembles_are_rejected_as_often_as_they_should(n, m, d, replications, without_findings):
     """Rejections between the 0.5 % and the 99.5 % quantile of the binomial law."""
     sets = replications(60, SETS[n])
     rng, rejected = np.random.default_rng([n, m, d]), 0
