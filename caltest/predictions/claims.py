@@ -17,8 +17,14 @@ LEVELS = (0.5, 0.8, 0.95)
 POINTS = 0.02
 """Differences of claimed and true probabilities up to which an error is too small to matter."""
 
+RARE = 0.2
+"""The same for the rarer of two classes, as a share of its mean predicted probability, if that is smaller."""
+
 SHIFT = 0.04
 """The same for outcomes above the median: 0.0398 is what a shift by 0.1 standard deviations makes of normal ones."""
+
+TINY = 1e-9
+"""The least mean probability of the rarer class in a margin, which is no 0."""
 
 NODES, ROWS = 64, 4096
 """Quantiles from which an average over a predicted distribution is made, of so many evenly spaced rows at most."""
@@ -78,7 +84,15 @@ def of_classes(law: "FinitePredictions", targets: Array) -> Checks:
         Score("Brier score", factor * float((1.0 - squares).mean()), brier),
     ]
     error = "ECE" if binary else "ECE of the top label"
-    return [Claim(name, top, occurred, top, event=event, binned_error=error)], scores
+    return [Claim(name, top, occurred, top, margin_of(law), event, error)], scores
+
+
+def margin_of(law: "FinitePredictions") -> float:
+    """Two points, or a fifth of the mean probability of the rarer of two classes."""
+    if law.n_classes > 2:
+        return POINTS
+    mean = float(law.probabilities[:, 1].mean())
+    return min(POINTS, RARE * max(min(mean, 1.0 - mean), TINY))
 
 
 def of_numbers(law: "Predictions", targets: Array) -> Checks:
@@ -221,8 +235,8 @@ def shifted(law: "Predictions", rng: Any, size: int) -> tuple[str, Array]:
 
 
 def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, Array] | None:
-    """Labels at the temperature above 1 that moves the most probable class, or class 1, by two points on average."""
-    some = law.evenly_spaced(ROWS)
+    """Labels at the temperature above 1 that moves the most probable class, or class 1, by what just matters."""
+    some, margin = law.evenly_spaced(ROWS), margin_of(law)
     p = some.probabilities
     top, rows = p.argmax(axis=-1), np.arange(len(some))
 
@@ -232,12 +246,12 @@ def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, A
         return float(np.abs(moved.probabilities - p)[rows, top].mean())
 
     low, high = 0.0, 1.0
-    while gap(high) < POINTS:
+    while gap(high) < margin:
         low, high = high, 2.0 * high
         if high > 16.0:
             return None
     for _ in range(24):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if gap(middle) < POINTS else (low, middle)
-    words = f"probabilities {100 * POINTS:g} points too sure on average"
+        low, high = (middle, high) if gap(middle) < margin else (low, middle)
+    words = f"probabilities {100 * margin:.2g} points too sure on average"
     return words, law.at_temperature(float(np.exp(high))).redraw(generator_of(rng), size)

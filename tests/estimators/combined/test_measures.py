@@ -183,6 +183,21 @@ def test_verdicts_say_what_matters():
     assert "probabilities 2 points too sure on average would be found in " in str(blind)
 
 
+def test_two_points_matter_for_rare_events():
+    """Of an event of 1 % they are twice the risk; the margin is the same however two classes are given."""
+    rng = np.random.default_rng(1)
+    p = rng.beta(1, 99, 20_000)
+    y = (rng.random(p.size) < 1.8 * p).astype(int)
+    for predictions, targets in ((p, y), (1.0 - p, 1 - y), (np.column_stack([1.0 - p, p]), y)):
+        result = ct.calibration_test(predictions, targets, n_resamples=99, rng=1)
+        assert result.measures[0].margin == pytest.approx(0.2 * p.mean())
+        assert result.verdict() == "reject calibration at the 5 % level: the error is large enough to matter"
+    few = ct.calibration_test(p[:500], p[:500] > rng.random(500), n_resamples=99, rng=1)
+    assert few.verdict().endswith("but errors that matter could have been missed")
+    margin = f"{100 * few.measures[0].margin:.2g}"
+    assert f"probabilities {margin} points too sure on average" in str(few)
+
+
 def test_power_is_that_of_simulated_tests():
     """The power that a result states, of 250 data sets, beside that of 120 whole tests: 4 standard errors apart."""
     law = ct.Bernoulli(np.random.default_rng(1).beta(0.5, 0.5, 600))
