@@ -18,7 +18,7 @@ import pytest
 from public import PUBLIC
 
 DOCS = Path(__file__).parent
-PAGES = sorted(path for folder in (DOCS, DOCS / "how-to") for path in folder.glob("*.md"))
+PAGES = sorted(path for folder in (DOCS, DOCS / "concepts", DOCS / "how-to") for path in folder.glob("*.md"))
 SNIPPET = re.compile(r"```(python|sh)\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.S)
 SNIPPETS = {path: SNIPPET.findall(path.read_text()) for path in PAGES}
 
