@@ -9,6 +9,7 @@ import caltest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+from llms import write_llms  # noqa: E402
 from paper_items import write_items  # noqa: E402
 from reference import write_reference, write_source_files  # noqa: E402
 
@@ -64,3 +65,8 @@ shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=Tru
 write_reference(HERE / "api")
 write_source_files(HERE / "source-files.rst")
 write_items(HERE / "papers-items.txt")
+
+
+def setup(app):
+    """What is written after the pages."""
+    app.connect("build-finished", write_llms)

@@ -75,7 +75,7 @@ def power(figure):
 
 def effect_size(figure):
     """Intervals of an error beside the margin from which on it matters."""
-    ax, rng = figure.subplots(), np.random.default_rng(3)
+    ax, rng = figure.subplots(), np.random.default_rng(4)
     rows = [(1_000, 0.0), (1_000, 0.05), (40_000, 0.0), (40_000, 0.01), (40_000, 0.05)]
     for place, (n, shift) in enumerate(rows):
         p = rng.uniform(0.1, 0.8, n)
@@ -84,7 +84,7 @@ def effect_size(figure):
         low, high = 100.0 * gap.low, 100.0 * gap.high
         rejected = result.pvalue <= 0.05
         ax.plot([low, high], [place, place], color=ORANGE if rejected else BLUE, linewidth=4, solid_capstyle="butt")
-        ax.text(high + 0.2, place, "rejected" if rejected else "not rejected", va="center")
+        ax.text(max(high, 2.0) + 0.2, place, "rejected" if rejected else "not rejected", va="center")
     ax.axvline(2.0, color="0.3", linestyle="--")
     ax.text(2.0, 4.7, " matters from here on", va="center", color="0.3")
     names = [f"n = {n:,}, true error {100 * shift:g}" for n, shift in rows]

@@ -1,0 +1,115 @@
+"""The built site in a browser: ``python -m pytest -n 0 docs/test_site.py``, after the pages are built.
+
+A page of the same server shows every other one in frames of a telephone's and a desk's width, and prints what is wrong.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+SITE = Path(__file__).parents[1] / "build" / "docs"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+WIDTHS = (390, 1280)
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
+    pytest.mark.skipif(not SITE.is_dir(), reason="needs the pages: python -m sphinx docs build/docs"),
+]
+
+PROBE = """<!DOCTYPE html><title>wait</title><script>
+async function look(page, width) {
+  const frame = document.createElement("iframe"), found = [];
+  frame.style.width = width + "px"; frame.style.height = "900px"; frame.style.border = "0";
+  document.body.append(frame);
+  await new Promise(done => { frame.onload = done; frame.src = "/" + page; });
+  const inner = frame.contentWindow, root = inner.document.documentElement;
+  await new Promise(done => setTimeout(done, 50));
+  if (root.scrollWidth > width) found.push("is " + root.scrollWidth + " wide");
+  for (const image of inner.document.images) {
+    if (!image.hasAttribute("alt")) found.push("no words for " + image.src);
+    if (image.loading !== "lazy" && !image.naturalWidth) found.push("no picture " + image.src);
+  }
+  for (const one of inner.performance.getEntriesByType("resource"))
+    if (new URL(one.name).host !== location.host && !one.name.startsWith("data:")) found.push("asks for " + one.name);
+  frame.remove();
+  return found.map(words => [page, width, words]);
+}
+async function all() {
+  const found = [];
+  for (const page of PAGES) for (const width of WIDTHS) found.push(...await look(page, width));
+  document.title = "done"; document.body.textContent = JSON.stringify(found);
+}
+window.onload = all;
+</script><body></body>"""
+
+
+@pytest.fixture(scope="module")
+def server():
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=SITE))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def browse(address, *options):
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,1000", *options, address]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+
+
+def pages():
+    return sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if "_static" not in path.parts)
+
+
+def test_pages_fit_a_telephone_and_a_desk_and_ask_no_other_host(server):
+    script = PROBE.replace("PAGES", json.dumps(pages())).replace("WIDTHS", json.dumps(WIDTHS))
+    probe = SITE / "probe.html"
+    probe.write_text(script)
+    try:
+        done = browse(f"{server}/probe.html", "--virtual-time-budget=600000", "--dump-dom")
+    finally:
+        probe.unlink()
+    assert "<title>done</title>" in done.stdout, done.stdout[-2000:]
+    found = json.loads(re.search(r"<body>(.*)</body>", done.stdout, re.S)[1].replace("&gt;", ">").replace("&lt;", "<"))
+    assert not found
+    assert "Uncaught" not in done.stderr
+
+
+@pytest.mark.parametrize("words", ["noise floor", "SKCE", "ensemble"])
+def test_the_search_finds(server, words):
+    done = browse(f"{server}/search.html?q={words.replace(' ', '+')}", "--virtual-time-budget=20000", "--dump-dom")
+    results = re.search(r'<div id="search-results">(.*?)</div>', done.stdout, re.S)[1]
+    assert results.count("<li") >= 3, results[:500]
+
+
+def test_every_link_leads_somewhere():
+    """To a file of the site, and to an anchor that the page has."""
+    text = {path: path.read_text() for path in SITE.rglob("*.html")}
+    anchors = {path: set(re.findall(r'\s(?:id|name)="([^"]+)"', page)) for path, page in text.items()}
+    lost = []
+    for path, page in text.items():
+        for target in re.findall(r'<a[^>]*\shref="([^"]*)"', page):
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            other = (path.parent / name.partition("?")[0]).resolve() if name else path
+            if not other.exists() or (anchor and other in anchors and anchor not in anchors[other]):
+                lost.append((str(path.relative_to(SITE)), target))
+    assert not lost
+
+
+def test_assistants_have_an_index_of_the_pages():
+    listed = re.findall(r"\]\((.+?\.md)\)", (SITE / "llms.txt").read_text())
+    assert {"start.md", "concepts/noise-floor.md", "how-to/ensembles.md"} <= set(listed)
+    assert all((SITE / name).read_text().startswith("#") for name in listed)
