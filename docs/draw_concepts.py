@@ -114,7 +114,7 @@ def many_groups(figure):
     ax.plot(numbers, alone, "--", color=ORANGE, marker="o", label="each group at 5 %")
     ax.plot(numbers, together, "-", color=BLUE, marker="s", label="calibration_by_group")
     ax.axhline(0.05, color=GREY, linestyle=":")
-    ax.set(xlabel="groups", ylabel="share of calibrated data sets with an alarm", ylim=(0, None))
+    ax.set(xlabel="groups", xticks=numbers, ylabel="share of calibrated data sets with an alarm", ylim=(0, None))
     ax.legend()
 
 
