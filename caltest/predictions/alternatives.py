@@ -20,19 +20,23 @@ from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.standard_scores import scores_of
 
 
-class Alternatives(ABC):
-    """A list of alternatives for some predictions; with weights, which multiply what each observation adds."""
+class Odds(ABC):
+    """Distributions other than those that are predicted, for each observation."""
 
     weights: FloatArray
-    """Of the alternatives, (K,), of sum 1."""
-
-    @abstractmethod
-    def log_ratios(self, targets: Array) -> FloatArray:
-        """``sum_i log(Q_k(y_i | P_i) / P_i(y_i))`` for many targets (B, n) or (B, n, d): (K, B)."""
+    """Of the distributions, (K,), of sum 1."""
 
     @abstractmethod
     def log_ratio_terms(self, targets: Array) -> FloatArray:
         """``log(Q_k(y_i | P_i) / P_i(y_i))`` of each observation, for targets (n,) or (n, d): (K, n)."""
+
+
+class Alternatives(Odds):
+    """A list of alternatives for some predictions; with weights, which multiply what each observation adds."""
+
+    @abstractmethod
+    def log_ratios(self, targets: Array) -> FloatArray:
+        """``sum_i log(Q_k(y_i | P_i) / P_i(y_i))`` for many targets (B, n) or (B, n, d): (K, B)."""
 
     @abstractmethod
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:

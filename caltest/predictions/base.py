@@ -18,7 +18,7 @@ from caltest.predictions.outcomes import Outcomes, Traces
 from caltest.predictions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square
 
 if TYPE_CHECKING:
-    from caltest.predictions.alternatives import Alternatives
+    from caltest.predictions.alternatives import Alternatives, Odds
     from caltest.predictions.claims import Checks
     from caltest.predictions.classes.finite import FinitePredictions
     from caltest.predictions.faults import Faults
@@ -517,6 +517,10 @@ class Predictions(OwnErrstate, ABC):
         from caltest.predictions.alternatives import NormalAlternatives
 
         return NormalAlternatives(self, weights) if self.is_continuous else None
+
+    def odds(self) -> "Odds | None":
+        """On what one can bet against the predictions, or None if that is not known."""
+        return self.alternatives()
 
     def faults(self, weights: FloatArray | None = None, among: Self | None = None) -> "Faults | None":
         """The ways in which the predictions can be wrong that tests look for and name, or None if there are none.

@@ -46,22 +46,22 @@ class LikelihoodBets(Bets):
     """
 
     def __init__(self, predictions: Predictions) -> None:
-        alternatives = predictions.law.alternatives()
-        assert alternatives is not None
-        self.weights = alternatives.weights
+        odds = predictions.law.odds()
+        assert odds is not None
+        self.weights = odds.weights
 
     def describe(self) -> str:
         return f"likelihood ratios of {len(self.weights)} alternatives"
 
     def log_factors(self, sample: Sample) -> tuple[FloatArray, Self]:
         """``log Q_k(y) / P(y)``; they do not depend on the past."""
-        alternatives = sample.predictions.law.alternatives()
-        if alternatives is None:
+        odds = sample.predictions.law.odds()
+        if odds is None:
             raise ValueError(
                 "predictions: got some without spread after others with one, for which no likelihood ratios are known; "
                 'wanted continuous distributions only, or strategy="kernel"'
             )
-        return alternatives.log_ratio_terms(np.asarray(sample.targets)), self
+        return odds.log_ratio_terms(np.asarray(sample.targets)), self
 
 
 LANDMARKS = 64

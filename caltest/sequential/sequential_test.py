@@ -44,7 +44,8 @@ class SequentialCalibrationTest(OwnErrstate):
     ----------
     strategy
         ``"likelihood"``: gamblers on other temperatures, random labels, too frequent classes; shifted and scaled
-        scores; other means and dispersions of counts (``caltest.predictions.alternatives``), with the factors
+        scores; other means and dispersions of counts (``caltest.predictions.alternatives``); outcomes shifted or
+        farther from the members of an ensemble than these from each other; with the factors
         ``Q_k(Y_t | P_t) / P_t(Y_t)``. ``"kernel"``: gamblers on any error that is alike where predictions are alike,
         with the factors ``1 + lambda g_t(Y_t) / -min g_t`` and the witness function
         ``g_t(y) = sum_{s<t} k_P(P_s, P_t) <phi_s(Y_s), phi_t(y)>``, ``phi_t(y) = k_Y(y, .) - E k_Y(Z, .)``, Z ~ P_t.
@@ -243,7 +244,7 @@ class SequentialCalibrationTest(OwnErrstate):
 
     def _started(self, predictions: Predictions) -> "_State":
         """The bets for the family."""
-        known = predictions.law.alternatives() is not None
+        known = predictions.law.odds() is not None
         if not known and self.strategy == "likelihood":
             raise TypeError(
                 f"predictions: got {predictions.family} predictions, for which no likelihood ratios are known here; "

@@ -125,7 +125,7 @@ def test_constant_predictions_are_bet_on_in_the_end(n_values):
 
 def test_families_without_likelihood_ratios_are_left_to_the_kernel():
     rng = np.random.default_rng(5)
-    p = ct.Ensemble(rng.normal(size=(120, 1)) + rng.normal(size=(120, 8)))
+    p = ct.Ensemble(rng.normal(size=(120, 1)))
     test = ct.SequentialCalibrationTest().update(p, rng.normal(size=120) + 3.0)
     assert test.evalue > 100.0
     assert "likelihood" not in test.result().bets

@@ -1,6 +1,6 @@
 """Ensembles, and outcomes that are one of finitely many equally likely values: scenarios, and pools of ensembles."""
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from caltest.predictions.base import Drawer, Parameter, Predictions
 from caltest.predictions.claims import Checks, of_pools
 from caltest.predictions.ensembles.members import Members, checked_members
 from caltest.predictions.standard_scores import FARTHEST, LARGEST_SCORE, in_units
+
+if TYPE_CHECKING:
+    from caltest.predictions.alternatives import Odds
 
 
 class Scenarios(Members):
@@ -115,6 +118,11 @@ class Pool(Scenarios):
 
     def claims(self, targets: Array) -> Checks:
         return of_pools(self.members, targets) if self.members.ndim == 2 else ([], [])
+
+    def odds(self) -> "Odds | None":
+        from caltest.predictions.ensembles.odds import PoolOdds
+
+        return PoolOdds(self) if self.has_spread else super().odds()
 
     @property
     def weight(self) -> float:
