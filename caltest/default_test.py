@@ -12,6 +12,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch
 from caltest._validation.groups import rows_of
 from caltest.estimators import SKCE, WeightedSKCE
+from caltest.estimators.combined.features import Feature, as_features
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.kernels import PairKernel
 from caltest.named_tests import MonteCarloTest, OmnibusTest
@@ -27,6 +28,7 @@ def calibration_test(
     kernel: PairKernel | None = None,
     n_resamples: int = 999,
     weights: ArrayLike = None,
+    features: Any = None,
     classes: Sequence[Any] | None = None,
     missing: Missing = "refuse",
     rng: Any = None,
@@ -61,6 +63,12 @@ def calibration_test(
     weights
         (n,) numbers of at least 0 that do not depend on the outcomes: of a survey, or ratios of densities of the
         population that is meant and the one that was observed. Rows of weight 0 are left out.
+    features
+        A data frame, a mapping of columns, or an (n, d) array of what else is known of the rows: numbers, times,
+        categories, with missing values. The hypothesis is then that predictions are right given these too,
+        ``P(Y | P_X, X) = P_X``, and half of the weight is on errors that depend on a feature alone, with the
+        prediction, or on two of up to 20 features together; ``result.components`` says which. Features must not be
+        functions of the outcomes. ``find_slices`` says where.
     classes
         Names of the classes in the order of the columns, if the targets are names that the columns of a data frame do
         not have.
@@ -103,20 +111,36 @@ def calibration_test(
     (0.001, 'temperature', 0.24)
     """
     if are_chunks(predictions) or are_chunks(targets):
-        return _on_chunks(predictions, targets, kernel, n_resamples, weights, classes, missing, rng)
+        return _on_chunks(predictions, targets, kernel, n_resamples, weights, features, classes, missing, rng)
     sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")
     if weights is not None:
         weights = rows_of(weights, "weights", targets).array("weights")
     sample, weights, left_out = weighted(sample, weights, len(Table.of(targets, "targets").values))
+    columns = () if features is None else _features(features, targets, sample)
+    if columns and left_out:
+        raise ValueError("weights: got some of 0 with features, wanted weights above 0; leave these rows out")
+    if kernel is not None and columns:
+        raise TypeError("features: got some with a kernel, wanted one of both")
     if kernel is not None:
         estimator = SKCE(kernel) if weights is None else WeightedSKCE(kernel, weights)
         result = MonteCarloTest(estimator, n_resamples).on(sample, rng=rng, progress=progress)
         return replace(result, notes=(*result.notes, *left_out))
     with progress_bars(switch("progress", progress)):
         chosen, notes = default_kernel(sample.predictions)
-    result = OmnibusTest(chosen, n_resamples, weights).on(sample, rng=rng, progress=progress)
+    result = OmnibusTest(chosen, n_resamples, weights, columns).on(sample, rng=rng, progress=progress)
     return replace(result, notes=(*result.notes, *left_out, *notes))
+
+
+def _features(features: Any, targets: Any, sample: Sample) -> tuple[Feature, ...]:
+    """Columns that vary, of the rows whose targets are not missing."""
+    outcomes = Table.of(targets, "targets").values
+    columns = as_features(features, targets)
+    for one in columns:
+        same_length(len(outcomes), len(one.values), f"features[{one.name!r}]")
+        if np.array_equal(one.values, np.asarray(outcomes).reshape(len(outcomes), -1)[:, 0]):
+            raise ValueError(f"features[{one.name!r}]: got the targets, wanted what is known without them")
+    return columns if sample.rows is None else tuple(Feature(one.name, one.values[sample.rows]) for one in columns)
 
 
 def _on_chunks(
@@ -125,11 +149,14 @@ def _on_chunks(
     kernel: PairKernel | None,
     n_resamples: int,
     weights: ArrayLike,
+    features: Any,
     classes: Sequence[Any] | None,
     missing: Missing,
     rng: Any,
 ) -> CalibrationTestResult:
     """The test of dask arrays."""
+    if features is not None:
+        raise TypeError("features: got some with dask arrays, wanted none, or arrays in memory")
     if kernel is not None:
         raise TypeError(
             f"kernel: got {kernel!r} with dask arrays, wanted None; MonteCarloTest(LowRankSKCE(kernel)) takes them"

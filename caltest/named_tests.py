@@ -40,8 +40,14 @@ class OmnibusTest(CalibrationTest):
     (0.01, 'temperature', 0.24)
     """
 
-    def __init__(self, kernel: ProductKernel | None = None, n_resamples: int = 999, weights: ArrayLike = None) -> None:
-        super().__init__(estimators.Omnibus(kernel, weights), nulls.ConditionalMonteCarlo(n_resamples))
+    def __init__(
+        self,
+        kernel: ProductKernel | None = None,
+        n_resamples: int = 999,
+        weights: ArrayLike = None,
+        features: Any = None,
+    ) -> None:
+        super().__init__(estimators.Omnibus(kernel, weights, features), nulls.ConditionalMonteCarlo(n_resamples))
 
 
 class LikelihoodRatioTest(CalibrationTest):

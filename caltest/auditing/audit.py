@@ -15,12 +15,12 @@ from caltest._results.report import format_pvalue, power_phrase
 from caltest._results.tables import Grid, Page, Part
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
+from caltest._validation.columns import named_columns
 from caltest._validation.groups import Groups, as_groups, labels_of
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section
 from caltest.default_test import calibration_test
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
-from caltest.slices.columns import named_columns
 
 USE, REPAIR = "use as it is", "recalibrate"
 REFUSE, UNKNOWN = "do not use as it is", "not enough data to tell"

@@ -11,8 +11,8 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, In
 from caltest._basics.threads import progress_bars, threaded
 from caltest._loops.statistics.cell_sums import add_to_cells
 from caltest._validation import fraction, one_of, positive_number, switch, whole_number
+from caltest._validation.columns import Column, columns_of
 from caltest.predictions.convert import as_sample
-from caltest.slices.columns import Column, columns_of
 from caltest.slices.errors import Errors, errors_of
 from caltest.slices.slice_result import Slice, SliceSearchResult
 

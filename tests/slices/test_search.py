@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest.slices.columns import columns_of
+from caltest._validation.columns import columns_of
 from caltest.slices.search import Tables
 
 

@@ -175,9 +175,17 @@ class FaultsComponent(Component):
 
 
 def components_for(
-    kernel: ProductKernel, predictions: Predictions, weights: FloatArray | None, rng: Any, are_many: bool = False
+    kernel: ProductKernel,
+    predictions: Predictions,
+    weights: FloatArray | None,
+    rng: Any,
+    are_many: bool = False,
+    in_memory: bool = False,
 ) -> tuple[tuple[Component, ...], OfRows[Any] | None]:
-    """The components for a family, with a resolved kernel, and what computes them together for many predictions."""
+    """The components for a family, with a resolved kernel, and what computes them together for many predictions.
+
+    ``in_memory`` keeps each redrawn target, for components that need it.
+    """
     alternatives = predictions.law.alternatives(weights)
     others: list[Component] = []
     if alternatives is not None:
@@ -189,9 +197,10 @@ def components_for(
         rows = RowsOfFaults(predictions, weights, faults)
         others.append(FaultsComponent("faults", rows, n_rows, summand=FaultSums(predictions)))
     if predictions.law.finite is not None:
-        many = many_classes(kernel, predictions, faults, weights)
+        many = None if in_memory else many_classes(kernel, predictions, faults, weights)
         kernels = _kernels(kernel, predictions, FACTORS, rng, many is None, are_many)
-        few = None if many is not None else few_classes(_with_bandwidths(kernel, FACTORS), predictions, faults, weights)
+        alone = many is not None or in_memory
+        few = None if alone else few_classes(_with_bandwidths(kernel, FACTORS), predictions, faults, weights)
         return (kernels, *SCORES, *others), many or few
     components = [_kernels(kernel, predictions, (1.0,), rng, True, are_many)]
     if predictions.law.has_normal_scores:

@@ -30,6 +30,7 @@ from caltest.estimators.combined.components import (
     components_for,
     components_in_chunks,
 )
+from caltest.estimators.combined.features import as_features, features_component
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
 from caltest.estimators.combined.many_classes import ManyClasses
@@ -56,6 +57,10 @@ MOST, WRONG = 20_000, 250
 
 TARGETS, LEAST = 2**18, 8
 """Numbers in the redrawn targets that are turned into scores together, of so many redraws at least."""
+
+
+GIVEN_FEATURES = 0.5
+"""The weight of errors that depend on features, if there are some."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,8 @@ class Omnibus(JointEstimator):
         Product kernel of a distance of predictions; by default that of the family.
     weights
         (n,) numbers above 0, one for each observation; see ``calibration_test``.
+    features
+        What errors may depend on beside the predictions, as in ``calibration_test``.
 
     Raises
     ------
@@ -137,6 +144,7 @@ class Omnibus(JointEstimator):
 
     kernel: ProductKernel | None = None
     weights: ArrayLike = field(default=None, repr=False, compare=False)
+    features: Any = field(default=None, repr=False, compare=False)
     impossible_excluded = True
     _compared: bytes = field(default=b"", init=False, repr=False)
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
@@ -149,14 +157,17 @@ class Omnibus(JointEstimator):
     def __post_init__(self) -> None:
         if self.kernel is not None:
             check_product_kernel(self.kernel)
+        object.__setattr__(self, "features", as_features(self.features))
         if self.weights is not None:
             weights = _normalised(observation_weights(self.weights))
             object.__setattr__(self, "weights", weights)
             object.__setattr__(self, "_compared", b"" if weights is None else weights.tobytes())
 
     def check(self, predictions: Predictions) -> None:
-        """Raise unless there are two observations, and a weight for each if there are weights."""
+        """Raise unless there are two observations, a weight for each if there are weights, and values of features."""
         at_least(len(predictions), 2, "the unbiased SKCE")
+        for one in self.features:
+            same_length(len(predictions), len(one.values), f"features[{one.name!r}]")
         if self.weights is not None:
             same_length(len(predictions), len(self.weights), "weights")
 
@@ -173,6 +184,9 @@ class Omnibus(JointEstimator):
         if self._components:
             return self
         kernel = default_kernel(predictions)[0] if self.kernel is None else self.kernel.resolve(predictions)
+        if self.features:
+            components, _ = components_for(kernel, predictions, self.weights, rng, in_memory=True)
+            return self._with(kernel, (*components, features_component(self.features, predictions)), None)
         if self.weights is None and are_many_numbers(predictions):
             return self._with(kernel, *components_in_chunks(kernel, predictions.evenly_spaced(MEDIAN_OF), rng))
         return self._with(kernel, *components_for(kernel, predictions, self.weights, rng))
@@ -197,6 +211,8 @@ class Omnibus(JointEstimator):
 
     def check_chunks(self, predictions: Predictions) -> None:
         """Raise ``TypeError`` unless such predictions can come in chunks."""
+        if self.features:
+            raise TypeError("features: got some, wanted none for data that come in chunks")
         if self.weights is not None:
             raise TypeError("weights: got some, wanted none for data that come in chunks")
         if not come_in_chunks(predictions):
@@ -305,7 +321,16 @@ class Omnibus(JointEstimator):
 
     def columns(self, values: FloatArray, known: int | None = None) -> list[Column]:
         """Those of all components from their numbers, with weights of sum 1; see ``standardised`` for what is known."""
-        parts = zip(self._components, self.parts(values), strict=True)
+        parts = list(zip(self._components, self.parts(values), strict=True))
+        if self.features:
+            (component, part), parts = parts[-1], parts[:-1]
+            others = [(1.0 - GIVEN_FEATURES, one) for one in self._weighed(parts, known)]
+            by_features = [(GIVEN_FEATURES, one) for one in component.columns(part, known)]
+            return [replace(one, weight=share * one.weight) for share, one in (*others, *by_features)]
+        return self._weighed(parts, known)
+
+    @staticmethod
+    def _weighed(parts: list[tuple[Component, FloatArray]], known: int | None) -> list[Column]:
         columns = [(isinstance(one, FaultsComponent), one.columns(part, known)) for one, part in parts]
         total = sum(one.weight for of_faults, some in columns if not of_faults for one in some)
         single = SINGLE if any(of_faults for of_faults, _ in columns) else 1.0
@@ -343,8 +368,11 @@ class Omnibus(JointEstimator):
         return () if self.weights is not None else measures_of(sample)
 
     def hypothesis(self, predictions: Predictions) -> str:
-        """Calibration, given the weights too if there are some."""
-        return predictions.hypothesis if self.weights is None else given(predictions.hypothesis, "w")
+        """Calibration, given features and weights too if there are some."""
+        hypothesis = predictions.hypothesis
+        for letter, some in (("X", bool(self.features)), ("w", self.weights is not None)):
+            hypothesis = given(hypothesis, letter) if some else hypothesis
+        return hypothesis
 
     @property
     def assumptions(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest._validation import same_length
 
 MOST = 50
@@ -46,7 +46,11 @@ def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
     if isinstance(features, Mapping) or hasattr(features, "columns"):
         names = list(features if isinstance(features, Mapping) else features.columns)
         return [(name, np.asarray(features[name])) for name in names]
-    array = np.asarray(features)
+    try:
+        array = np.asarray(features)
+    except ValueError:
+        got = f"features: got {type(features).__name__} of {len(features)} parts of different lengths"
+        raise ValueError(f"{got}, wanted a data frame, a mapping of columns, or (n, d)") from None
     if array.ndim not in (1, 2) or (array.dtype.kind == "O" and array.ndim == 0):
         raise ValueError(f"features: got shape {array.shape}, wanted a data frame, a mapping of columns, or (n, d)")
     return [(f"column {j}", column) for j, column in enumerate(np.atleast_2d(array.T))]
@@ -63,21 +67,33 @@ def coded(name: str, values: Array, n_bins: int) -> Column:
 
     Bins are ``[e_k, e_(k+1))`` with quantiles e_k, so that equal values are together.
     """
+    values, missing = np.asarray(values), missing_in(name, values)
+    numbers = numbers_in(values, missing)
+    if numbers is not None and values.dtype.kind == "M":
+        return _binned(name, numbers, missing, n_bins, lambda edge: str(np.datetime64(int(edge), "s")))
+    if numbers is not None and np.unique(numbers[~missing]).size > n_bins:
+        return _binned(name, numbers, missing, n_bins, lambda edge: f"{edge:.6g}")
+    return _categories(name, values if numbers is None or values.dtype.kind != "O" else numbers, missing)
+
+
+def missing_in(name: str, values: Array) -> BoolArray:
+    """Which values of a column are missing: None, NaN, NaT; ``ValueError`` unless there is one for each row."""
     values = np.asarray(values)
     if values.ndim != 1:
         raise ValueError(f"features[{name!r}]: got shape {values.shape}, wanted one value for each row")
-    missing = np.array([one is None or one != one for one in values.tolist()])
+    if values.dtype.kind == "M":
+        return np.isnat(values)
+    return np.array([one is None or one != one for one in values.tolist()], dtype=bool)
+
+
+def numbers_in(values: Array, missing: BoolArray) -> FloatArray | None:
+    """Numbers and times, in seconds, as floats, NaN where they are missing; None for text, booleans and others."""
     if values.dtype.kind == "O" and not missing.all():
         present = [isinstance(one, (int, float, np.number)) and not isinstance(one, bool) for one in values[~missing]]
-        if all(present):
-            values = np.where(missing, np.nan, values).astype(np.float64)
+        return np.where(missing, np.nan, values).astype(np.float64) if all(present) else None
     if values.dtype.kind == "M":
-        missing = np.isnat(values)
-        numbers = np.where(missing, np.nan, values.astype("datetime64[s]").astype(np.float64))
-        return _binned(name, numbers, missing, n_bins, lambda edge: str(np.datetime64(int(edge), "s")))
-    if values.dtype.kind in "iuf" and np.unique(values[~missing]).size > n_bins:
-        return _binned(name, values.astype(np.float64), missing, n_bins, lambda edge: f"{edge:.6g}")
-    return _categories(name, values, missing)
+        return np.where(missing, np.nan, values.astype("datetime64[s]").astype(np.float64))
+    return values.astype(np.float64) if values.dtype.kind in "iuf" else None
 
 
 def _binned(name: str, numbers: FloatArray, missing: Array, n_bins: int, text: Any) -> Column:

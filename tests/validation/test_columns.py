@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from caltest.slices.columns import MOST, coded, columns_of
+from caltest._validation.columns import MOST, coded, columns_of
 
 
 def test_numbers_are_cut_at_quantiles_and_equal_values_stay_together():

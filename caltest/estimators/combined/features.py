@@ -1,0 +1,231 @@
+"""Errors of predictions that depend on features of the observations: kernels of features times those of errors."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import Array, FloatArray, ranges
+from caltest._basics.threads import threaded
+from caltest._validation.columns import coded, missing_in, named_columns, numbers_in
+from caltest.estimators.combined.components import Column, Component
+from caltest.predictions import Predictions
+from caltest.predictions.faults.fault import cosines_of_ranks, ranks
+from caltest.predictions.standard_scores import scores_of
+
+COSINES = 6
+"""Of the ranks of a number; the j-th counts as 1 / j, like errors that vary slowly."""
+
+IN_PAIRS = 3
+"""Cosines, or the most frequent categories, of each of two features that act together."""
+
+CATEGORIES = 50
+"""Categories of a feature, the last of which are all rare ones."""
+
+MOST_PAIRED = 20
+"""Features of which pairs are looked at."""
+
+CLASSES = 32
+"""Classes up to which the errors of all are looked at, beside those of the most probable one."""
+
+CLIPPED = 6.0
+"""Scores are at most this large."""
+
+SHARES = {"alone": 0.4, "with the prediction": 0.3, "in pairs": 0.3}
+"""Of the weight of all features."""
+
+AT_ONCE = 2**21
+"""Numbers of redrawn errors that are in memory at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Functions (n, r) of one or two features, of mean 0 over the observations, and what they are of."""
+
+    name: str
+    kind: str
+    functions: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """A column of values, one for each observation."""
+
+    name: str
+    values: Array
+
+    @property
+    def varies(self) -> bool:
+        """Whether there are two different values, of which one may be missing."""
+        return len(coded(self.name, self.values, 2).words) > 1
+
+    def functions(self, number: int) -> FloatArray:
+        """Cosines of the ranks of numbers and indicators of categories; one more for missing values."""
+        missing = missing_in(self.name, self.values)
+        numbers = numbers_in(self.values, missing)
+        if numbers is None or np.unique(numbers[~missing]).size < 3:
+            codes = coded(self.name, self.values, 2).codes
+            sizes = np.bincount(codes)
+            frequent = np.argsort(-sizes, kind="stable")[: min(sizes.size, CATEGORIES if number == COSINES else number)]
+            return np.asarray(codes[:, None] == frequent, dtype=np.float64)
+        functions = np.zeros((missing.size, number + 1))
+        decay = 1.0 / np.arange(1.0, number + 1.0)[:, None]
+        functions[~missing, :number] = (decay * cosines_of_ranks(ranks(numbers[~missing]), number)).T
+        functions[:, number] = missing
+        return functions[:, : number + int(missing.any())]
+
+
+def as_features(features: Any, targets: Any = None) -> tuple[Feature, ...]:
+    """The columns of a data frame, a mapping or an (n, d) array that vary; ``ValueError`` if none does.
+
+    Rows are in the order of targets where both have the same index of pandas.
+    """
+    if features is None or (isinstance(features, tuple) and all(isinstance(one, Feature) for one in features)):
+        return features or ()
+    columns = [Feature(str(name), values) for name, values in named_columns(features, targets)]
+    kept = tuple(one for one in columns if one.varies)
+    if not kept:
+        raise ValueError("features: got no column with two different values, wanted at least one")
+    return kept
+
+
+def bases_of(features: Sequence[Feature], predictions: Predictions, weights: FloatArray) -> list[Basis]:
+    """Each feature alone, with the prediction, and in pairs, centred by weights of the observations."""
+
+    def basis(name: str, kind: str, functions: FloatArray) -> Basis:
+        return Basis(name, kind, functions - weights @ functions / weights.sum())
+
+    level = _level(predictions)
+    by_level = cosines_of_ranks(ranks(level), IN_PAIRS).T if np.ptp(level) > 0.0 else None
+    few = [_centred(one.functions(IN_PAIRS), weights) for one in features]
+    bases = [basis(f"given {one.name}", "alone", one.functions(COSINES)) for one in features]
+    if by_level is not None:
+        name = "given {} and the prediction"
+        bases += [
+            basis(name.format(one.name), "with the prediction", _products(some, by_level))
+            for one, some in zip(features, few, strict=True)
+        ]
+    if len(features) <= MOST_PAIRED:
+        bases += [
+            basis(f"given {one.name} and {other.name}", "in pairs", _products(left, right))
+            for (one, left), (other, right) in combinations(zip(features, few, strict=True), 2)
+        ]
+    return [one for one in bases if np.abs(one.functions).max() > 1e-9]
+
+
+def _centred(functions: FloatArray, weights: FloatArray) -> FloatArray:
+    return np.asarray(functions - weights @ functions / weights.sum())
+
+
+def _products(left: FloatArray, right: FloatArray) -> FloatArray:
+    return np.asarray((left[:, :, None] * right[:, None, :]).reshape(len(left), -1))
+
+
+def _level(predictions: Predictions) -> FloatArray:
+    """The probability of class 1 or of the most probable class, else the mean, of vectors the first of it."""
+    law = predictions.law
+    if law.finite is not None:
+        p = law.finite.probabilities
+        return np.asarray(p[:, 1] if law.finite.n_classes == 2 else p.max(axis=1))
+    mean = law.moments()[0]
+    return np.asarray(mean if mean.ndim == 1 else mean[:, 0])
+
+
+class RowErrors:
+    """Errors (B, n, q) of redrawn targets in two groups: of the place of outcomes, and of how sure predictions are."""
+
+    def __init__(self, predictions: Predictions) -> None:
+        self._law = predictions.law
+        self.groups: list[Callable[[Array], FloatArray]] = []
+        if self._law.finite is not None:
+            p = self._law.finite.probabilities
+            self._p, self._top = p, p.argmax(axis=1)
+            self._claimed = p[np.arange(len(p)), self._top]
+            v = self._claimed * (1.0 - self._claimed)
+            inside = np.clip(self._claimed, 1e-12, 1.0 - 1e-12)
+            logits = np.log(inside) - np.log1p(-inside)
+            self._logits = logits - (v @ logits) / max(float(v.sum()), 1e-300)
+            self.groups = [self._of_classes if p.shape[1] <= CLASSES else self._of_top, self._of_confidence]
+            self.weights = 1.0 - np.square(p).sum(axis=1)
+        else:
+            self.groups = [self._of_place, self._of_spread] if self._law.has_spread else [self._of_place]
+            self.weights = np.ones(len(predictions))
+
+    def _of_classes(self, targets: Array) -> FloatArray:
+        k = self._p.shape[1]
+        if k == 2:
+            return np.asarray((targets == 1) - self._p[:, 1])[..., None]
+        return np.asarray((targets[..., None] == np.arange(k)) - self._p)
+
+    def _of_top(self, targets: Array) -> FloatArray:
+        return np.asarray((targets == self._top) - self._claimed)[..., None]
+
+    def _of_confidence(self, targets: Array) -> FloatArray:
+        return np.asarray(self._of_top(targets) * self._logits[:, None])
+
+    def _scores(self, targets: Array) -> FloatArray:
+        scores = np.clip(scores_of(self._law, targets), -CLIPPED, CLIPPED)
+        return scores[..., None] if scores.ndim == 2 else scores
+
+    def _of_place(self, targets: Array) -> FloatArray:
+        return self._scores(targets)
+
+    def _of_spread(self, targets: Array) -> FloatArray:
+        return np.asarray(np.square(self._scores(targets)).mean(axis=2, keepdims=True) - 1.0)
+
+
+class FeatureErrors:
+    """``sum_{i != j} <f_i, f_j> <e_i, e_j>`` with functions f of features and errors e, for each basis and group.
+
+    Time O(n B) times the numbers of functions and of coordinates of the errors; memory for a part of the redraws.
+    """
+
+    def __init__(self, features: Sequence[Feature], predictions: Predictions) -> None:
+        self._errors = RowErrors(predictions)
+        self.bases = bases_of(features, predictions, self._errors.weights)
+        ends = np.cumsum([one.functions.shape[1] for one in self.bases])
+        self._starts = ends - [one.functions.shape[1] for one in self.bases]
+        self._functions = np.concatenate([one.functions for one in self.bases], axis=1)
+        self._squares = np.add.reduceat(np.square(self._functions), self._starts, axis=1)
+        self.groups = len(self._errors.groups)
+
+    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        w = np.ones(len(predictions)) if weights is None else weights
+
+        def values(rows: slice) -> FloatArray:
+            some = np.ascontiguousarray(targets[rows])
+            return np.concatenate([self._of_group(group(some) * w[:, None]) for group in self._errors.groups])
+
+        parts = list(ranges(len(targets), max(1, AT_ONCE // targets[0].size)))
+        work = 10.0 * targets.size * self._functions.shape[1]
+        return np.concatenate(list(threaded(values, parts, len(parts), "features", work=work, products=True)), axis=1)
+
+    def _of_group(self, errors: FloatArray) -> FloatArray:
+        """(number of bases, B)."""
+        sums = np.einsum("bnq,nr->rbq", errors, self._functions, optimize=True)
+        totals = np.add.reduceat(np.square(sums).sum(axis=2), self._starts, axis=0)
+        return np.asarray(totals - (np.square(errors).sum(axis=2) @ self._squares).T)
+
+
+@dataclass(frozen=True)
+class FeaturesComponent(Component):
+    """A column for each feature, alone, with the prediction and in pairs, and for each group of errors."""
+
+    numbers: FeatureErrors
+
+    def columns(self, values: FloatArray, known: int | None = None) -> list[Column]:
+        """Those of a basis and of all groups have one name."""
+        bases = self.numbers.bases
+        kinds = [one.kind for one in bases]
+        total = sum(SHARES[kind] for kind in set(kinds))
+        names = [(one.name, SHARES[one.kind] / total / kinds.count(one.kind)) for one in bases]
+        rows = [(name, share / self.numbers.groups) for _ in range(self.numbers.groups) for name, share in names]
+        return [Column(name, share, row) for (name, share), row in zip(rows, values, strict=True)]
+
+
+def features_component(features: Sequence[Feature], predictions: Predictions) -> FeaturesComponent:
+    """The component of some features."""
+    numbers = FeatureErrors(features, predictions)
+    return FeaturesComponent("features", numbers, len(numbers.bases) * numbers.groups)

@@ -1,0 +1,137 @@
+from datetime import datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import caltest as ct
+from caltest.estimators.combined.features import Feature, FeatureErrors
+
+N = 300
+RNG = np.random.default_rng(1)
+X = {
+    "age": RNG.integers(20, 80, N),
+    "site": RNG.choice(list("abc"), N),
+    "dose": np.where(RNG.random(N) < 0.1, np.nan, RNG.lognormal(size=N)),
+}
+P = RNG.uniform(0.2, 0.8, N)
+Y = (RNG.random(N) < P).astype(int)
+
+
+@pytest.mark.parametrize("law", [ct.Bernoulli(P), ct.Categorical(RNG.dirichlet(np.ones(4), N)), ct.Normal(P, 1.0)])
+def test_sums_over_pairs_by_definition(law):
+    errors = FeatureErrors([Feature(name, values) for name, values in X.items()], law)
+    y = law.sample(2, 3)
+    weights = RNG.random(N)
+    found = errors(law, y, weights)
+    kinds = [group(y) for group in errors._errors.groups]
+    expected = []
+    for kind in kinds:
+        for basis in errors.bases:
+            k = basis.functions @ basis.functions.T
+            e = kind * weights[:, None]
+            h = np.einsum("bid,bjd->bij", e, e) * k
+            expected.append(h.sum(axis=(1, 2)) - np.einsum("bii->b", h))
+    assert found == pytest.approx(np.array(expected), rel=1e-9, abs=1e-9)
+    assert [basis.name for basis in errors.bases][::3] == [
+        "given age",
+        "given age and the prediction",
+        "given age and site",
+    ]
+
+
+def test_functions_have_mean_zero_and_do_not_depend_on_units():
+    v = P * (1.0 - P)
+    for scale in (1.0, 1e-300):
+        ages = FeatureErrors([Feature("age", scale * X["age"])], ct.Bernoulli(P)).bases
+        assert np.abs(v @ ages[0].functions).max() < 1e-10
+        assert ages[0].functions == pytest.approx(
+            FeatureErrors([Feature("age", X["age"])], ct.Bernoulli(P)).bases[0].functions
+        )
+
+
+def test_errors_that_predictions_do_not_show_are_found():
+    rng = np.random.default_rng(3)
+    x, p = rng.normal(size=(600, 3)), rng.uniform(0.2, 0.8, 600)
+    y = (rng.random(600) < p + 0.15 * np.sign(x[:, 1])).astype(int)
+    assert ct.calibration_test(p, y, rng=1).pvalue > 0.05
+    result = ct.calibration_test(p, y, features=pd.DataFrame(x, columns=["a", "b", "c"]), rng=1)
+    assert result.pvalue == 0.001
+    assert result.components[0].name == "given b"
+    assert result.hypothesis == "P(Y = 1 | p, X) = p"
+    assert str(result).startswith("OmnibusTest")
+
+
+FAMILIES = {
+    "classes": ct.Categorical(RNG.dirichlet(np.ones(3), N)),
+    "many classes": ct.Categorical(RNG.dirichlet(np.full(50, 0.1), N)),
+    "ordered": ct.Ordinal(RNG.dirichlet(np.ones(4), N)),
+    "counts": ct.Poisson(1.0 + P),
+    "numbers": ct.StudentT(4.0, P, 1.0),
+    "vectors": ct.MvNormal(RNG.normal(size=(N, 2)), 1.0),
+    "quantiles": ct.QuantileForecast([0.1, 0.9], P[:, None] + np.array([-1.0, 1.0])),
+    "constant": ct.Bernoulli(np.full(N, 0.3)),
+}
+
+
+@pytest.mark.usefixtures("without_findings")
+@pytest.mark.parametrize("name", FAMILIES)
+def test_all_families(name):
+    law = FAMILIES[name]
+    y = law.sample(4)
+    result = ct.calibration_test(law, y, features=X, n_resamples=39, rng=1)
+    assert result.pvalue == ct.OmnibusTest(n_resamples=39, features=X)(law, y, rng=1).pvalue > 0.0
+
+
+@pytest.mark.usefixtures("without_findings")
+def test_ensembles():
+    members = P[:, None] + RNG.normal(size=(N, 4))
+    assert (
+        ct.calibration_test(ct.Ensemble(members), P + RNG.normal(size=N), features=X, n_resamples=39, rng=1).pvalue > 0
+    )
+
+
+@pytest.mark.usefixtures("without_findings")
+@pytest.mark.parametrize(
+    "column",
+    [
+        [f"patient {i}" for i in range(N)],
+        [None] * 10 + ["x"] * (N - 10),
+        [datetime(2026, 1, 1) + timedelta(days=i) for i in range(N)],
+        np.datetime64("2026-01-01") + np.arange(N),
+        np.full(N, np.inf) * np.sign(P - 0.5),
+        pd.Categorical(X["site"]),
+        [1.0, "a"] * (N // 2),
+        P > 0.5,
+        [np.nan] * 2 + [1e308, -1e308] * (N // 2 - 1),
+    ],
+    ids=["10 000 names", "missing", "objects", "times", "infinite", "categories", "mixed", "booleans", "extreme"],
+)
+def test_columns_of_all_kinds(column):
+    result = ct.calibration_test(P, Y, features={"one": column, "age": X["age"]}, n_resamples=19, rng=1)
+    assert 0.0 < result.pvalue <= 1.0
+
+
+def test_rows_without_targets_are_left_out_with_their_features():
+    y = Y.astype(float)
+    y[5] = np.nan
+    kept = np.delete(np.arange(N), 5)
+    some = {name: values[kept] for name, values in X.items()}
+    one = ct.calibration_test(P, y, features=X, missing="drop", n_resamples=39, rng=1)
+    assert one.pvalue == ct.calibration_test(P[kept], Y[kept], features=some, n_resamples=39, rng=1).pvalue
+
+
+def test_bad_features():
+    for features, words in (
+        ({"a": np.ones(N)}, "wanted at least one"),
+        ({"a": X["age"][:-1]}, f"got {N - 1} values, wanted {N}"),
+        ({"a": X["age"], "outcome": Y}, r"features\['outcome'\]: got the targets"),
+        ({"a": np.zeros((N, 2))}, "wanted one value for each row"),
+        (3.0, "wanted a data frame"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ct.calibration_test(P, Y, features=features, rng=1)
+    with pytest.raises(TypeError, match="wanted one of both"):
+        ct.calibration_test(P, Y, features=X, kernel=ct.Bernoulli(P).default_kernel())
+    with pytest.raises(TypeError, match="features: got some, wanted none for data that come in chunks"):
+        ct.OmnibusTest(features=X).accumulator().update(P, Y)
