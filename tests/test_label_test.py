@@ -117,7 +117,7 @@ def test_settings_of_one_prediction_are_refused(setting):
 @pytest.mark.parametrize("rare", [False, True])
 def test_size_of_dependent_labels(rare):
     """Rejections within the 99 % band of a level that is at most 10 %; 19 redraws leave room for it."""
-    sets = 150
+    sets = 60
     pvalues = [
         ct.calibration_test(ct.MultiLabel(p), y, n_resamples=29, rng=seed).pvalue
         for seed, (p, y) in enumerate(dependent(16, 3, seed, rare) for seed in range(sets))
