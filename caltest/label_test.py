@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, resampling_pvalue, seed_from, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, resampling_pvalue, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.multi_label_result import LabelResult, MultiLabelTestResult
 from caltest._results.report import EXCLUDED, holm
@@ -19,6 +19,9 @@ from caltest.group_test import step_down
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import MultiLabel, Sample
 from caltest.predictions.convert import Missing
+
+Streams = list[np.random.Generator]
+"""Random numbers for each label; each use takes new ones."""
 
 SMALL = 0.01
 """P-values up to which a label has more redraws, for p-values that are small after the adjustment for all labels."""
@@ -61,7 +64,7 @@ def labels_tested(
     samples, left_out = samples_of(predictions, observed, missing)
     method = StepDown(number) if predictions.independent else Holm(number, len(samples))
     with progress_bars(switch("progress", progress)):
-        tested, alone = method.of_each(samples, seed)
+        tested, alone = method.of_each(samples, np.random.default_rng(seed).spawn(len(samples)))
     excluded = np.array([one.is_excluded for one in tested])
     otherwise, pvalues = method.adjusted(tested, alone), np.where(excluded, 0.0, alone)
     adjusted = np.where(excluded, 0.0, method.adjusted(tested, pvalues))
@@ -118,14 +121,12 @@ class Holm:
         more = "" if self.again is None else f"; {self.again.n_resamples} others where p <= {SMALL:g}"
         return f"{more}; adjusted by Holm's method, for labels that depend on each other in any way"
 
-    def of_each(self, samples: list[Sample], seed: int) -> tuple[list[OneLabel], FloatArray]:
+    def of_each(self, samples: list[Sample], streams: Streams) -> tuple[list[OneLabel], FloatArray]:
         """The labels, and their own p-values."""
-        tested = of_each(samples, self.null, seed)
-        pvalues = np.array([one.pvalue for one in tested])
+        tested, pvalues = of_each(samples, streams, self.null)
         if self.again is not None:
-            small = np.flatnonzero(pvalues <= SMALL)
-            others = of_each([samples[j] for j in small], self.again, seed_from(seed, small))
-            pvalues[small] = [min(one.pvalue, SMALL) for one in others]
+            for j in np.flatnonzero(pvalues <= SMALL):
+                pvalues[j] = min(_tested(samples[j], streams[j], self.again).pvalue, SMALL)
         return tested, pvalues
 
     def adjusted(self, tested: list[OneLabel], pvalues: FloatArray) -> FloatArray:
@@ -144,19 +145,19 @@ class StepDown:
         self.null = ConditionalMonteCarlo(n_resamples)
         self.smallest = 1.0 / (n_resamples + 1.0)
 
-    def of_each(self, samples: list[Sample], seed: int) -> tuple[list[OneLabel], FloatArray]:
+    def of_each(self, samples: list[Sample], streams: Streams) -> tuple[list[OneLabel], FloatArray]:
         """The labels, and their own p-values."""
-        tested = of_each(samples, self.null, seed)
-        return tested, np.array([one.pvalue for one in tested])
+        return of_each(samples, streams, self.null)
 
     def adjusted(self, tested: list[OneLabel], pvalues: FloatArray) -> FloatArray:
         """P-values by the maximum of all labels that are not yet rejected."""
         return step_down(np.stack([one.statistics for one in tested]))
 
 
-def of_each(samples: list[Sample], null: ConditionalMonteCarlo, seed: int) -> list[OneLabel]:
-    """The tests of labels, each with random numbers of its own."""
-    return [_tested(*pair, null) for pair in zip(samples, np.random.default_rng(seed).spawn(len(samples)), strict=True)]
+def of_each(samples: list[Sample], streams: Streams, null: ConditionalMonteCarlo) -> tuple[list[OneLabel], FloatArray]:
+    """The tests of labels, each with random numbers of its own, and their p-values."""
+    tested = [_tested(sample, rng, null) for sample, rng in zip(samples, streams, strict=True)]
+    return tested, np.array([one.pvalue for one in tested])
 
 
 def samples_of(predictions: MultiLabel, observed: FloatArray, missing: Missing) -> tuple[list[Sample], tuple[str, ...]]:

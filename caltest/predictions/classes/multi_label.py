@@ -34,7 +34,13 @@ class MultiLabel(OwnErrstate):
     Notes
     -----
     ``calibration_test(ct.MultiLabel(p), y)`` tests every label, ``label(name)`` gives the predictions of one, as
-    ``Bernoulli``, for all other calls. Targets are (n, L) of 0 and 1 or booleans, as an array, data frame (columns are
+    ``Bernoulli``, for all other calls. The hypothesis of label l is ``P(Y_l = 1 | p_l) = p_l``, its p-value is exact,
+    from B redraws of its outcomes, for rows that are independent given the predictions. P-values of at most 0.01 are
+    computed again from ceil(L / 5) times as many redraws, and are then at most 0.01. They are adjusted by Holm's method
+    (Holm 1979), or, for independent labels, by the step-down maximum of the statistics (Westfall and Young 1993). Time
+    O(n B L), and that of the redraws of labels with small p-values.
+
+    Targets are (n, L) of 0 and 1 or booleans, as an array, data frame (columns are
     matched by their names, where the labels have names) or sparse matrix, or a list with a set of names for each row.
 
     Examples
