@@ -227,7 +227,7 @@ def _answer(where: str, given: Any, k: int, names: tuple[str, ...] | None, texts
     if None not in (by_name, by_place) and by_name != by_place:
         raise ValueError(
             f"{where}: got the answer {given!r}, which is choice {by_name} by its text and {by_place} by its number; "
-            "wanted a number that is no text"
+            "write places without quotes, as numbers"
         )
     by_letter = LETTERS.index(text) if text in LETTERS[:k] and len(text) == 1 else None
     found = next((one for one in (by_name, by_place, by_letter) if one is not None), None)
