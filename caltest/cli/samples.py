@@ -1,5 +1,6 @@
 """Answers of language models: JSON lines with probabilities, or log-likelihoods, of choices and the right answer."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import caltest as ct
-from caltest._basics.files import is_number, name_of, read_objects
+from caltest._basics.files import holds_objects, is_number, name_of, read_objects
 from caltest._basics.numerics import Array, FloatArray
 from caltest._validation import RENORMALISED_TOLERANCE, SUM_TOLERANCE
 from caltest.cli.named import prepared
@@ -47,9 +48,13 @@ def read_samples(path: Path, missing: Missing, fields: Sequence[str] = ()) -> tu
     """Predictions and answers in a file of JSON lines, how many there are, and fields of each line by their names.
 
     A line has ``probs`` or ``logprobs``, a list or an object with names of choices, and ``answer``, a place from 0, a
-    name or a letter; or it is one that lm-evaluation-harness writes with ``--log_samples``. Errors name the line.
+    name or a letter; or it is one that lm-evaluation-harness writes with ``--log_samples``. In a folder all files
+    ``samples_TASK_DATE.jsonl`` are read, and the task is a field of each line. Errors name the line.
     """
-    questions = read_objects(path, partial(_question, fields=fields))
+    files = _files(path)
+    questions = [
+        one for task, file in files.items() for one in read_objects(file, partial(_question, fields=fields, task=task))
+    ]
     filters = sorted({one.filter for one in questions})
     if len(filters) > 1:
         raise ValueError(
@@ -70,6 +75,29 @@ def read_samples(path: Path, missing: Missing, fields: Sequence[str] = ()) -> tu
     rows = slice(None) if sample.rows is None else sample.rows
     found = {name: np.array([one.fields[j] for one in questions])[rows] for j, name in enumerate(fields)}
     return replace(sample, remarks=(*sample.remarks, *_remarks(questions))), len(questions), found
+
+
+def are_samples(path: Path) -> bool:
+    """Whether it can be a file of JSON lines, or a folder."""
+    return path.is_dir() or holds_objects(path)
+
+
+def _files(path: Path) -> dict[str, Path]:
+    """Files by their tasks, which lm-evaluation-harness writes into their names: ``samples_TASK_DATE.jsonl``."""
+    if not path.is_dir():
+        return {_task(path): path}
+    files: dict[str, Path] = {}
+    for file in sorted(path.glob("samples_*.jsonl")):
+        if _task(file) in files:
+            raise ValueError(f"{path}: got {files[_task(file)].name} and {file.name}, wanted one file for each task")
+        files[_task(file)] = file
+    if not files:
+        raise ValueError(f"{path}: got a folder without files samples_TASK_DATE.jsonl, wanted some, or a file")
+    return files
+
+
+def _task(path: Path) -> str:
+    return re.sub(r"^samples_|(_\d{4}-\d\d-\d\dT[^_]*)?\.jsonl.*$", "", path.name)
 
 
 def ece_note(sample: Sample, seed: int | None) -> str:
@@ -113,7 +141,7 @@ def _place(question: Question, names: tuple[str, ...] | None) -> int:
     return _columns(question, names)[question.answer]
 
 
-def _question(where: str, row: dict[str, Any], fields: Sequence[str]) -> Question:
+def _question(where: str, row: dict[str, Any], fields: Sequence[str], task: str) -> Question:
     key = next((one for one in (*PROBABILITIES, *LOGARITHMS, *RESPONSES) if one in row), None)
     answer = next((one for one in ANSWERS if one in row), None)
     if key is None or answer is None:
@@ -127,7 +155,7 @@ def _question(where: str, row: dict[str, Any], fields: Sequence[str]) -> Questio
     is_softmax = key not in PROBABILITIES
     numbers = _softmax(where, key, values) if is_softmax else _checked(where, key, values)
     right = _answer(where, row[answer], len(values), names, texts)
-    found = tuple(_field(where, row, name) for name in fields)
+    found = tuple(_field(where, {"task": task} | row, name) for name in fields)
     return Question(where, numbers, names or texts, right, is_softmax, str(row.get("filter", "")), found)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import caltest as ct
-from caltest._basics.files import holds_objects
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
@@ -16,7 +15,7 @@ from caltest._results.tables import Table
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import add, command, outcomes_of, show
 from caltest.cli.prediction_files import check_different, read_sample, read_weights
-from caltest.cli.samples import ece_note, read_samples
+from caltest.cli.samples import are_samples, ece_note, read_samples
 from caltest.default_test import weighted
 from caltest.predictions import Sample
 
@@ -99,7 +98,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     if asked and (options.test != "omnibus" or options.weights is not None or len(asked) > 1):
         raise ValueError("--groups, --clusters: got one with the other, --test or --weights, wanted it alone")
     without_outcomes = options.outcomes is None and options.outcome_column is None and not options.normal
-    if without_outcomes and holds_objects(options.predictions):
+    if without_outcomes and are_samples(options.predictions):
         sample, n, fields = read_samples(options.predictions, options.missing, asked)
         notes: tuple[str, ...] = (ece_note(sample, options.seed),)
     elif asked:

@@ -115,6 +115,24 @@ def test_groups(tmp_path, capsys):
     assert out.startswith("| group | n |")
 
 
+def test_files_of_a_folder_are_tasks(tmp_path, capsys):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for j, name in enumerate(["samples_arc_easy_2026-01-02T03-04-05.678.jsonl", "samples_boolq.jsonl"]):
+        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in LINES[j::2]))
+    (folder / "results.json").write_text("{}")
+    status, out, err = caltest(folder, capsys, "--groups", "task", "--json")
+    assert (status, err) == (0, "")
+    rows = np.r_[np.arange(60)[::2], np.arange(60)[1::2]]
+    expected = ct.calibration_by_group(P[rows], Y[rows], np.repeat(["arc_easy", "boolq"], 30), rng=1)
+    assert {one["name"]: one["adjusted"] for one in json.loads(out)["groups"]} == {
+        one.name: one.adjusted for one in expected.groups
+    }
+    (folder / "samples_boolq_2026-01-02T03-04-05.jsonl").write_text("{}")
+    assert "wanted one file for each task" in caltest(folder, capsys)[2]
+    assert "got a folder without files samples_TASK_DATE.jsonl" in caltest(tmp_path, capsys)[2]
+
+
 def test_clusters(tmp_path, capsys):
     result = found(tmp_path, capsys, LINES, "--clusters", "prompt_hash")
     clusters = [line["prompt_hash"] for line in LINES]
@@ -193,11 +211,11 @@ def test_bad_lines(name, tmp_path, capsys):
         ('{"probs": [0.2, 0.8], "answer": 1}\n{"probs": [0.2, 0', [], "line 2: got text that is no JSON"),
         ('{"probs": [0.2, 0.8], "answer": 1}\n[1, 2]\n', [], "line 2: got [1, 2], wanted an object"),
         ('{"probs": [0.2, 0.8], "answer": 1}\n', [], "wanted at least 2"),
-        ('{"probs": [0.2, 0.8], "answer": 1}\n' * 3, ["--groups", "task"], "line 1: got no text or number as task"),
+        ('{"probs": [0.2, 0.8], "answer": 1}\n' * 3, ["--groups", "doc.x"], "line 1: got no text or number as doc.x"),
         (
             '{"probs": [0.2, 0.8], "answer": 1, "t": {}}\n' * 3,
             ["--groups", "t"],
-            "wanted one of the fields probs, answer",
+            "wanted one of the fields task, probs",
         ),
         ('{"probs": [0.2, 0.8], "answer": 1}\n', ["--groups", "a", "--clusters", "b"], "got one with the other"),
         ('{"probs": [0.2, 0.8], "answer": 1}\n', ["--groups", "a", "--test", "ece"], "wanted it alone"),
