@@ -69,6 +69,7 @@ FORMS = {
     "choices": [
         {"choices": list("wxyz"), "loglikelihoods": LOGS[i].tolist(), "answer": "wxyz"[Y[i]]} for i in range(60)
     ],
+    "long choices": [{"logprobs": (LOGS[i] - 2000.0).tolist(), "answer": int(Y[i])} for i in range(60)],
     "logits": [{"logits": (LOGS[i] + 20.0).tolist(), "answer": int(Y[i])} for i in range(60)],
 }
 
