@@ -24,7 +24,7 @@ Streams = list[np.random.Generator]
 """Random numbers for each label; each use takes new ones."""
 
 SMALL = 0.01
-"""P-values up to which a label has more redraws, for p-values that are small after the adjustment for all labels."""
+"""P-values up to which a label has more redraws, or the smallest one, for small ones after the adjustment for all."""
 
 LABELS = 5
 """Labels for which the redraws of one test are enough."""
@@ -101,8 +101,9 @@ def labels_tested(
 class Holm:
     """P-values ``p1`` from B redraws, adjusted by Holm's method.
 
-    Where ``p1 <= 0.01`` there are ceil(L / 5) times as many new redraws with the p-value p2, and the p-value is
-    ``min(p2, 0.01)``: at most alpha with probability at most alpha, for alpha < 0.01 because p2 is, else because p1 is.
+    Where ``p1 <= c = max(0.01, 1 / (B + 1))`` there are ceil(L / 5) times as many new redraws with the p-value p2, and
+    the p-value is ``min(p2, c)``: at most alpha with probability at most alpha, for alpha < c because p2 is, else
+    because p1 is.
     """
 
     citations = ("holm1979",)
@@ -111,6 +112,7 @@ class Holm:
     def __init__(self, n_resamples: int, n_labels: int) -> None:
         more = -(-n_labels // LABELS)
         self.null, self.again = ConditionalMonteCarlo(n_resamples), None
+        self.small = max(SMALL, 1.0 / (n_resamples + 1.0))
         if more > 1:
             self.again = ConditionalMonteCarlo(more * (n_resamples + 1) - 1)
         self.smallest = n_labels / ((self.again or self.null).n_resamples + 1.0)
@@ -118,15 +120,15 @@ class Holm:
     @property
     def words(self) -> str:
         """How p-values were made."""
-        more = "" if self.again is None else f"; {self.again.n_resamples} others where p <= {SMALL:g}"
+        more = "" if self.again is None else f"; {self.again.n_resamples} others where p <= {self.small:.3g}"
         return f"{more}; adjusted by Holm's method, for labels that depend on each other in any way"
 
     def of_each(self, samples: list[Sample], streams: Streams) -> tuple[list[OneLabel], FloatArray]:
         """The labels, and their own p-values."""
         tested, pvalues = of_each(samples, streams, self.null)
         if self.again is not None:
-            for j in np.flatnonzero(pvalues <= SMALL):
-                pvalues[j] = min(_tested(samples[j], streams[j], self.again).pvalue, SMALL)
+            for j in np.flatnonzero(pvalues <= self.small):
+                pvalues[j] = min(_tested(samples[j], streams[j], self.again).pvalue, self.small)
         return tested, pvalues
 
     def adjusted(self, tested: list[OneLabel], pvalues: FloatArray) -> FloatArray:

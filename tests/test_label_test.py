@@ -52,6 +52,7 @@ def test_small_pvalues_have_more_redraws():
     assert result.labels[0].pvalue == 1 / 600
     assert result.pvalue == pytest.approx(12 / 600)
     assert result.smallest == result.pvalue
+    assert ct.calibration_test(ct.MultiLabel(p), y, n_resamples=9, rng=1).pvalue == pytest.approx(12 / 30)
     others = np.array([one.pvalue for one in result.labels[1:]])
     assert (others > SMALL).all()
     assert np.allclose(others * 200, np.round(others * 200))
