@@ -124,6 +124,7 @@ from caltest.predictions import (
     Laplace as Laplace,
     LogNormal as LogNormal,
     Mixture as Mixture,
+    MultiLabel as MultiLabel,
     MvNormal as MvNormal,
     NegativeBinomial as NegativeBinomial,
     Normal as Normal,

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from caltest.estimators.combined.features import Feature, as_features
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.kernels import PairKernel
 from caltest.named_tests import MonteCarloTest, OmnibusTest
-from caltest.predictions import Sample
+from caltest.predictions import MultiLabel, Sample
 from caltest.predictions.convert import Missing, as_sample
 
 
@@ -47,6 +48,8 @@ def calibration_test(
         probabilities of class 1, a distribution of scipy.stats or torch.distributions with parameters (n,), e.g.
         ``scipy.stats.norm(mean, scale)``, or a list of n of them. Dask arrays and data frames of probabilities of
         classes stay where their chunks are; see ``OmnibusTest().accumulator`` for other data that come in chunks.
+        ``MultiLabel`` for labels of which a row can have several: then the result is a ``MultiLabelTestResult`` with a
+        p-value for each label, and one for all.
     targets
         Outcomes: (n,) or (n, 1) labels 0..k-1, names, 0/1 or booleans, counts or real numbers; (n, d) for predictions
         of vectors. They are matched by position, or by the index where predictions and targets are pandas objects with
@@ -112,6 +115,16 @@ def calibration_test(
     """
     if are_chunks(predictions) or are_chunks(targets):
         return _on_chunks(predictions, targets, kernel, n_resamples, weights, features, classes, missing, rng)
+    if isinstance(predictions, MultiLabel):
+        if not (kernel is weights is features is classes is None):
+            raise TypeError(
+                "kernel, weights, features, classes: got one of them with ct.MultiLabel, wanted None; names of labels belong to "
+                "ct.MultiLabel(p, names), and one label, p.label(name), can be tested with a kernel or weights"
+            )
+        # It adjusts p-values as the test of groups does, which is above this one.
+        of_labels: Any = import_module("caltest.label_test")
+        result = of_labels.labels_tested(predictions, targets, n_resamples, missing, rng, progress)
+        return cast("CalibrationTestResult", result)
     sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")
     if weights is not None:

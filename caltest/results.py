@@ -20,6 +20,7 @@ from caltest._results.group_result import (
     GroupResult as GroupResult,
 )
 from caltest._results.measures import Detectable as Detectable, Measure as Measure
+from caltest._results.multi_label_result import LabelResult as LabelResult, MultiLabelTestResult as MultiLabelTestResult
 from caltest._results.values import (
     ConfidenceInterval as ConfidenceInterval,
     EffectSize as EffectSize,

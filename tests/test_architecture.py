@@ -27,7 +27,8 @@ LAYERS = [
     ["estimators"],
     ["decompositions"],
     ["nulls", "risk"],
-    ["calibration_test", "calibration_accumulator", "named_tests", "default_test", "group_test", "slices"],
+    ["calibration_test", "calibration_accumulator", "named_tests"],
+    ["default_test", "group_test", "label_test", "slices"],
     ["generators", "intervals", "sequential", "comparisons"],
     ["studies", "recalibration"],
     ["plots"],
@@ -233,7 +234,7 @@ def test_public_names_are_documented_with_an_example():
 
 def test_the_front_door_can_be_kept_in_mind():
     """Names with the submodules; 100 is the bound to keep, what is added beyond the first has to be worth it."""
-    assert len(caltest.__all__) <= 94
+    assert len(caltest.__all__) <= 95
     assert len(caltest.__all__) <= 100
     assert dir(caltest) == sorted(dir(caltest)) == sorted([*caltest.__all__, "__version__"])
     assert all(getattr(caltest, name) is not None for name in dir(caltest))

@@ -35,7 +35,7 @@ def test_code_blocks_run_and_print_what_is_shown():
 
 
 def test_the_chooser_has_every_question():
-    assert len(CALLS) == 16
+    assert len(CALLS) == 17
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -56,6 +56,8 @@ def test_calls_of_the_chooser_run(call, tmp_path, monkeypatch):
         "members": members,
         "margin": 0.01,
         "features": {"x": np.arange(len(y)) % 3},
+        "tag_p": rng.random((50, 3)),
+        "tags": rng.random((50, 3)) < 0.5,
         "old": np.arange(len(y)) % 2 == 0,
         "test": partial(ct.MonteCarloTest(ct.estimators.ExcessLogScore(), 19), rng=1),
         "deviation": ct.generators.LabelNoise(0.9),

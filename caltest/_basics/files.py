@@ -8,13 +8,13 @@ import lzma
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from io import BufferedReader, BytesIO, TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 from zipfile import BadZipFile
 
 import numpy as np
@@ -39,6 +39,7 @@ NONE = "\x1f"
 """A separator that no text has, for files of one column."""
 
 Cells = list[list[str]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,19 +82,50 @@ def read_rows(
     ``ValueError`` names the file and the line, and says what was got and wanted.
     """
     name = name_of(path)
+    with _readable(name), ExitStack() as stack:
+        file = _opened(path, stack)
+        if _begins(file, b"\x93NUMPY"):
+            return _binary(name, file)
+        if _begins(file, b"PK\x03\x04"):
+            return _archive(name, file)
+        if any(_begins(file, magic) for magic in TABLES):
+            return _of_columns(name, _table_in(name, file.read()))
+        if _begins(file, b"{"):
+            return _json_lines(name, file)
+        text = stack.enter_context(TextIOWrapper(file, encoding="utf-8-sig", newline=""))
+        return _text(name, text, convert, begin)
+
+
+def holds_objects(path: Path) -> bool:
+    """Whether a file begins as JSON lines do; standard input, which can be read once, may."""
     try:
-        with ExitStack() as stack:
-            file = _opened(path, stack)
-            if _begins(file, b"\x93NUMPY"):
-                return _binary(name, file)
-            if _begins(file, b"PK\x03\x04"):
-                return _archive(name, file)
-            if any(_begins(file, magic) for magic in TABLES):
-                return _of_columns(name, _table_in(name, file.read()))
-            if _begins(file, b"{"):
-                return _json_lines(name, file)
-            text = stack.enter_context(TextIOWrapper(file, encoding="utf-8-sig", newline=""))
-            return _text(name, text, convert, begin)
+        with _readable(name_of(path)), ExitStack() as stack:
+            return is_stdin(path) or _begins(_opened(path, stack), b"{")
+    except (OSError, ValueError):
+        return False
+
+
+def read_objects(path: Path, convert: Callable[[str, dict[str, Any]], T]) -> list[T]:
+    """What ``convert`` makes of each line of a file of JSON lines, from its place in words and its object.
+
+    ``ValueError`` for other files, which say nothing of outcomes.
+    """
+    name = name_of(path)
+    with _readable(name), ExitStack() as stack:
+        file = _opened(path, stack)
+        if not _begins(file, b"{"):
+            raise ValueError(
+                f"{name}: got a file without outcomes, wanted OUTCOMES or --outcome-column NAME, or JSON lines with "
+                "probabilities and an answer in each"
+            )
+        return [convert(f"{name}, line {line}", row) for line, row in _objects(name, file)]
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Errors of reading as errors that name the file."""
+    try:
+        yield
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
         raise ValueError(f"{name}: got a damaged or truncated file ({error}), wanted it whole; copy it again") from None
     except ImportError as error:
@@ -209,6 +241,24 @@ def _json_lines(name: str, file: BinaryIO) -> Rows:
     """Rows of a file with an object for each line, all with the same names."""
     columns: dict[str, list[Any]] = {}
     lines = []
+    for i, row in _objects(name, file):
+        if columns and row.keys() != columns.keys():
+            wanted = f"an object with the names {', '.join(columns)}"
+            raise ValueError(f"{name}, line {i}: got {', '.join(row)}, wanted {wanted}")
+        lines.append(i)
+        for key, value in row.items():
+            if isinstance(value, (dict, list)):
+                raise ValueError(
+                    f"{name}, line {i}: got a list or an object as {key}, wanted a number or text; probabilities and "
+                    "answers in each line are read by caltest test FILE, without OUTCOMES"
+                )
+            columns.setdefault(key, []).append(value)
+    arrays = {key: np.array(column, dtype=_type_of(column)) for key, column in columns.items()}
+    return replace(_of_columns(name, arrays), lines=np.array(lines, dtype=np.intp))
+
+
+def _objects(name: str, file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects in the lines of a file, with the numbers of these."""
     for i, line in enumerate(file, 1):
         if not line.strip():
             continue
@@ -216,18 +266,9 @@ def _json_lines(name: str, file: BinaryIO) -> Rows:
             row = json.loads(line)
         except ValueError as error:
             raise ValueError(f"{name}, line {i}: got text that is no JSON ({error}), wanted an object") from None
-        if not isinstance(row, dict) or (columns and row.keys() != columns.keys()):
-            wanted = f"an object with the names {', '.join(columns)}" if columns else "an object"
-            raise ValueError(
-                f"{name}, line {i}: got {', '.join(row) if isinstance(row, dict) else row}, wanted {wanted}"
-            )
-        lines.append(i)
-        for key, value in row.items():
-            if isinstance(value, (dict, list)):
-                raise ValueError(f"{name}, line {i}: got a list or an object as {key}, wanted a number or text")
-            columns.setdefault(key, []).append(value)
-    arrays = {key: np.array(column, dtype=_type_of(column)) for key, column in columns.items()}
-    return replace(_of_columns(name, arrays), lines=np.array(lines, dtype=np.intp))
+        if not isinstance(row, dict):
+            raise ValueError(f"{name}, line {i}: got {row}, wanted an object")
+        yield i, row
 
 
 def _type_of(column: list[Any]) -> Any:

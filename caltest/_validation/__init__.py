@@ -20,6 +20,7 @@ from caltest._validation.labels import (
 from caltest._validation.probabilities import (
     RENORMALISED_TOLERANCE as RENORMALISED_TOLERANCE,
     SUM_TOLERANCE as SUM_TOLERANCE,
+    label_probabilities as label_probabilities,
     mixture_weights as mixture_weights,
     not_numbers as not_numbers,
     not_swapped as not_swapped,

@@ -11,6 +11,12 @@ from caltest._validation.arrays import all_whole, real_array, refuse_rows
 SHOWN = 10
 """Names of classes that an error lists."""
 
+SOFT = (
+    "give each annotator's label a row with the same prediction, and test with ct.ClusterSKCETest(kernel, clusters), "
+    "where clusters are the numbers of the items"
+)
+"""What to do with labels that are no outcomes but shares of them."""
+
 LARGEST_COUNT = 2.0**53
 """From here on not every whole number is a floating point number."""
 
@@ -22,6 +28,11 @@ def class_labels(data: ArrayLike, k: int, classes: Sequence[Any] | None, name: s
         raise ValueError(f"{name}: got no values (shape {array.shape}), wanted at least one observation")
     if array.ndim == 2 and array.shape[1] == k and array.dtype.kind in "buif" and set(np.unique(array)) <= {0, 1}:
         raise ValueError(f"{name}: got one-hot rows of shape {array.shape}, wanted labels; pass targets.argmax(axis=1)")
+    if array.ndim == 2 and array.shape[1] == k and array.dtype.kind in "buif" and array.min() >= 0.0:
+        raise ValueError(
+            f"{name}: got shape {array.shape}, wanted one label per observation, 1-D; if the numbers are soft labels "
+            f"or votes, {SOFT}"
+        )
     if array.ndim != 1:
         advice = f"; pass numpy.ravel({name})" if array.ndim == 2 and 1 in array.shape else ""
         if array.dtype.kind == "f" and not all_whole(array):
@@ -47,6 +58,8 @@ def _whole_labels(array: Array, k: int, name: str) -> IntArray:
         return np.require(array, np.intp, ["C", "A"])
     values = real_array(array, name, ndim=1)
     advice = "if outcomes are real numbers, wrap predictions in ct.Normal or ct.Ensemble"
+    if k == 2 and values.min() >= 0.0 and values.max() <= 1.0:
+        advice = f"{advice}; if they are soft labels or shares of votes, {SOFT}"
     refuse_rows(values != np.floor(values), values, name, f"whole-number labels 0..{k - 1}; {advice}")
     if values.min() >= 1 and values.max() == k:
         raise ValueError(

@@ -82,8 +82,13 @@ def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) ->
         )
     raise ValueError(
         f"{name}: got row {row} that sums to {sums[row]:.6g}, wanted rows that sum to 1 (within "
-        f"{RENORMALISED_TOLERANCE:g}); check that every class has its column"
+        f"{RENORMALISED_TOLERANCE:g}); check that every class has its column{_several(matrix)}"
     )
+
+
+def _several(matrix: FloatArray) -> str:
+    """What to do with probabilities that need not sum to 1."""
+    return "; if an observation can have several labels, or none, wrap them in ct.MultiLabel" if in_unit(matrix) else ""
 
 
 def mixture_weights(data: Array, n: int, m: int, name: str = "weights") -> tuple[FloatArray, str]:
@@ -101,6 +106,29 @@ def mixture_weights(data: Array, n: int, m: int, name: str = "weights") -> tuple
         return ones, ""
     weights, note = probability_matrix(data, name)
     return weights, note.replace("probabilities", name)
+
+
+def label_probabilities(array: Array, name: str = "probabilities") -> tuple[FloatArray, str]:
+    """A read-only (n, L) array of probabilities, whatever their sums, and a note on what was done to it."""
+    if array.ndim == 3 and array.shape[2] == 2:
+        raise ValueError(
+            f"{name}: got {array.shape[0]} arrays {array.shape[1:]}, as predict_proba of several outputs gives, wanted "
+            f"(n, L) probabilities that labels occur; pass numpy.stack([q[:, 1] for q in {name}], axis=1)"
+        )
+    if array.ndim == 1:
+        raise ValueError(
+            f"{name}: got shape {array.shape}, wanted (n, L) with a column for each label; pass those of one label to "
+            "the test as they are"
+        )
+    matrix = real_array(array, name, ndim=2)
+    outside = (matrix < 0.0) | (matrix > 1.0 + SUM_TOLERANCE)
+    if outside.any():
+        i, j = (int(place) for place in np.argwhere(outside)[0])
+        raise ValueError(
+            f"{name}: got {matrix[i, j]:.9g} at row {i}, column {j}, wanted probabilities between 0 and 1"
+            f"{_advice(matrix)}"
+        )
+    return _up_to_one(matrix)
 
 
 def probability_vector(data: ArrayLike, name: str = "probabilities", *, copy: bool = True) -> tuple[FloatArray, str]:
@@ -124,10 +152,16 @@ def _mended_vector(array: Array, name: str) -> tuple[FloatArray, str]:
         raise ValueError(
             f"{name}: got {vector[i]:.9g} at row {i}, wanted probabilities between 0 and 1{_advice(vector)}"
         )
-    excess = float(vector.max()) - 1.0
+    return _up_to_one(vector)
+
+
+def _up_to_one(probabilities: FloatArray) -> tuple[FloatArray, str]:
+    """Without the excess of rounding, and a note on that."""
+    excess = float(probabilities.max()) - 1.0
     if excess <= 0.0:
-        return vector, ""
-    return np.minimum(vector, 1.0), f"probabilities exceeded 1 by up to {excess:.1g}; they were taken as 1"
+        return read_only(probabilities, np.float64), ""
+    note = f"probabilities exceeded 1 by up to {excess:.1g}; they were taken as 1"
+    return read_only(np.minimum(probabilities, 1.0), np.float64), note
 
 
 def _advice(vector: FloatArray) -> str:

@@ -5,14 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from caltest._basics.numerics import FloatArray
+import caltest as ct
+from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.group_result import GroupCalibrationTestResult
 from caltest._results.report import EXCLUDED, format_pvalue, in_brackets
 from caltest._results.tables import Table
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import add, command, outcomes_of, show
 from caltest.cli.prediction_files import check_different, read_sample, read_weights
+from caltest.cli.samples import are_samples, ece_note, read_samples
 from caltest.default_test import weighted
 from caltest.predictions import Sample
 
@@ -24,8 +27,13 @@ def add_to(commands: Any) -> None:
         run,
         "test",
         "test predictions in a file",
-        ("network.csv labels.csv", "network.csv labels.csv --test ece --format json --seed 1"),
-        "Test whether the predictions in a file are calibrated.",
+        (
+            "network.csv labels.csv",
+            "network.csv labels.csv --test ece --format json --seed 1",
+            "samples_arc_easy.jsonl --clusters prompt_hash",
+        ),
+        "Test whether the predictions in a file are calibrated. JSON lines of answers of language models, with\n"
+        "log-likelihoods of choices and the right one, as lm-evaluation-harness logs them, are one file.",
         f"tests:\n{names_help()}",
     )
     add(parser, "predictions")
@@ -35,18 +43,27 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
     weights = "one column of numbers of at least 0 that do not depend on outcomes; for the tests " + ", ".join(WEIGHTED)
     parser.add_argument("--weights", type=Path, metavar="FILE", help=weights)
+    parser.add_argument("--groups", metavar="NAME", help="field of answers, such as task or doc.subject: test each")
+    parser.add_argument("--clusters", metavar="NAME", help="field of answers: those of a prompt, say, are dependent")
     add(parser, "--missing", "--normal", "--format", "--alpha", "--seed", "--fail-on-reject")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
 
 
 def run(options: argparse.Namespace) -> int:
     """Test, print, and return 1 if calibration is rejected and that is asked for, else 0."""
-    sample, weights, left_out = _read(options)
+    sample, weights, said, fields = _read(options)
     sample = prepared(options.test, sample)
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
-    test = TESTS[options.test].of(kernel) if weights is None else WEIGHTED[options.test](kernel, weights)
+    if options.groups is not None:
+        of_groups = ct.GroupCalibrationTest(ct.estimators.Omnibus(kernel))
+        found = of_groups.on(sample, fields[options.groups], rng=options.seed, progress=in_terminal())
+        return _of_groups(options, replace(found, notes=(*found.notes, *said, *notes)))
+    if options.clusters is not None:
+        test: ct.CalibrationTest = ct.ClusterSKCETest(kernel, fields[options.clusters])
+    else:
+        test = TESTS[options.test].of(kernel) if weights is None else WEIGHTED[options.test](kernel, weights)
     result = test.on(sample, rng=options.seed, progress=in_terminal())
-    result = replace(result, notes=(*result.notes, *left_out, *notes))
+    result = replace(result, notes=(*result.notes, *said, *notes))
     rejected = result.pvalue <= options.alpha
     judged = {
         "alpha": options.alpha,
@@ -58,19 +75,43 @@ def run(options: argparse.Namespace) -> int:
     return int(options.fail_on_reject and rejected)
 
 
-def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:
-    """The sample, its weights if there are some, and a note on rows without weight."""
+def _of_groups(options: argparse.Namespace, result: GroupCalibrationTestResult) -> int:
+    """Print the test of each group; return the status."""
+    rows = [["group", "n", "estimate", "z", "p-value", "adjusted"]]
+    for one in result.groups:
+        pvalues = format_pvalue(one.pvalue), format_pvalue(one.adjusted)
+        rows.append([one.name, str(one.n), f"{one.estimate:.4g}", f"{one.z:.2f}", *pvalues])
+    judged = {"alpha": options.alpha, "rejected": list(result.rejected(options.alpha))}
+    show(options.format, lambda: result.summary(options.alpha), result.to_dict() | judged, rows)
+    return int(options.fail_on_reject and result.pvalue <= options.alpha)
+
+
+def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple[str, ...], dict[str, Array]]:
+    """The sample, its weights if there are some, notes, and fields of answers of language models."""
     if options.weights is not None and options.test not in WEIGHTED:
         raise ValueError(
             f"--weights: got a file for the test {options.test}, which takes none; wanted {' or '.join(WEIGHTED)}"
         )
     paths = (options.predictions, options.outcomes, options.weights)
     check_different([path for path in paths if path is not None])
-    outcomes = outcomes_of(options)
-    sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing)
+    asked = [name for name in (options.groups, options.clusters) if name is not None]
+    if asked and (options.test != "omnibus" or options.weights is not None or len(asked) > 1):
+        raise ValueError("--groups, --clusters: got one with the other, --test or --weights, wanted it alone")
+    without_outcomes = options.outcomes is None and options.outcome_column is None and not options.normal
+    if without_outcomes and are_samples(options.predictions):
+        sample, n, fields = read_samples(options.predictions, options.missing, asked)
+        notes: tuple[str, ...] = (ece_note(sample, options.seed),)
+    elif asked:
+        raise ValueError(
+            "--groups, --clusters: got a file of outcomes, wanted JSON lines of answers of language models"
+        )
+    else:
+        sample, n = read_sample(options.predictions, outcomes_of(options), options.normal, options.missing)
+        notes, fields = (), {}
     if options.weights is None:
-        return sample, None, ()
-    return weighted(sample, read_weights(options.weights, n), n)
+        return sample, None, notes, fields
+    kept, weights, left_out = weighted(sample, read_weights(options.weights, n), n)
+    return kept, weights, (*notes, *left_out), fields
 
 
 def table(result: CalibrationTestResult, alpha: float) -> Table:

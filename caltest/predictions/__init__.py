@@ -1,16 +1,18 @@
 """Families of predictive distributions, and calls that reduce predictions to simpler ones.
 
-Of classes: ``Bernoulli``, ``Categorical``, ``Ordinal``. Of numbers: ``Normal``, ``Laplace``, ``StudentT``, ``Gamma``,
-``LogNormal``, ``Beta``, and ``Continuous`` for those of scipy.stats. Of vectors: ``MvNormal``. Of counts: ``Poisson``,
-``NegativeBinomial``. Of numbers or vectors: ``Mixture``, ``Ensemble``, ``Scenarios``, ``QuantileForecast``,
-``Unnormalised``. ``Residuals`` is what ``standardised_residuals`` and ``pit_values`` give. ``Predictions`` is the base
-of all, a ``Sample`` predictions with their targets; ``ClosedFormMissing`` is raised where a family and a kernel have no
-formula. A family of your own derives from ``Univariate`` or ``CountPredictions``.
+Of classes: ``Bernoulli``, ``Categorical``, ``Ordinal``, and ``MultiLabel`` for several labels of a row. Of numbers:
+``Normal``, ``Laplace``, ``StudentT``, ``Gamma``, ``LogNormal``, ``Beta``, and ``Continuous`` for those of scipy.stats.
+Of vectors: ``MvNormal``. Of counts: ``Poisson``, ``NegativeBinomial``. Of numbers or vectors: ``Mixture``,
+``Ensemble``, ``Scenarios``, ``QuantileForecast``, ``Unnormalised``. ``Residuals`` is what ``standardised_residuals``
+and ``pit_values`` give. ``Predictions`` is the base of all, a ``Sample`` predictions with their targets;
+``ClosedFormMissing`` is raised where a family and a kernel have no formula. A family of your own derives from
+``Univariate`` or ``CountPredictions``.
 """
 
 from caltest._basics import names as _names
 from caltest.predictions.base import ClosedFormMissing as ClosedFormMissing, Predictions as Predictions
 from caltest.predictions.classes.categorical import Bernoulli as Bernoulli, Categorical as Categorical
+from caltest.predictions.classes.multi_label import MultiLabel as MultiLabel
 from caltest.predictions.classes.ordinal import Ordinal as Ordinal
 from caltest.predictions.convert import Sample as Sample, median_bandwidth as median_bandwidth
 from caltest.predictions.counts.law import CountPredictions as CountPredictions

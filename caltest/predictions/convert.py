@@ -15,6 +15,7 @@ from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Bernoulli, Categorical
+from caltest.predictions.classes.multi_label import MultiLabel
 from caltest.predictions.foreign import from_scipy, from_torch
 from caltest.predictions.foreign.described import Described, is_foreign, is_of_scipy, is_of_torch, joined
 from caltest.predictions.mixture import Mixture
@@ -139,7 +140,7 @@ Missing: TypeAlias = Literal["refuse", "drop"]
 
 def _are_distributions(data: object) -> bool:
     """Whether data are predictions of a family, or distributions of another package."""
-    return isinstance(data, Predictions) or (not isinstance(data, np.ndarray) and is_foreign(data))
+    return isinstance(data, (Predictions, MultiLabel)) or (not isinstance(data, np.ndarray) and is_foreign(data))
 
 
 def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, copy: bool = True) -> Predictions:
@@ -152,6 +153,11 @@ def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, cop
     """
     if isinstance(data, Predictions):
         return data if classes is None else data.with_classes(classes)
+    if isinstance(data, MultiLabel):
+        raise TypeError(
+            f"predictions: got {data.describe()}, which only calibration_test takes as a whole; pass one label, "
+            f"p.label({next(iter(data.names or (0,)))!r}), with its column of the targets"
+        )
     if _are_distributions(data):
         return from_foreign(data, classes)
     array = column(to_array(data, "predictions"))

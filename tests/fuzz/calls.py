@@ -185,6 +185,12 @@ class Case:
             recalibration.Identity(),
         )
 
+    def of_labels(self):
+        """Probabilities of labels, whose sums mean nothing."""
+        rng = np.random.default_rng(self.seed())
+        some = rng.random((self.n, 3)), np.zeros((self.n, 2)), np.full((self.n, 1), 0.3), rng.random((self.n, 3)) ** 40
+        return self.one_of(*some, rng.normal(size=(self.n, 3)), rng.random(self.n))
+
     def models(self):
         return {"a": self.predictions, "b": self.predictions}
 
@@ -232,6 +238,7 @@ ARGUMENTS = {
     "groups": Case.groups,
     "held_out": choice(0.2, 0.5),
     "include_diagonal": choice(True, False),
+    "independent": choice(True, False),
     "input": choice("probabilities", "logits"),
     "intercept": choice(0.0, 100.0, 1e-3),
     "interpolate": choice(True, False),
@@ -264,6 +271,7 @@ ARGUMENTS = {
     "n_min": choice(2, 8),
     "n_resamples": choice(1, 9, 19),
     "n_simulations": choice(1, 3),
+    "names": choice(None, ["a", "b", "c"], [1, 1, 2]),
     "noise": choice(1.0, 1e-8, 1e8),
     "notion": choice("canonical", "top_label", "classwise"),
     "null": Case.null,
@@ -354,6 +362,8 @@ def made(kind, case, wrong=False):
     """An object of a public class."""
     if kind is ct.estimators.TCal or (kind is ct.estimators.QuantileCalibration and not wrong):
         return kind() if case.choices.below(2) else kind(**settings(kind, case, wrong))
+    if kind is ct.MultiLabel:
+        return kind(case.of_labels(), **settings(kind, case, wrong))
     return kind(**settings(kind, case, wrong))
 
 
@@ -422,6 +432,16 @@ def of_problem(one, case):
     return of_generator(model, case)
 
 
+def of_multi_label(one, case):
+    n, k = one.probabilities.shape
+    names = one.names or range(k)
+    indicators = np.arange(n * k).reshape(n, k) % 2
+    some = indicators, indicators.tolist(), [{names[i % k]} for i in range(n)], np.where(indicators, 1.0, np.nan)
+    targets = case.one_of(*some, case.targets)
+    missing = case.one_of("refuse", "drop")
+    return ct.calibration_test(one, targets, missing=missing, n_resamples=9, rng=case.seed())
+
+
 def of_accumulator(one, case):
     return one.update(case.predictions, case.targets).result()
 
@@ -449,6 +469,7 @@ KINDS = {
     generators.RegressionProblem: of_problem,
     ct.named_tests.CalibrationTestAccumulator: of_accumulator,
     ct.SequentialCalibrationTest: of_stream,
+    ct.MultiLabel: of_multi_label,
 }
 """What is done with an object of a public class; the first that fits."""
 

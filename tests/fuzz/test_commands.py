@@ -51,6 +51,8 @@ FILES = {
     "missing.csv": ROWS.replace("0.7", ""),
     "zeros in the file.csv": b"\x00" * 100,
     "other bytes.csv": bytes(range(256)),
+    "answers.jsonl": '{"probs": [0.2, 0.8], "answer": 1}\n{"probs": [0.5, 0.3, 0.2], "answer": 0}\n',
+    "answers that end early.jsonl": '{"probs": [0.2, 0.8], "answer": 1}\n{"probs": [0.5, 0.3',
     "comments.csv": "# made by hand\n" + ROWS,
     "labels.csv": LABELS,
     "names.csv": LABELS.replace("1", "yes").replace("0", "no"),

@@ -299,6 +299,7 @@ RESULTS = {
     "difference": lambda: ct.PairedSKCETest()(P, P.at_temperature(2.0), Y),
     "audit": lambda: ct.audit(P, Y, n_resamples=19, rng=1),
     "slices": lambda: ct.find_slices(P, Y, {"x": np.arange(60) % 2}, min_variance=0.1, n_resamples=19, rng=1),
+    "labels": lambda: ct.calibration_test(ct.MultiLabel(P.probabilities), np.eye(3)[Y], n_resamples=19, rng=1),
     "groups": lambda: ct.calibration_by_group(P, Y, np.arange(60) % 3, n_resamples=19, rng=1),
     "stream": lambda: stream().result(),
     "longer stream": lambda: ct.SequentialCalibrationTest().update(P, Y).result(),

@@ -216,12 +216,14 @@ class Bernoulli(ClassProbabilities):
 
     @property
     def notion(self) -> str:
-        """``"binary"``, ``"top label"`` or ``"class c against the rest"``."""
+        """``"binary"``, ``"top label"``, ``"class c against the rest"`` or ``"label l"``."""
         return self._notion
 
     def occurrence(self, c: int) -> str:
         if self._notion == "top label":
             return f"the top label is {('wrong', 'right')[c]}"
+        if self._notion.startswith("label "):
+            return f"{self._notion} occurs" if c == 1 else f"the absence of {self._notion} occurs"
         one_class = self._notion.removesuffix(" against the rest")
         if one_class == self._notion:
             return super().occurrence(c)

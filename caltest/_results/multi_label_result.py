@@ -1,0 +1,187 @@
+"""The result of a test of several labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.measures import percent
+from caltest._results.report import EXCLUDED, KINDS, format_pvalue, in_brackets
+from caltest._results.tables import Bar, Grid, Page, Table, entries_of
+from caltest._results.values import ConfidenceInterval, Finding
+from caltest._validation import fraction
+
+NAMED = 3
+"""Labels that the reason names."""
+
+LISTED = 10
+"""Labels that the report has a line for, and names that the verdict lists."""
+
+
+@dataclass(frozen=True)
+class LabelResult:
+    """What was found for one label. Printing it says how often it occurred, and how often that was claimed.
+
+    Attributes
+    ----------
+    name
+        Of the label.
+    n
+        Number of rows in which it was observed whether the label occurs.
+    claimed
+        Mean of its probabilities.
+    observed
+        Share of these rows in which it occurred.
+    interval
+        95 % interval of Clopper and Pearson for the mean true probability, of this label alone.
+    pvalue
+        Its own p-value, as if there were no other labels.
+    adjusted
+        Adjusted for all labels: if it is at most alpha only for labels that are called miscalibrated, some calibrated
+        label is among them with probability at most alpha.
+    finding
+        What is wrong with the probabilities of the label, if its adjusted p-value is at most 0.05.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> p = ct.MultiLabel(np.full((200, 2), 0.3), ["dog", "cat"])
+    >>> y = np.stack([np.arange(200) % 10 < 3, np.arange(200) % 10 < 5], axis=1)
+    >>> print(ct.calibration_test(p, y, rng=1)["cat"])
+    label cat: claimed 30.0 %, observed 50.0 % of 200
+    """
+
+    name: str
+    n: int
+    claimed: float
+    observed: float
+    interval: ConfidenceInterval
+    pvalue: float
+    adjusted: float
+    finding: Finding | None
+
+    def __str__(self) -> str:
+        claimed, observed = (percent(share, self.claimed, self.observed) for share in (self.claimed, self.observed))
+        return f"label {self.name}: claimed {claimed}, observed {observed} of {self.n}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MultiLabelTestResult(CalibrationTestResult):
+    """What ``calibration_test`` found for several labels: the result of all, and one for each.
+
+    It has the attributes of ``CalibrationTestResult``, those of one number being of the worst label.
+
+    Attributes
+    ----------
+    labels
+        What was found for each label, the smallest adjusted p-value first.
+    pvalue
+        Of the hypothesis that the probabilities of all labels are calibrated: the smallest adjusted p-value.
+    smallest
+        The smallest such p-value that the redraws can give, but for 0.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.uniform(0.1, 0.4, (500, 3))
+    >>> y = rng.random((500, 3)) < p + [0.0, 0.0, 0.2]
+    >>> result = ct.calibration_test(ct.MultiLabel(p, ["dog", "cat", "indoors"]), y, rng=1)
+    >>> result.verdict()
+    'reject calibration at the 5 % level for 1 of 3 labels: indoors'
+    >>> print(result.labels[0])
+    label indoors: claimed 25.2 %, observed 45.6 % of 500
+    """
+
+    labels: tuple[LabelResult, ...] = ()
+    smallest: float = 0.0
+
+    def __getitem__(self, name: str) -> LabelResult:
+        """The label of a name; ``KeyError`` if there is none."""
+        return {label.name: label for label in self.labels}[name]
+
+    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
+        """Names of the labels with an adjusted p-value of at most alpha."""
+        level = fraction("alpha", alpha)
+        return tuple(label.name for label in self.labels if label.adjusted <= level)
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """What the p-values say at a level, in words."""
+        rejected, level = self.rejected(alpha), f"at the {100 * alpha:g} % level"
+        if rejected:
+            words = _listed(rejected, LISTED, ", ")
+            return f"reject calibration {level} for {len(rejected)} of {len(self.labels)} labels: {words}"
+        if self.smallest > alpha:
+            enough = ceil((1 + (self.n_resamples or 0)) * self.smallest / alpha - 1 - 1e-9)
+            return (
+                f"undecided {level}: p-values of so few redraws are {format_pvalue(self.smallest)} or more; take "
+                f"n_resamples={enough} or more"
+            )
+        return f"no evidence against calibration of any of {len(self.labels)} labels {level}"
+
+    def why(self, alpha: float = 0.05) -> str | None:
+        """The worst labels in words, with claimed and observed rates, if the test rejects at a level, else None."""
+        rejected = len(self.rejected(alpha))
+        found = [str(one) + (f" ({one.finding})" if one.finding else "") for one in self.labels[:rejected]]
+        return _listed(found, NAMED, "; ") if found else None
+
+    def bars(self) -> list[Bar]:
+        """Observed rates beside claimed ones, for ``plots.forest``."""
+        return [
+            Bar(one.name, one.observed, one.interval.ends, one.claimed, "claimed", "rate", one.adjusted <= 0.05)
+            for one in self.labels
+        ]
+
+    def table(self) -> Table:
+        """A line for each label."""
+        return self._table(len(self.labels))
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        return [{**entries_of(one), "finding": str(one.finding or "")} for one in self.labels]
+
+    def summary(self, alpha: float = 0.05) -> str:
+        """The report that ``print`` shows, with verdict and reason at a level."""
+        level = fraction("alpha", alpha)
+        shown = max(LISTED, len(self.rejected(level)))
+        p = self.pvalue if self.pvalue_otherwise is None else self.pvalue_otherwise
+        text = format_pvalue(p) + in_brackets(p, self.n_resamples, KINDS[self.pvalue_kind])
+        excluded = {"p-value": text}
+        if self.pvalue_otherwise is not None:
+            excluded = {"p-value": f"0 ({EXCLUDED})", "Other rows": text}
+        rest = len(self.labels) - shown
+        parts = {
+            "Hypothesis": f"the probabilities of every label are calibrated: {self.hypothesis}",
+            "Predictions": self.predictions,
+            "Assumes": self.assumes,
+            "Null": self.null,
+            "Estimator": f"for each label {self.estimator}",
+            "Reproduce": f"rng={self.seed}",
+        }
+        return Page(
+            self.test,
+            {"Verdict": self.verdict(level), "Why": self.why(level)} | excluded,
+            [""],
+            Grid(self._table(shown)),
+            [f"  and {rest} other{'s' if rest > 1 else ''} with larger p-values"] if rest > 0 else [],
+            [""],
+            parts,
+            notes=self.notes,
+        )
+
+    def _table(self, shown: int) -> Table:
+        rows = [["label", "n", "claimed", "observed", "95 % interval", "p-value", "adjusted"]]
+        for one in self.labels[:shown]:
+            shares = one.claimed, one.observed
+            claimed, observed, low, high = (percent(share, *shares) for share in (*shares, *one.interval))
+            numbers = [str(one.n), claimed, observed, f"{low.removesuffix(' %')} to {high}"]
+            rows.append([one.name, *numbers, *(format_pvalue(p) if p else "0" for p in (one.pvalue, one.adjusted))])
+        return rows
+
+
+def _listed(parts: Sequence[str], most: int, separator: str) -> str:
+    """The first of some words, and how many others there are."""
+    rest = len(parts) - most
+    return separator.join(parts[:most]) + (f"{separator}and {rest} other{'s' if rest > 1 else ''}" if rest > 0 else "")

@@ -1,0 +1,216 @@
+"""Which of several labels are predicted with wrong probabilities."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import ArrayLike, FloatArray, resampling_pvalue, seed_of
+from caltest._basics.threads import progress_bars
+from caltest._results.multi_label_result import LabelResult, MultiLabelTestResult
+from caltest._results.report import EXCLUDED, holm
+from caltest._results.values import ConfidenceInterval, EffectSize, impossible
+from caltest._validation import switch, whole_number
+from caltest.estimators import Omnibus
+from caltest.estimators.combined.findings import findings_of, named
+from caltest.estimators.combined.measures import clopper_pearson
+from caltest.group_test import step_down
+from caltest.nulls import ConditionalMonteCarlo
+from caltest.predictions import MultiLabel, Sample
+from caltest.predictions.convert import Missing
+
+Streams = list[np.random.Generator]
+"""Random numbers for each label; each use takes new ones."""
+
+SMALL = 0.01
+"""P-values up to which a label has more redraws, or the smallest one, for small ones after the adjustment for all."""
+
+LABELS = 5
+"""Labels for which the redraws of one test are enough."""
+
+LEVEL = 0.05
+"""Adjusted p-values up to which it is said what is wrong with a label."""
+
+
+@dataclass(frozen=True)
+class OneLabel:
+    """The test of one label: the rows whose outcomes are possible, the estimator and what it gave for these."""
+
+    sample: Sample
+    rest: Sample
+    estimator: Omnibus | None
+    estimate: float
+    statistics: FloatArray
+    """Of the outcomes, and of redraws, (B + 1,)."""
+
+    @property
+    def is_excluded(self) -> bool:
+        """Whether an outcome occurred to which probability 0 was given."""
+        return len(self.rest) < len(self.sample)
+
+    @property
+    def pvalue(self) -> float:
+        """By the rank among the redraws; 1 where there was too little to test."""
+        return resampling_pvalue(float(self.statistics[0]), self.statistics[1:])
+
+
+def labels_tested(
+    predictions: MultiLabel, targets: ArrayLike, n_resamples: int, missing: Missing, rng: Any, progress: bool
+) -> MultiLabelTestResult:
+    """The default test of each label, with p-values that are adjusted for all."""
+    number, seed = whole_number("n_resamples", n_resamples, 1), seed_of(rng)
+    predictions, observed, remarks = predictions.with_targets(targets)
+    samples, left_out = samples_of(predictions, observed, missing)
+    method = StepDown(number) if predictions.independent else Holm(number, len(samples))
+    with progress_bars(switch("progress", progress)):
+        tested, alone = method.of_each(samples, np.random.default_rng(seed).spawn(len(samples)))
+    excluded = np.array([one.is_excluded for one in tested])
+    otherwise, pvalues = method.adjusted(tested, alone), np.where(excluded, 0.0, alone)
+    adjusted = np.where(excluded, 0.0, method.adjusted(tested, pvalues))
+    order = np.lexsort(([-one.statistics[0] for one in tested], pvalues, adjusted))
+    texts, worst = predictions.texts, tested[order[0]]
+    labels = tuple(_label(texts[j], samples[j], float(pvalues[j]), float(adjusted[j])) for j in order)
+    first = labels[0]
+    return MultiLabelTestResult(
+        test="OmnibusTest of each label",
+        hypothesis="P(Y_l = 1 | p_l) = p_l for every label l",
+        predictions=predictions.describe(),
+        estimator=(worst.estimator or Omnibus()).describe(worst.rest.predictions),
+        null=f"{method.null.describe_for(worst.sample.predictions)}{method.words}",
+        n=len(predictions),
+        n_used=len(predictions),
+        estimate=worst.estimate,
+        statistic=float(worst.statistics[0]),
+        statistic_name=f"of label {texts[order[0]]}: {Omnibus.statistic_name}",
+        pvalue=float(adjusted.min()),
+        pvalue_kind="exact",
+        n_resamples=number,
+        seed=seed,
+        notes=(*predictions.notes, *remarks, *left_out, *_excluded([texts[j] for j in np.flatnonzero(excluded)])),
+        findings=tuple(replace(one.finding, words=f"{one} ({one.finding})") for one in labels if one.finding),
+        effect_size=EffectSize(first.observed - first.claimed, f"observed minus claimed rate of label {first.name}"),
+        citations=(*Omnibus.citations, *method.null.citations, *method.citations),
+        assumes=f"rows independent given the predictions{method.assumes}, not used to fit the model (were they?)",
+        pvalue_otherwise=float(otherwise.min()) if excluded.any() else None,
+        labels=labels,
+        smallest=method.smallest,
+    )
+
+
+class Holm:
+    """P-values ``p1`` from B redraws, adjusted by Holm's method.
+
+    Where ``p1 <= c = max(0.01, 1 / (B + 1))`` there are ceil(L / 5) times as many new redraws with the p-value p2, and
+    the p-value is ``min(p2, c)``: at most alpha with probability at most alpha, for alpha < c because p2 is, else
+    because p1 is.
+    """
+
+    citations = ("holm1979",)
+    assumes = ""
+
+    def __init__(self, n_resamples: int, n_labels: int) -> None:
+        more = -(-n_labels // LABELS)
+        self.null, self.again = ConditionalMonteCarlo(n_resamples), None
+        self.small = max(SMALL, 1.0 / (n_resamples + 1.0))
+        if more > 1:
+            self.again = ConditionalMonteCarlo(more * (n_resamples + 1) - 1)
+        self.smallest = n_labels / ((self.again or self.null).n_resamples + 1.0)
+
+    @property
+    def words(self) -> str:
+        """How p-values were made."""
+        more = "" if self.again is None else f"; {self.again.n_resamples} others where p <= {self.small:.3g}"
+        return f"{more}; adjusted by Holm's method, for labels that depend on each other in any way"
+
+    def of_each(self, samples: list[Sample], streams: Streams) -> tuple[list[OneLabel], FloatArray]:
+        """The labels, and their own p-values."""
+        tested, pvalues = of_each(samples, streams, self.null)
+        if self.again is not None:
+            for j in np.flatnonzero(pvalues <= self.small):
+                pvalues[j] = min(_tested(samples[j], streams[j], self.again).pvalue, self.small)
+        return tested, pvalues
+
+    def adjusted(self, tested: list[OneLabel], pvalues: FloatArray) -> FloatArray:
+        """P-values adjusted for the number of labels."""
+        return np.array(holm(pvalues.tolist()))
+
+
+class StepDown:
+    """The step-down maximum of the statistics of labels that are independent, so that their redraws are joint ones."""
+
+    citations = ("westfall1993",)
+    assumes = ", and so are the labels of a row"
+    words = "; adjusted by the step-down maximum, for labels that are independent given the predictions"
+
+    def __init__(self, n_resamples: int) -> None:
+        self.null = ConditionalMonteCarlo(n_resamples)
+        self.smallest = 1.0 / (n_resamples + 1.0)
+
+    def of_each(self, samples: list[Sample], streams: Streams) -> tuple[list[OneLabel], FloatArray]:
+        """The labels, and their own p-values."""
+        return of_each(samples, streams, self.null)
+
+    def adjusted(self, tested: list[OneLabel], pvalues: FloatArray) -> FloatArray:
+        """P-values by the maximum of all labels that are not yet rejected."""
+        return step_down(np.stack([one.statistics for one in tested]))
+
+
+def of_each(samples: list[Sample], streams: Streams, null: ConditionalMonteCarlo) -> tuple[list[OneLabel], FloatArray]:
+    """The tests of labels, each with random numbers of its own, and their p-values."""
+    tested = [_tested(sample, rng, null) for sample, rng in zip(samples, streams, strict=True)]
+    return tested, np.array([one.pvalue for one in tested])
+
+
+def samples_of(predictions: MultiLabel, observed: FloatArray, missing: Missing) -> tuple[list[Sample], tuple[str, ...]]:
+    """The rows of each label with an outcome, and a note on the others."""
+    lacking = np.isnan(observed)
+    count = int(lacking.sum())
+    if missing not in ("refuse", "drop"):
+        raise ValueError(f'missing: got {missing!r}, wanted "refuse" or "drop"')
+    if count and missing == "refuse":
+        i, j = (int(place) for place in np.argwhere(lacking)[0])
+        raise ValueError(
+            f"targets: got a missing value at row {i}, column {j} ({count} in all), wanted 0 or 1; to test each label "
+            'on the rows where it is known pass missing="drop", if the other rows are like them given the predictions'
+        )
+    samples = []
+    for j in range(observed.shape[1]):
+        rows = np.flatnonzero(~lacking[:, j])
+        if rows.size < 2:
+            name = predictions.texts[j]
+            raise ValueError(
+                f"targets: got {rows.size} known outcomes of label {name}, wanted at least 2; leave the label out"
+            )
+        samples.append(Sample(predictions.column(j).take(rows), observed[rows, j].astype(np.intp), rows))
+    note = (
+        f"{count} of {observed.size} outcomes of labels were missing and left out; this assumes that whether one is "
+        "missing does not depend on it, given the prediction"
+    )
+    return samples, (note,) if count else ()
+
+
+def _tested(sample: Sample, rng: np.random.Generator, null: ConditionalMonteCarlo) -> OneLabel:
+    rest = sample.without(sample.predictions.impossible(sample.targets))
+    if len(rest) < 2:
+        return OneLabel(sample, rest, None, 0.0, np.zeros(null.n_resamples + 1))
+    resolving, drawing = rng.spawn(2)
+    estimator = Omnibus().resolve(rest.predictions, resolving)
+    estimate, statistic, draws = null.resample(estimator, rest, drawing)
+    return OneLabel(sample, rest, estimator, estimate, np.concatenate([[statistic], draws]))
+
+
+def _label(name: str, sample: Sample, pvalue: float, adjusted: float) -> LabelResult:
+    n, count = len(sample), int(sample.targets.sum())
+    finding = None
+    if sample.exclusion is not None:
+        finding = impossible(sample.exclusion)
+    elif adjusted <= LEVEL:
+        finding = next(iter(named(findings_of(sample), adjusted)), None)
+    interval = ConfidenceInterval(*clopper_pearson(count, n, 0.95), 0.95, "Clopper and Pearson", count / n)
+    claimed = float(sample.predictions.to_array().mean())
+    return LabelResult(name, n, claimed, count / n, interval, pvalue, adjusted, finding)
+
+
+def _excluded(texts: Sequence[str]) -> tuple[str, ...]:
+    return (f"p = 0 for {', '.join(texts)}, because {EXCLUDED}",) if texts else ()

@@ -1,0 +1,168 @@
+"""Predicted probabilities of labels of which a row can have none, one or several."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, OwnErrstate, Table
+from caltest._validation import class_names, class_order, label_probabilities, switch
+from caltest._validation.arrays import same_length
+from caltest.predictions.classes.categorical import Bernoulli
+
+
+class MultiLabel(OwnErrstate):
+    """Probabilities of L labels of which a row can have none, one or several: they need not sum to 1.
+
+    Parameters
+    ----------
+    probabilities
+        (n, L) array-like, data frame or sparse matrix: row i says how probable each label is for observation i.
+    names
+        Names of the labels in the order of the columns; by default those of the columns of a data frame, or 0..L-1.
+    independent
+        Whether the predictions say that the labels of a row are independent of each other. By default they say nothing
+        about that, and tests are valid however the labels depend on each other. If True, labels that occur together
+        more often than that are an error of the predictions too, which no test here looks for, and p-values are exact
+        only if it is none.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite or not in [0, 1], another shape, or names that are not L different ones.
+
+    Notes
+    -----
+    ``calibration_test(ct.MultiLabel(p), y)`` tests every label, ``label(name)`` gives the predictions of one, as
+    ``Bernoulli``, for all other calls. The hypothesis of label l is ``P(Y_l = 1 | p_l) = p_l``, its p-value is exact,
+    from B redraws of its outcomes, for rows that are independent given the predictions. P-values of at most 0.01 are
+    computed again from ceil(L / 5) times as many redraws, and are then at most 0.01. They are adjusted by Holm's method
+    (Holm 1979), or, for independent labels, by the step-down maximum of the statistics (Westfall and Young 1993). Time
+    O(n B L), and that of the redraws of labels with small p-values.
+
+    Targets are (n, L) of 0 and 1 or booleans, as an array, data frame (columns are
+    matched by their names, where the labels have names) or sparse matrix, or a list with a set of names for each row.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p = ct.MultiLabel([[0.9, 0.2, 0.7], [0.1, 0.1, 0.3]], names=["dog", "cat", "indoors"])
+    >>> p, p.label("cat")
+    (<MultiLabel, n = 2, 3 labels>, <Bernoulli (label cat), n = 2>)
+    """
+
+    def __init__(
+        self, probabilities: ArrayLike, names: Sequence[Any] | None = None, *, independent: bool = False
+    ) -> None:
+        table = Table.of(probabilities, "probabilities")
+        self.probabilities, note = label_probabilities(table.array("probabilities"))
+        self.names = class_names(table.names if names is None else names, self.probabilities.shape[1])
+        self.independent = switch("independent", independent)
+        self.notes = (note,) if note else ()
+        self._index = table.index
+
+    def __len__(self) -> int:
+        return len(self.probabilities)
+
+    def __repr__(self) -> str:
+        return f"<{self.describe()}>"
+
+    def describe(self) -> str:
+        """The predictions in a few words."""
+        return f"MultiLabel, n = {len(self)}, {self.probabilities.shape[1]} labels"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Names of the labels as text."""
+        return tuple(str(name) for name in self._names)
+
+    @property
+    def _names(self) -> Sequence[Any]:
+        return range(self.probabilities.shape[1]) if self.names is None else self.names
+
+    def label(self, name: Any) -> Bernoulli:
+        """The predictions of one label; ``ValueError`` if there is none of the name."""
+        if name not in self._names:
+            raise ValueError(f"name: got {name!r}, wanted one of the labels, such as {self._names[0]!r}")
+        return self.column(self._names.index(name))
+
+    def column(self, j: int) -> Bernoulli:
+        """The predictions of the label in column j."""
+        return Bernoulli.reduced(np.ascontiguousarray(self.probabilities[:, j]), f"label {self.texts[j]}", self.notes)
+
+    def with_targets(self, targets: ArrayLike) -> tuple["MultiLabel", FloatArray, tuple[str, ...]]:
+        """Predictions and targets (n, L) of 0, 1 and NaN for missing ones, in the same order, and notes on that."""
+        rows = _rows_of_names(targets)
+        if rows is not None:
+            observed = self._occurrences(rows)
+            same_length(len(self), len(observed))
+            return self, observed, ()
+        table = Table.of(targets, "targets")
+        given = Table(self.probabilities, index=self._index)
+        given, notes = given.in_order_of(table, "predictions", "targets")
+        observed = self._indicators(table)
+        if not notes:
+            return self, observed, ()
+        return MultiLabel(given.values, self.names, independent=self.independent), observed, notes
+
+    def _occurrences(self, rows: Sequence[Any]) -> FloatArray:
+        place = {name: j for j, name in enumerate(self._names)}
+        observed = np.zeros((len(rows), len(place)))
+        for i, row in enumerate(rows):
+            for name in row:
+                if name not in place:
+                    known = ", ".join(repr(one) for one in list(place)[:SHOWN]) + (
+                        ", ..." if len(place) > SHOWN else ""
+                    )
+                    raise ValueError(f"targets: got {name!r} at row {i}, wanted names of labels: {known}")
+                observed[i, place[name]] = 1.0
+        return observed
+
+    def _indicators(self, table: Table) -> FloatArray:
+        values, shape = table.values, self.probabilities.shape
+        if values.ndim == 1 and shape[1] == 1:
+            values = values[:, None]
+        if values.shape != shape:
+            advice = "" if values.ndim == 2 else ", or a set of names of labels for each row"
+            raise ValueError(
+                f"targets: got shape {values.shape}, wanted {shape}, one column of 0 and 1 for each label{advice}"
+            )
+        order: IntArray | None = class_order(table.names, self.names, "targets")
+        observed = _as_numbers(values if order is None else values[:, order])
+        wrong = ~(np.isin(observed, (0.0, 1.0)) | np.isnan(observed))
+        if wrong.any():
+            i, j = (int(place) for place in np.argwhere(wrong)[0])
+            raise ValueError(
+                f"targets: got {observed[i, j]:.6g} at row {i}, column {j}, wanted 0, 1 or booleans that say which "
+                "labels a row has"
+            )
+        return observed
+
+
+SHOWN = 10
+"""Names of labels that an error lists."""
+
+
+def _rows_of_names(targets: Any) -> Sequence[Any] | None:
+    """A collection of names for each row, where the targets are that: sets, or lists of text."""
+    is_column = getattr(targets, "ndim", 2) == 1 and str(getattr(targets, "dtype", "")) == "object"
+    if not isinstance(targets, (list, tuple)) and not is_column:
+        return None
+    rows = list(targets)
+    if not rows or not all(isinstance(row, (set, frozenset, list, tuple)) for row in rows):
+        return None
+    are_names = all(isinstance(row, (set, frozenset)) or all(isinstance(one, str) for one in row) for row in rows)
+    return rows if are_names else None
+
+
+def _as_numbers(values: Array) -> FloatArray:
+    """Numbers, NaN where a value is missing; ``ValueError`` for text."""
+    numbers = np.full(values.shape, np.nan)
+    present = ~Table(values.reshape(-1, 1)).missing().reshape(values.shape)
+    some = Table(np.ma.getdata(values)[present]).array("targets")
+    if some.dtype.kind not in "buif":
+        raise ValueError(
+            f"targets: got text such as {str(some[0])!r}, wanted 0 and 1, or a set of names of labels for each row"
+        )
+    numbers[present] = some
+    return numbers

@@ -1,0 +1,126 @@
+"""Tests of several labels: p-values, adjustments, missing cells, impossible outcomes, sizes."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import caltest as ct
+from caltest._results.report import holm
+from caltest.label_test import SMALL
+
+
+def dependent(n, n_labels, seed, rare=False):
+    """Labels of a row that share one uniform number, so that the rarer ones occur only with the others."""
+    rng = np.random.default_rng([1, seed])
+    p = rng.beta(0.3, 30.0, (n, n_labels)) if rare else rng.beta(1.0, 4.0, (n, n_labels))
+    return p, rng.random((n, 1)) < p
+
+
+def one_bad(n=300, n_labels=20, seed=3):
+    rng = np.random.default_rng([2, seed])
+    p = rng.beta(1.0, 4.0, (n, n_labels))
+    return p, rng.random((n, n_labels)) < p + 0.2 * (np.arange(n_labels) == 7)
+
+
+def test_the_worst_label_is_named_with_its_rates():
+    p, y = one_bad()
+    result = ct.calibration_test(ct.MultiLabel(p), y, rng=1)
+    assert result.rejected() == ("7",)
+    assert result.labels[0].name == "7"
+    assert (result["7"].claimed, result["7"].observed) == (pytest.approx(p[:, 7].mean()), y[:, 7].mean())
+    assert result.why().startswith(
+        f"label 7: claimed {100 * p[:, 7].mean():.1f} %, observed {100 * y[:, 7].mean():.1f} %"
+    )
+    assert "label 7 occurs more often than predicted" in result.finding.words
+    assert "1 of 20 labels: 7" in str(result)
+
+
+def test_labels_have_the_pvalues_of_the_default_test_of_their_own():
+    """The same null distribution, of other redraws."""
+    p, y = one_bad(n_labels=4)
+    result = ct.calibration_test(ct.MultiLabel(p), y, n_resamples=1999, rng=1)
+    assert result.pvalue == min(holm([one.pvalue for one in result.labels]))
+    for one in result.labels:
+        alone = ct.calibration_test(p[:, int(one.name)], y[:, int(one.name)], n_resamples=1999, rng=2)
+        assert one.pvalue == pytest.approx(alone.pvalue, abs=0.05)
+
+
+def test_small_pvalues_have_more_redraws():
+    p, y = one_bad(n_labels=12)
+    y[:, 7] = True
+    result = ct.calibration_test(ct.MultiLabel(p), y, n_resamples=199, rng=1)
+    assert result.labels[0].pvalue == 1 / 600
+    assert result.pvalue == pytest.approx(12 / 600)
+    assert result.smallest == result.pvalue
+    assert ct.calibration_test(ct.MultiLabel(p), y, n_resamples=9, rng=1).pvalue == pytest.approx(12 / 30)
+    others = np.array([one.pvalue for one in result.labels[1:]])
+    assert (others > SMALL).all()
+    assert np.allclose(others * 200, np.round(others * 200))
+
+
+def test_independent_labels_are_compared_with_joint_redraws():
+    p, y = one_bad()
+    result = ct.calibration_test(ct.MultiLabel(p, independent=True), y, n_resamples=199, rng=1)
+    assert result.pvalue == result.smallest == 1 / 200
+    assert result.rejected() == ("7",)
+    assert "step-down maximum" in result.null
+    assert "westfall1993" in result.citations
+    assert "so are the labels of a row" in result.assumes
+
+
+def test_too_few_redraws_are_no_evidence():
+    p, y = one_bad()
+    result = ct.calibration_test(ct.MultiLabel(p), y, n_resamples=9, rng=1)
+    assert result.verdict() == (
+        "undecided at the 5 % level: p-values of so few redraws are 0.5 or more; take n_resamples=99 or more"
+    )
+    assert ct.calibration_test(ct.MultiLabel(p), y, n_resamples=99, rng=1).smallest == pytest.approx(0.05)
+
+
+def test_missing_cells():
+    p, y = one_bad(n_labels=3, n=50)
+    some = np.where(np.arange(150).reshape(50, 3) % 10 == 4, np.nan, y)
+    with pytest.raises(ValueError, match=r"got a missing value at row 1, column 1 \(15 in all\).*missing=\"drop\""):
+        ct.calibration_test(ct.MultiLabel(p), some)
+    result = ct.calibration_test(ct.MultiLabel(p), some, missing="drop", n_resamples=99, rng=1)
+    assert sum(one.n for one in result.labels) == 135
+    assert "15 of 150 outcomes of labels were missing and left out" in result.notes[0]
+    known = ~np.isnan(some[:, 1])
+    assert result["1"].observed == y[known, 1].mean()
+    few = np.where((np.arange(50)[:, None] < 1) | (np.arange(3) < 2), y, np.nan)
+    with pytest.raises(ValueError, match="got 1 known outcomes of label 2, wanted at least 2; leave the label out"):
+        ct.calibration_test(ct.MultiLabel(p), few, missing="drop")
+
+
+def test_impossible_outcomes():
+    p, y = one_bad(n_labels=3, n=50)
+    p[:5, 1], y[0, 1], y[1:5, 1] = 0.0, True, False
+    result = ct.calibration_test(ct.MultiLabel(p), y, n_resamples=99, rng=1)
+    assert (result.pvalue, result.labels[0].name, result.labels[0].pvalue) == (0.0, "1", 0.0)
+    assert result.pvalue_otherwise > 0.0
+    assert "label 1" in result.why()
+    assert "p = 0 for 1, because an outcome occurred to which probability 0 was given" in result.notes
+
+
+def test_certain_predictions_and_labels_that_never_occur():
+    p = np.stack([np.zeros(20), np.ones(20), np.full(20, 1e-9)], axis=1)
+    result = ct.calibration_test(ct.MultiLabel(p), np.round(p), n_resamples=99, rng=1)
+    assert [one.pvalue for one in result.labels] == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("setting", [{"weights": np.ones(300)}, {"kernel": ct.DeltaKernel()}, {"classes": [0, 1]}])
+def test_settings_of_one_prediction_are_refused(setting):
+    p, y = one_bad()
+    with pytest.raises(TypeError, match=r"got one of them with ct.MultiLabel, wanted None"):
+        ct.calibration_test(ct.MultiLabel(p), y, **setting)
+
+
+@pytest.mark.parametrize("rare", [False, True])
+def test_size_of_dependent_labels(rare):
+    """Rejections within the 99 % band of a level that is at most 10 %; 19 redraws leave room for it."""
+    sets = 60
+    pvalues = [
+        ct.calibration_test(ct.MultiLabel(p), y, n_resamples=29, rng=seed).pvalue
+        for seed, (p, y) in enumerate(dependent(16, 3, seed, rare) for seed in range(sets))
+    ]
+    assert np.count_nonzero(np.array(pvalues) <= 0.1) <= binom.ppf(0.995, sets, 0.1)
