@@ -118,8 +118,8 @@ def calibration_test(
     if isinstance(predictions, MultiLabel):
         if not (kernel is weights is features is classes is None):
             raise TypeError(
-                "kernel, weights, features, classes: got one of them with ct.MultiLabel, wanted None; names of labels belong to "
-                "ct.MultiLabel(p, names), and one label, p.label(name), can be tested with a kernel or weights"
+                "kernel, weights, features, classes: got one of them with ct.MultiLabel, wanted None; names of labels "
+                "belong to ct.MultiLabel(p, names), and one label, p.label(name), can be tested with all but classes"
             )
         # It adjusts p-values as the test of groups does, which is above this one.
         of_labels: Any = import_module("caltest.label_test")
