@@ -69,7 +69,7 @@ def calibration_test(
     features
         A data frame, a mapping of columns, or an (n, d) array of what else is known of the rows: numbers, times,
         categories, with missing values. The hypothesis is then that predictions are right given these too,
-        ``P(Y | P_X, X) = P_X``, and half of the weight is on errors that depend on a feature alone, with the
+        ``P(Y | P_X, X) = P_X``, and 0.3 of the weight is on errors that depend on a feature alone, with the
         prediction, or on two of up to 20 features together; ``result.components`` says which. Features must not be
         functions of the outcomes. ``find_slices`` says where.
     classes

@@ -59,7 +59,7 @@ TARGETS, LEAST = 2**18, 8
 """Numbers in the redrawn targets that are turned into scores together, of so many redraws at least."""
 
 
-GIVEN_FEATURES = 0.5
+GIVEN_FEATURES = 0.3
 """The weight of errors that depend on features, if there are some."""
 
 
