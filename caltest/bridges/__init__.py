@@ -1,0 +1,9 @@
+"""Bridges to test suites and to other libraries, each of which is imported where it is used.
+
+``assert_calibrated`` is at the front door.
+"""
+
+from caltest._basics import names as _names
+from caltest.bridges.assertion import assert_calibrated as assert_calibrated
+
+__all__ = _names.offered(globals())
