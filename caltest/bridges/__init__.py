@@ -1,6 +1,7 @@
 """Bridges to test suites and to other libraries, each of which is imported where it is used.
 
-``assert_calibrated`` is at the front door.
+``assert_calibrated`` is at the front door. Imported by their own names: ``caltest.bridges.sklearn`` (a display,
+scorers, folds), ``caltest.bridges.torch`` (a loss), ``caltest.bridges.torchmetrics`` (a metric over all batches).
 """
 
 from caltest._basics import names as _names
