@@ -30,7 +30,7 @@ RESULTS = {
 }
 """What calls return: checked where it is returned."""
 
-OTHERS = {"results.bibtex", "datasets.load_digits_predictions", "generators.class_model"}
+OTHERS = {*("results.bibtex", "datasets.load_digits_predictions", "generators.class_model", "bridges.predictions_of")}
 """Names without data: called by tests of their own."""
 
 
