@@ -35,8 +35,9 @@ def assert_calibrated(
     predictions, targets, n_resamples, classes, rng
         As in ``calibration_test``. With a seed the assertion says the same in every run.
     margin
-        Differences of probabilities up to this are too small to matter, between 0 and 1. Default: 0.02, for outcomes
-        above the median of predicted numbers 0.04. Where predictions have no such difference every rejection raises.
+        Differences of probabilities up to this are too small to matter, between 0 and 1. Default: the margins of
+        ``calibration_test``: 0.02, for rare events a fifth of their mean probability, and 0.04 for outcomes above the
+        median of predicted numbers. Where predictions have no such difference every rejection raises.
     alpha
         Level of the test: the probability, at most, that calibrated predictions raise.
 
