@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 from caltest import (
     binning as binning,
+    bridges as bridges,
     datasets as datasets,
     estimators as estimators,
     generators as generators,
@@ -55,6 +56,7 @@ from caltest import (
 )
 from caltest._basics import names as _names
 from caltest.auditing.audit import audit as audit
+from caltest.bridges.assertion import assert_calibrated as assert_calibrated
 from caltest.calibration_test import CalibrationTest as CalibrationTest
 from caltest.comparisons.models import compare_classes as compare_classes, compare_models as compare_models
 from caltest.comparisons.pairs import PairedSKCETest as PairedSKCETest, compare_pairs as compare_pairs
@@ -155,7 +157,7 @@ __version__ = "0.1.0"
 _LATER = ("plots", "recalibration")
 """Submodules that take long to import: loaded when they are asked for."""
 _SUBMODULES = (
-    *("binning", "datasets", "estimators", "generators", "kernels", "named_tests", "nulls", "predictions"),
+    *("binning", "bridges", "datasets", "estimators", "generators", "kernels", "named_tests", "nulls", "predictions"),
     *("results", "risk", *_LATER),
 )
 

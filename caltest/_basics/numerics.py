@@ -325,10 +325,13 @@ def _is_tensor(data: Any) -> bool:
 
 
 def _from_tensor(tensor: Any) -> Any:
+    """On the processor, without a copy if it is there."""
     tensor = tensor.detach().cpu()
-    if tensor.is_floating_point():
-        tensor = tensor.double()
-    return tensor.numpy()
+    try:
+        return tensor.numpy()
+    except TypeError:
+        # Types of 16 bits that numpy does not know.
+        return tensor.double().numpy()
 
 
 def _from_objects(array: Array, name: str) -> Array:

@@ -1,4 +1,4 @@
-"""A classifier of scikit-learn with recalibrated probabilities. The only module that imports scikit-learn."""
+"""A classifier of scikit-learn with recalibrated probabilities."""
 
 from typing import Any
 
@@ -93,7 +93,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         if self.classes_.size == 0:
             raise ValueError("y: got no observations, wanted at least one of each class")
         if self.classes_.size == 1:
-            raise ValueError(f"y: got one class, {self.classes_[0]!r}, wanted at least two classes")
+            raise ValueError(f"y: got one class, {self.classes_.tolist()[0]!r}, wanted at least two classes")
         folds = check_cv(self.cv, y, classifier=True)
         frozen = isinstance(self.estimator, FrozenEstimator)
         if frozen:
@@ -151,7 +151,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     def _check_counts(self, y: Array, n_folds: int) -> None:
         counts = np.unique(y, return_counts=True)[1]
         if counts.min() < n_folds and isinstance(self.cv, int):
-            rare = self.classes_[counts.argmin()]
+            rare = self.classes_.tolist()[counts.argmin()]
             raise ValueError(f"y: got {counts.min()} observations of class {rare!r}, wanted at least {n_folds} for cv")
 
     def __sklearn_tags__(self) -> Any:

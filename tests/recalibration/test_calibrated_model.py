@@ -99,7 +99,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="one class"):
         ct.recalibration.CalibratedModel(GaussianNB()).fit(X, np.zeros(300, int))
     y = np.where(np.arange(300) < 3, 0, 1)
-    with pytest.raises(ValueError, match="got 3 observations of class"):
+    with pytest.raises(ValueError, match="got 3 observations of class 0, wanted at least 5"):
         ct.recalibration.CalibratedModel(GaussianNB()).fit(X, y)
 
 

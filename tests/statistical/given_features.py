@@ -62,7 +62,10 @@ def main():
         print(f"| {kind} | {n} | {100 * (found <= 0.05).mean():.1f} | {100 * (found <= 0.01).mean():.1f} |", flush=True)
     for words in WRONG:
         rates = [
-            100 * (pvalues(lambda seed, d=d: wrong(words, d, seed), SETS_OF_POWER, 199, with_them) <= 0.05).mean()
+            100
+            * (
+                pvalues(lambda seed, words=words, d=d: wrong(words, d, seed), SETS_OF_POWER, 199, with_them) <= 0.05
+            ).mean()
             for d, with_them in ((2, False), (2, True), (20, True))
         ]
         print(f"| {words} | {' | '.join(f'{rate:.0f}' for rate in rates)} |", flush=True)

@@ -1,0 +1,147 @@
+"""Fitted models and forecasts of other libraries as predictions; none of the libraries is imported here."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import own_errstate
+from caltest.predictions import Bernoulli, Categorical, Ensemble, Ordinal
+from caltest.predictions.base import Predictions
+from caltest.predictions.convert import as_predictions
+
+
+@own_errstate
+def predictions_of(
+    model: Any, data: Any = None, *, time: float | None = None, variable: str | None = None
+) -> Predictions:
+    """What a fitted model or a forecast of another library predicts, as predictions for tests.
+
+    Parameters
+    ----------
+    model
+        - Results of statsmodels: of ``GLM`` with a family whose ``get_distribution`` is known here, ``Logit``,
+          ``Probit``, ``MNLogit``, ``OrderedModel``, ``Poisson``, ``NegativeBinomial``.
+        - A fitted regression of lifelines, with a ``time``: the probability of an event until then.
+        - A model of ngboost, or what its ``pred_dist`` returns.
+        - A distribution of skpro: ``Normal``, ``Laplace``, ``LogNormal`` or ``Poisson``.
+        - ``InferenceData`` of ArviZ, with a ``variable`` of its group ``posterior_predictive``: an ``Ensemble`` of all
+          draws.
+        - Frozen distributions of scipy.stats and torch, and all else that ``ct.calibration_test`` takes.
+    data
+        New rows for models, as their ``predict`` takes them, which were not used in the fit; required for them.
+    time
+        Until when the event happens.
+    variable
+        Name of the variable; default: the only one.
+
+    Returns
+    -------
+    Predictions
+        One for each row. Classes are numbered as the library has them.
+
+    Raises
+    ------
+    ValueError
+        Without data, time or variable where one is needed.
+    TypeError
+        For objects that are not known, with what can be done instead.
+
+    Notes
+    -----
+    Predictions take the fitted parameters as they are, without their uncertainty: with few rows that is a fault, which
+    tests find. Draws of a Markov chain that follow each other are dependent; ``Ensemble.thinned(step)`` keeps some.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import statsmodels.api as sm
+    >>> import caltest as ct
+    >>> rng = np.random.default_rng(1)
+    >>> X = sm.add_constant(rng.normal(size=(300, 1)))
+    >>> y = rng.poisson(np.exp(X @ [0.5, 0.3]))
+    >>> fitted = sm.GLM(y[:200], X[:200], family=sm.families.Poisson()).fit()
+    >>> ct.bridges.predictions_of(fitted, X[200:])
+    <Poisson, n = 100>
+    """
+    library = type(model).__module__.partition(".")[0]
+    known = {
+        "statsmodels": lambda: _of_statsmodels(model, _given("data", data)),
+        "lifelines": lambda: _of_lifelines(model, _given("data", data), _given("time", time)),
+        "ngboost": lambda: _of_ngboost(model, data),
+        "skpro": lambda: _of_skpro(model),
+        "arviz": lambda: _of_arviz(model, variable),
+    }
+    found: Callable[[], Predictions] = known.get(library, lambda: as_predictions(model))
+    return found()
+
+
+def _given(name: str, value: Any) -> Any:
+    if value is None:
+        raise ValueError(f"{name}: got None, wanted {'new rows' if name == 'data' else 'a time'} for this model")
+    return value
+
+
+def _unknown(model: Any) -> TypeError:
+    return TypeError(
+        f"model: got {type(model).__module__}.{type(model).__name__}, which is not known here; pass its probabilities "
+        "(n, k), a frozen distribution of scipy.stats, or m draws from each prediction: ct.Ensemble(draws)"
+    )
+
+
+def _of_statsmodels(results: Any, data: Any) -> Predictions:
+    inner = getattr(results, "model", None)
+    kind = type(inner).__name__
+    if kind == "OrderedModel":
+        return Ordinal(np.asarray(results.predict(data)))
+    if kind == "MNLogit":
+        return Categorical(np.asarray(results.predict(data)))
+    if kind in ("Logit", "Probit") or type(getattr(inner, "family", None)).__name__ == "Binomial":
+        return Bernoulli(np.asarray(results.predict(data)))
+    if not hasattr(results, "get_distribution"):
+        raise _unknown(results)
+    return as_predictions(results.get_distribution(data))
+
+
+def _of_lifelines(fitter: Any, data: Any, time: float) -> Predictions:
+    if not hasattr(fitter, "predict_survival_function"):
+        raise _unknown(fitter)
+    return Bernoulli(1.0 - np.asarray(fitter.predict_survival_function(data, times=[time]))[0])
+
+
+def _of_ngboost(model: Any, data: Any) -> Predictions:
+    forecast = model.pred_dist(_given("data", data)) if hasattr(type(model), "pred_dist") else model
+    if hasattr(type(forecast), "class_probs"):
+        return Categorical(np.asarray(forecast.class_probs()))
+    if not hasattr(forecast, "dist"):
+        raise _unknown(forecast)
+    return as_predictions(forecast.dist)
+
+
+SKPRO = {"Normal": ("mu", "sigma"), "Laplace": ("mu", "scale"), "LogNormal": ("mu", "sigma"), "Poisson": ("mu",)}
+"""Parameters of distributions of skpro, whose families have the same names here."""
+
+
+def _of_skpro(forecast: Any) -> Predictions:
+    from caltest import predictions
+
+    name = type(forecast).__name__
+    if name not in SKPRO:
+        raise _unknown(forecast)
+    shape = forecast.shape
+    rows = [np.broadcast_to(np.asarray(getattr(forecast, one), dtype=np.float64), shape).ravel() for one in SKPRO[name]]
+    if len(shape) == 2 and shape[1] != 1:
+        raise ValueError(f"model: got {name} of {shape[1]} columns, wanted one; test one column at a time")
+    made: Predictions = getattr(predictions, name)(*rows)
+    return made
+
+
+def _of_arviz(data: Any, variable: str | None) -> Predictions:
+    group = data["posterior_predictive"]
+    names = list(group.data_vars)
+    if variable is None and len(names) == 1:
+        variable = names[0]
+    if variable not in names:
+        raise ValueError(f"variable: got {variable!r}, wanted one of posterior_predictive: {', '.join(names)}")
+    draws = group[variable].transpose(..., "chain", "draw").to_numpy()
+    return Ensemble(draws.reshape(-1, draws.shape[-2] * draws.shape[-1]))

@@ -1,0 +1,151 @@
+"""Models of other libraries, each beside what the library itself says; those that are missing are skipped."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import caltest as ct
+from caltest.bridges import predictions_of
+
+RNG = np.random.default_rng(1)
+N = 200
+X = np.column_stack([np.ones(2 * N), RNG.normal(size=(2 * N, 2))])
+NEW = X[N:]
+ETA = X @ [0.3, 0.4, -0.3]
+
+
+def library(name):
+    return pytest.importorskip(name, reason=f"{name} is missing")
+
+
+def glm(family, y, **settings):
+    sm = library("statsmodels.api")
+    return sm.GLM(y[:N], X[:N], family=getattr(sm.families, family)(**settings)).fit()
+
+
+def test_generalised_linear_models():
+    gaussian = glm("Gaussian", ETA + RNG.normal(size=2 * N))
+    found = predictions_of(gaussian, NEW)
+    assert isinstance(found, ct.Normal)
+    np.testing.assert_allclose(found.mean, gaussian.predict(NEW))
+    np.testing.assert_allclose(found.scale**2, gaussian.scale)
+    poisson = glm("Poisson", RNG.poisson(np.exp(ETA)))
+    np.testing.assert_allclose(predictions_of(poisson, NEW).rate, poisson.predict(NEW))
+    binomial = glm("Binomial", RNG.random(2 * N) < 1 / (1 + np.exp(-ETA)))
+    found = predictions_of(binomial, NEW)
+    assert isinstance(found, ct.Bernoulli)
+    np.testing.assert_allclose(found.probability, binomial.predict(NEW))
+    gamma = glm("Gamma", RNG.gamma(3.0, np.exp(ETA) / 3.0), link=library("statsmodels.api").families.links.Log())
+    found = predictions_of(gamma, NEW)
+    assert isinstance(found, ct.Gamma)
+    np.testing.assert_allclose(found.cdf(np.ones(N)), gamma.get_distribution(NEW).cdf(1.0))
+    negative = glm("NegativeBinomial", RNG.negative_binomial(2, 2 / (2 + np.exp(ETA))), alpha=0.5)
+    found = predictions_of(negative, NEW)
+    assert isinstance(found, ct.NegativeBinomial)
+    np.testing.assert_allclose(found.mean, negative.predict(NEW))
+
+
+def test_discrete_models():
+    sm = library("statsmodels.api")
+    y = (RNG.random(2 * N) < 1 / (1 + np.exp(-ETA))).astype(int)
+    for kind in (sm.Logit, sm.Probit):
+        fitted = kind(y[:N], X[:N]).fit(disp=0)
+        np.testing.assert_allclose(predictions_of(fitted, NEW).probability, fitted.predict(NEW))
+    labels = RNG.integers(0, 3, 2 * N)
+    fitted = sm.MNLogit(labels[:N], X[:N]).fit(disp=0)
+    found = predictions_of(fitted, NEW)
+    assert isinstance(found, ct.Categorical)
+    np.testing.assert_allclose(found.probabilities, fitted.predict(NEW))
+    counts = RNG.poisson(np.exp(ETA))
+    fitted = sm.Poisson(counts[:N], X[:N]).fit(disp=0)
+    np.testing.assert_allclose(predictions_of(fitted, NEW).rate, fitted.predict(NEW))
+    ordered = library("statsmodels.miscmodels.ordinal_model").OrderedModel(labels[:N], X[:N, 1:], distr="logit")
+    fitted = ordered.fit(method="bfgs", disp=0)
+    found = predictions_of(fitted, NEW[:, 1:])
+    assert isinstance(found, ct.Ordinal)
+    np.testing.assert_allclose(found.probabilities, fitted.predict(NEW[:, 1:]))
+    with pytest.raises(ValueError, match="data: got None, wanted new rows"):
+        predictions_of(fitted)
+
+
+def test_a_wrong_variance_is_found_and_a_right_one_is_not():
+    y = 2.0 * RNG.negative_binomial(1, 0.3, 2 * N)
+    fitted = glm("Poisson", y)
+    assert ct.calibration_test(predictions_of(fitted, NEW), y[N:], n_resamples=99, rng=1).pvalue == 0.01
+    y = np.random.default_rng(2).poisson(np.exp(ETA))
+    assert ct.calibration_test(predictions_of(glm("Poisson", y), NEW), y[N:], n_resamples=99, rng=1).pvalue > 0.05
+
+
+def test_survival_regressions():
+    pandas, lifelines = library("pandas"), library("lifelines")
+    table = pandas.DataFrame({"x": X[:, 1], "time": RNG.exponential(np.exp(X[:, 1])), "event": 1})
+    for fitter in (lifelines.CoxPHFitter(), lifelines.WeibullAFTFitter()):
+        fitter.fit(table[:N], "time", "event")
+        found = predictions_of(fitter, table[N:], time=1.0)
+        wanted = 1.0 - fitter.predict_survival_function(table[N:], times=[1.0]).to_numpy()[0]
+        np.testing.assert_allclose(found.probability, wanted)
+    assert ct.calibration_test(found, table["time"][N:].to_numpy() <= 1.0, n_resamples=99, rng=1).pvalue > 0.01
+    with pytest.raises(ValueError, match="time: got None"):
+        predictions_of(fitter, table[N:])
+    with pytest.raises(TypeError, match=r"lifelines.*KaplanMeierFitter, which is not known"):
+        predictions_of(lifelines.KaplanMeierFitter().fit(table["time"]), table, time=1.0)
+
+
+def test_gradient_boosting():
+    ngboost = library("ngboost")
+    y = ETA + RNG.normal(size=2 * N)
+    model = ngboost.NGBRegressor(n_estimators=20, verbose=False, random_state=1).fit(X[:N], y[:N])
+    forecast = model.pred_dist(NEW)
+    for found in (predictions_of(model, NEW), predictions_of(forecast)):
+        np.testing.assert_allclose(found.mean, forecast.params["loc"])
+        np.testing.assert_allclose(found.scale, forecast.params["scale"])
+    labels = (y > 0).astype(int)
+    model = ngboost.NGBClassifier(n_estimators=20, verbose=False, random_state=1).fit(X[:N], labels[:N])
+    np.testing.assert_allclose(predictions_of(model, NEW).probabilities, model.predict_proba(NEW))
+
+
+def test_distributions_of_skpro():
+    distributions = library("skpro.distributions")
+    mean = RNG.normal(size=(5, 1))
+    found = predictions_of(distributions.Normal(mu=mean, sigma=2.0))
+    np.testing.assert_array_equal(found.mean, mean[:, 0])
+    np.testing.assert_array_equal(found.scale, np.full(5, 2.0))
+    made = distributions.Laplace(mu=mean, scale=0.5)
+    np.testing.assert_allclose(predictions_of(made).cdf(np.zeros(5)), np.ravel(made.cdf(np.zeros((5, 1)))))
+    made = distributions.LogNormal(mu=mean, sigma=0.5)
+    np.testing.assert_allclose(predictions_of(made).cdf(np.ones(5)), np.ravel(made.cdf(np.ones((5, 1)))))
+    assert predictions_of(distributions.Poisson(mu=np.exp(mean))).rate == pytest.approx(np.exp(mean[:, 0]))
+    with pytest.raises(ValueError, match="got Normal of 2 columns"):
+        predictions_of(distributions.Normal(mu=np.zeros((5, 2)), sigma=1.0))
+    with pytest.raises(TypeError, match="Logistic, which is not known"):
+        predictions_of(distributions.Logistic(mu=mean, scale=1.0))
+
+
+def test_posterior_predictive_draws():
+    arviz = library("arviz")
+    draws = RNG.normal(size=(4, 25, 30))
+    data = arviz.from_dict(posterior_predictive={"y": draws, "z": draws + 1}, observed_data={"y": draws[0, 0]})
+    found = predictions_of(data, variable="y")
+    assert isinstance(found, ct.Ensemble)
+    np.testing.assert_array_equal(found.members, np.sort(draws.reshape(100, 30).T))
+    with pytest.raises(ValueError, match="variable: got None, wanted one of posterior_predictive: y, z"):
+        predictions_of(data)
+
+
+def test_labelled_arrays():
+    xarray = library("xarray")
+    p, y = np.full((40, 2), 0.5), np.arange(40) % 2
+    table = xarray.DataArray(p, dims=("time", "class"), coords={"class": ["no", "yes"]})
+    labels = xarray.DataArray(y, dims="time")
+    wanted = ct.calibration_test(p, y, n_resamples=19, rng=1)
+    assert ct.calibration_test(table, labels, n_resamples=19, rng=1).statistic == wanted.statistic
+    members = xarray.DataArray(RNG.normal(size=(40, 5)), dims=("time", "member"))
+    assert (ct.Ensemble(members).members == np.sort(members.values)).all()
+    assert (ct.Normal(labels, 1.0).mean == y).all()
+
+
+def test_all_else_is_what_tests_take():
+    found = predictions_of(scipy.stats.norm(np.zeros(3), 2.0))
+    assert (found.scale == 2.0).all()
+    assert predictions_of([0.2, 0.4]).probability.tolist() == [0.2, 0.4]
+    assert predictions_of(found) is found

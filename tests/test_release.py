@@ -1,0 +1,139 @@
+"""What a release contains, and that it works where little is allowed.
+
+``python -m pytest -n 0 --full tests/test_release.py``.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import caltest as ct
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CODE = """
+import numpy as np, caltest as ct
+p, y = ct.Bernoulli(np.linspace(0.1, 0.9, 40)), np.arange(40) % 2
+print(ct.calibration_test(p, y, n_resamples=19, rng=1).pvalue, ct.SKCE(p.default_kernel())(p, y))
+"""
+"""Prints two numbers, of loops that are compiled."""
+
+
+def test_version_is_the_same_everywhere():
+    citation = dict(re.findall(r"^(\S+): *(.+)$", (ROOT / "CITATION.cff").read_text(), re.M))
+    assert PROJECT["version"] == ct.__version__ == citation["version"]
+    assert citation["license"] == PROJECT["license"]
+    assert f"## {ct.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_workflows_pin_their_actions():
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        used = re.findall(r"uses: *(\S+)(.*)", path.read_text())
+        assert used
+        for action, comment in used:
+            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action), f"{path.name}: {action}"
+            assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), f"{path.name}: {action} of which version"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Folder with the source distribution, and the wheel that is built from it."""
+    for name in ("build", "hatchling", "twine"):
+        pytest.importorskip(name, reason=f"{name} is missing")
+    folder = tmp_path_factory.mktemp("dist")
+    run(["-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)])
+    return folder
+
+
+def run(words, **environment):
+    """What a new interpreter prints; an error of its own fails the test."""
+    done = subprocess.run(
+        [sys.executable, *words], env={**os.environ, **environment}, cwd="/", capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.full
+def test_source_distribution(built):
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {name.partition("/")[0] for name in names} == {
+        *("caltest", "docs", "tests", "CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md", "pyproject.toml"),
+        *("PKG-INFO", ".gitignore"),
+    }
+    assert {"caltest/datasets/LICENSE-digits.txt", "caltest/py.typed", "tests/conftest.py"} <= names
+    assert not [name for name in names if name.endswith((".ipynb", ".pyc", ".nbc", ".nbi"))]
+    assert path.stat().st_size < 2_000_000
+
+
+@pytest.mark.full
+def test_wheel(built):
+    (path,) = built.glob("*.whl")
+    names = set(zipfile.ZipFile(path).namelist())
+    info = f"caltest-{ct.__version__}.dist-info"
+    assert {name.partition("/")[0] for name in names} == {"caltest", info}
+    wanted = {
+        one.relative_to(ROOT).as_posix()
+        for one in (ROOT / "caltest").rglob("*")
+        if one.is_file() and "__pycache__" not in one.parts
+    }
+    assert {name for name in names if name.startswith("caltest/")} == wanted
+    assert {f"{info}/licenses/LICENSE", f"{info}/licenses/caltest/datasets/LICENSE-digits.txt"} <= names
+    assert path.stat().st_size < 1_500_000
+
+
+@pytest.mark.full
+def test_metadata_are_fit_for_an_index(built):
+    assert run(["-m", "twine", "check", "--strict", *map(str, built.iterdir())]).count("PASSED") == 2
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return run(["-c", CODE], PYTHONPATH=str(ROOT))
+
+
+def copied(folder):
+    """The package in a folder, without the code that was compiled for it."""
+    shutil.copytree(ROOT / "caltest", folder / "caltest", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+@pytest.mark.full
+def test_read_only_installation_of_a_user_without_home(tmp_path, expected):
+    """No cache can be written: files are in the places of its folders, as the superuser may write everywhere."""
+    folder = copied(tmp_path)
+    for path in [folder / "caltest", *(folder / "caltest").rglob("*")]:
+        if path.is_dir():
+            (path / "__pycache__").touch()
+    outside = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null/cache", "LOCALAPPDATA": "/dev/null/cache"}
+    assert run(["-W", "error", "-c", CODE], PYTHONPATH=str(folder), **outside) == expected
+    assert all(path.read_bytes() == b"" for path in folder.rglob("__pycache__"))
+
+
+@pytest.mark.full
+def test_path_of_other_letters(tmp_path, expected):
+    """The package, its cache and files of users."""
+    folder = copied(tmp_path / "Maß 校准 é")
+    assert run(["-W", "error", "-c", CODE], PYTHONPATH=str(folder)) == expected
+    assert list((folder / "caltest").rglob("*.nbc"))
+    predictions, targets = (folder / f"p é{i}.csv" for i in (1, 2))
+    predictions.write_text("0.2,0.8\n0.7,0.3\n0.4,0.6\n" * 5)
+    targets.write_text("1\n0\n0\n" * 5)
+    words = ["-m", "caltest", "test", str(predictions), str(targets), "--seed", "1"]
+    assert "Verdict" in run(words, PYTHONPATH=str(folder), PYTHONUTF8="1")
+
+
+@pytest.mark.full
+def test_interpreter_without_assertions_and_docstrings(tmp_path, expected):
+    assert run(["-W", "error", "-OO", "-c", CODE], PYTHONPATH=str(copied(tmp_path))) == expected
+    assert "Verdict" in run(["-OO", "-m", "caltest", "demo"], PYTHONPATH=str(ROOT))
