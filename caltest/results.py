@@ -40,6 +40,7 @@ from caltest.risk.error_estimate import (
     CandidateRisk as CandidateRisk,
     ErrorSelection as ErrorSelection,
 )
+from caltest.sequential.change import Change as Change
 from caltest.sequential.sequential_result import SequentialTestResult as SequentialTestResult
 from caltest.slices.slice_result import Slice as Slice, SliceSearchResult as SliceSearchResult
 from caltest.studies.power import PowerResult as PowerResult

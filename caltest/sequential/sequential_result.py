@@ -8,9 +8,10 @@ import numpy as np
 from caltest._basics.numerics import FloatArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import EXCLUDED, KINDS, format_pvalue, pvalue_phrase
-from caltest._results.tables import Page
+from caltest._results.tables import Grid, Page, Part
 from caltest._results.values import Finding, Stored
 from caltest._validation import fraction
+from caltest.sequential.change import Change
 
 ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"
 """What no test can check."""
@@ -39,6 +40,10 @@ class SequentialTestResult(Stored):
     pvalue_otherwise
         Where the p-value is 0 because an outcome occurred to which probability 0 was given, what it was before; else
         None.
+    change
+        Since when the predictions are wrong and what they claim and deliver before and after; None where no change
+        explains the outcomes clearly better than calibration, after an impossible outcome, and for families without
+        likelihood ratios. It is an estimate, and no part of E.
 
     Examples
     --------
@@ -66,6 +71,7 @@ class SequentialTestResult(Stored):
 
     pvalue_kind: PValueKind = "bound"
     pvalue_otherwise: float | None = None
+    change: Change | None = None
 
     @property
     def log_evalue(self) -> float:
@@ -127,8 +133,20 @@ class SequentialTestResult(Stored):
         rejects = self.first_rejection(alpha) is not None
         return self.finding.words if rejects and self.finding is not None else None
 
+    def since(self, alpha: float = 0.05) -> str | None:
+        """Since when the predictions are wrong and in which direction if the test rejects at a level, else None.
+
+        It is an estimate. Guaranteed, but for a probability alpha, is only that the predictions were not calibrated
+        all the time up to ``first_rejection(alpha)``.
+        """
+        rejects = self.first_rejection(alpha) is not None
+        return self.change.words if rejects and self.change is not None else None
+
     def summary(self, alpha: float = 0.05) -> str:
         largest, kind = int(self.history.argmax()), KINDS[self.pvalue_kind]
+        found = {"Verdict": self.verdict(alpha), "Since": self.since(alpha), "Why": self.why(alpha)}
+        changed = self.change if found["Since"] else None
+        table: list[Part] = [[""], Grid(changed.table())] if changed and changed.after else [[], []]
         what = {
             "Hypothesis": f"the predictions are calibrated: {self.hypothesis}",
             "Predictions": self.predictions,
@@ -139,12 +157,10 @@ class SequentialTestResult(Stored):
             "Evidence": f"E = {format_evalue(self.log_evalue)} (at most 1 on average if calibrated)",
             "Largest": f"E = {format_evalue(float(self.history[largest]))} after {largest + 1} observations",
             "p-value": f"{format_pvalue(self.pvalue)} = 1 / largest E ({kind})",
-            "Verdict": self.verdict(alpha),
-            "Why": self.why(alpha),
         }
         if self.pvalue_otherwise is not None:
             parts["p-value"] = f"0 ({EXCLUDED}), and {format_pvalue(self.pvalue_otherwise)} before ({kind})"
-        return Page(self.test, what, [""], parts, notes=self.notes)
+        return Page(self.test, found, *table, [""], parts, what, notes=self.notes)
 
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue, otherwise=self.pvalue_otherwise)

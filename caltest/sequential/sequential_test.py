@@ -18,15 +18,13 @@ from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import assumed, named_one
 from caltest.predictions.convert import as_sample, excluded_in_words, impossible_note
 from caltest.sequential.bets import Bets, KernelBets, LikelihoodBets
+from caltest.sequential.change import AT_ONCE, Change, change_of
 from caltest.sequential.sequential_result import SequentialTestResult, exponential, format_evalue
 
 Strategy = Literal["both", "likelihood", "kernel"]
 
 NAMED = 6
 """Rows of impossible outcomes that are kept, one more than notes name."""
-
-AT_ONCE = 2**20
-"""Capitals of all gamblers after all observations that are computed together."""
 
 
 @dataclass(eq=False, repr=False)
@@ -224,6 +222,7 @@ class SequentialCalibrationTest(OwnErrstate):
         history, before = self.history, None
         history.flags.writeable = False
         impossible = state.n_impossible, self.n, state.impossible
+        finding, change = self._explained()
         if state.n_impossible:
             before = exp(-float(history[: state.impossible[0]].max(initial=0.0)))
         return SequentialTestResult(
@@ -233,7 +232,8 @@ class SequentialCalibrationTest(OwnErrstate):
             bets=" and ".join(one.describe() for one in state.bets),
             n=self.n,
             history=history,
-            finding=self._finding(),
+            finding=finding,
+            change=change,
             notes=state.notes if before is None else (*state.notes, *impossible_note(*impossible)),
             pvalue_otherwise=before,
         )
@@ -256,17 +256,18 @@ class SequentialCalibrationTest(OwnErrstate):
         weights = np.concatenate([one.weights / len(bets) for one in bets])
         return _State(bets=tuple(bets), weights=weights, capitals=np.zeros(weights.size))
 
-    def _finding(self) -> Finding | None:
-        """The fault that explains all outcomes best, or that some were excluded."""
+    def _explained(self) -> tuple[Finding | None, Change | None]:
+        """The fault that explains all outcomes best, or that some were excluded; and since when there is one."""
         if self._state.n_impossible:
             excluded = [words for batch in self._taken for words in batch.excluded]
-            return impossible(excluded_in_words(self._state.n_impossible, excluded))
+            return impossible(excluded_in_words(self._state.n_impossible, excluded)), None
         samples = [batch.sample for batch in self._taken]
         while len(samples) > 1:
             # In pairs, so that few rows are copied often.
             pairs = zip(samples[::2], samples[1::2], strict=False)
             samples = [one.followed_by(other) for one, other in pairs] + samples[len(samples) // 2 * 2 :]
-        return next(iter(named(findings_of(samples[0]), exp(-self._state.largest))), None)
+        finding = next(iter(named(findings_of(samples[0]), exp(-self._state.largest))), None)
+        return finding, change_of(samples[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -303,6 +303,9 @@ RESULTS = {
     "groups": lambda: ct.calibration_by_group(P, Y, np.arange(60) % 3, n_resamples=19, rng=1),
     "stream": lambda: stream().result(),
     "longer stream": lambda: ct.SequentialCalibrationTest().update(P, Y).result(),
+    "changed stream": lambda: ct.SequentialCalibrationTest("likelihood")(
+        [0.5] * 20 + [0.1] * 20, [0, 1] * 10 + [1] * 20
+    ),
     "models": lambda: ct.compare_models({"a": P, "b": P.at_temperature(2.0)}, Y, n_resamples=19, rng=1),
     "classes": lambda: ct.compare_classes(P, Y, estimator=ct.ECE(), n_resamples=19, rng=1),
     "pairs": lambda: ct.compare_pairs({"a": P, "b": P.at_temperature(2.0)}, Y),

@@ -58,3 +58,53 @@ def test_errors_are_found(strategy, replications):
         y = rng.random(500) < 0.5 + 0.4 * (p - 0.5)
         rejected += ct.SequentialCalibrationTest(strategy).update(p, y.astype(int)).pvalue <= 0.05
     assert rejected >= 0.9 * number
+
+
+AFTER = 2000
+
+
+def slower(rng, start):
+    """Binary outcomes of a slope of 0.6 instead of 1 on the logit scale from some observation on."""
+    n = start + AFTER
+    logits = 1.5 * rng.normal(size=n)
+    slopes = np.where(np.arange(n) < start, 1.0, 0.6)
+    return ct.Bernoulli(1.0 / (1.0 + np.exp(-logits))), rng.random(n) < 1.0 / (1.0 + np.exp(-slopes * logits))
+
+
+def rarer(rng, start):
+    """Events of 3 % on average that are three times as frequent from some observation on."""
+    n = start + AFTER
+    p = rng.beta(0.6, 20.0, n)
+    return ct.Bernoulli(p), rng.random(n) < np.where(np.arange(n) < start, p, np.minimum(3.0 * p, 1.0))
+
+
+def tied(rng, start):
+    """Probabilities 0.3 that are 0.5 from some observation on."""
+    n = start + AFTER
+    return ct.Bernoulli(np.full(n, 0.3)), rng.random(n) < np.where(np.arange(n) < start, 0.3, 0.5)
+
+
+def wider(rng, start):
+    """Errors 1.34 times as large as predicted from some observation on."""
+    n = start + AFTER
+    scales = np.where(np.arange(n) < start, 1.0, 1.34)
+    return ct.Normal(np.zeros(n), 1.0), scales * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("start", [16, 50, 250, 2000])
+@pytest.mark.parametrize("make", [slower, rarer, tied, wider])
+def test_intervals_for_the_start_of_abrupt_changes(make, start, replications):
+    """At the alarm, of streams without one before: not below 95 % by more than chance."""
+    number, rng = replications(8, 300), spawn(62, start, len(make.__name__), ord(make.__name__[0]))
+    missed = dated = 0
+    for _ in range(number):
+        p, y = make(rng, start)
+        history = ct.SequentialCalibrationTest("likelihood").update(p, y).history
+        alarm = int(np.argmax(history >= np.log(20.0))) + 1
+        if alarm > start and history[alarm - 1] >= np.log(20.0):
+            change = ct.SequentialCalibrationTest("likelihood")(p.take(slice(0, alarm)), y[:alarm]).change
+            dated += 1
+            missed += change is None or not change.interval.low <= start + 1 <= change.interval.high
+    print(f"{make.__name__}, {start}: {dated - missed} of {dated} streams covered")
+    assert dated >= 0.7 * number
+    assert missed <= band(dated, 0.05)[1]

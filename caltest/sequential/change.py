@@ -1,0 +1,123 @@
+"""Since when predictions are wrong: the change point of largest likelihood."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest._basics.numerics import FloatArray, ranges
+from caltest._results.measures import Measure
+from caltest._results.tables import Table
+from caltest._results.values import ConfidenceInterval, Finding
+from caltest.estimators.combined.findings import are_pvalues_enough, findings_of, named
+from caltest.estimators.combined.measures import measures_of
+from caltest.predictions import Sample
+
+DROP = 4.0
+"""Starts whose log likelihood is less than the largest by at most this are in the interval."""
+
+LEVEL = 0.95
+"""Coverage of the interval that is aimed at."""
+
+AT_ONCE = 2**20
+"""Log likelihood ratios that are computed together."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Since when predictions are wrong, in which direction, and what they claim and deliver before and after.
+
+    With the alternatives Q_k on which is bet, the log likelihood of a change at observation s of T is
+    ``l(s) = max_k sum_{t=s..T} log(Q_k(Y_t | P_t) / P_t(Y_t))``: predictions are calibrated before s and wrong in one
+    way from then on. The estimate is the s of largest l, the interval goes from the first to the last s with
+    ``l(s) >= max l - 4``.
+
+    Attributes
+    ----------
+    interval
+        The first wrong observation, counted from 1: ``interval.estimate``, and a 95 % interval for it. The level holds
+        approximately, for abrupt changes that last; gradual ones are dated when they have become large.
+    finding
+        The fault that explains the outcomes from then on best, or None. Its interval takes the start as known.
+    before, after
+        What the predictions claim beside what happened, up to the change and from then on; none before a change at the
+        first observation, and for families without such claims. Their intervals take the start as known, and assume
+        outcomes independent given the predictions.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = ct.Normal(rng.normal(size=400), 1.0)
+    >>> late = p.sample(rng) + 0.8 * (np.arange(400) >= 300)
+    >>> change = ct.SequentialCalibrationTest()(p, late).change
+    >>> change.start, change.interval.ends
+    (301, (283.0, 318.0))
+    """
+
+    interval: ConfidenceInterval
+    finding: Finding | None = None
+    before: tuple[Measure, ...] = ()
+    after: tuple[Measure, ...] = ()
+
+    @property
+    def start(self) -> int:
+        """The first wrong observation, counted from 1, by largest likelihood."""
+        assert self.interval.estimate is not None
+        return int(self.interval.estimate)
+
+    @property
+    def words(self) -> str:
+        """Since when and in which direction."""
+        low, high = map(int, self.interval)
+        where = f"about observation {self.start}" if self.start > 1 else "the first observation"
+        found = "" if self.finding is None else f": {self.finding.words}"
+        return f"{where} ({100 * LEVEL:g} % interval {low} to {high}, if it changed at once and for good){found}"
+
+    def __str__(self) -> str:
+        return self.words
+
+    def table(self) -> Table:
+        """A line for each measure, below a heading."""
+        rows = [["", *(f"{what} {when}" for when in ("before", "since") for what in ("claimed", "observed"))]]
+        earlier = {one.name: _numbers(one) for one in self.before}
+        return rows + [[one.name, *earlier.get(one.name, ["", ""]), *_numbers(one)] for one in self.after]
+
+
+def _numbers(measure: Measure) -> list[str]:
+    return [f"{measure.claimed:.3g}", "" if measure.observed is None else f"{measure.observed:.3g}"]
+
+
+def change_of(sample: Sample) -> Change | None:
+    """The change of largest likelihood.
+
+    None where none explains the outcomes clearly better than calibration, ``max l <= 4``, no alternatives are known, or
+    only p-values are asked for. Time O(n K) for K alternatives.
+    """
+    likelihood = None if are_pvalues_enough() else _log_likelihoods(sample)
+    if likelihood is None or likelihood.max() <= DROP:
+        return None
+    start, near = int(likelihood.argmax()), np.flatnonzero(likelihood >= likelihood.max() - DROP)
+    interval = ConfidenceInterval(
+        float(near[0] + 1), float(near[-1] + 1), LEVEL, "largest log likelihood less 4", float(start + 1)
+    )
+    before, after = sample.take(slice(0, start)), sample.take(slice(start, None))
+    finding = next(iter(named(findings_of(after), 0.0)), None)
+    return Change(interval, finding, measures_of(before) if start else (), measures_of(after))
+
+
+def _log_likelihoods(sample: Sample) -> FloatArray | None:
+    """``l(s)`` of a change at each observation, (n,); None without alternatives."""
+    odds = sample.take(slice(0, 1)).predictions.law.odds()
+    if odds is None:
+        return None
+    n, size = len(sample), max(1, AT_ONCE // odds.weights.size)
+    largest, later = np.empty(n), np.zeros((odds.weights.size, 1))
+    for part in reversed(list(ranges(n, size))):
+        some = sample.take(part)
+        odds = some.predictions.law.odds()
+        if odds is None:
+            return None
+        sums = later + np.cumsum(odds.log_ratio_terms(np.asarray(some.targets))[:, ::-1], axis=1)[:, ::-1]
+        largest[part], later = sums.max(axis=0), sums[:, :1]
+    return largest
