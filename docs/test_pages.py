@@ -59,10 +59,11 @@ def run_shell(code):
 
 
 def test_sizes_are_those_that_are_checked():
-    """The table of ``validity.md`` has the rates that ``tests/statistical`` holds."""
+    """The first table of ``validity.md`` has the rates that ``tests/statistical`` holds."""
     from tests.statistical.worst_sizes import STATED
 
-    rows = re.findall(r"^\| (.+?) \| ([\d.]+) % \| (.+?) \|$", (DOCS / "validity.md").read_text(), re.M)
+    first, *_ = (DOCS / "validity.md").read_text().split("\n## ")
+    rows = re.findall(r"^\| (.+?) \| ([\d.]+) % \| (.+?) \|$", first, re.M)
     assert {name: (float(rate), where) for name, rate, where in rows} == {
         name: (round(100 * rate, 1), where) for name, (rate, where) in STATED.items()
     }
