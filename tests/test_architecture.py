@@ -28,7 +28,7 @@ LAYERS = [
     ["decompositions"],
     ["nulls", "risk"],
     ["calibration_test", "calibration_accumulator", "named_tests"],
-    ["default_test", "group_test", "label_test", "slices"],
+    ["default_test", "group_test", "label_test", "slices", "fields"],
     ["generators", "intervals", "sequential", "comparisons"],
     ["studies", "recalibration"],
     ["plots"],

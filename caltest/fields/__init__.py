@@ -1,0 +1,3 @@
+"""What single fields expect of a test of calibration: survival times that may be censored."""
+
+from caltest.fields.survival import Censored as Censored, censored_pit_values as censored_pit_values

@@ -1,0 +1,103 @@
+"""Survival times, of which some are known only to be longer than what was seen."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import Array, ArrayLike
+from caltest._validation.arrays import finite_array, real_array, refuse_rows, same_length
+from caltest.predictions.base import Predictions
+from caltest.predictions.residuals import Residuals, pit_values
+
+
+@dataclass(frozen=True, eq=False)
+class Censored:
+    """Right-censored times: `time` is that of the event where `event`, else the last time without it.
+
+    Parameters
+    ----------
+    time
+        (n,) array-like of positive times, in the unit of the predictions.
+    event
+        (n,) array-like of booleans, or of 0 and 1: whether the event was seen. One kind of event; competing risks are
+        not covered, as a competing event does not censor independently.
+
+    Raises
+    ------
+    ValueError
+        For times that are not positive, other events than 0 and 1, other lengths, or no event at all.
+
+    Examples
+    --------
+    >>> from caltest.fields import Censored
+    >>> len(Censored([2.0, 3.5, 1.0], [True, False, True]))
+    3
+    """
+
+    time: ArrayLike
+    event: ArrayLike
+
+    def __post_init__(self) -> None:
+        time = finite_array(real_array(self.time, "time", 1), "time")
+        refuse_rows(time <= 0, time, "time", "positive times")
+        event = finite_array(real_array(self.event, "event", 1), "event")
+        refuse_rows((event != 0) & (event != 1), event, "event", "1 where the event was seen, 0 where it was not")
+        if len(time) != len(event):
+            raise ValueError(f"time has {len(time)} rows but event has {len(event)}; give one of each per subject")
+        if not event.any():
+            raise ValueError("event has no 1: all times are censored, so they say nothing about when events happen")
+        object.__setattr__(self, "time", time)
+        object.__setattr__(self, "event", event.astype(bool))
+
+    def __len__(self) -> int:
+        return len(np.asarray(self.time))
+
+
+def censored_pit_values(predictions: Predictions, targets: Censored, *, rng: Any = None) -> tuple[Residuals, Array]:
+    """Reduce censored survival times to integral transforms that are uniform if predictions are calibrated.
+
+    ``u = F(time)`` where the event was seen; where it was censored, u is drawn uniformly from ``(F(time), 1)``. If the
+    time of the event is independent of that of censoring given the prediction, u is exactly uniform given the
+    prediction for calibrated predictions, for any share of censored rows, so that tests of u stay exact.
+
+    Parameters
+    ----------
+    predictions
+        n continuous predictions, such as ``LogNormal`` or ``Gamma``.
+    targets
+        n censored times.
+    rng
+        Seed or ``numpy.random.Generator`` of the draws.
+
+    Returns
+    -------
+    tuple
+        ``(Residuals, u)``, as from ``pit_values``.
+
+    Raises
+    ------
+    ValueError
+        For other numbers of rows, and times that the predictions do not take.
+    TypeError
+        For families that are not continuous.
+
+    Notes
+    -----
+    Cost O(n). The draws add noise: the more rows are censored, the less a test finds.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from caltest.fields import Censored, censored_pit_values
+    >>> predictions = ct.LogNormal([0.0, 1.0, 0.5], [1.0, 1.0, 1.0])
+    >>> _, u = censored_pit_values(predictions, Censored([1.0, 2.0, 3.0], [1, 1, 0]), rng=1)
+    >>> u.round(3)
+    array([0.5  , 0.379, 0.765])
+    """
+    if predictions.has_jumps:
+        raise TypeError(f"censored times need continuous predictions, got {type(predictions).__name__}")
+    same_length(len(predictions), len(targets))
+    residuals, u = pit_values(predictions, targets.time)
+    drawn = u + (1.0 - u) * np.random.default_rng(rng).random(len(u))
+    return residuals, np.where(np.asarray(targets.event), u, drawn)
