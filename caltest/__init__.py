@@ -46,6 +46,7 @@ from caltest import (
     bridges as bridges,
     datasets as datasets,
     estimators as estimators,
+    fields as fields,
     generators as generators,
     kernels as kernels,
     named_tests as named_tests,
@@ -73,6 +74,7 @@ from caltest.estimators import (
     ClasswiseECE as ClasswiseECE,
     LowRankSKCE as LowRankSKCE,
 )
+from caltest.fields import Censored as Censored
 from caltest.group_test import (
     GroupCalibrationTest as GroupCalibrationTest,
     calibration_by_group as calibration_by_group,
@@ -157,8 +159,8 @@ __version__ = "0.1.0"
 _LATER = ("plots", "recalibration")
 """Submodules that take long to import: loaded when they are asked for."""
 _SUBMODULES = (
-    *("binning", "bridges", "datasets", "estimators", "generators", "kernels", "named_tests", "nulls", "predictions"),
-    *("results", "risk", *_LATER),
+    *("binning", "bridges", "datasets", "estimators", "fields", "generators", "kernels", "named_tests", "nulls"),
+    *("predictions", "results", "risk", *_LATER),
 )
 
 __all__ = sorted([*_names.offered(globals()), *_SUBMODULES])

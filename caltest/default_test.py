@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, Table, are_chunks, own_errstate
+from caltest._basics.numerics import ArrayLike, FloatArray, Table, are_chunks, generator_apart, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch
@@ -15,10 +15,11 @@ from caltest._validation.groups import rows_of
 from caltest.estimators import SKCE, WeightedSKCE
 from caltest.estimators.combined.features import Feature, as_features
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
+from caltest.fields.survival import Censored, censored_pit_values
 from caltest.kernels import PairKernel
 from caltest.named_tests import MonteCarloTest, OmnibusTest
 from caltest.predictions import MultiLabel, Sample
-from caltest.predictions.convert import Missing, as_sample
+from caltest.predictions.convert import Missing, as_predictions, as_sample
 
 
 @own_errstate
@@ -52,7 +53,8 @@ def calibration_test(
         p-value for each label, and one for all.
     targets
         Outcomes: (n,) or (n, 1) labels 0..k-1, names, 0/1 or booleans, counts or real numbers; (n, d) for predictions
-        of vectors. They are matched by position, or by the index where predictions and targets are pandas objects with
+        of vectors; ``ct.Censored(time, event)`` for times of which some are only known to be longer, of continuous
+        predictions. They are matched by position, or by the index where predictions and targets are pandas objects with
         the same labels in another order; the result says so.
     kernel
         Test with the unbiased squared kernel calibration error of this kernel alone (``MonteCarloTest(SKCE(kernel))``).
@@ -125,6 +127,8 @@ def calibration_test(
         of_labels: Any = import_module("caltest.label_test")
         result = of_labels.labels_tested(predictions, targets, n_resamples, missing, rng, progress)
         return cast("CalibrationTestResult", result)
+    if isinstance(targets, Censored):
+        return _of_censored(predictions, targets, kernel, n_resamples, weights, features, rng, progress)
     sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")
     if weights is not None:
@@ -143,6 +147,29 @@ def calibration_test(
         chosen, notes = default_kernel(sample.predictions)
     result = OmnibusTest(chosen, n_resamples, weights, columns).on(sample, rng=rng, progress=progress)
     return replace(result, notes=(*result.notes, *left_out, *notes))
+
+
+def _of_censored(
+    predictions: Any,
+    targets: Censored,
+    kernel: PairKernel | None,
+    n_resamples: int,
+    weights: ArrayLike,
+    features: Any,
+    rng: Any,
+    progress: bool,
+) -> CalibrationTestResult:
+    """The test of integral transforms, of which those of censored times are drawn."""
+    seed = seed_of(rng)
+    pair = censored_pit_values(as_predictions(predictions), targets, rng=generator_apart(seed))
+    result = calibration_test(
+        *pair, kernel=kernel, n_resamples=n_resamples, weights=weights, features=features, rng=seed, progress=progress
+    )
+    note = (
+        f"{targets.n_censored} of {len(targets)} times are censored, which is taken to be independent of the event "
+        "given the prediction; what is tested is F(time), for a censored time a random number between F(time) and 1"
+    )
+    return replace(result, notes=(note, *result.notes))
 
 
 def _features(features: Any, targets: Any, sample: Sample) -> tuple[Feature, ...]:

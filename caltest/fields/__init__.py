@@ -1,3 +1,6 @@
 """What single fields expect of a test of calibration: survival times that may be censored."""
 
+from caltest._basics import names as _names
 from caltest.fields.survival import Censored as Censored, censored_pit_values as censored_pit_values
+
+__all__ = _names.offered(globals())

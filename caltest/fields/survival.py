@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike
+from caltest._basics.numerics import Array, ArrayLike, OwnErrstate, generator_of, own_errstate
 from caltest._validation.arrays import finite_array, real_array, refuse_rows, same_length
-from caltest.predictions.base import Predictions
+from caltest.predictions.convert import as_predictions
 from caltest.predictions.residuals import Residuals, pit_values
 
 
 @dataclass(frozen=True, eq=False)
-class Censored:
+class Censored(OwnErrstate):
     """Right-censored times: `time` is that of the event where `event`, else the last time without it.
 
     Parameters
@@ -53,8 +53,21 @@ class Censored:
     def __len__(self) -> int:
         return len(np.asarray(self.time))
 
+    def __array__(self, *_: Any, **__: Any) -> Array:
+        """None: what takes arrays of outcomes does not know that some are censored."""
+        raise TypeError(
+            "targets: got ct.Censored, which calibration_test takes; other functions take the pair "
+            "caltest.fields.censored_pit_values(predictions, targets)"
+        )
 
-def censored_pit_values(predictions: Predictions, targets: Censored, *, rng: Any = None) -> tuple[Residuals, Array]:
+    @property
+    def n_censored(self) -> int:
+        """How many times are censored."""
+        return len(self) - int(np.count_nonzero(self.event))
+
+
+@own_errstate
+def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any = None) -> tuple[Residuals, Array]:
     """Reduce censored survival times to integral transforms that are uniform if predictions are calibrated.
 
     ``u = F(time)`` where the event was seen; where it was censored, u is drawn uniformly from ``(F(time), 1)``. If the
@@ -95,9 +108,12 @@ def censored_pit_values(predictions: Predictions, targets: Censored, *, rng: Any
     >>> u.round(3)
     array([0.5  , 0.379, 0.765])
     """
-    if predictions.has_jumps:
-        raise TypeError(f"censored times need continuous predictions, got {type(predictions).__name__}")
-    same_length(len(predictions), len(targets))
-    residuals, u = pit_values(predictions, targets.time)
-    drawn = u + (1.0 - u) * np.random.default_rng(rng).random(len(u))
+    laws = as_predictions(predictions)
+    if not isinstance(targets, Censored):
+        raise TypeError(f"targets: got {type(targets).__name__}, wanted ct.Censored(time, event)")
+    if laws.has_jumps:
+        raise TypeError(f"predictions: got {laws.family} predictions, wanted a continuous family for censored times")
+    same_length(len(laws), len(targets))
+    residuals, u = pit_values(laws, targets.time)
+    drawn = u + (1.0 - u) * generator_of(rng).random(len(u))
     return residuals, np.where(np.asarray(targets.event), u, drawn)

@@ -195,7 +195,7 @@ def errors_of(sample: Sample, seed: int) -> tuple[Errors, str]:
             return BinaryErrors(p, (sample.targets == 1).astype(np.float64)), law.outcome_in_words(1)
         right = np.asarray(law.hits(sample.targets), dtype=np.float64)
         return BinaryErrors(p.max(axis=1), right), "the predicted class is right"
-    _, u = pit_values(sample.predictions, sample.targets, rng=generator_apart(seed))
+    _, u = pit_values(law, sample.targets, rng=generator_apart(seed))
     return NumberErrors(np.clip(scipy.special.ndtri(u), -FARTHEST, FARTHEST)), ""
 
 

@@ -6,7 +6,7 @@ import caltest as ct
 from caltest.fields import Censored, censored_pit_values
 
 
-def rejections(n, censoring, scale=1.0, n_sets=1500):
+def rejections(n, censoring, scale=1.0, n_sets=400):
     found = 0
     for seed in range(n_sets):
         rng = np.random.default_rng((7, n, seed))
@@ -20,8 +20,8 @@ def rejections(n, censoring, scale=1.0, n_sets=1500):
 
 @pytest.mark.parametrize("censoring", [1.19, 0.0, -0.74])  # 20, 50 and 70 % censored
 def test_uniformity_has_its_level(censoring):
-    low, high = stats.binom.interval(0.99, 1500, 0.05)
-    assert low <= 1500 * rejections(60, censoring) <= high
+    low, high = stats.binom.interval(0.99, 400, 0.05)
+    assert low <= 400 * rejections(60, censoring) <= high
 
 
 def test_wrong_scale_is_found():
@@ -45,7 +45,38 @@ def test_bad_times_are_refused(time, event, words):
 
 
 def test_counts_and_other_lengths_are_refused():
-    with pytest.raises(TypeError, match="continuous"):
+    with pytest.raises(TypeError, match="continuous family"):
         censored_pit_values(ct.Poisson([1.0]), Censored([1.0], [1]))
     with pytest.raises(ValueError, match="2"):
         censored_pit_values(ct.LogNormal([0.0], [1.0]), Censored([1.0, 2.0], [1, 0]))
+
+
+def data(n=300):
+    rng = np.random.default_rng(2)
+    mean = rng.normal(size=n)
+    time, limit = np.exp(mean + rng.normal(size=n)), rng.exponential(3.0, n)
+    return mean, Censored(np.minimum(time, limit), time <= limit)
+
+
+def test_the_default_test_takes_censored_times():
+    mean, times = data()
+    right = ct.calibration_test(ct.LogNormal(mean, 1.0), times, rng=1)
+    assert right.pvalue > 0.05
+    assert right.pvalue == ct.calibration_test(ct.LogNormal(mean, 1.0), times, rng=right.seed).pvalue
+    assert f"{times.n_censored} of 300 times are censored" in right.notes[0]
+    narrow = ct.calibration_test(ct.LogNormal(mean, 0.6), times, rng=1)
+    assert (narrow.pvalue, narrow.finding.kind) == (0.001, "scale")
+    assert narrow.finding.estimate == pytest.approx(1 / 0.6, rel=0.15)
+
+
+def test_slices_are_found_among_transforms():
+    mean, times = data()
+    pair = censored_pit_values(ct.LogNormal(mean, np.where(mean > 0, 1.0, 0.5)), times, rng=1)
+    assert ct.find_slices(*pair, {"mean": mean}, rng=1).rows[0].direction == "errors larger than predicted"
+
+
+def test_what_takes_arrays_says_who_takes_censored_times():
+    mean, times = data()
+    for call in (ct.pit_values, ct.audit, ct.PITTest()):
+        with pytest.raises(TypeError, match=r"got ct\.Censored, which calibration_test takes"):
+            call(ct.LogNormal(mean, 1.0), times)

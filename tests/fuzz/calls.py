@@ -328,6 +328,8 @@ SPECIAL = {
     (ct.predictions.class_groups, "groups"): choice([0, 1], ["a", "b", "a"], range(4), [0, 1, 1, 0, 2]),
     (generators.Contamination, "fixed"): choice((0.2, 0.3, 0.5), (1.0, 0.0, 0.0)),
     (generators.Outliers, "fixed"): lambda case: ct.Normal([0.0], 5.0),
+    (ct.Censored, "time"): lambda case: case.one_of(np.arange(1.0, case.n + 1.0), np.full(case.n, 1e300), case.targets),
+    (ct.Censored, "event"): lambda case: case.one_of(np.arange(case.n) % 2 == 0, np.ones(case.n), case.targets),
     (recalibration.HistogramBinning, "bins"): choice("quantile", "uniform"),
 }
 
@@ -443,6 +445,10 @@ def of_multi_label(one, case):
     return ct.calibration_test(one, targets, missing=missing, n_resamples=9, rng=case.seed())
 
 
+def of_censored(one, case):
+    return ct.calibration_test(case.predictions, one, n_resamples=9, rng=case.seed())
+
+
 def of_accumulator(one, case):
     return one.update(case.predictions, case.targets).result()
 
@@ -471,6 +477,7 @@ KINDS = {
     ct.named_tests.CalibrationTestAccumulator: of_accumulator,
     ct.SequentialCalibrationTest: of_stream,
     ct.MultiLabel: of_multi_label,
+    ct.Censored: of_censored,
 }
 """What is done with an object of a public class; the first that fits."""
 

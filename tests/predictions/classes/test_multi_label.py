@@ -27,7 +27,7 @@ Y = np.array([[1, 0, 1], [0, 0, 0], [1, 0, 1], [0, 1, 0]])
         [["dog", "indoors"], [], ("indoors", "dog"), ["cat"]],
         pd.Series([["dog", "indoors"], [], ["dog", "indoors"], ["cat"]]),
     ],
-    ids=str,
+    ids=lambda form: type(form).__name__,
 )
 def test_targets_in_all_forms(targets):
     _, observed, notes = ct.MultiLabel(P, NAMES).with_targets(targets)
