@@ -6,7 +6,7 @@ import caltest as ct
 from caltest.fields import Censored, censored_pit_values
 
 
-def rejections(n, censoring, scale=1.0, n_sets=400):
+def rejections(n, censoring, scale=1.0, n_sets=200):
     found = 0
     for seed in range(n_sets):
         rng = np.random.default_rng((7, n, seed))
@@ -20,8 +20,8 @@ def rejections(n, censoring, scale=1.0, n_sets=400):
 
 @pytest.mark.parametrize("censoring", [1.19, 0.0, -0.74])  # 20, 50 and 70 % censored
 def test_uniformity_has_its_level(censoring):
-    low, high = stats.binom.interval(0.99, 400, 0.05)
-    assert low <= 400 * rejections(60, censoring) <= high
+    low, high = stats.binom.interval(0.99, 200, 0.05)
+    assert low <= 200 * rejections(60, censoring) <= high
 
 
 def test_wrong_scale_is_found():
