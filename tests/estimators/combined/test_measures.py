@@ -192,6 +192,10 @@ def test_two_points_matter_for_rare_events():
         result = ct.calibration_test(predictions, targets, n_resamples=99, rng=1)
         assert result.measures[0].margin == pytest.approx(0.2 * p.mean())
         assert result.verdict() == "reject calibration at the 5 % level: the error is large enough to matter"
+    several = np.column_stack([1.0 - p, 0.5 * p, 0.5 * p])
+    assert ct.calibration_test(several, y, n_resamples=99, rng=1).measures[0].margin == 0.02
+    hits = ct.calibration_test(*ct.top_label(several, y), n_resamples=99, rng=1)
+    assert hits.measures[0].margin == 0.02
     few = ct.calibration_test(p[:500], p[:500] > rng.random(500), n_resamples=99, rng=1)
     assert few.verdict().endswith("but errors that matter could have been missed")
     margin = f"{100 * few.measures[0].margin:.2g}"
