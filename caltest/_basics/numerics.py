@@ -4,10 +4,12 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from inspect import isfunction
 from math import prod
+from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -80,18 +82,33 @@ def check_finite(*values: float) -> None:
         )
 
 
-def check_memory(n_bytes: int, what: str, instead: str) -> None:
-    """Raise ``MemoryError`` for an array that is larger than the memory of the machine, with what to use instead."""
-    if n_bytes > _memory():
-        raise MemoryError(f"{what} would take {n_bytes / 1e9:.3g} GB of {_memory() / 1e9:.3g} GB of memory; {instead}")
+def check_memory(n_bytes: int, what: str, of: tuple[int, str], instead: str = "", power: int = 1) -> None:
+    """Raise ``MemoryError`` for an array larger than the memory, with how many of what it is made of would fit.
+
+    Its size is proportional to a power of their number.
+    """
+    memory, (number, name) = _memory(), of
+    if n_bytes > memory:
+        fitting = int(number * (memory / n_bytes) ** (1.0 / power))
+        fits = f"{fitting:,} of the {number:,}" if fitting else "not even one of the"
+        message = f"{what} would take {n_bytes / 1e9:.3g} GB of {memory / 1e9:.3g} GB of memory"
+        raise MemoryError(f"{message}; {fits} {name} would fit" + (f"; else {instead}" if instead else ""))
+
+
+LIMITS = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"
+"""Where Linux says how much a container may take."""
 
 
 def _memory() -> float:
-    """Bytes of memory of the machine, infinite where the system does not tell."""
+    """Bytes of memory of the machine or container, infinite where the system does not tell."""
     try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):
-        return float("inf")
+        memory = float("inf")
+    for path in LIMITS:
+        with suppress(OSError, ValueError):
+            memory = min(memory, float(Path(path).read_text()))
+    return memory
 
 
 def seed_of(rng: Any) -> int:
@@ -293,7 +310,8 @@ def _as_given(data: ArrayLike, name: str) -> Array:
     if _is_sparse(data):
         # Arrays of all numbers, of which there are more than of those that are not 0.
         advice = "pass some of the rows at a time to the accumulator of a test that has one"
-        check_memory(data.dtype.itemsize * prod(data.shape), f"{name} as an array that is not sparse", advice)
+        size, rows = data.dtype.itemsize * prod(data.shape), (data.shape[0], "rows")
+        check_memory(size, f"{name} as an array that is not sparse", rows, advice)
         data = data.toarray()
     if _is_tensor(data):
         data = _from_tensor(data)

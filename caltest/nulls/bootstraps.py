@@ -27,7 +27,7 @@ LEAST_STREAMS = 4
 def passes(n: int, rng: np.random.Generator, n_resamples: int) -> list[Sequence[Stream]]:
     """Streams of resamples that are weighted together, with n weights each."""
     weights = 16 * n * LEAST_STREAMS * RESAMPLES_OF_A_STREAM
-    check_memory(weights, "weights of a pass of the bootstrap", "use MonteCarloTest(LowRankSKCE(kernel))")
+    check_memory(weights, "weights of a pass of the bootstrap", (n, "rows"), "use MonteCarloTest(LowRankSKCE(kernel))")
     at_once = max(LEAST_STREAMS, COUNTS_AT_ONCE // (n * RESAMPLES_OF_A_STREAM))
     return in_parts(streams(rng, n_resamples), at_once)
 

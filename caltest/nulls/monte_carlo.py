@@ -22,6 +22,8 @@ from caltest.predictions import Predictions, Sample
 SMALL = 0.01
 """P-values up to which nobody asks what the test could have missed."""
 
+CHUNKS = "use LowRankSKCE or BlockSKCE on chunks of the data"
+
 LARGEST = 2**30
 """Bytes of redrawn targets kept at a time; with more, the kernel is computed again for each part of them."""
 
@@ -146,7 +148,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         """Numbers (J, B) of the estimator for the observed targets, if they are asked for, and for redraws of them."""
         predictions = sample.predictions
         least = len(sample) * predictions.target_bytes * RESAMPLES_OF_A_STREAM
-        check_memory(least, "redrawn targets of a pass", "use LowRankSKCE or BlockSKCE on chunks of the data")
+        check_memory(least, "redrawn targets of a pass", (len(sample), "rows"), CHUNKS)
         parts = in_parts(some, max(1, LARGEST // least))
         targets = [sample.targets if observed and i == 0 else None for i in range(len(parts))]
         calls = [(estimator, predictions, *pair) for pair in zip(targets, parts, strict=True)]

@@ -399,7 +399,7 @@ class Predictions(OwnErrstate, ABC):
         from caltest.predictions.ensembles.ensemble import DrawnEnsemble
 
         number = whole_number("n_members", n_members, 1)
-        check_memory(24 * number * len(self), "members", "take fewer")
+        check_memory(24 * number * len(self), "members", (number, "members"))
         return DrawnEnsemble(self, np.moveaxis(self.redraw(generator_apart(rng), number), 0, 1))
 
     def median_distance(self, metric: Metric) -> float:

@@ -13,9 +13,15 @@ _, P, Y, _, _ = samples(400, 3)
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        (ct.AsymptoticSKCETest(TV), r"weights of a pass .* 0.000819 GB of 1e-05 GB .* MonteCarloTest\(LowRankSKCE"),
-        (ct.MonteCarloTest(ct.SKCE(TV)), r"redrawn targets of a pass .* 1.28e-05 GB .* LowRankSKCE or BlockSKCE"),
-        (ct.AsymptoticCMETest(ct.UCME(TV, P[:3], [0, 1, 2])), r"deviations at all locations .* fewer test locations"),
+        (
+            ct.AsymptoticSKCETest(TV),
+            r"weights .* 0.000819 GB of 1e-05 GB .*; 4 of the 400 rows .* MonteCarloTest\(LowRankSKCE",
+        ),
+        (
+            ct.MonteCarloTest(ct.SKCE(TV)),
+            r"redrawn targets .* 1.28e-05 GB .* 312 of the 400 rows .* LowRankSKCE or BlockSKCE",
+        ),
+        (ct.AsymptoticCMETest(ct.UCME(TV, P[:3], [0, 1, 2])), r"deviations at .* 1 of the 3 test locations would fit$"),
     ],
     ids=["bootstrap", "Monte Carlo", "mean embedding"],
 )
@@ -28,7 +34,10 @@ def test_what_does_not_fit_into_memory_is_an_error_that_says_how_large_it_is(tes
 def test_sums_of_features_that_do_not_fit_into_memory(monkeypatch):
     accumulator = ct.MonteCarloTest(ct.LowRankSKCE(TV, 9).resolve(ct.Categorical(P))).accumulator(rng=1)
     monkeypatch.setattr("caltest._basics.numerics._memory", lambda: 10_000.0)
-    with pytest.raises(MemoryError, match=r"sums of features for all redraws .* lower rank or fewer redraws"):
+    with pytest.raises(
+        MemoryError,
+        match=r"sums of features for all redraws .* [0-9]+ of the 1,000 redraws would fit; else take a lower rank",
+    ):
         accumulator.update(P, Y)
 
 
@@ -37,7 +46,19 @@ def test_memory_is_unlimited_where_the_system_does_not_tell(monkeypatch):
         raise ValueError(name)
 
     monkeypatch.setattr("os.sysconf", refuse)
+    monkeypatch.setattr(numerics, "LIMITS", ())
     assert numerics._memory() == float("inf")
+
+
+def test_what_fits_is_as_large_as_the_memory_of_the_container(monkeypatch, tmp_path):
+    (tmp_path / "unlimited").write_text("max\n")
+    (tmp_path / "limit").write_text("80000\n")
+    monkeypatch.setattr(numerics, "LIMITS", (str(tmp_path / "unlimited"), str(tmp_path / "limit"), "nowhere"))
+    numerics.check_memory(8 * 100**2, "pairs", (100, "rows"), power=2)
+    with pytest.raises(MemoryError, match=r"0.000131 GB of 8e-05 GB of memory; 100 of the 128 rows would fit$"):
+        numerics.check_memory(8 * 128**2, "pairs", (128, "rows"), power=2)
+    with pytest.raises(MemoryError, match="not even one of the rows would fit"):
+        numerics.check_memory(10**6, "pairs", (2, "rows"), power=1)
 
 
 def test_seeds_are_whole_numbers_of_63_bits():

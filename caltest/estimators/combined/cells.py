@@ -261,7 +261,7 @@ class FewClasses(OfRows[CellSums]):
         w = np.ones(len(p)) if self.weights is None else self.weights
         labels = np.zeros(0, dtype=np.intp) if observed is None else np.asarray(observed, dtype=np.intp)
         size = 8 * len(self.cells) * (k + self._n_terms) * len(redraws)
-        check_memory(size, "counts of labels for all redraws", "take fewer redraws")
+        check_memory(size, "counts of labels for all redraws", (len(redraws), "redraws"))
         cells = self.cells.find(p)
         order = np.argsort(cells, kind="stable")
         bounds = np.searchsorted(cells[order], np.arange(len(self.cells) + 1))

@@ -253,7 +253,7 @@ class NumberSums(OfRows[RowSums]):
         self, predictions: Predictions, observed: Array | None, rows: IntArray, seed: np.uint64, redraws: range
     ) -> RowSums:
         size = 8 * self._width * len(redraws)
-        check_memory(size, "sums of features for all redraws", "take fewer redraws")
+        check_memory(size, "sums of features for all redraws", (len(redraws), "redraws"))
         total, diagonal = np.zeros((len(redraws), self._width)), 0.0
         for part in ranges(len(predictions), ROWS[self._target_ndim]):
             here, own = predictions.take(part), None if observed is None else observed[part]

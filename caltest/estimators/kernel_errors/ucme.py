@@ -69,7 +69,8 @@ class UCME(KernelEstimator):
 
     def deviations(self, sample: Sample) -> FloatArray:
         """``D``, (n, J): mean 0 under the null hypothesis."""
-        check_memory(24 * len(sample) * len(self.locations), "deviations at all locations", "take fewer test locations")
+        number = len(self.locations)
+        check_memory(24 * len(sample) * number, "deviations at all locations", (number, "test locations"))
         return deviations(self.kernel, sample, self.locations)
 
     def estimate(self, sample: Sample) -> float:

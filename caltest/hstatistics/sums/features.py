@@ -117,7 +117,8 @@ class Features:
         check_memory(
             8 * targets.shape[0] * self._size(),
             "sums of features for all redraws",
-            "take a lower rank or fewer redraws",
+            (targets.shape[0], "redraws"),
+            "take a lower rank",
         )
         groups = list(ranges(targets.shape[0], max(1, SUMS // self._size())))
         sums = [self._sums(predictions, targets, group) for group in groups]

@@ -71,7 +71,7 @@ def third_moment(kernel: ProductKernel, predictions: Predictions, rng: np.random
     if law.finite is None or not np.array_equal(law.finite.gram(kernel.target_kernel), np.eye(law.finite.n_classes)):
         return None
     n, p = len(predictions), np.ascontiguousarray(law.finite.probabilities)
-    check_memory(8 * 4 * n * n, "matrices of all pairs", "use MonteCarloTest")
+    check_memory(8 * 4 * n * n, "matrices of all pairs", (n, "rows"), "use MonteCarloTest", power=2)
     weights = _all_pairs(kernel.prediction_kernel, predictions)
     np.fill_diagonal(weights, 0.0)
     total = 4.0 * _sum_of_cubes(weights, p) + 8.0 * _sum_over_triples(weights, p, None if n <= FEW else rng)

@@ -219,7 +219,7 @@ class CountPredictions(Predictions):
     def _pmf(self, first: int, stop: int) -> FloatArray:
         """Probabilities of the counts from first to stop - 1, (..., n, stop - first); those below 1e-150 are 0."""
         size, n_all = stop - first, prod(self.shape)
-        check_memory(8 * n_all * size, "probabilities of all counts", WAYS_OUT)
+        check_memory(8 * n_all * size, "probabilities of all counts", (n_all, "rows"), WAYS_OUT)
         flat = self._flat()
         start = first // STEP * STEP
         counts = np.arange(start, stop + STEP, STEP, dtype=np.float64)
