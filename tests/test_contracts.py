@@ -295,8 +295,8 @@ def test_data_in_chunks_give_the_estimate_of_all(some_case):
             assert found == pytest.approx(estimator.estimate(sample), rel=1e-11, abs=error), estimator
 
 
-def test_redraws_do_not_depend_on_the_tiles(case, monkeypatch):
-    sample, kernel = case
+def test_redraws_do_not_depend_on_the_tiles(some_case, monkeypatch):
+    sample, kernel = some_case
     redraws = sample.predictions.redraw(5, 4)
 
     def values():
@@ -325,8 +325,8 @@ def test_fast_redraws_equal_those_of_families_without_a_faster_way(case, monkeyp
         assert alone == pytest.approx(slow[1:], rel=1e-11, abs=1e-13)
 
 
-def test_draws_do_not_depend_on_how_many_are_taken_at_once(case):
-    sample, _ = case
+def test_draws_do_not_depend_on_how_many_are_taken_at_once(some_case):
+    sample, _ = some_case
     generator = np.random.default_rng(7)
     parts = np.concatenate([sample.predictions.redraw(generator, 3), sample.predictions.redraw(generator, 4)])
     family = type(sample.predictions).__name__

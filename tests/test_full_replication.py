@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from grids import full
+
 HERE = Path(__file__).parent
 TESTS = """
 import pathlib
@@ -21,6 +23,7 @@ def test_one(n):
 SETTINGS = "[pytest]\nmarkers = statistical\n"
 
 
+@full
 def test_what_passed_is_skipped_until_the_sources_change(tmp_path):
     (tmp_path / "tests/statistical").mkdir(parents=True)
     (tmp_path / "caltest").mkdir()

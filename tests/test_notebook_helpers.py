@@ -15,14 +15,15 @@ import friedman
 import kitti
 import kitti_mondrian
 import kitti_published
+import mondrian
 import nbformat
 import numpy as np
 import pytest
 import run
 import synthetic
 import synthetic_classes
+from grids import full
 from matplotlib.figure import Figure
-from mondrian import MondrianForest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.model_selection import ShuffleSplit
@@ -66,7 +67,7 @@ class TestFriedman:
 
     def test_the_first_replica_is_that_of_the_stored_study(self, replications):
         """Up to sums in another order, which grow in the training."""
-        last = replications(100, 600)
+        last = replications(30, 600)
         found = friedman.replica(0, last)
         rows = [one for one in friedman.statistics() if 0 < one.iteration <= last]
         assert {one[:4] for one in rows} == {place for place in found if place[3]}
@@ -390,12 +391,14 @@ class TestKitti:
         assert not cell._replace(mean=0.0182 + 0.7 * 0.0018).closely
         assert all(len(row.split(", ")) == 8 for table in kitti_published.TABLES.values() for row in table.values())
 
+    @full
     def test_features_and_predictions_are_those_of_the_paper(self, kitti_features, boosted):
         assert kitti_features.x.shape == (16000, 60)
         assert kitti.seven(kitti_features).y_test.size == 8856
         # The first predictions in the repository of the paper.
         assert boosted[:3, 0] == pytest.approx([0.909611642, 0.943735242, 0.978067935], abs=1e-6)
 
+    @full
     def test_results_are_within_two_published_standard_deviations(self, kitti_features, boosted, replications):
         data = kitti.binary(kitti_features)
         models = replications(["XGBoost"], list(kitti.MODELS))
@@ -412,9 +415,15 @@ class TestKitti:
 
 
 class TestMondrianForest:
+    @pytest.fixture(autouse=True)
+    def without_compiling(self, monkeypatch):
+        """A few points take less time than the compiler."""
+        for name in ("grown", "predicted"):
+            monkeypatch.setattr(mondrian, name, getattr(mondrian, name).py_func)
+
     def test_tree_of_two_points_by_hand(self):
         """A point leaves the root with probability 1 - exp(-time * distance), and has its shares then."""
-        forest = MondrianForest(1).fit(np.array([[0.0], [1.0]]), np.array([0, 1]))
+        forest = mondrian.MondrianForest(1).fit(np.array([[0.0], [1.0]]), np.array([0, 1]))
         leaves = 1.0 - np.exp(-forest.trees[0].time[0] * 1.5)
         expected = [[1.0, 0.0], [0.0, 1.0], [leaves / 2, 1.0 - leaves / 2], [1.0 - leaves / 2, leaves / 2]]
         assert forest.predict_proba(np.array([[0.0], [1.0], [2.5], [-1.5]])) == pytest.approx(np.array(expected))
@@ -423,7 +432,7 @@ class TestMondrianForest:
         rng = np.random.default_rng(1)
         x, y = rng.normal(size=(60, 3)), rng.integers(3, size=60)
         x[1], y[:2] = x[0], [0, 2]
-        forest = MondrianForest(4, rng).fit(x, y)
+        forest = mondrian.MondrianForest(4, rng).fit(x, y)
         assert forest.predict_proba(x[:1]) == pytest.approx(np.array([[0.5, 0.0, 0.5]]))
         assert forest.predict_proba(x[2:]) == pytest.approx(np.eye(3)[y[2:]])
         assert forest.predict_proba(np.full((1, 3), 1e9)) == pytest.approx(np.bincount(y)[None] / 60)
@@ -431,7 +440,7 @@ class TestMondrianForest:
     def test_first_splits_are_as_likely_as_edges_are_long(self):
         """On the first of two edges of 3 and 1 three times out of four, after a time of mean 1 / 4."""
         x, y = np.array([[0.0, 0.0], [3.0, 1.0]]), np.array([0, 1])
-        trees = MondrianForest(4000).fit(x, y).trees
+        trees = mondrian.MondrianForest(4000).fit(x, y).trees
         assert np.mean([tree.feature[0] == 0 for tree in trees]) == pytest.approx(0.75, abs=0.03)
         assert np.mean([tree.time[0] for tree in trees]) == pytest.approx(0.25, abs=0.02)
         assert np.mean([tree.cut[0] for tree in trees if tree.feature[0] == 0]) == pytest.approx(1.5, abs=0.07)

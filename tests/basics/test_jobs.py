@@ -5,6 +5,7 @@ import warnings
 import joblib
 import numpy as np
 import pytest
+from grids import thinned
 from samples import TV, W2, samples
 
 import caltest as ct
@@ -53,7 +54,7 @@ def no_process_is_left():
     get_reusable_executor().shutdown(wait=True)
 
 
-@pytest.mark.parametrize("name", ["Monte Carlo", "bootstrap", "consistency", "Monte Carlo, low rank"])
+@pytest.mark.parametrize("name", thinned(TESTS, ["Monte Carlo", "bootstrap"]))
 def test_processes_of_joblib(name):
     alone = result_of(TESTS[name], 70)
     with warnings.catch_warnings():

@@ -72,7 +72,7 @@ class TestPower:
 
     def test_local_errors_have_tiny_certified_pvalues(self, replications):
         """Events are .25 more frequent than claims between .4 and .6, which no likelihood ratio resembles."""
-        number, rng = replications(20, 200), spawn(48)
+        number, rng = replications(8, 200), spawn(48)
         tiny = {"certified": 0, "likelihood ratio": 0}
         for _ in range(number):
             claims = rng.uniform(0.05, 0.95, 2000)

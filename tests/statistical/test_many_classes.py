@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings
 def test_size_in_blocks(concentration, replications, monkeypatch):
     for name, value in (("WORTH", 0), ("ALL_PAIRS", 50), ("LARGEST_BLOCK", 30), ("SMALLEST_BLOCK", 20)):
         monkeypatch.setattr(many_classes, name, value)
-    n_simulations, test = replications(100, 5000), ct.OmnibusTest(n_resamples=99)
+    n_simulations, test = replications(40, 5000), ct.OmnibusTest(n_resamples=99)
 
     def make(rng):
         return calibrated(rng, 80, 40, concentration)

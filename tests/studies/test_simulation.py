@@ -59,7 +59,7 @@ def test_what_is_wrong_is_looked_for_by_functions_of_the_user_only():
             assert np.array_equal(ct.power(test, model, 60, n_simulations=3, rng=4).pvalues, alone.pvalues)
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("backend", thinned(["threading", "loky"], ["threading"]))
 def test_workers(backend):
     alone = ct.power(TEST, MODEL, 15, n_simulations=35, rng=3)
     with warnings.catch_warnings():

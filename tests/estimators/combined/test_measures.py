@@ -189,32 +189,32 @@ def test_two_points_matter_for_rare_events():
     p = rng.beta(1, 99, 20_000)
     y = (rng.random(p.size) < 1.8 * p).astype(int)
     for predictions, targets in ((p, y), (1.0 - p, 1 - y), (np.column_stack([1.0 - p, p]), y)):
-        result = ct.calibration_test(predictions, targets, n_resamples=99, rng=1)
+        result = ct.calibration_test(predictions, targets, n_resamples=19, rng=1)
         assert result.measures[0].margin == pytest.approx(0.2 * p.mean())
         assert result.verdict() == "reject calibration at the 5 % level: the error is large enough to matter"
     several = np.column_stack([1.0 - p, 0.5 * p, 0.5 * p])
-    assert ct.calibration_test(several, y, n_resamples=99, rng=1).measures[0].margin == 0.02
-    hits = ct.calibration_test(*ct.top_label(several, y), n_resamples=99, rng=1)
+    assert ct.calibration_test(several, y, n_resamples=19, rng=1).measures[0].margin == 0.02
+    hits = ct.calibration_test(*ct.top_label(several, y), n_resamples=19, rng=1)
     assert hits.measures[0].margin == 0.02
-    few = ct.calibration_test(p[:500], p[:500] > rng.random(500), n_resamples=99, rng=1)
+    few = ct.calibration_test(p[:500], p[:500] > rng.random(500), n_resamples=19, rng=1)
     assert few.verdict().endswith("but errors that matter could have been missed")
     margin = f"{100 * few.measures[0].margin:.2g}"
     assert f"probabilities {margin} points too sure on average" in str(few)
 
 
 def test_power_is_that_of_simulated_tests():
-    """The power that a result states, of 250 data sets, beside that of 120 whole tests: 4 standard errors apart."""
+    """The power that a result states, of 250 data sets, beside that of 60 whole tests: 4 standard errors apart."""
     law = ct.Bernoulli(np.random.default_rng(1).beta(0.5, 0.5, 600))
     stated = next(
         one.detectable.power(0.05)
         for one in (ct.calibration_test(law, law.sample(seed), n_resamples=199, rng=seed) for seed in range(9))
         if one.detectable is not None
     )
-    _, wrong = law.slightly_wrong(2, 120)
+    _, wrong = law.slightly_wrong(2, 60)
     test = ct.OmnibusTest(n_resamples=99)
     rejected = [test(law, y, rng=i).pvalue <= 0.05 for i, y in enumerate(wrong)]
     assert 0.1 < stated < 0.9
-    assert stated == pytest.approx(np.mean(rejected), abs=4 * np.sqrt(0.25 / 120 + 0.25 / 250))
+    assert stated == pytest.approx(np.mean(rejected), abs=4 * np.sqrt(0.25 / 60 + 0.25 / 250))
 
 
 def test_weights_and_constant_predictions():
