@@ -1,6 +1,7 @@
 import gc
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -27,11 +28,21 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Tests marked ``full`` wait for ``--full``."""
+    """Tests marked ``full``, and cells of grids that are left out by ``every(k)``, wait for ``--full``."""
     if not config.getoption("--full"):
-        waiting = [item for item in items if item.get_closest_marker("full")]
-        config.hook.pytest_deselected(items=waiting)
-        items[:] = [item for item in items if not item.get_closest_marker("full")]
+        cells = Counter()
+        waits = {item: _waits(item, cells) for item in items}
+        config.hook.pytest_deselected(items=[item for item in items if waits[item]])
+        items[:] = [item for item in items if not waits[item]]
+
+
+def _waits(item, cells):
+    if every := item.get_closest_marker("every"):
+        function = item.path, item.originalname
+        cells[function] += 1
+        if (cells[function] - 1) % every.args[0]:
+            return True
+    return item.get_closest_marker("full") is not None
 
 
 def pytest_collection():

@@ -129,6 +129,7 @@ FORMS = {
 }
 
 
+@pytest.mark.every(2)
 @table("form", FORMS)
 def test_forms_of_probabilities(form):
     assert outcome(form(P), Y) == outcome(P, Y)
@@ -136,6 +137,7 @@ def test_forms_of_probabilities(form):
     assert ct.SKCE(KERNEL)(form(P), Y) == ct.SKCE(KERNEL)(P, Y)
 
 
+@pytest.mark.every(2)
 @table("form", FORMS)
 def test_forms_of_labels(form):
     assert outcome(P, form(Y.astype(float))) == outcome(P, Y)
@@ -201,6 +203,7 @@ NAMED = {
 }
 
 
+@pytest.mark.every(3)
 @table("of_labels", NAMED)
 @table("of_classes", NAMED)
 def test_names_of_classes(of_labels, of_classes):

@@ -180,6 +180,7 @@ def test_expected_kernels_against_monte_carlo(centred_case, replications):
                 assert abs(values.mean() - formula) <= 4.5 * error + rare
 
 
+@pytest.mark.every(2)
 def test_expectation_of_h_is_zero_given_one_side(centred_case, replications):
     """E h((p, Z), (p', y')) = 0 for Z ~ p: what makes all the tests work."""
     sample, kernel = centred_case
@@ -213,6 +214,7 @@ def test_sums_of_all_kinds_against_the_full_matrix(case, monkeypatch):
     assert forms == pytest.approx(np.einsum("ib,ij,jb->b", weights, h, weights), rel=1e-11, abs=10.0 * rounding)
 
 
+@pytest.mark.every(2)
 def test_every_way_to_h_agrees_with_the_definition(case):
     sample, kernel = case
     h = full_h(kernel, sample)
@@ -225,6 +227,7 @@ def test_every_way_to_h_agrees_with_the_definition(case):
         assert diagonal == pytest.approx(np.trace(h[rows, rows]), rel=1e-12)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("tile", [8, 512])
 def test_blocks_are_means_of_their_pairs(some_case, tile, monkeypatch):
     """With small tiles every block is summed by itself, with large ones blocks are stacked."""
@@ -406,6 +409,7 @@ def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
     assert biased >= 0
 
 
+@pytest.mark.every(2)
 def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(some_centred_case, replications):
     (sample, kernel), number = some_centred_case, replications(200, 400)
     for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel), ct.estimators.CrossSKCE(kernel)):

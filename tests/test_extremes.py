@@ -58,6 +58,7 @@ POOLED = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", POOLED)
 @pytest.mark.parametrize("outcome", [1e155, 1e200, -1.7e308])
 @pytest.mark.parametrize("rows", [[7], [7, 20], range(N)], ids=["one", "two", "all"])
@@ -145,6 +146,7 @@ CONSTANT = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("predictions", CONSTANT.values(), ids=CONSTANT)
 def test_constant_predictions_have_an_answer(predictions):
     y = predictions.sample(rng=3)

@@ -113,6 +113,7 @@ def test_groups_features_time_and_clusters():
     assert "groups=groups, clusters=clusters, features=features, time=time" in sections["methods"].facts["Reproduce"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("p", "y"),
     [

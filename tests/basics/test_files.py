@@ -342,6 +342,7 @@ def test_files_are_read_by_chunks(run, monkeypatch):
 # Missing outcomes.
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("mark", ["", '""', "NA", "NaN", "nan", "None", "null", "<NA>"])
 @pytest.mark.parametrize("header", [[], ["y"]])
 def test_missing_outcomes(mark, header, run):

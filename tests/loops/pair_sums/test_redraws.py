@@ -64,6 +64,7 @@ settings = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.every(2)
 @settings
 @pytest.mark.parametrize("n_kernels", [1, 2, 4, 5, LANES])
 def test_several_kernels(k, bases, label_type, n_kernels):
