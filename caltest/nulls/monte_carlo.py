@@ -108,7 +108,8 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         detectable = None
         if not are_pvalues_enough() and outcome.pvalue > SMALL and matters(outcome.measures) is None:
             detectable = estimator.detectable(sample, values, rng)
-        return replace(outcome, estimate=estimator.reported(sample, values), detectable=detectable)
+        notes = () if are_pvalues_enough() else estimator.cautions(sample)
+        return replace(outcome, estimate=estimator.reported(sample, values), detectable=detectable, notes=notes)
 
     @staticmethod
     def _joint_outcome(estimator: JointEstimator, sample: Sample, values: FloatArray, exclusion: str | None) -> Outcome:

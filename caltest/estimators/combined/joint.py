@@ -56,6 +56,10 @@ class JointEstimator(Estimator):
         """What the predictions claim beside what happened."""
         return ()
 
+    def cautions(self, sample: Sample) -> tuple[str, ...]:
+        """What in the data speaks against the assumptions of the test."""
+        return ()
+
     def detectable(self, sample: Sample, values: FloatArray, rng: np.random.Generator) -> Detectable | None:
         """What the test would say of predictions that are slightly wrong, or None if that is not known."""
         return None

@@ -30,6 +30,7 @@ from caltest.estimators.combined.components import (
     components_for,
     components_in_chunks,
 )
+from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.features import as_features, features_component
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
@@ -366,6 +367,10 @@ class Omnibus(JointEstimator):
     def measures(self, sample: Sample) -> tuple[Measure, ...]:
         """What the predictions claim beside what happened; nothing for observations of different weights."""
         return () if self.weights is not None else measures_of(sample)
+
+    def cautions(self, sample: Sample) -> tuple[str, ...]:
+        """Copies of rows, and errors that are alike in rows that follow each other."""
+        return cautions_on(sample)
 
     def hypothesis(self, predictions: Predictions) -> str:
         """Calibration, given features and weights too if there are some."""

@@ -1,0 +1,148 @@
+"""Signs that observations depend on each other, on which no p-value of independent ones can be relied."""
+
+import numpy as np
+
+from caltest._basics.numerics import Array, BoolArray, FloatArray, ranges
+from caltest.binning import QuantileBinning
+from caltest.predictions import Predictions, Sample
+
+MOST = 100_000
+"""Observations that are looked at, the first ones."""
+
+LEAST, SHARE = 12.0, 0.02
+"""Minus the log probability that independent outcomes of equal predictions agree, and the share that may differ."""
+
+LONGEST, GROUPS = 5, 20
+"""Repetitions of one prediction that count, and predictions that occur repeatedly: a few of them are no sign."""
+
+CORRELATION, DEVIATIONS = 0.1, 5.0
+"""Of residuals of neighbours: both at least are a sign, the second in units of that of independent ones."""
+
+SIMILAR = QuantileBinning(20)
+"""Residuals are taken from the mean of those of similar predictions, since miscalibration is no dependence."""
+
+ROWS, TINY, ROUNDING = 2**12, 1e-300, 1e-12
+
+
+def cautions_on(sample: Sample) -> tuple[str, ...]:
+    """What looks like copies, or else like a time series or clusters; nothing for nearly all independent rows.
+
+    Copies are rows with the prediction and the outcome of another one. Independent outcomes of equal predictions differ
+    about as often as those of neighbouring predictions do, and as they say themselves; copies do not. Rows that are
+    sorted by their outcomes are no time series. Time O(n log n + n k) for at most 100 000 rows.
+    """
+    some = sample.take(np.arange(MOST)) if len(sample) > MOST else sample
+    copies = _copies(some)
+    if copies:
+        return (
+            f"{copies:,} of {len(some):,} rows repeat the prediction and the outcome of another row; if they are "
+            "copies, or measured again, the p-value is too small: keep one row of each, or use ClusterSKCETest",
+        )
+    correlation = _correlation_of_neighbours(some)
+    if correlation is None:
+        return ()
+    return (
+        f"errors of rows that follow each other are alike (correlation {correlation:.2f}); if rows are a time series "
+        "or come in clusters, the p-value is too small: use SequentialCalibrationTest or ClusterSKCETest",
+    )
+
+
+def _copies(sample: Sample) -> int:
+    """How many rows look like copies; 0 if independent outcomes could be as equal."""
+    ranks, losses, hits = _expected(sample)
+    keys = _keys(sample.predictions)
+    order = np.lexsort((keys, ranks))
+    losses, hits, keys = losses[order], hits[order], keys[order]
+    y = np.asarray(sample.targets)[order].reshape(keys.size, -1)
+    is_new = np.append(True, keys[1:] != keys[:-1])
+    starts, group = np.flatnonzero(is_new), np.cumsum(is_new) - 1
+    pairs = np.flatnonzero(~is_new & (np.arange(keys.size) - starts[group] <= LONGEST))
+    if np.unique(group[pairs]).size < GROUPS:
+        return 0
+    before, elsewhere = y[pairs - 1], y[np.append(starts, starts[-2])[group[pairs] + 1]]
+    agrees, agrees_elsewhere = (y[pairs] == before).all(axis=1), (elsewhere == before).all(axis=1)
+    evidence = differing = 0.0
+    for some in (hits[pairs - 1], ~hits[pairs - 1]):
+        number = np.count_nonzero(some)
+        agreeing = (np.count_nonzero(some & agrees_elsewhere) + 1.0) / (number + 2.0)
+        evidence, differing = evidence - number * np.log(agreeing), differing + number * (1.0 - agreeing)
+    expected = min(evidence, float(losses[pairs][agrees].sum()))
+    are_copies = expected >= LEAST and np.count_nonzero(~agrees) <= SHARE * differing
+    return int(np.count_nonzero((y[1:] == y[:-1]).all(axis=1) & ~is_new[1:])) if are_copies else 0
+
+
+def _keys(predictions: Predictions) -> FloatArray:
+    """Numbers (n,) that are equal for equal predictions, and for others with probability 0."""
+    n, rng = len(predictions), np.random.default_rng(1)
+    total = np.zeros(n)
+    for one in predictions._parameters:
+        if isinstance(one, Predictions):
+            total += rng.random() * _keys(one)
+        elif np.shape(one)[:1] == (n,):
+            rows = np.asarray(one).reshape(n, -1)
+            weights = rng.random(rows.shape[1])
+            for part in ranges(n, ROWS):
+                # A product of matrices may round equal rows differently.
+                total[part] += (rows[part] * weights).sum(axis=1)
+    return total
+
+
+def _expected(sample: Sample) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Numbers (n,) that are close where outcomes should be alike; minus log probabilities of outcomes; top labels.
+
+    The first are numbers of top labels and their probabilities. Numbers and vectors are never alike by chance.
+    """
+    law, y, n = sample.predictions.finite, np.asarray(sample.targets), len(sample)
+    if law is None:
+        return np.zeros(n), np.full(n, np.inf), np.ones(n, dtype=np.bool_)
+    ranks, losses = np.empty(n), np.empty(n)
+    for part in ranges(n, ROWS):
+        p = law.take(part).probabilities
+        ranks[part] = p.argmax(axis=1) + p.max(axis=1) / 2.0
+        losses[part] = -np.log(np.maximum(p[np.arange(len(p)), y[part]], TINY))
+    return ranks, losses, np.floor(ranks) == y
+
+
+def _correlation_of_neighbours(sample: Sample) -> float | None:
+    """That of the residuals of each row and the next, if it is a sign of dependence."""
+    found = _residuals(sample)
+    if found is None or _is_sorted(np.asarray(sample.targets)):
+        return None
+    residuals, place = found
+    similar = SIMILAR.assign(place[:, None])
+    sizes = np.bincount(similar)
+    residuals = residuals - (np.bincount(similar, residuals) / np.maximum(sizes, 1))[similar]
+    square, fourth = float(residuals @ residuals), float((residuals**4).sum())
+    if square <= ROUNDING * residuals.size:
+        return None
+    # As many residuals of one size would have this square and fourth power: a few that are large are no sign.
+    number = square**2 / fourth
+    correlation = float(residuals[1:] @ residuals[:-1]) / square
+    return correlation if correlation >= max(CORRELATION, DEVIATIONS / np.sqrt(number)) else None
+
+
+def _residuals(sample: Sample) -> tuple[FloatArray, FloatArray] | None:
+    """Of each row, in predicted standard deviations, at most 3, and what the prediction says of it."""
+    law, y = sample.predictions.finite, np.asarray(sample.targets)
+    if law is not None:
+        if law.n_classes == 2:
+            return (y == 1) - law.probabilities[:, 1], law.probabilities[:, 1]
+        ranks, _, hits = _expected(sample)
+        claimed = 2.0 * (ranks - np.floor(ranks))
+        return hits - claimed, claimed
+    try:
+        mean, variance = sample.predictions.moments()
+    except TypeError:
+        return None
+    if mean.ndim > 1 or not (np.isfinite(variance) & (variance > 0.0)).all():
+        return None
+    return np.clip((y - mean) / np.sqrt(variance), -3.0, 3.0), mean
+
+
+def _is_sorted(targets: Array) -> bool:
+    """Whether rows are in the order of their outcomes, or those of equal outcomes are together."""
+    if targets.ndim > 1:
+        return False
+    steps, n_values = np.diff(targets), np.unique(targets).size
+    runs = np.count_nonzero(steps) + 1
+    return bool((steps >= 0).all() or (steps <= 0).all() or runs == n_values < targets.size / 2)

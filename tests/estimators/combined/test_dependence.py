@@ -1,0 +1,96 @@
+"""What looks like copies or a time series is said; independent rows are not, however wrong predictions are."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest.estimators.combined.dependence import cautions_on
+from caltest.predictions.convert import as_sample
+
+N = 600
+
+
+def rng():
+    return np.random.default_rng(7)
+
+
+def autocorrelated(share):
+    noise = rng().normal(size=N)
+    for i in range(1, N):
+        noise[i] += share * noise[i - 1]
+    return noise
+
+
+def families():
+    """Predictions and outcomes that are independent given them."""
+    mean = rng().normal(size=N)
+    p, members = rng().dirichlet(np.ones(4), N), mean[:, None] + rng().normal(size=(N, 6))
+    forecast = ct.QuantileForecast([0.1, 0.5, 0.9], mean[:, None] + [-1.3, 0.0, 1.3])
+    mixture = ct.Mixture([ct.Normal(mean, 1.0), ct.Normal(mean, 2.0)])
+    vectors = ct.MvNormal(np.column_stack([mean, -mean]), 1.0)
+    laws = ct.Categorical(p), ct.Ordinal(p), ct.Normal(mean, 1.0), ct.Poisson(np.exp(mean)), forecast, mixture, vectors
+    return [
+        *((law, law.sample(3)) for law in laws),
+        (ct.Ensemble(members), mean + np.random.default_rng(8).normal(size=N)),
+    ]
+
+
+@pytest.mark.parametrize(("law", "y"), families(), ids=lambda one: getattr(one, "family", ""))
+def test_copies_of_rows(law, y):
+    assert cautions_on(as_sample(law, y)) == ()
+    rows = rng().permutation(np.append(np.arange(N), np.arange(60)))
+    (caution,) = cautions_on(as_sample(law.take(rows), np.asarray(y)[rows]))
+    assert caution.startswith("60 of 660 rows repeat the prediction and the outcome of another row")
+
+
+def miscalibrated():
+    p, m, uniform = rng().random(N).round(2), np.sort(rng().normal(size=N)), np.random.default_rng(9).random(N)
+    y, noise = (uniform < p).astype(int), np.random.default_rng(9).normal(size=N)
+    return {
+        "rounded": (p, y),
+        "sorted by outcome": (p[np.argsort(y)], np.sort(y)),
+        "certain outcomes": (p, (p > 0.5).astype(int)),
+        "too unsure": (p, (uniform < np.clip(3.0 * p - 1.0, 0.001, 0.999)).astype(int)),
+        "saturated": (np.where(p > 0.5, 1.0, p), np.where(p > 0.5, 1, y)),
+        "constant": (np.full(N, 0.3), (uniform < 0.3).astype(int)),
+        "all right": (np.full(N, 0.9), np.ones(N, dtype=int)),
+        "sorted and biased": (ct.Normal(m, 1.0), 1.5 * m + 1.0 + noise),
+        "rounded numbers": (ct.Normal(np.zeros(N), 1.0), noise.round()),
+        "one prediction": (ct.Normal(np.zeros(N), 1.0), noise),
+        "two predictions": (np.where(p > 0.5, 0.9, 0.1), (p > 0.5).astype(int)),
+        "two rows": (np.array([0.2, 0.2]), np.array([0, 0])),
+    }
+
+
+@pytest.mark.parametrize("name", miscalibrated())
+def test_errors_are_no_dependence(name):
+    assert cautions_on(as_sample(*miscalibrated()[name])) == ()
+
+
+def test_series_are_said_to_be_alike():
+    mean, noise = np.zeros(N), autocorrelated(0.5)
+    (caution,) = cautions_on(as_sample(ct.Normal(mean, 1.15), noise))
+    assert "alike (correlation 0.4" in caution
+    states = (autocorrelated(0.9) > 0.0).astype(int)
+    p = np.full(N, 0.5) + 0.1 * rng().random(N)
+    assert "SequentialCalibrationTest" in cautions_on(as_sample(p, states))[0]
+    assert cautions_on(as_sample(p, states[rng().permutation(N)])) == ()
+
+
+def test_independent_rows_are_never_said_to_depend():
+    generator = rng()
+    for n in (20, 100, 1000):
+        for _ in range(100):
+            p = generator.random(n).round(1)
+            for claims in (p, np.where(p > 0.5, 0.925, 0.075), (p / 40.0).round(3)):
+                assert cautions_on(as_sample(claims, (generator.random(n) < p**4).astype(int))) == ()
+                assert cautions_on(as_sample(claims, (generator.random(n) < claims).astype(int))) == ()
+
+
+def test_results_and_audits_say_it():
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
+    rows = np.append(np.arange(len(p)), np.arange(200))
+    result = ct.calibration_test(p.take(rows), y[rows], n_resamples=19, rng=1)
+    assert result.notes[-1].startswith("203 of 1,099 rows repeat")
+    assert "Note: 203 of 1,099 rows repeat" in str(result)
+    assert not any("repeat" in note for note in ct.calibration_test(p, y, n_resamples=19, rng=1).notes)
