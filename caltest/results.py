@@ -33,6 +33,13 @@ from caltest.comparisons.tables import ComparedModel as ComparedModel, ModelComp
 from caltest.decompositions.confidence_errors import ConfidenceErrors as ConfidenceErrors
 from caltest.decompositions.score_decomposition import ScoreDecomposition as ScoreDecomposition
 from caltest.estimators.classical.cox import CoxCalibrationResult as CoxCalibrationResult
+from caltest.fields.clinical.decisions import DecisionCurve as DecisionCurve, NetBenefit as NetBenefit
+from caltest.fields.clinical.sample_size import ValidationSize as ValidationSize
+from caltest.fields.clinical.validation_result import (
+    CalibrationCurve as CalibrationCurve,
+    ClinicalMeasure as ClinicalMeasure,
+    ClinicalValidation as ClinicalValidation,
+)
 from caltest.intervals.noise_floor import NoiseFloor as NoiseFloor
 from caltest.risk.base import RiskEstimate as RiskEstimate
 from caltest.risk.error_estimate import (

@@ -2,6 +2,7 @@
 
 from caltest._basics import names as _names
 from caltest.plots._axes import save as save
+from caltest.plots.clinical import clinical_curve as clinical_curve, decision_curve as decision_curve
 from caltest.plots.curves import (
     evidence as evidence,
     latent_function as latent_function,

@@ -1,0 +1,166 @@
+"""Flexible calibration curves: risk as a smooth function of the predicted risk, for many outcomes at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caltest._basics.numerics import Array, BoolArray, FloatArray
+
+ITERATIONS, LONGEST, SHORT, TOLERANCE = 60, 20.0, 3.0, 1e-6
+"""Of Newton's method: steps; in standard errors if calibrated how long they may be, up to which length they need no
+check that the likelihood grows, and where they stop."""
+
+QUANTILES = {5: (0.05, 0.275, 0.5, 0.725, 0.95), 4: (0.05, 0.35, 0.65, 0.95), 3: (0.1, 0.5, 0.9)}
+"""Of the predictions, where the knots of a spline are: Harrell's."""
+
+EVENTS = {5: 100.0, 4: 50.0}
+"""Expected events, and expected cases without, that so many knots take; fewer have three."""
+
+SPAN, DEGREE, POINTS = 0.75, 2, 200
+"""Of loess: share of the data in a neighbourhood, degree, and between how many points curves are joined by lines."""
+
+
+def log_odds(p: FloatArray) -> FloatArray:
+    """``log(p / (1 - p))``."""
+    return np.asarray(np.log(p) - np.log1p(-p))
+
+
+def logistic_fits(design: FloatArray, outcomes: Array, start: FloatArray, offset: FloatArray) -> FloatArray:
+    """Coefficients (B, q) of logistic regressions of outcomes (B, n) on one design (n, q), by Newton's method.
+
+    They begin at ``start`` (q,). Where outcomes are separated they are large, not infinite.
+    """
+    p = 1.0 / (1.0 + np.exp(-(offset + design @ start)))
+    triangle = np.asarray(np.linalg.qr(np.sqrt(p * (1.0 - p) + 1e-12)[:, None] * design, mode="r"))
+    x = np.linalg.solve(triangle.T, design.T).T
+    products = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+    b, q = outcomes.shape[0], x.shape[1]
+    coefficients = np.tile(triangle @ start, (b, 1))
+    factor, rest = np.ones(b), np.arange(b)
+    for _ in range(ITERATIONS):
+        now, y = coefficients[rest], outcomes[rest]
+        mean = 1.0 / (1.0 + np.exp(-(offset + now @ x.T)))
+        information = ((mean * (1.0 - mean)) @ products).reshape(-1, q, q) + 1e-9 * np.eye(q)
+        steps = np.linalg.solve(information, ((y - mean) @ x)[..., None])[..., 0]
+        lengths = np.maximum(np.linalg.norm(steps, axis=1), 1e-300)
+        steps *= (factor[rest] * np.minimum(1.0, LONGEST / lengths))[:, None]
+        long = np.flatnonzero(lengths > SHORT)
+        before, after = (_log_likelihood(one[long], x, y[long], offset) for one in (now, now + steps))
+        worse = long[after < before]
+        steps[worse] = 0.0
+        coefficients[rest] += steps
+        factor[rest[long]] = np.minimum(1.0, 2.0 * factor[rest[long]])
+        factor[rest[worse]] /= 8.0
+        rest = rest[lengths > TOLERANCE]
+        if not rest.size:
+            break
+    return np.asarray(np.linalg.solve(triangle, coefficients.T).T)
+
+
+def _log_likelihood(coefficients: FloatArray, x: FloatArray, outcomes: Array, offset: FloatArray) -> FloatArray:
+    odds = offset + coefficients @ x.T
+    return np.asarray((outcomes * odds - np.logaddexp(0.0, odds)).sum(axis=1))
+
+
+def spline_basis(x: FloatArray, knots: FloatArray) -> FloatArray:
+    """Columns 1, x and the terms of restricted cubic splines, which are linear beyond the outer knots (n, k).
+
+    With ``c_i = (x - t_i)_+^3`` and the widths ``w_i = t_k - t_i``, they are
+    ``(c_j - c_{k-1} w_j / w_{k-1} + c_k (t_{k-1} - t_j) / w_{k-1}) / w_1^2`` for the first k - 2 knots t_j, as in
+    Harrell's ``rcs``.
+    """
+    columns = [np.ones_like(x), x]
+    last, before = (knots[-1], knots[-2]) if knots.size > 1 else (0.0, 0.0)
+    for t in knots[:-2]:
+        cubes = [np.maximum(x - one, 0.0) ** 3 for one in (t, before, last)]
+        term = cubes[0] + (cubes[2] * (before - t) - cubes[1] * (last - t)) / (last - before)
+        columns.append(term / (last - knots[0]) ** 2)
+    return np.column_stack(columns)
+
+
+@dataclass(frozen=True)
+class SplineCurve:
+    """Logistic regression on restricted cubic splines of the log-odds, with knots that the predictions choose."""
+
+    kept: BoolArray
+    design: FloatArray
+    at: FloatArray
+    """The design of the grid."""
+
+    @classmethod
+    def of(cls, p: FloatArray, grid: FloatArray) -> "SplineCurve":
+        """For predictions (n,) and a grid between 0 and 1; predictions of 0 and 1 keep their values."""
+        kept = (p > 0.0) & (p < 1.0)
+        x, at = log_odds(p[kept]), log_odds(grid)
+        expected = float(min(p.sum(), (1.0 - p).sum()))
+        number = next((k for k, least in EVENTS.items() if expected >= least), 3)
+        knots = np.unique(np.quantile(x, QUANTILES[number])) if x.size else np.empty(0)
+        knots = knots if knots.size > 2 else np.empty(0)
+        columns = 1 if np.unique(x).size < 2 else None
+        return cls(kept, spline_basis(x, knots)[:, :columns], spline_basis(at, knots)[:, :columns])
+
+    def __call__(self, p: FloatArray, outcomes: Array) -> tuple[FloatArray, FloatArray]:
+        """Curves at the predictions (B, n) and on the grid (B, m) for outcomes (B, n)."""
+        inner = outcomes if self.kept.all() else outcomes[:, self.kept]
+        x, q = log_odds(p[self.kept]), self.design.shape[1]
+        if not x.size:
+            return np.tile(p, (len(outcomes), 1)), np.tile(np.nan, (len(outcomes), len(self.at)))
+        start = np.zeros(q)
+        start[0 if q == 1 else 1] = x[0] if q == 1 else 1.0
+        coefficients = logistic_fits(self.design, inner, start, np.zeros(x.size))
+        values = np.tile(p, (len(outcomes), 1))
+        values[:, self.kept] = 1.0 / (1.0 + np.exp(-(coefficients @ self.design.T)))
+        return values, 1.0 / (1.0 + np.exp(-(coefficients @ self.at.T)))
+
+
+@dataclass(frozen=True)
+class LoessCurve:
+    """Local regression of the outcomes on the predictions, as R's ``loess(y ~ p, surface = "direct")``.
+
+    Quadratic, with tricube weights over the nearest 75 % of the predictions; between 200 quantiles of the predictions
+    values are joined by lines. Kept between 0 and 1.
+    """
+
+    places: FloatArray
+    weights: FloatArray
+    grid: FloatArray
+
+    @classmethod
+    def of(cls, p: FloatArray, grid: FloatArray) -> "LoessCurve":
+        """For predictions (n,) and a grid."""
+        places = np.unique(p)
+        if places.size > POINTS:
+            places = np.unique(np.quantile(places, np.linspace(0.0, 1.0, POINTS)))
+        return cls(places, loess_weights(p, places), grid)
+
+    def __call__(self, p: FloatArray, outcomes: Array) -> tuple[FloatArray, FloatArray]:
+        """Curves at the predictions (B, n) and on the grid (B, m) for outcomes (B, n)."""
+        values = np.clip(outcomes @ self.weights.T, 0.0, 1.0)
+        return _joined(p, self.places, values), _joined(self.grid, self.places, values)
+
+
+def loess_weights(x: FloatArray, at: FloatArray, span: float = SPAN, degree: int = DEGREE) -> FloatArray:
+    """What each of the observations (n,) counts for local regressions at m places, (m, n).
+
+    ``w(d) = (1 - (d / h)^3)^3`` with the distance h of the ``floor(n span)``-th nearest observation, polynomials of a
+    degree. Source: Cleveland 1979, without robustness iterations.
+    """
+    distances = np.abs(at[:, None] - x)
+    rank = max(1, min(x.size, int(np.floor(x.size * span + 1e-5))))
+    widths = np.maximum(np.partition(distances, rank - 1, axis=1)[:, rank - 1], 1e-12)[:, None]
+    kernel = (1.0 - np.minimum(distances / widths, 1.0) ** 3) ** 3
+    rows = np.empty_like(kernel)
+    for i, place in enumerate(at):
+        roots = np.sqrt(kernel[i])
+        powers = np.vander((x - place) / widths[i, 0], degree + 1, increasing=True)
+        rows[i] = np.linalg.pinv(roots[:, None] * powers)[0] * roots
+    return np.asarray(rows)
+
+
+def _joined(x: FloatArray, places: FloatArray, values: FloatArray) -> FloatArray:
+    """Values (B, m) at places between which lines go, at other points (B, n)."""
+    if places.size == 1:
+        return np.repeat(values, x.size, axis=1)
+    left = np.clip(np.searchsorted(places, x, side="right") - 1, 0, places.size - 2)
+    share = np.clip((x - places[left]) / (places[left + 1] - places[left]), 0.0, 1.0)
+    return np.asarray(values[:, left] * (1.0 - share) + values[:, left + 1] * share)

@@ -1,0 +1,161 @@
+"""How many cases a validation of predicted risks takes for intervals of given widths."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import asinh, ceil, sqrt
+
+import numpy as np
+
+from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
+from caltest._results.tables import Table
+from caltest._results.values import Stored
+from caltest._validation import fraction, positive_number
+from caltest.estimators.classical.base import probability_of_one
+from caltest.fields.clinical.curves import log_odds
+from caltest.predictions.convert import as_predictions
+
+MOST = 10**12
+
+
+@dataclass(frozen=True)
+class ValidationSize(Stored):
+    """Cases that a validation takes. Printing it gives them for each interval.
+
+    Attributes
+    ----------
+    oe_ratio, slope, concordance
+        For the interval of the O:E ratio, of the calibration slope, and of the c-statistic.
+    prevalence, c
+        Mean risk, and the c-statistic of calibrated risks like these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caltest.fields import clinical
+    >>> clinical.validation_size(np.random.default_rng(1).beta(1, 9, 5000)).n > 1000
+    True
+    """
+
+    oe_ratio: int
+    slope: int
+    concordance: int
+    prevalence: float
+    c: float
+
+    citations = ("riley2021",)
+
+    @property
+    def n(self) -> int:
+        """The largest of the three."""
+        return max(self.oe_ratio, self.slope, self.concordance)
+
+    def table(self) -> Table:
+        """Cases and events for each."""
+        rows = (("O:E ratio", self.oe_ratio), ("slope", self.slope), ("c-statistic", self.concordance))
+        return [
+            ["for the interval of", "cases", "events"],
+            *([a, str(b), f"{b * self.prevalence:.0f}"] for a, b in rows),
+        ]
+
+    def summary(self) -> str:
+        """Cases for each, and the largest number."""
+        lines = [f"{a:<12} {b:>8} cases, {c} events" for a, b, c in self.table()[1:]]
+        return "\n".join([f"The validation takes {self.n} cases.", *lines])
+
+
+@own_errstate
+def validation_size(
+    predictions: ArrayLike,
+    *,
+    oe_width: float = 0.2,
+    slope_width: float = 0.3,
+    c_width: float = 0.1,
+    confidence_level: float = 0.95,
+) -> ValidationSize:
+    """Cases for which the intervals of O:E ratio, slope and c-statistic of a calibrated model have given widths.
+
+    Parameters
+    ----------
+    predictions
+        (m,) predicted risks, or ``Bernoulli``, as the validation will have them: those of a pilot, or of the
+        development data.
+    oe_width, slope_width, c_width
+        Widths of the intervals, above 0.
+    confidence_level
+        Of the intervals.
+
+    Raises
+    ------
+    ValueError
+        For bad predictions or settings, or risks that are all equal.
+    TypeError
+        For predictions that are not binary.
+
+    Notes
+    -----
+    With prevalence f, normal quantile z and standard error ``s = width / (2 z)``: O:E from the variance
+    ``(1 - f) / (n f)`` of its logarithm, with ``s = asinh(width / 2) / z``; slope from
+    ``s^2 = I_a / (n (I_a I_b - I_ab^2))`` with means I_a, I_ab and I_b of ``p (1 - p)`` times 1, x and x^2, where x is
+    the log-odds of p; c from Newcombe's variance. How likely the exact test is to find a given error with n cases is
+    what ``ct.power`` simulates.
+
+    Source: Riley et al. 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caltest.fields import clinical
+    >>> print(clinical.validation_size(np.random.default_rng(1).beta(1, 9, 5000), oe_width=1.0))
+    The validation takes 2801 cases.
+    O:E ratio         148 cases, 15 events
+    slope            2801 cases, 283 events
+    c-statistic       962 cases, 97 events
+    """
+    from scipy.special import ndtri
+
+    widths = [positive_number(name, value) for name, value in (("oe_width", oe_width), ("slope_width", slope_width))]
+    c_half = positive_number("c_width", c_width) / 2.0
+    z = float(ndtri((1.0 + fraction("confidence_level", confidence_level)) / 2.0))
+    p = probability_of_one(as_predictions(predictions), "clinical.validation_size")
+    inner = p[(p > 0.0) & (p < 1.0)]
+    if np.unique(inner).size < 2:
+        raise ValueError("predictions: got one value beside 0 and 1, wanted several; with one there is no slope")
+    f, x, v = float(p.mean()), log_odds(inner), inner * (1.0 - inner)
+    # Predictions of 0 and 1 have no log-odds; a constant that is added to these changes nothing.
+    i_a, i_ab, i_b = (float((v * (x - x.mean()) ** k).sum()) / p.size for k in range(3))
+    slope = i_a / ((widths[1] / (2.0 * z)) ** 2 * (i_a * i_b - i_ab**2))
+    c = _concordance(p)
+    return ValidationSize(
+        oe_ratio=ceil((1.0 - f) / (f * (asinh(widths[0] / 2.0) / z) ** 2)),
+        slope=ceil(slope),
+        concordance=_smallest(lambda n: z * _newcombe_error(c, f, n) <= c_half),
+        prevalence=f,
+        c=c,
+    )
+
+
+def _concordance(p: FloatArray) -> float:
+    """Of calibrated risks: pairs of an event and another case, weighted by the probabilities of being such a pair."""
+    order = np.sort(p)
+    below = np.cumsum(1.0 - order) - (1.0 - order)
+    _, first, counts = np.unique(order, return_index=True, return_counts=True)
+    ties = np.add.reduceat(1.0 - order, first) / 2.0
+    wins = float((np.repeat(below[first] + ties, counts) * order).sum() - (order * (1.0 - order)).sum() / 2.0)
+    pairs = float(order.sum() * (1.0 - order).sum() - (order * (1.0 - order)).sum())
+    return wins / pairs
+
+
+def _newcombe_error(c: float, f: float, n: int) -> float:
+    half = n / 2.0 - 1.0
+    return sqrt(c * (1.0 - c) * (1.0 + half * (1.0 - c) / (2.0 - c) + half * c / (1.0 + c)) / (n**2 * f * (1.0 - f)))
+
+
+def _smallest(is_enough: Callable[[int], bool]) -> int:
+    """The smallest number that is enough, by halving."""
+    low, high = 1, 2
+    while not is_enough(high) and high < MOST:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high

@@ -1,0 +1,280 @@
+"""Validation of a clinical prediction model: what reporting guidelines ask for, beside what calibration would give."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.jobs import streams
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate, seed_of
+from caltest._basics.threads import progress_bars, threaded
+from caltest._results.values import ConfidenceInterval
+from caltest._validation import fraction, one_of, switch, whole_number
+from caltest.estimators.classical.base import probability_of_one
+from caltest.estimators.classical.cox import cox_calibration
+from caltest.estimators.combined.measures import clopper_pearson
+from caltest.fields.clinical.curves import LoessCurve, SplineCurve, log_odds, logistic_fits
+from caltest.fields.clinical.validation_result import CalibrationCurve, ClinicalMeasure, ClinicalValidation
+from caltest.named_tests import OmnibusTest
+from caltest.predictions import Bernoulli
+from caltest.predictions.convert import as_sample
+
+CurveOf = SplineCurve | LoessCurve
+CURVES: dict[str, Callable[[FloatArray, FloatArray], CurveOf]] = {"splines": SplineCurve.of, "loess": LoessCurve.of}
+GRID = 60
+"""Places at which curves are drawn and compared."""
+
+NAMES = ("O:E ratio", "calibration in the large", "calibration slope", "c-statistic", "ICI", "E50", "E90", "Emax")
+IDEAL = (1.0, 0.0, 1.0, None, 0.0, 0.0, 0.0, 0.0)
+FIRST_ERROR = NAMES.index("ICI")
+
+Statistics = Callable[[Array], tuple[FloatArray, FloatArray]]
+"""Of outcomes (B, n): numbers (B, 8), or the last four of them, and curves (B, m)."""
+
+
+@own_errstate
+def validate(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    curve: str = "splines",
+    confidence_level: float = 0.95,
+    n_resamples: int = 999,
+    classes: Sequence[Any] | None = None,
+    rng: Any = None,
+    progress: bool = False,
+) -> ClinicalValidation:
+    """Calibration of predicted risks as TRIPOD+AI and STRATOS ask for it, with exact p-values and ranges.
+
+    Parameters
+    ----------
+    predictions
+        (n,) predicted risks of the event, (n, 2) probabilities of both classes, or ``Bernoulli``.
+    targets, classes, rng, progress
+        As in ``calibration_test``; the event is class 1.
+    curve
+        ``"splines"``: logistic regression on restricted cubic splines of the log-odds, with 3 to 5 knots; or
+        ``"loess"``: local regression of outcomes on risks.
+    confidence_level
+        Of intervals, of the ranges of calibrated models and of the band of the curve.
+    n_resamples
+        Number of redraws of the outcomes.
+
+    Returns
+    -------
+    ClinicalValidation
+        O:E ratio, calibration in the large (the intercept with slope 1), slope, c-statistic, ICI, E50, E90 and Emax,
+        each with its interval, what 95 % of calibrated models with these risks give, and an exact p-value; the curve
+        with a band that holds everywhere at once; and the default test, which alone decides.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, or outcomes without events, or with nothing else.
+    TypeError
+        For predictions that are not binary.
+
+    Notes
+    -----
+    With observed events y and risks p, ``O:E = sum y / sum p``; calibration in the large a solves
+    ``sum y = sum expit(a + logit p)``; the slope b is that of ``logit P(Y = 1) = a + b logit p``. With the curve c, the
+    ICI is the mean of ``|c(p) - p|``, E50 and E90 are quantiles and Emax is the largest.
+
+    All p-values come from the same redraws and are exact, each on its own, two-sided for the first four (twice the
+    smaller tail). Errors of curves are never 0: compare them with the range of calibrated models. Interval of O:E: that
+    of Clopper and Pearson for the mean of independent events, whose coverage is at least nominal; of intercept and
+    slope: normal limit; of c: DeLong's on the logit scale; of errors of the curve: basic bootstrap from the curve.
+    Outcomes are independent given the risks, which were not fitted to them. Risks of 0 and 1 are left out of
+    regressions. Time O(n B).
+
+    Sources: Van Calster et al. 2019; Austin and Steyerberg 2019; Miller, Hui and Tierney 1991; Cleveland 1979.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caltest.fields import clinical
+    >>> rng = np.random.default_rng(1)
+    >>> risk = rng.beta(1, 6, 800)
+    >>> event = rng.random(800) < np.minimum(1.5 * risk, 1)
+    >>> result = clinical.validate(risk, event, n_resamples=199, rng=1)
+    >>> result.row("O:E ratio").value > 1.2
+    True
+    """
+    one_of("curve", curve, list(CURVES))
+    level, number = fraction("confidence_level", confidence_level), whole_number("n_resamples", n_resamples, 19)
+    sample = as_sample(predictions, targets, classes)
+    p, y = probability_of_one(sample.predictions, "clinical.validate"), np.asarray(sample.targets)
+    events = int(y.sum())
+    if events in (0, y.size):
+        raise ValueError(
+            f"targets: got {events} events in {y.size} rows, wanted some with and some without; "
+            "calibration_test(predictions, targets) tests such data too"
+        )
+    seed = seed_of(rng)
+    with progress_bars(switch("progress", progress)):
+        test = OmnibusTest(n_resamples=number).on(sample, rng=seed)
+        grid = _grid(p)
+        fitted = CURVES[curve](p, grid)
+        statistics, errors = _statistics(p, fitted), _errors_of(p, fitted)
+        observed, line = (one[0] for one in statistics(y[None]))
+        null, lines = redrawn(Bernoulli(p), statistics, number, np.random.default_rng(seed))
+        wrong = Bernoulli(fitted(p, y[None].astype(np.float64))[0][0])
+        others, _ = redrawn(wrong, errors, number, np.random.default_rng(seed).spawn(1)[0])
+    intervals, notes = _intervals(p, y, observed, others, level)
+    rows = tuple(
+        _measure(i, float(observed[i]), null[:, i], intervals.get(NAMES[i]), level)
+        for i in range(len(NAMES))
+        if np.isfinite(observed[i])
+    )
+    return ClinicalValidation(
+        rows=rows,
+        curve=_banded(grid, line, lines, level, curve),
+        default_test=test,
+        events=events,
+        expected=float(p.sum()),
+        confidence_level=level,
+        n_resamples=number,
+        seed=seed,
+        notes=notes,
+    )
+
+
+def redrawn(
+    law: Bernoulli, statistics: Statistics, n_resamples: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Numbers and curves of redrawn outcomes."""
+    parts = streams(rng, n_resamples)
+    found = list(threaded(lambda part: statistics(law.with_redraws(None, [part])), parts, len(parts), "redraws"))
+    return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
+
+
+def _grid(p: FloatArray) -> FloatArray:
+    """Risks between the 1 % and 99 % quantiles of those that are not 0 or 1."""
+    inner = p[(p > 0.0) & (p < 1.0)]
+    low, high = np.quantile(inner, [0.01, 0.99]) if inner.size else (0.5, 0.5)
+    return np.unique(np.linspace(low, high, GRID))
+
+
+def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
+    kept = (p > 0.0) & (p < 1.0)
+    x, ranks, errors = log_odds(p[kept]), _mid_ranks(p), _errors_of(p, curve)
+    design, nothing = np.column_stack([np.ones(x.size), x]), np.zeros(x.size)
+    has_slope = np.unique(x).size > 1
+
+    def function(outcomes: Array) -> tuple[FloatArray, FloatArray]:
+        y = np.asarray(outcomes, dtype=np.float64)
+        inner, found = y[:, kept], np.full((len(y), FIRST_ERROR), np.nan)
+        found[:, 0] = y.sum(axis=1) / p.sum()
+        if x.size:
+            found[:, 1] = logistic_fits(design[:, :1], inner, np.zeros(1), x)[:, 0]
+        if has_slope:
+            found[:, 2] = logistic_fits(design, inner, np.array([0.0, 1.0]), nothing)[:, 1]
+            found[:, 3] = _concordance(y, ranks)
+        others, line = errors(y)
+        return np.column_stack([found, others]), line
+
+    return function
+
+
+def _errors_of(p: FloatArray, curve: CurveOf) -> Statistics:
+    """ICI, E50, E90 and Emax alone."""
+
+    def function(outcomes: Array) -> tuple[FloatArray, FloatArray]:
+        values, line = curve(p, np.asarray(outcomes, dtype=np.float64))
+        errors = np.abs(values - p)
+        quantiles = np.quantile(errors, [0.5, 0.9], axis=1)
+        return np.column_stack([errors.mean(axis=1), *quantiles, errors.max(axis=1)]), line
+
+    return function
+
+
+def _mid_ranks(p: FloatArray) -> FloatArray:
+    _, inverse, counts = np.unique(p, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    return np.asarray((ends - (counts - 1) / 2.0)[inverse])
+
+
+def _concordance(y: FloatArray, ranks: FloatArray) -> FloatArray:
+    """The share of pairs of a case with and one without the event whose risks have that order, ties half."""
+    ones = y.sum(axis=1)
+    pairs = ones * (y.shape[1] - ones)
+    wins = y @ ranks - ones * (ones + 1.0) / 2.0
+    return np.asarray(np.divide(wins, pairs, out=np.full(len(y), 0.5), where=pairs > 0.0))
+
+
+def _intervals(
+    p: FloatArray, y: Array, observed: FloatArray, others: FloatArray, level: float
+) -> tuple[dict[str, ConfidenceInterval], tuple[str, ...]]:
+    """Those that exist, and why others do not."""
+    from scipy.special import ndtri
+
+    z, tail = float(ndtri((1.0 + level) / 2.0)), (1.0 - level) / 2.0
+    mean = float(p.mean())
+    low, high = clopper_pearson(int(y.sum()), y.size, level)
+    found = {NAMES[0]: ConfidenceInterval(low / mean, high / mean, level, "Clopper and Pearson")}
+    kept = (p > 0.0) & (p < 1.0)
+    if kept.any():
+        a, x = float(observed[1]), log_odds(p[kept])
+        risks = 1.0 / (1.0 + np.exp(-(a + x)))
+        error = float(1.0 / np.sqrt(risks @ (1.0 - risks)))
+        found[NAMES[1]] = ConfidenceInterval(a - z * error, a + z * error, level, "normal limit")
+    notes: tuple[str, ...] = ()
+    try:
+        found[NAMES[2]] = cox_calibration(p, y, confidence_level=level).slope_interval
+    except ValueError as reason:
+        notes = (f"no interval of the slope: {reason}",)
+    concordance = _delong(p, y, float(observed[3]), z, level)
+    if concordance is not None:
+        found[NAMES[3]] = concordance
+    for i in range(FIRST_ERROR, len(NAMES)):
+        small, large = np.quantile(others[:, i - FIRST_ERROR], [tail, 1.0 - tail])
+        value = float(observed[i])
+        ends = max(0.0, 2.0 * value - float(large)), max(0.0, 2.0 * value - float(small))
+        found[NAMES[i]] = ConfidenceInterval(*ends, level, "basic bootstrap from the curve")
+    return found, notes
+
+
+def _delong(p: FloatArray, y: Array, c: float, z: float, level: float) -> ConfidenceInterval | None:
+    """DeLong's variance of the c-statistic, on the logit scale; None for 0 and 1, and where one case is alone."""
+    ones, zeros = np.sort(p[y == 1]), np.sort(p[y == 0])
+    if not 0.0 < c < 1.0 or min(ones.size, zeros.size) < 2:
+        return None
+    of_ones = (np.searchsorted(zeros, ones, "left") + np.searchsorted(zeros, ones, "right")) / (2.0 * zeros.size)
+    of_zeros = 1.0 - (np.searchsorted(ones, zeros, "left") + np.searchsorted(ones, zeros, "right")) / (2.0 * ones.size)
+    error = float(np.sqrt(of_ones.var(ddof=1) / ones.size + of_zeros.var(ddof=1) / zeros.size)) / (c * (1.0 - c))
+    centre = float(np.log(c / (1.0 - c)))
+    low, high = (1.0 / (1.0 + np.exp(-(centre + sign * z * error))) for sign in (-1.0, 1.0))
+    return ConfidenceInterval(float(low), float(high), level, "DeLong, on the logit scale")
+
+
+def _measure(
+    i: int, value: float, null: FloatArray, interval: ConfidenceInterval | None, level: float
+) -> ClinicalMeasure:
+    """With what calibrated models give, and the p-value: one plus the redraws that are as extreme, over all."""
+    above = (1 + np.count_nonzero(null >= value - 1e-10)) / (1 + null.size)
+    below = (1 + np.count_nonzero(null <= value + 1e-10)) / (1 + null.size)
+    if i >= FIRST_ERROR:
+        low, high, pvalue = 0.0, float(np.quantile(null, level, method="higher")), float(above)
+    else:
+        tail = (1.0 - level) / 2.0
+        low = float(np.quantile(null, tail, method="lower"))
+        high, pvalue = float(np.quantile(null, 1.0 - tail, method="higher")), float(min(1.0, 2.0 * min(above, below)))
+    return ClinicalMeasure(NAMES[i], value, interval, IDEAL[i], (low, high), pvalue)
+
+
+def _banded(grid: FloatArray, line: FloatArray, lines: FloatArray, level: float, name: str) -> CalibrationCurve:
+    """The band in which the whole curve of a calibrated model is with a probability of the level.
+
+    Curves, the observed one too, are standardised by their means and standard deviations at each place; the largest
+    deviations are exchangeable if the model is calibrated.
+    """
+    if not np.isfinite(line).all():
+        return CalibrationCurve(name, (), (), ((), ()), 1.0)
+    together = np.vstack([line, lines])
+    mean, deviation = together.mean(axis=0), np.maximum(together.std(axis=0), 1e-12)
+    largest = np.abs((together - mean) / deviation).max(axis=1)
+    reach = float(np.sort(largest)[min(largest.size, int(np.ceil(level * largest.size))) - 1])
+    ends = [np.clip(mean + sign * reach * deviation, 0.0, 1.0) for sign in (-1.0, 1.0)]
+    pvalue = float(np.count_nonzero(largest >= largest[0] - 1e-10)) / largest.size
+    risk, frequency, low, high = (tuple(one.tolist()) for one in (grid, line, *ends))
+    return CalibrationCurve(name, risk, frequency, (low, high), pvalue)

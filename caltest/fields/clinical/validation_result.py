@@ -1,0 +1,200 @@
+"""The validation of a clinical prediction model as a result."""
+
+from dataclasses import dataclass
+
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.measures import percent
+from caltest._results.report import format_pvalue, is_smallest, pvalue_phrase
+from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
+from caltest._results.values import ConfidenceInterval, Stored
+from caltest._validation import fraction
+
+
+@dataclass(frozen=True)
+class ClinicalMeasure:
+    """One measure of calibration or discrimination.
+
+    Attributes
+    ----------
+    name
+        Its name in the field.
+    value, interval
+        The estimate, and its interval if there is one.
+    ideal
+        What a calibrated model has in large samples; None for the c-statistic.
+    usual
+        Between what calibrated models with these risks have it, with the level of the intervals.
+    pvalue
+        Exact, of this measure on its own.
+
+    Examples
+    --------
+    >>> from caltest.fields import clinical
+    >>> result = clinical.validate([0.1, 0.4, 0.2, 0.6, 0.3], [0, 1, 0, 0, 1], n_resamples=19, rng=1)
+    >>> result.row("O:E ratio").value
+    1.25
+    """
+
+    name: str
+    value: float
+    interval: ConfidenceInterval | None
+    ideal: float | None
+    usual: tuple[float, float]
+    pvalue: float
+
+
+@dataclass(frozen=True)
+class CalibrationCurve:
+    """A flexible calibration curve.
+
+    Attributes
+    ----------
+    method
+        ``"splines"`` or ``"loess"``.
+    risk, frequency
+        Predicted risks, and the fitted frequency of the event there.
+    band
+        Below and above: between them the whole curve of a calibrated model is, with the level of the intervals.
+    pvalue
+        Exact, of the largest distance of the curve from those of calibrated models.
+
+    Examples
+    --------
+    >>> from caltest.fields import clinical
+    >>> result = clinical.validate([0.1, 0.4, 0.2, 0.6, 0.3], [0, 1, 0, 0, 1], n_resamples=19, rng=1)
+    >>> len(result.curve.risk) == len(result.curve.frequency)
+    True
+    """
+
+    method: str
+    risk: tuple[float, ...]
+    frequency: tuple[float, ...]
+    band: tuple[tuple[float, ...], tuple[float, ...]]
+    pvalue: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClinicalValidation(TabularResult, Stored):
+    """What ``clinical.validate`` found. Printing it gives the verdict and a table.
+
+    Attributes
+    ----------
+    rows
+        The measures.
+    curve
+        The flexible calibration curve.
+    default_test
+        The default test, which decides.
+    events, expected
+        Observed and expected number of events.
+    confidence_level
+        Of intervals, ranges and band.
+    n_resamples, seed
+        Number of redraws, and the integer that reproduces them as ``rng=seed``.
+    notes
+        What the reader should know.
+
+    Examples
+    --------
+    >>> from caltest.fields import clinical
+    >>> clinical.validate([0.1, 0.4, 0.2, 0.6, 0.3], [0, 1, 0, 0, 1], n_resamples=19, rng=1)
+    <clinical validation: p = 0.75, 2 events in n = 5>
+    """
+
+    rows: tuple[ClinicalMeasure, ...]
+    curve: CalibrationCurve
+    default_test: CalibrationTestResult
+    events: int
+    expected: float
+    confidence_level: float
+    n_resamples: int
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    picture = "clinical_curve"
+    citations = ("austin2019", "calster2019", "cleveland1979", "cox1958", "delong1988", "dwass1957", "miller1991")
+
+    def __repr__(self) -> str:
+        return f"<clinical validation: {pvalue_phrase(self.pvalue)}, {self.events} events in n = {self.n}>"
+
+    @property
+    def n(self) -> int:
+        """Number of cases."""
+        return self.default_test.n
+
+    @property
+    def pvalue(self) -> float:
+        """Of the default test."""
+        return self.default_test.pvalue
+
+    def row(self, name: str) -> ClinicalMeasure:
+        """The measure of a name; ``KeyError`` for others."""
+        found = {one.name: one for one in self.rows}
+        if name not in found:
+            raise KeyError(f"name: got {name!r}, wanted one of {', '.join(map(repr, found))}")
+        return found[name]
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """That of the default test."""
+        return self.default_test.verdict(alpha)
+
+    def sentence(self, alpha: float = 0.05) -> str:
+        """For a paper: events, O:E, intercept, slope, ICI, and the test."""
+        fraction("alpha", alpha)
+        level = self.confidence_level
+        words = [f"the {one.name} was {_in_brackets(one, level)}" for one in self.rows if one.name[0] != "E"]
+        return (
+            f"With {self.events} events in {self.n} cases ({self.expected:.4g} expected), {', '.join(words)}; "
+            f"calibration was {'' if self.pvalue <= alpha else 'not '}rejected at the {100 * alpha:g} % level "
+            f"(exact test by {self.default_test.n_resamples} redraws of the outcomes, {pvalue_phrase(self.pvalue)})."
+        )
+
+    def bars(self) -> list[Bar]:
+        """O:E ratio and slope with their intervals beside 1, for ``plots.forest``."""
+        return [
+            Bar(one.name, one.value, None if one.interval is None else one.interval.ends, 1.0, "if calibrated", "", out)
+            for one in self.rows
+            if one.ideal == 1.0
+            for out in [one.pvalue <= 1.0 - self.confidence_level]
+        ]
+
+    def table(self) -> Table:
+        level = f"{100 * self.confidence_level:g} %"
+        header = ["measure", f"value ({level} interval)", "ideal", f"{level} of calibrated models", "p-value"]
+        return [header, *(self._cells(one) for one in self.rows)]
+
+    def _cells(self, one: ClinicalMeasure) -> list[str]:
+        interval = "" if one.interval is None else f" ({one.interval.low:.3g} to {one.interval.high:.3g})"
+        low, high = one.usual
+        usual = f"up to {high:.3g}" if one.ideal == low == 0.0 else f"{low:.3g} to {high:.3g}"
+        ideal = "" if one.ideal is None else f"{one.ideal:g}"
+        return [one.name, f"{one.value:.3g}{interval}", ideal, usual, format_pvalue(one.pvalue)]
+
+    def remarks(self) -> list[str]:
+        """What ranges and p-values are."""
+        return ["p-values are exact, each for its measure alone; the verdict is that of the default test"]
+
+    def summary(self, alpha: float = 0.05) -> str:
+        """The report that ``print`` shows."""
+        smallest = " (the smallest possible)" if is_smallest(self.pvalue, self.default_test.n_resamples) else ""
+        found = {
+            "Verdict": self.verdict(alpha),
+            "Why": self.default_test.why(alpha),
+            "Events": f"{self.events} of {self.n} ({percent(self.events / self.n)}); expected {self.expected:.4g} "
+            f"({percent(self.expected / self.n)})",
+            "p-value": f"{format_pvalue(self.pvalue)}{smallest}; of the calibration curve alone "
+            f"{format_pvalue(self.curve.pvalue)}",
+        }
+        what = {
+            "Curve": "logistic regression on restricted cubic splines" if self.curve.method == "splines" else "loess",
+            "Null": f"outcomes redrawn from the risks, {self.n_resamples} draws",
+            "Assumes": self.default_test.assumes,
+            "Reproduce": f"rng={self.seed}",
+        }
+        parts = found, [""], Grid(self.table()), [f"  {one}" for one in self.remarks()], [""], what
+        return Page("Validation of predicted risks", *parts, notes=(*self.notes, *self.default_test.notes))
+
+
+def _in_brackets(one: ClinicalMeasure, level: float) -> str:
+    ends = "" if one.interval is None else f"{one.interval.low:.3g} to {one.interval.high:.3g}"
+    return f"{one.value:.3g} ({100 * level:g} % CI {ends})" if ends else f"{one.value:.3g}"

@@ -1,0 +1,258 @@
+"""Clinical validation: numbers of R and statsmodels, exact p-values and bands, decisions, sample sizes, bad input."""
+
+import shutil
+import subprocess
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest.fields import clinical
+from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weights, log_odds, logistic_fits, spline_basis
+
+
+def data(n=600, seed=3, wrong=lambda p: 1.3 * p + 0.03):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(1, 4, n)
+    return p, (rng.random(n) < np.clip(wrong(p), 0.0, 1.0)).astype(int)
+
+
+P, Y = data()
+
+
+@cache
+def result():
+    return clinical.validate(P, Y, n_resamples=99, rng=1)
+
+
+R = """
+d <- read.csv("FILE"); x <- qlogis(d$p)
+q <- function(...) cat(sprintf("%.10g\\n", c(...)), sep = "")
+q(sum(d$y) / sum(d$p), coef(glm(d$y ~ 1, offset = x, family = binomial)), coef(glm(d$y ~ x, family = binomial))[2])
+suppressMessages(library(rms))
+q(val.prob(d$p, d$y, pl = FALSE)["C (ROC)"])
+e <- abs(plogis(predict(lrm(d$y ~ rcs(x, 5), tol = 1e-14, eps = 1e-12))) - d$p)
+q(mean(e), quantile(e, c(.5, .9)), max(e))
+s <- loess(y ~ p, d, control = loess.control(surface = "direct"))
+q(predict(s, data.frame(p = sort(d$p)[seq(1, 600, 60)])))
+"""
+
+
+def test_numbers_are_those_of_r(tmp_path):
+    """``rms`` for the c-statistic and splines, base R for the rest."""
+    if not shutil.which("Rscript"):
+        pytest.skip("R is not installed")
+    file = tmp_path / "data.csv"
+    np.savetxt(file, np.column_stack([P, Y]), fmt="%.17g", delimiter=",", header="p,y", comments="")
+    run = subprocess.run(["Rscript", "-e", R.replace("FILE", str(file))], capture_output=True, text=True)
+    if "there is no package" in run.stderr:
+        pytest.skip("R has no package rms")
+    found = [float(line) for line in run.stdout.split()]
+    assert [one.value for one in result().rows] == pytest.approx(found[:8], rel=2e-6)
+    assert loess_weights(P, np.sort(P)[::60]) @ Y == pytest.approx(found[8:], abs=1e-9)
+
+
+def test_stored_numbers_of_r():
+    """Those that the test above compares, for machines without R."""
+    expected = [1.49635775738, 0.649461332992, 0.996136673380, 0.766296296296]
+    expected += [0.100166346367, 0.101120912308, 0.160637546637, 0.164772166710]
+    assert [one.value for one in result().rows] == pytest.approx(expected, rel=2e-6)
+    loess = [-0.00757233233202, 0.05475545918690, 0.10859021203532, 0.16887682303134, 0.21171613647584]
+    assert (loess_weights(P, np.sort(P)[::60]) @ Y)[:5] == pytest.approx(loess, abs=1e-9)
+
+
+def test_many_logistic_regressions_are_single_ones():
+    from statsmodels.api import GLM, families
+
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.01, 0.99, 200)
+    design = spline_basis(log_odds(p), np.quantile(log_odds(p), [0.1, 0.5, 0.9]))
+    outcomes = np.vstack([rng.random((3, 200)) < p, rng.random((3, 200)) < p[::-1], rng.random((2, 200)) < 0.5])
+    offset = 0.3 * rng.normal(size=200)
+    found = logistic_fits(design, outcomes.astype(float), np.array([0.0, 1.0, 0.0]), offset)
+    for row, y in zip(found, outcomes, strict=True):
+        fitted = GLM(y.astype(float), design, family=families.Binomial(), offset=offset).fit(tol=1e-12)
+        assert row == pytest.approx(fitted.params, rel=1e-6, abs=1e-7)
+
+
+def test_splines_are_linear_beyond_the_outer_knots():
+    knots = np.array([-1.0, 0.0, 0.5, 2.0])
+    for x in (np.linspace(-9.0, -1.0, 5), np.linspace(2.0, 9.0, 5)):
+        assert np.diff(spline_basis(x, knots), n=2, axis=0) == pytest.approx(0.0, abs=1e-10)
+
+
+def test_the_interval_of_c_is_that_of_the_pairs():
+    """DeLong's variance by the definition, over all pairs."""
+    ones, zeros = P[Y == 1], P[Y == 0]
+    wins = (ones[:, None] > zeros) + 0.5 * (ones[:, None] == zeros)
+    one = result().row("c-statistic")
+    assert one.value == pytest.approx(wins.mean())
+    variance = wins.mean(axis=1).var(ddof=1) / ones.size + wins.mean(axis=0).var(ddof=1) / zeros.size
+    low, high = one.interval
+    z = np.log(high / (1 - high)) - np.log(low / (1 - low))
+    wanted = 2 * stats.norm.ppf(0.975) * np.sqrt(variance) / (one.value * (1 - one.value))
+    assert z == pytest.approx(wanted)
+
+
+def test_errors_are_beyond_those_of_calibrated_models():
+    for name in ("O:E ratio", "calibration in the large", "ICI", "E50"):
+        one = result().row(name)
+        assert one.pvalue <= 0.02
+        assert one.value > one.usual[1]
+    assert result().row("calibration slope").pvalue > 0.05
+    assert result().curve.pvalue == 0.02
+    assert any(f > h for f, h in zip(result().curve.frequency, result().curve.band[1], strict=True))
+    assert result().verdict().startswith("reject calibration")
+    assert "the O:E ratio was 1.5 (95 % CI 1.31 to 1.69)" in result().sentence()
+
+
+@pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
+@pytest.mark.parametrize(
+    ("n", "a", "b", "curve"), [(60, 0.5, 2.0, "splines"), (200, 1.0, 99.0, "splines"), (60, 0.5, 2.0, "loess")]
+)
+def test_size(n, a, b, curve, replications):
+    """P-values of all measures and of the curve, the band and intervals of O:E, with few rows and rare events."""
+    number, alpha = replications(40, 1000), 0.1
+    rng = np.random.default_rng(5)
+    small, inside, covers, runs = np.zeros(9), 0, 0, 0
+    while runs < number:
+        p = rng.beta(a, b, n)
+        y = rng.random(n) < p
+        if not 0 < y.sum() < n:
+            continue
+        runs += 1
+        found = clinical.validate(p, y.astype(int), curve=curve, n_resamples=39, rng=rng)
+        small += np.array([*(one.pvalue for one in found.rows), found.curve.pvalue]) <= alpha
+        line = found.curve
+        within = zip(line.band[0], line.frequency, line.band[1], strict=True)
+        inside += all(low - 1e-9 <= value <= high + 1e-9 for low, value, high in within)
+        low, high = found.row("O:E ratio").interval
+        covers += low <= 1.0 <= high
+    most = stats.binom.ppf(1 - 1e-4, number, alpha)
+    assert (small <= most).all(), small / number
+    # Curves with the largest deviation are the ends of the band: 2 of 40 may be outside.
+    assert inside >= stats.binom.ppf(1e-4, number, 0.95)
+    assert covers >= stats.binom.ppf(1e-4, number, 0.95)
+
+
+def test_loess_of_many_risks_is_joined_between_quantiles():
+    p, y = data(3000)
+    fast, grid = LoessCurve.of(p, p[:1])(p, y[None].astype(float))
+    exact = np.clip(loess_weights(p, p[:50]) @ y, 0.0, 1.0)
+    assert fast[0, :50] == pytest.approx(exact, abs=2e-3)
+    assert grid[0, 0] == fast[0, 0]
+
+
+def test_risks_of_0_and_1_are_left_out_of_regressions():
+    p, y = np.append(P, [0.0, 1.0, 1.0]), np.append(Y, [0, 1, 1])
+    found = clinical.validate(p, y, n_resamples=19, rng=1)
+    for name in ("calibration in the large", "calibration slope"):
+        assert found.row(name).value == pytest.approx(result().row(name).value, rel=1e-6)
+    assert found.row("O:E ratio").value == pytest.approx((Y.sum() + 2) / (P.sum() + 2))
+
+
+def test_constant_risks_and_separated_outcomes_have_documented_results():
+    constant = clinical.validate(np.full(50, 0.2), np.arange(50) % 5 == 0, n_resamples=19, rng=1)
+    assert [one.name for one in constant.rows] == ["O:E ratio", "calibration in the large", "ICI", "E50", "E90", "Emax"]
+    assert constant.row("O:E ratio").value == pytest.approx(1.0)
+    assert constant.row("ICI").value == pytest.approx(0.0, abs=1e-6)
+    assert "no interval of the slope" in constant.notes[0]
+    p = np.linspace(0.02, 0.98, 40)
+    separated = clinical.validate(p, (p > 0.5).astype(int), n_resamples=19, rng=1)
+    assert separated.row("calibration slope").interval is None
+    assert separated.row("calibration slope").value > 5.0
+    assert separated.row("c-statistic").interval is None
+    assert "separate the outcomes" in str(separated)
+    certain = clinical.validate([0.0, 1.0, 1.0, 0.0], [0, 1, 1, 0], n_resamples=19, rng=1)
+    assert [one.name for one in certain.rows] == ["O:E ratio", "ICI", "E50", "E90", "Emax"]
+    assert certain.curve.risk == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: clinical.validate(P, np.zeros(600, dtype=int)), "got 0 events in 600 rows"),
+        (lambda: clinical.validate(P, Y, curve="lowess"), "curve"),
+        (lambda: clinical.validate(P, Y, n_resamples=5), "n_resamples"),
+        (lambda: clinical.validate(P, Y[:5]), "targets"),
+        (lambda: clinical.decision_curve(P, Y, [0.2, 0.1]), "increasing"),
+        (lambda: clinical.decision_curve(P, Y, [0.0, 0.1]), "wanted risks between 0 and 1"),
+        (lambda: clinical.decision_curve(P, np.ones(600, dtype=int)), "got 600 events"),
+        (lambda: clinical.validation_size(np.full(9, 0.3)), "got one value"),
+        (lambda: clinical.validation_size(P, slope_width=0.0), "slope_width"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+    with pytest.raises(TypeError, match="validate"):
+        clinical.validate(np.full((9, 3), 1 / 3), np.zeros(9, dtype=int))
+    with pytest.raises(KeyError, match="ICI"):
+        result().row("ECE")
+
+
+def test_net_benefit_by_its_definition():
+    found = clinical.decision_curve(P, Y, [0.1, 0.3], n_resamples=19, rng=1)
+    for one in found.rows:
+        odds, treated = one.threshold / (1 - one.threshold), one.threshold <= P
+        right, wrong = np.sum(treated & (Y == 1)), np.sum(treated & (Y == 0))
+        assert one.model == pytest.approx((right - wrong * odds) / 600)
+        assert one.treat_all == pytest.approx(Y.mean() - (1 - Y.mean()) * odds)
+        curve = SplineCurve.of(P, P[:1])(P, Y[None].astype(float))[0][0]
+        again = clinical.decision_curve(np.clip(curve, 1e-9, 1 - 1e-9), Y, [one.threshold], n_resamples=19, rng=1).rows[
+            0
+        ]
+        assert one.recalibrated == pytest.approx(again.model)
+        assert one.loss == pytest.approx(one.recalibrated - one.model)
+
+
+def test_miscalibration_that_costs_is_found_and_calibration_is_not():
+    p, y = data(2000, wrong=lambda p: 3.0 * p)
+    found = clinical.decision_curve(p, y, n_resamples=99, rng=1)
+    assert found.pvalue == 0.01
+    assert "miscalibration costs benefit, at " in found.verdict()
+    rng = np.random.default_rng(4)
+    rejected = 0
+    for _ in range(40):
+        p, y = data(150, seed=rng, wrong=lambda p: p)
+        rejected += clinical.decision_curve(p, y, [0.1, 0.2, 0.4], n_resamples=19, rng=rng).pvalue <= 0.05
+    assert rejected <= stats.binom.ppf(0.9999, 40, 0.05)
+
+
+def test_sample_sizes_give_intervals_of_the_widths():
+    """Standard errors of simulated validations of calibrated models."""
+    rng = np.random.default_rng(2)
+    risks = rng.beta(1.0, 6.0, 4000)
+    found = clinical.validation_size(risks, oe_width=0.4, slope_width=0.5, c_width=0.1)
+    n, z = 1500, stats.norm.ppf(0.975)
+    p = rng.choice(risks, n)
+    outcomes = (rng.random((300, n)) < p).astype(float)
+    slopes = logistic_fits(np.column_stack([np.ones(n), log_odds(p)]), outcomes, np.array([0.0, 1.0]), np.zeros(n))[
+        :, 1
+    ]
+    ratios = np.log(outcomes.sum(axis=1) / p.sum())
+    assert np.sqrt(n / found.slope) * slopes.std() == pytest.approx(0.5 / (2 * z), rel=0.15)
+    assert np.sqrt(n / found.oe_ratio) * ratios.std() == pytest.approx(np.arcsinh(0.2) / z, rel=0.15)
+    ordered = [stats.mannwhitneyu(p[y == 1], p[y == 0]).statistic / (y.sum() * (n - y.sum())) for y in outcomes[:100]]
+    assert found.c == pytest.approx(np.mean(ordered), abs=0.01)
+    assert np.sqrt(n / found.concordance) * np.std(ordered) == pytest.approx(0.05 / z, rel=0.25)
+    assert found.n == max(found.oe_ratio, found.slope, found.concordance)
+
+
+def test_pictures():
+    from matplotlib.figure import Figure
+
+    ax = result().plot(ax=Figure().add_subplot())
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["95 % of calibrated models", "observed frequency, splines"]
+    assert ax.get_title() == "p = 0.01, 180 events in 600 cases"
+    found = clinical.decision_curve(P, Y, n_resamples=19, rng=1)
+    ct.plots.decision_curve(found, ax=(other := Figure().add_subplot()), label="A")
+    ct.plots.decision_curve(found, ax=other, label="B")
+    assert {"treat all", "treat nobody", "A", "B"} <= {text.get_text() for text in other.get_legend().get_texts()}
+    for draw in (ct.plots.clinical_curve, ct.plots.decision_curve):
+        with pytest.raises(TypeError, match="result: got 3"):
+            draw(3)
