@@ -17,6 +17,7 @@ from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import named_columns
 from caltest._validation.groups import Groups, as_groups, labels_of
+from caltest.auditing.fields import FIELDS
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section
 from caltest.default_test import calibration_test
 from caltest.predictions import Sample
@@ -115,7 +116,7 @@ class Audit(Stored):
                 parts += ["", f"=== {one.name} ==="], []
             parts.append({"Decision": f"{one.decision}: {one.reason}"})
             for key, section in one.sections.items():
-                parts += ["", SECTIONS[key][0], section.answer], dict(section.facts)
+                parts += ["", (SECTIONS | FIELDS)[key][0], section.answer], dict(section.facts)
                 if section.rows:
                     parts.append(Grid(section.rows))
         if len(self.models) > 1:
@@ -166,6 +167,7 @@ def audit(
     *,
     features: Any = None,
     time: ArrayLike = None,
+    field: str | None = None,
     classes: Sequence[Any] | None = None,
     n_resamples: int = 999,
     title: str = "Calibration audit",
@@ -194,6 +196,9 @@ def audit(
         A data frame or a dictionary of columns (n,), in whose slices wrong predictions are searched: ``find_slices``.
     time
         (n,) numbers or dates by which the rows are ordered.
+    field
+        Adds what readers of a field expect: ``"clinical"``, the measures of ``fields.clinical.validate`` and a decision
+        curve.
     n_resamples
         Redraws of each test.
     title
@@ -232,6 +237,8 @@ def audit(
     if not models:
         raise ValueError("predictions: got an empty dictionary, wanted predictions of at least one model")
     number, shown = whole_number("n_resamples", n_resamples, 1), switch("progress", progress)
+    if field is not None:
+        one_of("field", field, list(FIELDS))
     seed = seed_of(rng)
     known = {"groups": groups, "clusters": clusters, "features": features, "time": time}
     names = [name for name, value in known.items() if value is not None]
@@ -240,7 +247,7 @@ def audit(
         for name, one in models.items():
             sample = as_sample(one, targets, classes)
             data = _data(sample, targets, features, groups, time, clusters, number, seed, names)
-            audits.append(_audited(str(name), data))
+            audits.append(_audited(str(name), data, field))
     return Audit(tuple(audits), seed, str(title))
 
 
@@ -287,12 +294,15 @@ def _in_order(time: ArrayLike, n: int) -> Array:
     return np.argsort(when, kind="stable")
 
 
-def _audited(name: str, data: Data) -> ModelAudit:
+def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     result = calibration_test(
         data.sample.predictions, data.sample.as_given, n_resamples=data.n_resamples, rng=data.seed
     )
-    sections = {}
-    for key, (_, make) in SECTIONS.items():
+    makers, sections = dict(SECTIONS), {}
+    if field is not None:
+        last = makers.popitem()
+        makers = makers | {field: FIELDS[field]} | dict([last])
+    for key, (_, make) in makers.items():
         try:
             sections[key] = make(data, result)
         except (ValueError, TypeError, ImportError, MemoryError) as error:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from caltest.auditing.fields import FIELDS
 from caltest.auditing.sections import LEVEL, SECTIONS
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def html_of(audit: "Audit") -> str:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    questions = {key: question for key, (question, _) in SECTIONS.items()}
+    questions = {key: question for key, (question, _) in (SECTIONS | FIELDS).items()}
     return environment.get_template("audit.html").render(audit=audit, questions=questions)
 
 

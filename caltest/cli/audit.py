@@ -7,6 +7,7 @@ from typing import Any
 from caltest._basics.numerics import Array
 from caltest._basics.threads import in_terminal
 from caltest.auditing.audit import audit
+from caltest.auditing.fields import FIELDS
 from caltest.cli.options import add, command, outcomes_of, show
 from caltest.cli.prediction_files import check_outputs, read_columns, read_sample
 
@@ -32,6 +33,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--features", type=Path, metavar="FILE", help="CSV with a header: columns that make groups")
     parser.add_argument("--time", metavar="NAME", help="column of the features by which rows are ordered")
     parser.add_argument("--clusters", metavar="NAME", help="column of the features: rows of a cluster are dependent")
+    parser.add_argument("--field", metavar="NAME", help=f"adds what a field expects: {' | '.join(FIELDS)}")
     parser.add_argument("--title", default="Calibration audit", help="of the report")
     choices = ("never", "reject", "matters")
     failing = "exit with 1 if calibration is rejected, or if the error may matter, too (default: never)"
@@ -59,6 +61,7 @@ def run(options: argparse.Namespace) -> int:
         clusters=clusters,
         features=columns or None,
         time=time,
+        field=options.field,
         n_resamples=options.n_resamples,
         title=options.title,
         rng=options.seed,

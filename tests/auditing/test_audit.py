@@ -139,6 +139,23 @@ def test_odd_data_stop_no_section(p, y):
     assert str(audit)
 
 
+def test_sections_of_a_field():
+    p, y = calibrated(300)
+    audit = ct.audit(p, y, field="clinical", n_resamples=39, rng=1)
+    assert list(audit.models[0].sections)[-2:] == ["clinical", "methods"]
+    section = audit.models[0].sections["clinical"]
+    assert section.answer.startswith(f"{int(y.sum())} events occurred")
+    assert section.rows[1][0] == "O:E ratio"
+    assert len(section.pictures) == 2
+    assert "What do reports of clinical prediction models ask for?" in str(audit)
+    assert "decision curve" in audit.to_html()
+    assert ct.results.Audit.from_dict(audit.to_dict()).models[0].sections["clinical"].rows == section.rows
+    p, y = DIGITS["random forest"]
+    assert ct.audit(p, y, field="clinical", n_resamples=9, rng=1).models[0].sections["clinical"].failed
+    with pytest.raises(ValueError, match="field: got 'x', wanted"):
+        ct.audit(p, y, field="x")
+
+
 def test_bad_input():
     p, y = calibrated(50)
     for wrong, message in (
