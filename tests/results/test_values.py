@@ -14,6 +14,7 @@ import caltest as ct
 from caltest._results.values import SCHEMA, Stored, plain
 
 S = samples(60, 3)
+X = np.random.default_rng(5).normal(size=(40, 6))
 
 
 def found(estimator, p=S.p, y=S.y):
@@ -319,6 +320,7 @@ RESULTS = {
     "confidence": lambda: ct.confidence_errors(P, Y),
     "intervals of confidence": lambda: ct.confidence_errors(P, Y, confidence_level=0.9, n_resamples=19, rng=1),
     "Cox": lambda: ct.estimators.cox_calibration(*ct.top_label(P, Y)),
+    "forecasts": lambda: ct.fields.weather.rank_histogram(X[:, :5], X[:, 5], n_resamples=19, rng=1),
     "noise": lambda: ct.noise_floor(P, ct.ECE(), n_resamples=19, rng=1),
     "power": lambda: ct.power(mean_test, model(), 20, n_simulations=30, alpha=[0.05, 0.2], rng=1),
     "curve": lambda: ct.power_curve({"one": mean_test, "two": mean_test}, model(), [10, 20], n_simulations=20, rng=1),
