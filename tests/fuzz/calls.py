@@ -315,6 +315,7 @@ ARGUMENTS = {
     "ucme": Case.ucme,
     "unbiased": choice(True, False),
     "weighted": lambda case: ((1.0, case.target_kernel()), (case.one_of(0.5, 1e-300, 1e300), case.target_kernel())),
+    "thresholds": choice(0.5, [0.0, 1.0], [1e300]),
     "ties": choice("random", "shared"),
     "time": Case.time,
     "title": choice("Audit", "<script>", ""),
