@@ -14,6 +14,7 @@ from caltest._basics.numerics import (
     own_errstate,
     resampling_pvalue,
     seed_of,
+    step_down,
 )
 from caltest._basics.threads import progress_bars
 from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
@@ -238,20 +239,6 @@ def _rows(sample: Sample, groups: Groups, found: _Found) -> tuple[GroupResult, .
             )
         )
     return tuple(rows)
-
-
-def step_down(statistics: FloatArray) -> FloatArray:
-    """Adjusted p-values (G,) of statistics (G, B + 1), of which the first column is observed and the others redrawn.
-
-    In the order of the observed statistics, the largest first, each is compared with the maximum of the redrawn ones of
-    itself and those after it; no adjusted p-value is smaller than one before it.
-    """
-    order = np.argsort(-statistics[:, 0], kind="stable")
-    largest = np.maximum.accumulate(statistics[order, 1:][::-1], axis=0)[::-1]
-    pvalues = [resampling_pvalue(float(statistics[g, 0]), largest[i]) for i, g in enumerate(order)]
-    adjusted = np.empty(len(order))
-    adjusted[order] = np.maximum.accumulate(pvalues)
-    return adjusted
 
 
 def _finding(sample: Sample, estimator: Estimator, pvalue: float) -> Finding | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, resampling_pvalue, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, resampling_pvalue, seed_of, step_down
 from caltest._basics.threads import progress_bars
 from caltest._results.multi_label_result import LabelResult, MultiLabelTestResult
 from caltest._results.report import EXCLUDED, holm
@@ -15,7 +15,6 @@ from caltest._validation import switch, whole_number
 from caltest.estimators import Omnibus
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.measures import clopper_pearson
-from caltest.group_test import step_down
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import MultiLabel, Sample
 from caltest.predictions.convert import Missing

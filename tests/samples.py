@@ -3,6 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
+from scipy.special import expit, logit
 
 import caltest as ct
 
@@ -32,3 +34,12 @@ def ensemble_and_outcomes(rng, n, m, d=1, spread=1.0):
     centres = rng.normal(size=(n, 1, d))
     members, y = centres + spread * rng.normal(size=(n, m, d)), centres[:, 0] + rng.normal(size=(n, d))
     return (ct.Ensemble(members[..., 0]), y[:, 0]) if d == 1 else (ct.Ensemble(members), y)
+
+
+def wrong_in_a_slice(n=3000, seed=1, shift=1.0):
+    """Probabilities that are too low where site is b and age is high."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"age": rng.integers(18, 90, n), "site": rng.choice(["a", "b", "c"], n)})
+    p = rng.uniform(0.1, 0.8, n)
+    wrong = ((frame["site"] == "b") & (frame["age"] >= 60)).to_numpy()
+    return p, (rng.random(n) < expit(logit(p) + shift * wrong)).astype(int), frame, wrong

@@ -503,6 +503,7 @@ MAPS = {
     "Identity": (recalibration.Identity, "classes"),
     "Isotonic": (recalibration.Isotonic, "binary"),
     "MatrixScaling": (recalibration.MatrixScaling, "classes"),
+    "Multicalibration": (recalibration.Multicalibration, "binary"),
     "OneVsRest": (lambda: recalibration.OneVsRest(recalibration.Platt()), "classes"),
     "Platt": (recalibration.Platt, "binary"),
     "QuantileRecalibration": (recalibration.QuantileRecalibration, "numbers"),

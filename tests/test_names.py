@@ -44,6 +44,7 @@ NUMBERS = {
     "n_max": 100_000,
     "held_out": 0.2,
     "n_folds": 5,
+    "max_steps": 100,
     "gamma": 1.0,
     "max_rank": 300,
     "off_diagonal": 100.0,
@@ -79,6 +80,8 @@ OTHER_DEFAULTS = {
     ("MaternKernel", "order"): 1.5,
     ("plots.simplex_map", "min_size"): 5,
     ("recalibration.report", "held_out"): 0.5,
+    ("recalibration.multicalibration_report", "held_out"): 0.5,
+    ("recalibration.Multicalibration", "n_bins"): 5,
     ("generators.DirichletModel.m2", "strength"): 0.5,
     ("generators.DirichletModel.m3", "strength"): 1.0,
     ("generators.HeteroscedasticSine", "noise"): 0.15,
@@ -110,6 +113,7 @@ ALLOWED = {
 }
 RESULTS = {one for name, one in PUBLIC.items() if name.startswith("results.") and inspect.isclass(one)}
 MADE_BY_CALLS = RESULTS | {
+    *(ct.recalibration.MulticalibrationReport, ct.recalibration.SliceRepair),
     *(ct.recalibration.BestFit, ct.recalibration.RecalibrationReport, ct.recalibration.RecalibrationRow),
     *(ct.recalibration.GPMap, ct.nulls.Outcome, ct.estimators.TextbookTail, ct.estimators.OutcomeTerms),
     *(ct.risk.FittedErrorFunction, ct.predictions.Residuals, ct.predictions.Sample),

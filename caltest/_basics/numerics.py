@@ -52,6 +52,20 @@ def resampling_pvalue(observed: float, draws: FloatArray) -> float:
     return (1 + int(np.count_nonzero(at_least_as_large(observed, draws)))) / (1 + draws.size)
 
 
+def step_down(statistics: FloatArray) -> FloatArray:
+    """Adjusted p-values (G,) of statistics (G, B + 1), of which the first column is observed and the others redrawn.
+
+    In the order of the observed statistics, the largest first, each is compared with the maximum of the redrawn ones of
+    itself and those after it; no adjusted p-value is smaller than one before it.
+    """
+    order = np.argsort(-statistics[:, 0], kind="stable")
+    largest = np.maximum.accumulate(statistics[order, 1:][::-1], axis=0)[::-1]
+    pvalues = [resampling_pvalue(float(statistics[g, 0]), largest[i]) for i, g in enumerate(order)]
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.maximum.accumulate(pvalues)
+    return adjusted
+
+
 def at_least_as_large(observed: float, draws: FloatArray) -> BoolArray:
     """Which draws are larger than the observed value or equal to it up to rounding."""
     return np.asarray(draws >= observed - _tie_tolerance(observed, draws))

@@ -34,6 +34,11 @@ class ComponentResult:
         Its value, in units of the standard deviation of its redrawn values.
     pvalue
         Its own p-value, as if it were the only statistic; that of the test accounts for the choice.
+    adjusted
+        Of components given features, adjusted for all of these by the step-down maximum, and not smaller than the
+        p-value of the test of the same rows; else None.
+    words
+        Where outcomes differ from what is claimed, if the adjusted p-value is at most 0.05.
 
     Examples
     --------
@@ -46,6 +51,8 @@ class ComponentResult:
     name: str
     statistic: float
     pvalue: float
+    adjusted: float | None = None
+    words: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -206,8 +213,22 @@ class CalibrationTestResult(TabularResult, Stored):
 
     def why(self, alpha: float = 0.05) -> str | None:
         """The words of the finding if the test rejects at a level, else None."""
-        rejects = self.pvalue <= fraction("alpha", alpha)
-        return self.finding.words if rejects and self.finding is not None else None
+        if self.pvalue > fraction("alpha", alpha):
+            return None
+        given = [f"{one.name}: {one.words}" for one in self.given(alpha) if one.words]
+        if given and (self.finding is None or self.finding.is_doubtful):
+            return given[0]
+        return None if self.finding is None else self.finding.words
+
+    def given(self, alpha: float = 0.05) -> tuple[ComponentResult, ...]:
+        """Components given features whose adjusted p-value is at most alpha, the smallest first.
+
+        If predictions are right given some of the features together, the probability that any component of these is
+        among them is at most alpha, whatever the others are.
+        """
+        level = fraction("alpha", alpha)
+        some = [(one.adjusted, one) for one in self.components if one.adjusted is not None and one.adjusted <= level]
+        return tuple(one for _, one in sorted(some, key=lambda pair: pair[0]))
 
     @property
     def finding(self) -> Finding | None:

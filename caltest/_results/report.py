@@ -177,9 +177,14 @@ SHOWN = 6
 """Components in a report."""
 
 
+MOST = 3
+"""Components given features whose words are shown."""
+
+
 def report_of(result: Any, alpha: float) -> str:
     """The report of a test in fixed blocks: the verdict first, what was tested and how last."""
     found = {"Verdict": result.verdict(alpha), "Why": result.why(alpha), "How much": widest(result.measures)}
+    found["Features"] = _features(result, alpha)
     missed = power_phrase(result.detectable, alpha) if result.pvalue > alpha else None
     measures: list[Part] = [[""], Grid(table_of(result.measures))] if result.measures else [[], []]
     what = {
@@ -215,6 +220,21 @@ def power_phrase(detectable: Any, alpha: float) -> str | None:
     return f"{detectable.deviation} would be found in {found} of such data sets"
 
 
+def _features(result: Any, alpha: float) -> str | None:
+    """On which features errors depend, with p-values adjusted for all; None for tests without features."""
+    adjusted = [one.adjusted for one in result.components if one.adjusted is not None]
+    if not adjusted:
+        return None
+    found = result.given(alpha)
+    if not found:
+        return (
+            f"no error that depends on one or two of them is clear (smallest adjusted {pvalue_phrase(min(adjusted))})"
+        )
+    shown = [f"{one.name}: {one.words or 'wrong'} (adjusted {pvalue_phrase(one.adjusted)})" for one in found[:MOST]]
+    rest = len(found) - len(shown)
+    return "; ".join(shown) + (f"; and {rest} other{'s' if rest > 1 else ''}" if rest else "")
+
+
 def _pvalues(result: Any) -> dict[str, str]:
     """The p-value and its kind; where an outcome of predicted probability 0 makes it 0, that of the other rows too."""
     p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
@@ -228,5 +248,8 @@ def _table_of(components: Sequence[Any], of_all: bool) -> list[Part]:
     """A line for each component, which says whether rows of impossible outcomes are among those it is of."""
     rows = [["component (all rows)" if of_all else "component", "statistic", "p-value"]]
     rows += [[one.name, f"{one.statistic:.3g}", format_pvalue(one.pvalue)] for one in components[:SHOWN]]
+    if any(one.adjusted is not None for one in components[:SHOWN]):
+        adjusted = ("" if one.adjusted is None else format_pvalue(one.adjusted) for one in components[:SHOWN])
+        rows = [[*row, more] for row, more in zip(rows, ("adjusted", *adjusted), strict=True)]
     rest = components[SHOWN:]
     return [[""], Grid(rows), [f"  and {len(rest)} others with larger p-values"] if rest else []]

@@ -171,6 +171,15 @@ class Finding:
     def __str__(self) -> str:
         return self.words
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the fault is named only because the test rejects."""
+        return self.words.startswith(PERHAPS)
+
+
+PERHAPS = "perhaps: "
+"""Before words of a fault that is not clear by itself."""
+
 
 def impossible(words: str) -> Finding:
     """That outcomes occurred which their predictions exclude."""

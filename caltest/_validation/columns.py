@@ -25,17 +25,24 @@ class Column:
 def columns_of(features: Any, targets: Any, n: int, n_bins: int) -> tuple[list[Column], tuple[str, ...]]:
     """The columns of a data frame, a mapping or an (n, d) array that have two bins or more, and notes on the others."""
     columns, alone = [], []
-    for name, values in named_columns(features, targets):
-        same_length(n, len(values), f"features[{name!r}]")
-        one = coded(str(name), values, n_bins)
+    for name, values in columns_for(features, targets, n):
+        one = coded(name, values, n_bins)
         if len(one.words) > 1:
             columns.append(one)
         else:
-            alone.append(str(name))
+            alone.append(name)
     notes = (f"columns with one value are left out: {', '.join(alone)}",) if alone else ()
     if not columns:
         raise ValueError("features: got no column with two different values, wanted at least one")
     return columns, notes
+
+
+def columns_for(features: Any, targets: Any, n: int) -> list[tuple[str, Array]]:
+    """Names and values of n rows; ``ValueError`` for another number of them."""
+    found = [(str(name), values) for name, values in named_columns(features, targets)]
+    for name, values in found:
+        same_length(n, len(values), f"features[{name!r}]")
+    return found
 
 
 def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
@@ -62,18 +69,86 @@ def _reordered(index: Any, order: Any) -> bool:
     return bool(alike and not order.equals(index))
 
 
-def coded(name: str, values: Array, n_bins: int) -> Column:
-    """Quantile bins of numbers and times of more than ``n_bins`` values, else categories; missing ones are their own.
+@dataclass(frozen=True)
+class Coding:
+    """How values of a column become bins or categories, those of other rows too.
 
-    Bins are ``[e_k, e_(k+1))`` with quantiles e_k, so that equal values are together.
+    Numbers and times have bins ``[e_k, e_(k+1))``, so that equal values are together; other values, and numbers of few
+    values, a category each, the last of which is of all others.
     """
-    values, missing = np.asarray(values), missing_in(name, values)
-    numbers = numbers_in(values, missing)
-    if numbers is not None and values.dtype.kind == "M":
-        return _binned(name, numbers, missing, n_bins, lambda edge: str(np.datetime64(int(edge), "s")))
-    if numbers is not None and np.unique(numbers[~missing]).size > n_bins:
-        return _binned(name, numbers, missing, n_bins, lambda edge: f"{edge:.6g}")
-    return _categories(name, values if numbers is None or values.dtype.kind != "O" else numbers, missing)
+
+    name: str
+    edges: tuple[float, ...] | None = None
+    kinds: tuple[str, ...] = ()
+    are_times: bool = False
+
+    @classmethod
+    def of(cls, name: str, values: Array, n_bins: int) -> "Coding":
+        """Quantile bins of times, and of numbers of more than ``n_bins`` values; else categories."""
+        values, missing = np.asarray(values), missing_in(name, values)
+        numbers, are_times = numbers_in(values, missing), values.dtype.kind == "M"
+        if numbers is not None and (are_times or np.unique(numbers[~missing]).size > n_bins):
+            return cls.of_numbers(name, numbers[~missing], n_bins, are_times)
+        if numbers is not None and values.dtype.kind == "O":
+            values = numbers
+        kinds, counts = np.unique([str(one) for one in values[~missing].tolist()], return_counts=True)
+        if kinds.size > MOST:
+            kinds = kinds[np.argsort(-counts, kind="stable")[: MOST - 1]]
+        return cls(name, kinds=tuple(kinds.tolist()))
+
+    @classmethod
+    def of_numbers(cls, name: str, numbers: FloatArray, n_bins: int, are_times: bool = False) -> "Coding":
+        """Quantile bins of numbers, however many values they have."""
+        levels = np.arange(1, n_bins) / n_bins
+        edges = np.unique(np.quantile(numbers, levels, method="lower")) if numbers.size else np.empty(0)
+        return cls(name, tuple(edges.tolist()), are_times=are_times)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Of each bin, and of missing values."""
+        name = self.name
+        if self.edges is None:
+            return *(f"{name} = {kind}" for kind in self.kinds), f"{name} = another value", f"{name} missing"
+        shown = [str(np.datetime64(int(one), "s")) if self.are_times else f"{one:.6g}" for one in self.edges]
+        if not shown:
+            return f"{name} known", f"{name} missing"
+        between = (f"{name} in [{low}, {high})" for low, high in pairwise(shown))
+        return f"{name} < {shown[0]}", *between, f"{name} >= {shown[-1]}", f"{name} missing"
+
+    def codes(self, values: Array) -> IntArray:
+        """The places in ``words`` of values (n,); ``ValueError`` for text in a column of numbers."""
+        values, missing = np.asarray(values), missing_in(self.name, values)
+        last = len(self.words) - 1
+        if self.edges is not None:
+            numbers = np.full(missing.shape, np.nan) if missing.all() else numbers_in(values, missing)
+            if numbers is None:
+                raise ValueError(
+                    f"features[{self.name!r}]: got {str(values[~missing][0])!r}, wanted numbers as in the fit"
+                )
+            return np.where(missing, last, np.searchsorted(np.array(self.edges), numbers, side="right"))
+        places = {kind: place for place, kind in enumerate(self.kinds)}
+        others = [str(one) not in places for one in values.tolist()]
+        # Numbers can be whole in the fit and real here: 1 and 1.0 are one category.
+        numbers = numbers_in(values, missing) if any(others) else None
+        if numbers is not None:
+            places |= {str(float(kind)): place for kind, place in places.items() if _is_number(kind)}
+            values = numbers
+        return np.where(missing, last, [places.get(str(one), last - 1) for one in values.tolist()])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def coded(name: str, values: Array, n_bins: int) -> Column:
+    """The bins or categories of a column, without those that are empty."""
+    coding = Coding.of(name, values, n_bins)
+    used, codes = np.unique(coding.codes(values), return_inverse=True)
+    return Column(codes, tuple(coding.words[code] for code in used))
 
 
 def missing_in(name: str, values: Array) -> BoolArray:
@@ -94,34 +169,3 @@ def numbers_in(values: Array, missing: BoolArray) -> FloatArray | None:
     if values.dtype.kind == "M":
         return np.where(missing, np.nan, values.astype("datetime64[s]").astype(np.float64))
     return values.astype(np.float64) if values.dtype.kind in "iuf" else None
-
-
-def _binned(name: str, numbers: FloatArray, missing: Array, n_bins: int, text: Any) -> Column:
-    levels = np.arange(1, n_bins) / n_bins
-    edges = np.unique(np.quantile(numbers[~missing], levels, method="lower")) if not missing.all() else np.empty(0)
-    codes = np.searchsorted(edges, numbers, side="right")
-    shown = [text(edge) for edge in edges]
-    words = [f"{name} < {shown[0]}"] if shown else [f"{name} known"]
-    words += [f"{name} in [{low}, {high})" for low, high in pairwise(shown)]
-    words += [f"{name} >= {shown[-1]}"] if shown else []
-    return _packed(codes, words, name, missing)
-
-
-def _categories(name: str, values: Array, missing: Array) -> Column:
-    texts = np.array([str(one) for one in values.tolist()])
-    kinds, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
-    words = [f"{name} = {kind}" for kind in kinds]
-    if kinds.size > MOST:
-        frequent = np.argsort(-counts, kind="stable")[: MOST - 1]
-        new = np.full(kinds.size, MOST - 1)
-        new[frequent] = np.arange(MOST - 1)
-        codes, words = new[codes], [words[kind] for kind in frequent] + [f"{name} = another value"]
-    return _packed(codes, words, name, missing)
-
-
-def _packed(codes: IntArray, words: list[str], name: str, missing: Array) -> Column:
-    """With missing values as a bin of their own, and without bins that are empty."""
-    codes = np.where(missing, len(words), codes)
-    used, codes = np.unique(codes, return_inverse=True)
-    words = [*words, f"{name} missing"]
-    return Column(codes, tuple(words[code] for code in used))

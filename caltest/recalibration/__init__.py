@@ -41,6 +41,12 @@ from caltest.recalibration.distributions import (
 )
 from caltest.recalibration.fit_best import BestFit as BestFit, fit_best as fit_best
 from caltest.recalibration.gaussian_process.map import GPCalibrator as GPCalibrator, GPMap as GPMap
+from caltest.recalibration.multicalibration import Multicalibration as Multicalibration
+from caltest.recalibration.multicalibration_report import (
+    MulticalibrationReport as MulticalibrationReport,
+    SliceRepair as SliceRepair,
+    multicalibration_report as multicalibration_report,
+)
 from caltest.recalibration.report import (
     RecalibrationReport as RecalibrationReport,
     RecalibrationRow as RecalibrationRow,

@@ -207,13 +207,24 @@ class ProbabilityCalibrator(Calibrator):
     def fit(
         self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None
     ) -> "ProbabilityMap":
+        fitted: ProbabilityMap = self._fitted(predictions, targets, classes, self._fit)
+        return fitted
+
+    def _fitted(
+        self,
+        predictions: ArrayLike,
+        targets: ArrayLike,
+        classes: Sequence[Any] | None,
+        fit: Callable[[FloatArray, IntArray], "ProbabilityMap"],
+    ) -> Any:
+        """The map that a function makes of checked numbers and labels."""
         predictions, classes = in_order_of_targets(predictions, targets, classes)
         scores = read_scores(predictions, self.input, classes, fitting=True)
         self._check(scores)
         labels = labels_of(scores, targets, classes)
         try:
             with np.errstate(all="ignore"):
-                fitted = self._fit(scores.values if self.binary else scores.matrix(), labels)
+                fitted = fit(scores.values if self.binary else scores.matrix(), labels)
         except ValueError as error:
             raise ValueError(
                 f"predictions: got numbers from {scores.values.min():.3g} to {scores.values.max():.3g}, for which "

@@ -63,6 +63,10 @@ class Errors(ABC):
         """The same outcomes for predictions that are corrected in some rows for what a statistic measures."""
 
 
+STEPS, RIDGE = 25, 1e-6
+"""Steps of Newton's method, and what keeps slices of equal outcomes from having infinite logits."""
+
+
 class BinaryErrors(Errors):
     """Of probabilities p of an event: ``sum r / sqrt(sum v)``, and the excess of the log score, freed of the first.
 
@@ -117,21 +121,33 @@ class BinaryErrors(Errors):
 
     def without(self, rows: BoolArray, channel: int) -> "BinaryErrors":
         """Logits ``a + b l`` of largest likelihood in these rows, with slope 1 for a wrong mean."""
+        return self.changed(rows, self.best_change(rows, channel))
+
+    def losses(self) -> FloatArray:
+        """Log scores (n,)."""
+        return np.asarray(-scipy.special.xlogy(self.y, self.p) - scipy.special.xlog1py(1.0 - self.y, -self.p))
+
+    def best_change(self, rows: BoolArray, channel: int, ridge: float = RIDGE) -> FloatArray:
+        """What to add to the logits l in some rows, ``a + b l``, with b = 0 for a wrong mean.
+
+        It maximises the likelihood less ``ridge (a**2 + b**2) / 2``: with the ridge the change of few rows is small.
+        """
         some = rows & (self.v > 0.0)
         logit, y = self.logit[some], self.y[some]
         design = np.stack([np.ones_like(logit), logit])[: 1 + channel]
         change = np.zeros(1 + channel)
         for _ in range(STEPS):
             q = scipy.special.expit(logit + change @ design)
-            information = (design * (q * (1.0 - q))) @ design.T + RIDGE * np.eye(1 + channel)
-            change += np.clip(np.linalg.solve(information, design @ (y - q) - RIDGE * change), -2.0, 2.0)
+            information = (design * (q * (1.0 - q))) @ design.T + ridge * np.eye(1 + channel)
+            change += np.clip(np.linalg.solve(information, design @ (y - q) - ridge * change), -2.0, 2.0)
+        return np.append(change, np.zeros(1 - channel))
+
+    def changed(self, rows: BoolArray, change: FloatArray) -> "BinaryErrors":
+        """The same outcomes for predictions whose logits are changed by ``a + b l`` in some rows."""
+        some = rows & (self.v > 0.0)
         p = self.p.copy()
-        p[some] = scipy.special.expit(logit + change @ design)
+        p[some] = scipy.special.expit(self.logit[some] + change[0] + change[1] * self.logit[some])
         return BinaryErrors(p, self.y)
-
-
-STEPS, RIDGE = 25, 1e-6
-"""Steps of Newton's method, and what keeps slices of equal outcomes from having infinite logits."""
 
 
 class NumberErrors(Errors):

@@ -1,6 +1,7 @@
 """Which slices of the data are wrong, with error rates that hold for all that are searched."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Literal, get_args
@@ -21,6 +22,9 @@ Kind = Literal["bias", "confidence", "both"]
 
 WEIGHTS = np.array([1.0, 0.92])[:, None, None]
 """Of the two statistics: so weighed the second, which fewer faults need, has less than half of the false alarms."""
+
+ALL = "all rows"
+"""The words of the cell of all rows."""
 
 
 @own_errstate
@@ -169,17 +173,17 @@ class Tables:
     """Columns of each table."""
 
     @classmethod
-    def of(cls, columns: Sequence[Column], depth: int) -> "Tables":
-        """All columns, and all pairs of them for depth 2."""
-        members: list[tuple[int, ...]] = [(j,) for j in range(len(columns))]
+    def of(cls, columns: Sequence[Column], depth: int, whole: bool = False) -> "Tables":
+        """All columns, and all pairs of them for depth 2; before them a cell of all rows, if that is asked for."""
+        members: list[tuple[int, ...]] = [()] * whole + [(j,) for j in range(len(columns))]
         if depth == 2:
             members += list(combinations(range(len(columns)), 2))
         sizes = [int(np.prod([len(columns[j].words) for j in some])) for some in members]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         layouts = np.empty((len(members), columns[0].codes.size), dtype=np.int32)
         for table, some in enumerate(members):
-            codes = columns[some[0]].codes
-            for j in some[1:]:
+            codes = np.zeros_like(columns[0].codes)
+            for j in some:
                 codes = codes * len(columns[j].words) + columns[j].codes
             layouts[table] = codes + offsets[table]
         return cls(layouts, offsets, columns, members)
@@ -203,14 +207,18 @@ class Tables:
         """Rows in a cell."""
         return np.asarray(self.layouts[self._place(cell)[0]] == cell)
 
-    def words_of(self, cell: int) -> str:
-        """A cell in words."""
+    def bins_of(self, cell: int) -> list[tuple[int, int]]:
+        """The columns of a cell and the bin of each."""
         table, code = self._place(cell)
-        words: list[str] = []
+        bins: list[tuple[int, int]] = []
         for j in reversed(self.members[table]):
             code, own = divmod(code, len(self.columns[j].words))
-            words.insert(0, self.columns[j].words[own])
-        return " and ".join(words)
+            bins.insert(0, (j, own))
+        return bins
+
+    def words_of(self, cell: int) -> str:
+        """A cell in words."""
+        return " and ".join(self.columns[j].words[own] for j, own in self.bins_of(cell)) or ALL
 
 
 class Search:
@@ -229,9 +237,19 @@ class Search:
         sums = np.stack([self.tables.sums(one)[self.slices] for one in numbers])
         return np.where(self.parts[..., None], WEIGHTS * errors.statistics(sums, fixed), 0.0)
 
+    def with_errors(self, errors: Errors) -> "Search":
+        """The same slices and statistics of other errors of the same rows."""
+        other = copy(self)
+        other.errors, other.fixed = errors, self.tables.sums(errors.fixed().T).T[:, self.slices]
+        return other
+
+    def observed(self) -> FloatArray:
+        """Statistics (C, S) of the outcomes."""
+        return np.asarray(self.statistics(self.errors, self.errors.observed(), self.fixed)[..., 0])
+
     def tested(self, n_resamples: int, alpha: float, seed: int) -> tuple[FloatArray, FloatArray, float, float]:
         """Statistics (C, S), p-values by the step-down maximum, the critical value, and the p-value of all slices."""
-        z = self.statistics(self.errors, self.errors.observed(), self.fixed)[..., 0]
+        z = self.observed()
         sizes = np.abs(z).ravel()
 
         def redrawn(generator: np.random.Generator, size: int) -> FloatArray:
@@ -253,9 +271,9 @@ class Search:
         left: set[int] = set(np.flatnonzero(rejected).tolist())
         kept: list[int] = []
         explained: dict[int, int] = {}
-        errors, fixed = self.errors, self.fixed
+        search = self
         while left:
-            z = np.abs(self.statistics(errors, errors.observed(), fixed)[..., 0])
+            z = np.abs(search.observed())
             if kept:
                 gone = {i for i in left if z[:, i].max() < critical}
                 explained[kept[-1]] = len(gone)
@@ -265,8 +283,8 @@ class Search:
             first = max(sorted(left), key=lambda i: float(z[:, i].max()))
             kept.append(first)
             left.discard(first)
-            errors = errors.without(self.tables.rows_of(int(self.slices[first])), int(z[:, first].argmax()))
-            fixed = self.tables.sums(errors.fixed().T).T[:, self.slices]
+            rows, channel = self.tables.rows_of(int(self.slices[first])), int(z[:, first].argmax())
+            search = search.with_errors(search.errors.without(rows, channel))
         return kept, explained
 
 

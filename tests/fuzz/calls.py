@@ -24,6 +24,8 @@ RESULTS = {
     ct.predictions.Sample,
     ct.risk.FittedErrorFunction,
     recalibration.BestFit,
+    recalibration.MulticalibrationReport,
+    recalibration.SliceRepair,
     recalibration.GPMap,
     recalibration.RecalibrationReport,
     recalibration.RecalibrationRow,
@@ -259,6 +261,7 @@ ARGUMENTS = {
     "max_depth": choice(1, 2),
     "max_iterations": choice(1, 20),
     "max_rank": choice(1, 5, 300),
+    "max_steps": choice(0, 3, 100),
     "method": Case.calibrator,
     "metric": Case.metric,
     "min_size": choice(1, 2, 10),
@@ -341,6 +344,7 @@ SPECIAL = {
     (ct.Censored, "time"): lambda case: case.one_of(np.arange(1.0, case.n + 1.0), np.full(case.n, 1e300), case.targets),
     (ct.Censored, "event"): lambda case: case.one_of(np.arange(case.n) % 2 == 0, np.ones(case.n), case.targets),
     (recalibration.HistogramBinning, "bins"): choice("quantile", "uniform"),
+    (recalibration.multicalibration_report, "method"): choice(None, recalibration.Multicalibration(max_steps=2)),
 }
 
 BANDWIDTHS = {"bandwidth": Case.bandwidth}

@@ -313,6 +313,9 @@ RESULTS = {
     "recalibration": lambda: ct.recalibration.report(
         P, Y, ct.recalibration.TemperatureScaling(), n_resamples=19, rng=1
     ),
+    "multicalibration": lambda: ct.recalibration.multicalibration_report(
+        np.linspace(0.1, 0.9, 200), np.arange(200) % 3 == 0, {"x": np.arange(200) % 2}, n_resamples=19, rng=1
+    ),
     "error": lambda: ct.estimate_calibration_error(P, Y, "top_label", rng=1),
     "errors of classes": lambda: ct.estimate_calibration_error(P, Y, "classwise", rng=1),
     "decomposition": lambda: ct.score_decomposition(*ct.top_label(P, Y)),

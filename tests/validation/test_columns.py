@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from caltest._validation.columns import MOST, coded, columns_of
+from caltest._validation.columns import MOST, Coding, coded, columns_of
 
 
 def test_numbers_are_cut_at_quantiles_and_equal_values_stay_together():
@@ -61,3 +61,18 @@ def test_rows_of_pandas_are_matched_by_their_index():
 def test_bad_columns(features, message):
     with pytest.raises(ValueError, match=message):
         columns_of(features, None, 3, 5)
+
+
+def test_bins_of_other_rows_are_those_of_the_first():
+    numbers = Coding.of("x", np.arange(10.0), 2)
+    assert [numbers.words[code] for code in numbers.codes(np.array([-5.0, 5.0, np.nan]))] == [
+        "x < 4",
+        "x >= 4",
+        "x missing",
+    ]
+    kinds = Coding.of("c", np.array(["a", "b", "a"]), 5)
+    words = [kinds.words[code] for code in kinds.codes(np.array(["b", "z", None], dtype=object))]
+    assert words == ["c = b", "c = another value", "c missing"]
+    whole = Coding.of("k", np.array([1, 2, 2]), 5)
+    assert whole.codes(np.array([2.0, 1.0])).tolist() == [1, 0]
+    assert Coding.of("r", np.array([1.0, 2.5]), 5).codes(np.array([1, 3], dtype=object)).tolist() == [0, 2]

@@ -33,7 +33,9 @@ CLASSES = 32
 CLIPPED = 6.0
 """Scores are at most this large."""
 
-SHARES = {"alone": 0.4, "with the prediction": 0.3, "in pairs": 0.3}
+WITH = "with the prediction"
+
+SHARES = {"alone": 0.4, WITH: 0.3, "in pairs": 0.3}
 """Of the weight of all features."""
 
 AT_ONCE = 2**21
@@ -47,6 +49,7 @@ class Basis:
     name: str
     kind: str
     functions: FloatArray
+    features: tuple["Feature", ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,22 +97,19 @@ def as_features(features: Any, targets: Any = None) -> tuple[Feature, ...]:
 def bases_of(features: Sequence[Feature], predictions: Predictions, weights: FloatArray) -> list[Basis]:
     """Each feature alone, with the prediction, and in pairs, centred by weights of the observations."""
 
-    def basis(name: str, kind: str, functions: FloatArray) -> Basis:
-        return Basis(name, kind, functions - weights @ functions / weights.sum())
+    def basis(kind: str, functions: FloatArray, *of: Feature) -> Basis:
+        name = " and ".join((*(one.name for one in of), *("the prediction",) * (kind == WITH)))
+        return Basis(f"given {name}", kind, _centred(functions, weights), of)
 
-    level = _level(predictions)
+    level = level_of(predictions)
     by_level = cosines_of_ranks(ranks(level), IN_PAIRS).T if np.ptp(level) > 0.0 else None
     few = [_centred(one.functions(IN_PAIRS), weights) for one in features]
-    bases = [basis(f"given {one.name}", "alone", one.functions(COSINES)) for one in features]
+    bases = [basis("alone", one.functions(COSINES), one) for one in features]
     if by_level is not None:
-        name = "given {} and the prediction"
-        bases += [
-            basis(name.format(one.name), "with the prediction", _products(some, by_level))
-            for one, some in zip(features, few, strict=True)
-        ]
+        bases += [basis(WITH, _products(some, by_level), one) for one, some in zip(features, few, strict=True)]
     if len(features) <= MOST_PAIRED:
         bases += [
-            basis(f"given {one.name} and {other.name}", "in pairs", _products(left, right))
+            basis("in pairs", _products(left, right), one, other)
             for (one, left), (other, right) in combinations(zip(features, few, strict=True), 2)
         ]
     return [one for one in bases if np.abs(one.functions).max() > 1e-9]
@@ -123,7 +123,7 @@ def _products(left: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray((left[:, :, None] * right[:, None, :]).reshape(len(left), -1))
 
 
-def _level(predictions: Predictions) -> FloatArray:
+def level_of(predictions: Predictions) -> FloatArray:
     """The probability of class 1 or of the most probable class, else the mean, of vectors the first of it."""
     law = predictions.law
     if law.finite is not None:

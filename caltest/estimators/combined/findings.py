@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import FloatArray
-from caltest._results.values import ConfidenceInterval, Finding
+from caltest._results.values import PERHAPS, ConfidenceInterval, Finding
 from caltest.predictions import Sample
 from caltest.predictions.faults import Fault, Fit
 
@@ -118,7 +118,7 @@ def named(findings: tuple[Finding, ...], pvalue: float) -> tuple[Finding, ...]:
         return ()
     first, *others = findings
     if _gain(first) <= 0.0:
-        return () if pvalue > LEVEL else (replace(first, words=f"perhaps: {first.words}"), *others)
+        return () if pvalue > LEVEL else (replace(first, words=f"{PERHAPS}{first.words}"), *others)
     near = [one for one in others if _root(one.kind) != _root(first.kind) and _gain(one) > _gain(first) - NEAR]
     return (replace(first, words=f"{first.words}; or {near[0].words}") if near else first, *others)
 

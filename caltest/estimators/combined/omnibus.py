@@ -14,6 +14,7 @@ from caltest._basics.numerics import (
     ranges,
     read_only,
     resampling_pvalue,
+    step_down,
 )
 from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import ComponentResult
@@ -31,8 +32,9 @@ from caltest.estimators.combined.components import (
     components_in_chunks,
 )
 from caltest.estimators.combined.dependence import cautions_on
-from caltest.estimators.combined.features import as_features, features_component
-from caltest.estimators.combined.findings import findings_of, named
+from caltest.estimators.combined.feature_words import words_of
+from caltest.estimators.combined.features import WITH, FeaturesComponent, as_features, features_component
+from caltest.estimators.combined.findings import LEVEL, findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
 from caltest.estimators.combined.many_classes import ManyClasses
 from caltest.estimators.combined.measures import measures_of
@@ -346,6 +348,7 @@ class Omnibus(JointEstimator):
     def found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:
         """The largest standardised statistic and the p-value of the columns of each name, the most extreme first."""
         tails = self._tails(values)
+        given = self._given(sample, tails)
         results = []
         for name in dict.fromkeys(one.name for one, _ in tails):
             some = [one.values for one, _ in tails if one.name == name]
@@ -353,8 +356,31 @@ class Omnibus(JointEstimator):
             largest = exponents.max(axis=0)
             z = standardised(some[int(exponents[:, 0].argmax())][None])[0, 0]
             pvalue = resampling_pvalue(float(largest[0]), largest[1:])
-            results.append((float(largest[0]), ComponentResult(name, float(z), pvalue)))
+            results.append((float(largest[0]), ComponentResult(name, float(z), pvalue, *given.get(name, ()))))
         return tuple(found for _, found in sorted(results, key=lambda pair: -pair[0]))
+
+    def _given(self, sample: Sample, tails: list[tuple[Column, FloatArray]]) -> dict[str, tuple[float, str]]:
+        """P-values of components given features, adjusted for all of them, and words for those that are small.
+
+        A component is a function of the outcomes, the predictions and its own features: given these, redraws have its
+        distribution whenever predictions are right given these, whatever depends on others. So the maximum over all
+        components that are left is large enough for those that are right.
+        """
+        component = self._components[-1]
+        if not isinstance(component, FeaturesComponent):
+            return {}
+        bases = component.numbers.bases
+        columns = [[pair for pair in tails if pair[0].name == basis.name] for basis in bases]
+        overall = _sum_of_reciprocals(tails)
+        # None is smaller than that of the test, so that no component is named where the test rejects nothing.
+        least = resampling_pvalue(float(overall[0]), overall[1:])
+        adjusted = np.maximum(step_down(np.stack([_sum_of_reciprocals(some) for some in columns])), least)
+        return {
+            basis.name: (float(p), words_of(basis.features, basis.kind == WITH, sample.predictions, sample.targets))
+            if p <= LEVEL
+            else (float(p), "")
+            for basis, p in zip(bases, adjusted, strict=True)
+        }
 
     def findings(self, sample: Sample, pvalue: float) -> tuple[Finding, ...]:
         """The faults that explain the outcomes best, those of evenly spaced ones if there are very many."""

@@ -59,14 +59,15 @@ class Observed:
 
     def after(self, fitted: CalibrationMap) -> Sample:
         """The recalibrated predictions."""
-        return Sample(as_predictions(fitted(self.inputs, **self._names)), self.checked)
+        return Sample(as_predictions(fitted(self.inputs, **self.names)), self.checked)
 
     def notes(self, fitted: CalibrationMap) -> tuple[str, ...]:
         """Whether the map was fitted to these."""
-        return seen_note(fitted.share_seen(self.inputs, **self._names))
+        return seen_note(fitted.share_seen(self.inputs, **self.names))
 
     @property
-    def _names(self) -> dict[str, Any]:
+    def names(self) -> dict[str, Any]:
+        """The argument ``classes`` of maps, for logits of classes with names."""
         return {} if self.classes is None else {"classes": self.classes}
 
 

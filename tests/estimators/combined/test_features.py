@@ -135,3 +135,87 @@ def test_bad_features():
         ct.calibration_test(P, Y, features=X, kernel=ct.Bernoulli(P).default_kernel())
     with pytest.raises(TypeError, match="features: got some, wanted none for data that come in chunks"):
         ct.OmnibusTest(features=X).accumulator().update(P, Y)
+
+
+def plain_step_down(statistics):
+    """Adjusted p-values by the definition of Westfall and Young: the maximum over what is not larger."""
+    n, adjusted, last = statistics.shape[1], {}, 0.0
+    left = set(range(len(statistics)))
+    while left:
+        first = max(left, key=lambda i: statistics[i, 0])
+        largest = statistics[sorted(left), 1:].max(axis=0)
+        last = max(last, (1 + np.sum(largest >= statistics[first, 0] - 1e-9)) / n)
+        adjusted[first] = last
+        left.discard(first)
+    return np.array([adjusted[i] for i in range(len(statistics))])
+
+
+def test_adjusted_pvalues_are_those_of_the_step_down_over_the_same_redraws():
+    y = (np.random.default_rng(5).random(N) < P + 0.2 * (X["site"] == "b") * (1.0 - P)).astype(int)
+    sample = ct.predictions.Sample(ct.Bernoulli(P), y)
+    null = ct.nulls.ConditionalMonteCarlo(99)
+    omnibus = ct.estimators.Omnibus(features=X).resolve(sample.predictions)
+    values = null.values(omnibus, sample, np.random.default_rng(1))
+    tails = omnibus._tails(values)
+    names = [basis.name for basis in omnibus.components[-1].numbers.bases]
+    statistics = [
+        np.logaddexp.reduce([tail + np.log(one.weight) for one, tail in tails if one.name == name]) for name in names
+    ]
+    outcome = null.outcome(omnibus, sample, np.random.default_rng(1))
+    found = {one.name: one.adjusted for one in outcome.components}
+    expected = np.maximum(plain_step_down(np.array(statistics)), outcome.pvalue)
+    assert [found[name] for name in names] == pytest.approx(expected)
+    assert all(found[name] is None for name in found if name not in names)
+
+
+def test_a_result_says_given_which_feature_and_where():
+    rng = np.random.default_rng(6)
+    age, p = rng.normal(50.0, 15.0, 1500), rng.uniform(0.2, 0.8, 1500)
+    y = (rng.random(1500) < p + 0.2 * (age > 65.0)).astype(int)
+    result = ct.calibration_test(p, y, features={"age": age, "site": rng.choice(list("ab"), 1500)}, rng=1)
+    first = result.given()[0]
+    old = age >= np.quantile(age, 0.8, method="lower")
+    assert first.name == "given age"
+    assert first.words.startswith("class 1 occurs more often than claimed where age >= 6")
+    assert first.words.endswith(f"({100 * y[old].mean():.3g} %, claimed {100 * p[old].mean():.3g} %)")
+    assert f"Features       {first.name}: {first.words} (adjusted p = {first.adjusted:.3g})" in str(result)
+    assert result.to_dict()["components"][0]["adjusted"] == first.adjusted <= 0.005
+    assert all("site" not in one.name or "age" in one.name for one in result.given())
+    assert result.given(0.0005) == ()
+
+
+WORDS = {
+    "higher": (ct.Normal(np.zeros(1500), 1.0), lambda z, rows: z + 0.5 * rows, "outcomes are higher than predicted"),
+    "larger": (ct.Normal(np.zeros(1500), 2.0), lambda z, rows: 2 * z * (1 + rows), "errors are larger than predicted"),
+    "vectors": (
+        ct.MvNormal(np.zeros((1500, 2)), 1.0),
+        lambda z, rows: np.stack([z, np.roll(z, 1) - rows], axis=1),
+        "outcomes in coordinate 1 are lower than predicted",
+    ),
+    "classes": (
+        ct.Categorical(
+            np.full((1500, 3), 1 / 3) + 1e-3 * np.random.default_rng(2).dirichlet(np.ones(3), 1500) - 1e-3 / 3
+        ),
+        lambda z, rows: np.where(rows & (z < 0.3), 2, (np.arange(1500) * 7) % 3),
+        "class 2 occurs more often than claimed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_words_of_each_kind_of_outcomes(name):
+    law, outcomes, words = WORDS[name]
+    rng = np.random.default_rng(7)
+    site, z = rng.choice(list("abc"), 1500), rng.normal(size=1500)
+    result = ct.calibration_test(law, outcomes(z, site == "b"), features={"site": site}, n_resamples=99, rng=1)
+    first = next(one for one in result.given() if one.name == "given site")
+    assert first.words.startswith(words)
+    assert "where site = b (" in first.words
+
+
+def test_nothing_is_named_where_nothing_is_rejected():
+    result = ct.calibration_test(P, Y, features=X, n_resamples=99, rng=1)
+    assert result.pvalue > 0.05
+    assert result.given() == ()
+    assert "Features       no error that depends on one or two of them is clear (smallest adjusted p = " in str(result)
+    assert all(one.adjusted is None or one.adjusted >= result.pvalue for one in result.components)

@@ -1,0 +1,412 @@
+"""Errors over a family of slices before and after a repair, on data that the repair has not seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, own_errstate, seed_of
+from caltest._basics.threads import progress_bars
+from caltest._results.report import format_pvalue
+from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
+from caltest._results.values import ConfidenceInterval, Stored
+from caltest._validation import at_least, fraction, switch, whole_number
+from caltest._validation.columns import columns_for
+from caltest.estimators.combined.measures import clopper_pearson
+from caltest.predictions.convert import as_predictions
+from caltest.recalibration.multicalibration import Columns, Multicalibration, MulticalibrationMap, cells
+from caltest.recalibration.shared.observed import Observed
+from caltest.slices.errors import BinaryErrors
+from caltest.slices.search import Search
+
+
+@dataclass(frozen=True)
+class SliceRepair:
+    """A slice of held-out data, before and after a repair.
+
+    Attributes
+    ----------
+    name
+        Which rows, in words.
+    n, share
+        How many, and their share of all.
+    observed
+        Frequency of the event.
+    before, after
+        Observed minus claimed frequency, of the predictions and of the repaired ones, with intervals that hold for all
+        slices together.
+    pvalue_before, pvalue_after
+        Adjusted for all slices, of the hypothesis that the claims are right in the slice.
+    repaired
+        Whether the repair corrected this slice itself.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.top_label(*ct.datasets.load_digits_predictions()["random forest"])
+    >>> report = ct.recalibration.multicalibration_report(p, y, n_resamples=99, rng=1)
+    >>> report.worst_before.before.estimate > report.worst_after.after.estimate
+    True
+    """
+
+    name: str
+    n: int
+    share: float
+    observed: float
+    before: ConfidenceInterval
+    after: ConfidenceInterval
+    pvalue_before: float
+    pvalue_after: float
+    repaired: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MulticalibrationReport(TabularResult, Stored):
+    """Slices before and after a repair, on held-out data. Printing it gives a table.
+
+    Attributes
+    ----------
+    rows
+        Slices that are rejected before or after and not explained by others, the worst ones, and those that the repair
+        corrected.
+    worst_before, worst_after
+        The slice whose interval is farthest from 0, or else that of the largest statistic.
+    n, n_fit
+        Held-out rows, and those of the fit, None for a map that was fitted before.
+    n_slices, n_steps
+        Slices that were looked at, and steps of the repair.
+    rejected_before, rejected_after
+        How many slices are rejected.
+    pvalue_before, pvalue_after
+        Of the hypothesis that claims are right in all slices.
+    log_score, brier
+        Means before and after; the Brier score is ``(y - p)^2``.
+    gain
+        By how much the log score falls, with an interval by the normal law of its mean.
+    alpha
+        Familywise error rate, and one minus the level of intervals.
+    event
+        What probabilities are of.
+    n_resamples, seed
+        Number of redraws, and the integer that reproduces the result as ``rng=seed``.
+    map
+        The repair, which has a ``save`` of its own; None in reports that ``from_dict`` read.
+    notes
+        What the reader should know.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.top_label(*ct.datasets.load_digits_predictions()["random forest"])
+    >>> report = ct.recalibration.multicalibration_report(p, y, n_resamples=99, rng=1)
+    >>> report.n, report.n_fit, report.gain.low > 0.0
+    (450, 449, True)
+    """
+
+    rows: tuple[SliceRepair, ...]
+    worst_before: SliceRepair
+    worst_after: SliceRepair
+    n: int
+    n_fit: int | None
+    n_slices: int
+    n_steps: int
+    rejected_before: int
+    rejected_after: int
+    pvalue_before: float
+    pvalue_after: float
+    log_score: tuple[float, float]
+    brier: tuple[float, float]
+    gain: ConfidenceInterval
+    alpha: float
+    event: str
+    n_resamples: int
+    seed: int
+    map: MulticalibrationMap | None = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    not_stored = ("map",)
+    picture = "forest"
+    citations = ("barnard1963", "dwass1957", "hebertjohnson2018", "phipson2010", "westfall1993")
+
+    def __repr__(self) -> str:
+        return f"<multicalibration of {self.n_slices} slices, n = {self.n}: {self.verdict()}>"
+
+    def bars(self) -> list[Bar]:
+        """Differences of what is observed and claimed, before and after, for ``plots.forest``."""
+        return [
+            Bar(
+                f"{one.name}, {when}", _estimate(part), part.ends, 0.0, "no difference", "observed minus claimed", wrong
+            )
+            for one in self.rows
+            for when, part, wrong in (
+                ("before", one.before, one.pvalue_before <= self.alpha),
+                ("after", one.after, one.pvalue_after <= self.alpha),
+            )
+        ]
+
+    def verdict(self) -> str:
+        """What the repair did, in words."""
+        counts = f"{self.rejected_before or 'none'} of {self.n_slices} slices rejected before"
+        counts += f", {self.rejected_after or 'none'} after"
+        if self.n_steps == 0:
+            return f"the repair leaves the predictions as they are; {counts}"
+        low, high = self.gain.ends
+        what = "helps" if low > 0.0 else "harms" if high < 0.0 else "makes no clear difference"
+        return f"the repair {what}: {counts}"
+
+    def table(self) -> Table:
+        header = ["slice", "n", "observed", "error before", "p", "error after", "p", "corrected"]
+        return [header, *(_cells(one) for one in self.rows)]
+
+    def remarks(self) -> list[str]:
+        """What the intervals are."""
+        return [
+            "errors are observed minus claimed, in percentage points, with intervals that hold for all "
+            f"{self.n_slices} slices together"
+        ]
+
+    def summary(self) -> str:
+        """The report that ``print`` shows."""
+        steps = f"{self.n_steps} step{'' if self.n_steps == 1 else 's'}"
+        fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others"
+        falls = f"{_estimate(self.gain):.4f} ({self.gain.low:.4f} to {self.gain.high:.4f})"
+        found = {
+            "Verdict": self.verdict(),
+            "Log score": f"{self.log_score[0]:.4f} before, {self.log_score[1]:.4f} after; falls by {falls}",
+            "Brier score": f"{self.brier[0]:.4f} before, {self.brier[1]:.4f} after",
+            "Worst before": _worst(self.worst_before, self.worst_before.before),
+            "Worst after": _worst(self.worst_after, self.worst_after.after),
+            "p-values": f"{format_pvalue(self.pvalue_before)} before, {format_pvalue(self.pvalue_after)} after, "
+            "of all slices together",
+        }
+        what = {
+            "Repair": f"{steps}; {self.n} rows held out{fit}; event: {self.event}",
+            "Null": f"outcomes redrawn from the predictions, {self.n_resamples} draws; step-down maximum",
+            "Assumes": "outcomes independent given predictions and features, which are not made from outcomes",
+            "Reproduce": f"rng={self.seed}",
+        }
+        parts = found, [""], Grid(self.table()), [f"  {one}" for one in self.remarks()], [""], what
+        return Page("Multicalibration", *parts, notes=self.notes)
+
+
+def _estimate(interval: ConfidenceInterval) -> float:
+    assert interval.estimate is not None
+    return interval.estimate
+
+
+def _points(interval: ConfidenceInterval) -> str:
+    low, high = interval.ends
+    return f"{100.0 * _estimate(interval):+.3g} ({100.0 * low:+.3g} to {100.0 * high:+.3g})"
+
+
+def _worst(one: SliceRepair, error: ConfidenceInterval) -> str:
+    return f"{one.name}: {_points(error)} points, n = {one.n}"
+
+
+def _cells(one: SliceRepair) -> list[str]:
+    pvalues = format_pvalue(one.pvalue_before), format_pvalue(one.pvalue_after)
+    errors = _points(one.before), _points(one.after)
+    corrected = "yes" if one.repaired else "no"
+    return [
+        one.name,
+        str(one.n),
+        f"{100.0 * one.observed:.3g} %",
+        errors[0],
+        pvalues[0],
+        errors[1],
+        pvalues[1],
+        corrected,
+    ]
+
+
+@own_errstate
+def multicalibration_report(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    features: Any = None,
+    method: Multicalibration | MulticalibrationMap | None = None,
+    *,
+    held_out: float = 0.5,
+    n_resamples: int = 999,
+    alpha: float = 0.05,
+    classes: Sequence[Any] | None = None,
+    rng: Any = None,
+    progress: bool = False,
+) -> MulticalibrationReport:
+    """Errors over a family of slices before and after a repair by ``Multicalibration``, on held-out data.
+
+    Parameters
+    ----------
+    predictions, targets, classes
+        As in ``calibration_test``, of an event: (n,) probabilities of class 1; of several classes ``ct.top_label``.
+    features
+        A data frame, a mapping of columns, or an (n, d) array, as in ``find_slices``. The prediction is one more
+        column.
+    method
+        A method, by default ``Multicalibration()``, which is fitted to a random part of the data, its number of steps
+        included, and judged on the rest, which is used once; or a fitted map, which is judged on all of the data: they
+        must not be those of its fit.
+    held_out
+        Share of the data that a method is judged on.
+    n_resamples
+        Redraws of the outcomes.
+    alpha
+        Familywise error rate, before and after each, and one minus the level at which all intervals hold together.
+    rng, progress
+        As in ``calibration_test``.
+
+    Returns
+    -------
+    MulticalibrationReport
+        ``print`` it for a table; ``to_dict()``, ``to_pandas()``, ``plot()``, ``.map``.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, or no slice that is large enough in the held-out data.
+    TypeError
+        For other methods, and for predictions of several classes.
+
+    Notes
+    -----
+    Slices are bins, categories and pairs of them, which the part of the fit decides. For each the error is the mean of
+    ``y - p`` over held-out rows. P-values are those of the step-down maximum over redraws, as in ``find_slices``, exact
+    for every n: the repaired predictions are functions of predictions and features that no held-out outcome has
+    changed. Intervals are those of Clopper and Pearson for the frequency of the event at the level ``1 - alpha / S``
+    for S slices, less the mean claims before and after: they hold for all S slices together, before and after, so for
+    the worst slice too, whatever the truth is. The interval for the gain of the log score is asymptotic.
+
+    Cost: one fit, and two searches of slices.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> p, site = rng.uniform(0.2, 0.7, 4000), rng.choice(["a", "b", "c"], 4000)
+    >>> y = rng.random(4000) < p + 0.2 * (site == "b")
+    >>> report = ct.recalibration.multicalibration_report(p, y, {"site": site}, rng=1)
+    >>> report.worst_before.name, report.rejected_before > 0, report.rejected_after
+    ('site = b', True, 0)
+    """
+    method = Multicalibration() if method is None else method
+    if not isinstance(method, (Multicalibration, MulticalibrationMap)):
+        raise TypeError(f"method: got {method!r}, wanted Multicalibration() or a map that it fitted")
+    level, number = fraction("alpha", alpha), whole_number("n_resamples", n_resamples, 1)
+    share, shown = fraction("held_out", held_out), switch("progress", progress)
+    observed = Observed.of(predictions, targets, method.input, classes)
+    columns = [] if features is None else columns_for(features, targets, len(observed))
+    seed = seed_of(rng)
+    if isinstance(method, MulticalibrationMap):
+        fitted, rows = method, np.arange(len(observed))
+    else:
+        at_least(len(observed), 4, "a report of a method")
+        order = np.random.default_rng(seed).permutation(len(observed))
+        rows, others = np.split(order, [min(max(round(share * order.size), 3), order.size - 1)])
+        rows, others = np.sort(rows), np.sort(others)
+        part = observed.take(others)
+        fitted = method.fit(part.inputs, part.targets, _taken(columns, others), classes=part.classes)
+    rest, given = observed.take(rows), _taken(columns, rows)
+    before, after = rest.before(), as_predictions(fitted(rest.inputs, given, **rest.names))
+    y = rest.checked.astype(np.float64)
+    errors = [BinaryErrors(one.law.to_array(), y) for one in (before.predictions, after)]
+    tables = cells(fitted.codings, fitted.columns_in(given), errors[0].p, fitted.max_depth)
+    search = Search(errors[0], tables, "both", LEAST)
+    if not search.slices.size:
+        raise ValueError(
+            f"predictions: got no slice of variance {LEAST:g} and 10 rows among {y.size}, wanted more rows"
+        )
+    searches = search, search.with_errors(errors[1])
+    with progress_bars(shown):
+        tested = [one.tested(number, level, seed) for one in searches]
+    family = _Family(searches, tested, errors, set(fitted.slices), level)
+    gain = errors[0].losses() - errors[1].losses()
+    reach = float(ndtri(1.0 - level / 2.0) * gain.std(ddof=1) / np.sqrt(gain.size))
+    mean = float(gain.mean())
+    scores = [(float(one.losses().mean()), float(np.square(one.p - y).mean())) for one in errors]
+    return MulticalibrationReport(
+        rows=tuple(family.row(i) for i in family.shown()),
+        worst_before=family.row(family.worst(0)),
+        worst_after=family.row(family.worst(1)),
+        n=y.size,
+        n_fit=None if fitted is method else len(observed) - y.size,
+        n_slices=int(search.slices.size),
+        n_steps=len(fitted.steps),
+        rejected_before=int(np.count_nonzero(family.pvalues[0] <= level)),
+        rejected_after=int(np.count_nonzero(family.pvalues[1] <= level)),
+        pvalue_before=tested[0][3],
+        pvalue_after=tested[1][3],
+        log_score=(scores[0][0], scores[1][0]),
+        brier=(scores[0][1], scores[1][1]),
+        gain=ConfidenceInterval(mean - reach, mean + reach, 1.0 - level, "normal law of the mean", mean),
+        alpha=level,
+        event=before.predictions.law.outcome_in_words(1),
+        n_resamples=number,
+        seed=seed,
+        map=fitted,
+        notes=rest.notes(fitted),
+    )
+
+
+LEAST = 5.0
+"""Variance of the number of events from which on a slice takes part, as in ``find_slices``."""
+
+
+def _taken(columns: Columns, rows: IntArray) -> dict[str, Array]:
+    return {name: values[rows] for name, values in columns}
+
+
+class _Family:
+    """The slices of held-out data, with the statistics before and after."""
+
+    def __init__(
+        self,
+        searches: Sequence[Search],
+        tested: Sequence[tuple[FloatArray, FloatArray, float, float]],
+        errors: Sequence[BinaryErrors],
+        repaired: set[str],
+        alpha: float,
+    ) -> None:
+        self._searches, self._tested, self._errors, self._repaired = searches, tested, errors, repaired
+        self._alpha = alpha
+        self.pvalues = [pvalues.min(axis=0) for _, pvalues, _, _ in tested]
+        first = searches[0]
+        level = 1.0 - alpha / first.slices.size
+        numbers = np.stack([np.ones_like(errors[0].y), errors[0].y, *(one.p for one in errors)], axis=1)
+        n, events, *claims = first.tables.sums(numbers)[first.slices].T
+        self._n, self._events = n.astype(int), np.rint(events).astype(int)
+        ends = np.array([clopper_pearson(k, m, level) for k, m in zip(self._events, self._n, strict=True)])
+        self._level = level
+        self._ends = [ends - (one / n)[:, None] for one in claims]
+        self._differences = [(events - one) / n for one in claims]
+
+    def worst(self, when: int) -> int:
+        """The slice whose interval is farthest from 0, of several that of the largest statistic."""
+        low, high = self._ends[when].T
+        z = np.abs(self._tested[when][0]).max(axis=0)
+        return int(np.lexsort((-z, -np.maximum(0.0, np.maximum(low, -high))))[0])
+
+    def shown(self) -> list[int]:
+        """Slices of rows: rejected ones that are not explained by others, the worst ones, and those of the repair."""
+        found: list[int] = []
+        for search, pvalues, tested, when in zip(self._searches, self.pvalues, self._tested, (0, 1), strict=True):
+            found += [*search.pruned(pvalues <= self._alpha, tested[2])[0], self.worst(when)]
+        names = [self._name(i) for i in range(self._n.size)]
+        found += [i for i, name in enumerate(names) if name in self._repaired]
+        return list(dict.fromkeys(found))
+
+    def _name(self, i: int) -> str:
+        return self._searches[0].tables.words_of(int(self._searches[0].slices[i]))
+
+    def row(self, i: int) -> SliceRepair:
+        """A slice with what was found in it."""
+        before, after = (
+            ConfidenceInterval(float(ends[i, 0]), float(ends[i, 1]), self._level, "Clopper and Pearson", float(one[i]))
+            for ends, one in zip(self._ends, self._differences, strict=True)
+        )
+        name, n = self._name(i), int(self._n[i])
+        share, observed = n / self._errors[0].p.size, float(self._events[i] / n)
+        first, second = (float(one[i]) for one in self.pvalues)
+        return SliceRepair(name, n, share, observed, before, after, first, second, name in self._repaired)

@@ -1,0 +1,80 @@
+"""Slices before and after a repair, beside plain sums over held-out rows."""
+
+import numpy as np
+import pytest
+from samples import wrong_in_a_slice
+
+import caltest as ct
+from caltest.estimators.combined.measures import clopper_pearson
+from caltest.recalibration import Multicalibration, MulticalibrationReport, multicalibration_report
+
+
+@pytest.fixture(scope="module")
+def found() -> MulticalibrationReport:
+    return multicalibration_report(*wrong_in_a_slice(4000)[:3], n_resamples=99, rng=1)
+
+
+def test_rows_are_plain_sums_over_held_out_rows(found):
+    p, y, frame, _ = wrong_in_a_slice(4000)
+    order = np.random.default_rng(1).permutation(4000)
+    rest, others = np.sort(order[:2000]), np.sort(order[2000:])
+    q = found.map(p[rest], frame.iloc[rest])
+    again = Multicalibration().fit(p[others], y[others], frame.iloc[others])
+    np.testing.assert_array_equal(q, again(p[rest], frame.iloc[rest]))
+    first = next(one for one in found.rows if one.repaired)
+    rows = np.array([True] * 2000)
+    ages = dict(zip(found.map.codings[1].words, range(9), strict=False))
+    for word in first.name.split(" and "):
+        codes = found.map.codings[1].codes(frame["age"].to_numpy()[rest])
+        rows &= frame["site"].to_numpy()[rest] == "b" if word == "site = b" else codes == ages[word]
+    assert first.n == rows.sum()
+    assert first.before.estimate == pytest.approx((y[rest][rows] - p[rest][rows]).mean(), rel=1e-12)
+    assert first.after.estimate == pytest.approx((y[rest][rows] - q[rows]).mean(), rel=1e-12)
+    low, high = clopper_pearson(int(y[rest][rows].sum()), int(rows.sum()), 1.0 - 0.05 / found.n_slices)
+    assert first.before.ends == pytest.approx((low - p[rest][rows].mean(), high - p[rest][rows].mean()))
+    assert first.after.ends == pytest.approx((low - q[rows].mean(), high - q[rows].mean()))
+    losses = [-np.log(np.where(y[rest] == 1, one, 1.0 - one)) for one in (p[rest], q)]
+    assert found.log_score == pytest.approx([one.mean() for one in losses])
+    assert found.brier == pytest.approx([np.mean((y[rest] - one) ** 2) for one in (p[rest], q)])
+    half = 1.959964 * (losses[0] - losses[1]).std(ddof=1) / np.sqrt(2000)
+    assert found.gain.estimate - found.gain.low == pytest.approx(half, rel=1e-6)
+
+
+def test_pvalues_are_those_of_a_search_of_the_same_slices(found):
+    """Before the repair: columns whose slices do not depend on the part that decides them."""
+    p, y, _, wrong = wrong_in_a_slice(1000, 5)
+    map_ = Multicalibration(max_steps=0, max_depth=1).fit(p, y, {"bad": wrong})
+    judged = multicalibration_report(p, y, {"bad": wrong}, map_, n_resamples=99, rng=3)
+    edges = map_.codings[0].codes(p)
+    search = ct.find_slices(p, y, {"all": np.zeros(1000), "p": edges, "bad": wrong}, max_depth=1, n_resamples=99, rng=3)
+    assert judged.n_slices == search.n_slices + 1
+    assert judged.pvalue_before == judged.pvalue_after == pytest.approx(search.pvalue, abs=0.03)
+    assert judged.verdict().startswith("the repair leaves the predictions as they are")
+
+
+def test_the_report_says_what_the_repair_did(found):
+    text = str(found)
+    assert "Verdict        the repair helps: " in text
+    assert f"of {found.n_slices} slices rejected before, none after" in text
+    assert "site = b" in found.worst_before.name
+    assert found.worst_before.before.low > 0.0 >= found.worst_after.after.low
+    assert found.gain.low > 0.0
+    assert "none after" in repr(found)
+    assert found.rejected_after == 0 < found.rejected_before
+
+
+def test_a_fitted_map_says_that_it_has_seen_the_rows():
+    p, y, frame, _ = wrong_in_a_slice(600)
+    fitted = Multicalibration().fit(p, y, frame)
+    judged = multicalibration_report(p, y, frame, fitted, n_resamples=9, rng=1)
+    assert (judged.n, judged.n_fit) == (600, None)
+    assert "fitted to" in judged.notes[0]
+    assert not multicalibration_report(*wrong_in_a_slice(600, 9)[:3], fitted, n_resamples=9, rng=1).notes
+
+
+def test_what_is_wrong_is_said():
+    p, y, frame, _ = wrong_in_a_slice(16)
+    with pytest.raises(ValueError, match="no slice of variance 5"):
+        multicalibration_report(p, y, frame, rng=1)
+    with pytest.raises(TypeError, match="method: got Platt"):
+        multicalibration_report(p, y, frame, ct.recalibration.Platt())
