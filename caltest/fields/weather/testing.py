@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, resampling_pvalue, seed_of
+from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, resampling_pvalue, seed_of, step_down
 from caltest._results.report import holm
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import whole_number
@@ -56,8 +56,6 @@ class Lead:
 
     def pvalues(self, parts: Sequence[Parts]) -> tuple[list[float], list[float]]:
         """Of each statistic alone, and adjusted for the others, from those of each part of the dates."""
-        from caltest.group_test import step_down
-
         alone = [[resampling_pvalue(float(row[0]), row[1:]) for row in one.statistics] for one in parts]
         adjusted = [step_down(one.surprises).tolist() for one in parts]
         return [combined(list(own)) for own in zip(*alone, strict=True)], [

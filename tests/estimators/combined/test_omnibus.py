@@ -192,7 +192,7 @@ def test_results_are_ready_for_json():
     import json
 
     entries = json.loads(json.dumps(ct.calibration_test(*distorted("noise", 60), n_resamples=19, rng=3).to_dict()))
-    assert {"name", "statistic", "pvalue"} == set(entries["components"][0])
+    assert {"name", "statistic", "pvalue", "adjusted", "words"} == set(entries["components"][0])
 
 
 @pytest.mark.parametrize("maker", samples())
