@@ -1,6 +1,7 @@
-"""What single fields expect of a test of calibration: survival times that may be censored."""
+"""What single fields expect of a test of calibration: survival times that may be censored, posterior draws."""
 
 from caltest._basics import names as _names
+from caltest.fields import bayesian as bayesian
 from caltest.fields.survival import Censored as Censored, censored_pit_values as censored_pit_values
 
 __all__ = _names.offered(globals())
