@@ -1,7 +1,7 @@
-"""What single fields expect of a test of calibration: clinical models, weather forecasts, times to an event."""
+"""What single fields expect: clinical models, weather forecasts, times to an event, Bayesian computation."""
 
 from caltest._basics import names as _names
-from caltest.fields import clinical as clinical, weather as weather
+from caltest.fields import bayesian as bayesian, clinical as clinical, weather as weather
 from caltest.fields.survival import Censored as Censored, censored_pit_values as censored_pit_values
 
 __all__ = _names.offered(globals())

@@ -65,6 +65,7 @@ def test_every_entry_is_cited_or_named():
         ct.results.DecisionCurve,
         ct.results.ValidationSize,
         ct.recalibration.MulticalibrationReport,
+        ct.results.SimulationBasedCalibrationResult,
     )
     cited |= set(ct.PairedSKCETest.citations) | set(comparison.citations)
     cited |= {key for one in results for key in one.citations}
