@@ -198,7 +198,7 @@ def audit(
         (n,) numbers or dates by which the rows are ordered.
     field
         Adds what readers of a field expect: ``"clinical"``, the measures of ``fields.clinical.validate`` and a decision
-        curve.
+        curve; ``"weather"``, the rank histogram of an ``Ensemble``; ``"bayesian"``, ranks among posterior draws.
     n_resamples
         Redraws of each test.
     title

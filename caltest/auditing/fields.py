@@ -1,10 +1,15 @@
 """What an audit says beside its sections to readers of one field."""
 
+from contextlib import suppress
+from typing import Any
+
 import numpy as np
 
+from caltest._basics.numerics import Array
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest.auditing.pictures import Picture, drawn
 from caltest.auditing.sections import Data, Make, Section
+from caltest.predictions.ensembles.ensemble import Pool
 
 
 def of_clinic(data: Data, result: CalibrationTestResult) -> Section:
@@ -39,7 +44,53 @@ def of_clinic(data: Data, result: CalibrationTestResult) -> Section:
     return Section(answer, facts, rows=tuple(map(tuple, found.table())), pictures=tuple(pictures))
 
 
+def of_forecasts(data: Data, result: CalibrationTestResult) -> Section:
+    """The rank histogram of an ensemble, in the order of time."""
+    from caltest.fields import weather
+
+    members = _members(data)
+    rows = np.arange(len(data.sample)) if data.order is None else data.order
+    found = weather.rank_histogram(
+        members[rows], np.asarray(data.sample.targets)[rows], n_resamples=data.n_resamples, rng=data.seed
+    )
+    return _of_result(found, "rank histogram of the outcomes, with the band of calibrated ensembles", "axes")
+
+
+def of_posteriors(data: Data, result: CalibrationTestResult) -> Section:
+    """Ranks of the true parameters among draws from their posteriors."""
+    from caltest.fields import bayesian
+
+    members, truths = _members(data), np.asarray(data.sample.targets)
+    found = bayesian.simulation_based_calibration(members, truths, thin=1, n_resamples=data.n_resamples, rng=data.seed)
+    return _of_result(found, "ranks of the true parameters among the draws, with the band of exact posteriors")
+
+
+def _members(data: Data) -> Array:
+    """Without the outcome, which is one of those that pools have."""
+    pool, y = data.sample.predictions, np.asarray(data.sample.targets)
+    if not isinstance(pool, Pool):
+        raise TypeError(f"predictions: got {pool.family} predictions, wanted an Ensemble of members or draws")
+    members = np.asarray(pool.members)
+    equal = members == y[:, None]
+    place = (equal if y.ndim == 1 else equal.all(axis=-1)).argmax(axis=1)
+    others = np.arange(members.shape[1]) != place[:, None]
+    return np.asarray(members[others].reshape(len(y), -1, *members.shape[2:]))
+
+
+def _of_result(found: Any, words: str, place: str = "ax") -> Section:
+    """The verdict, the table and the picture of a result."""
+    pictures: tuple[Picture, ...] = ()
+    with suppress(ImportError):
+        pictures = (drawn(lambda ax: found.plot(**{place: [ax] if place == "axes" else ax}), words),)
+    facts = {"P-values": "; ".join(found.remarks())} if found.remarks() else {}
+    verdict, why = found.verdict(), getattr(found, "why", lambda: None)()
+    answer = f"{verdict[0].upper()}{verdict[1:]}{'' if why is None else ': ' + why}."
+    return Section(answer, facts, tuple(map(tuple, found.table())), pictures=pictures)
+
+
 FIELDS: dict[str, tuple[str, Make]] = {
-    "clinical": ("What do reports of clinical prediction models ask for?", of_clinic)
+    "clinical": ("What do reports of clinical prediction models ask for?", of_clinic),
+    "weather": ("What does forecast verification ask for?", of_forecasts),
+    "bayesian": ("Are the draws from the posterior?", of_posteriors),
 }
 """Names of the fields, and the question and the answer that each adds."""

@@ -152,6 +152,15 @@ def test_sections_of_a_field():
     assert ct.results.Audit.from_dict(audit.to_dict()).models[0].sections["clinical"].rows == section.rows
     p, y = DIGITS["random forest"]
     assert ct.audit(p, y, field="clinical", n_resamples=9, rng=1).models[0].sections["clinical"].failed
+    rng = np.random.default_rng(1)
+    members, truths = rng.normal(size=(60, 9)), 2.0 * rng.normal(size=60)
+    for field, words in (("weather", "rank histogram"), ("bayesian", "ranks of the true parameters")):
+        section = ct.audit(ct.Ensemble(members), truths, field=field, n_resamples=39, rng=1).models[0].sections[field]
+        assert words in section.pictures[0].alternative
+        assert "narrow" in str(section)
+    assert (
+        ct.audit(np.full(9, 0.5), np.arange(9) % 2, field="weather", n_resamples=9).models[0].sections["weather"].failed
+    )
     with pytest.raises(ValueError, match="field: got 'x', wanted"):
         ct.audit(p, y, field="x")
 

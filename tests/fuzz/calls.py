@@ -227,7 +227,7 @@ ARGUMENTS = {
     "dimension": choice(1, 2, 10),
     "distortion": Case.distortion,
     "distribution": choice("F", "chi2"),
-    "field": choice(None, "clinical"),
+    "field": choice(None, "clinical", "weather", "bayesian"),
     "dry": choice(None, 0.5, 0.0),
     "data": choice(None),
     "draws": lambda case: case.one_of(1.0, 1e300) * np.sin(np.arange(8.0 * case.n)).reshape(case.n, 4, 2),

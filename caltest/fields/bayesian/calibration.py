@@ -5,7 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, own_errstate, resampling_pvalue, seed_of
+from caltest._basics.numerics import (
+    ArrayLike,
+    FloatArray,
+    IntArray,
+    own_errstate,
+    resampling_pvalue,
+    seed_of,
+    step_down,
+)
 from caltest._validation import fraction, whole_number
 from caltest.estimators import SKCE
 from caltest.fields.bayesian.draws import Posteriors, checked_step, posteriors_of
@@ -165,8 +173,6 @@ def _computed(name: str, quantity: Quantity, kept: Posteriors, pools: FloatArray
 def _rows(
     names: list[str], ranks: list[IntArray], statistics: FloatArray, law: RankLaw, m: int
 ) -> tuple[ParameterRanks, ...]:
-    from caltest.group_test import step_down
-
     adjusted = step_down(statistics)
     return tuple(
         ParameterRanks(
