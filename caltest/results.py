@@ -40,6 +40,11 @@ from caltest.fields.clinical.validation_result import (
     ClinicalMeasure as ClinicalMeasure,
     ClinicalValidation as ClinicalValidation,
 )
+from caltest.fields.weather.result import (
+    LeadResult as LeadResult,
+    PartResult as PartResult,
+    VerificationResult as VerificationResult,
+)
 from caltest.intervals.noise_floor import NoiseFloor as NoiseFloor
 from caltest.risk.base import RiskEstimate as RiskEstimate
 from caltest.risk.error_estimate import (

@@ -9,6 +9,7 @@ from caltest.plots.curves import (
     power_curve as power_curve,
     risk_curves as risk_curves,
 )
+from caltest.plots.forecasts import verification as verification
 from caltest.plots.grids import classwise_reliability as classwise_reliability
 from caltest.plots.reliability import (
     calibration_belt as calibration_belt,

@@ -1,0 +1,177 @@
+"""Forecasts of members with their outcomes, from arrays and from xarray objects with named dimensions."""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, to_array
+from caltest._validation import one_of, whole_number
+
+DIMENSIONS = "lead", "time", "station", "member"
+"""Names of dimensions, in the order of arrays."""
+
+
+@dataclass(frozen=True)
+class Forecasts:
+    """Values of members and outcome by lead time, date and station.
+
+    Attributes
+    ----------
+    names
+        Of the L lead times; empty for a single one without a name.
+    pools
+        (L, T, S, m + 1) members and, last, the outcome; 0 in all places of cases that are not complete.
+    given
+        (L, T, S), which cases are complete.
+    horizons
+        For each lead time, how many dates later the outcome of a date is known.
+    notes
+        On cases that were left out.
+    """
+
+    names: tuple[str, ...]
+    pools: FloatArray
+    given: BoolArray
+    horizons: tuple[int, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return int(self.pools.shape[-1]) - 1
+
+    def describe(self) -> str:
+        """Sizes in words."""
+        n_leads, n_dates, n_stations, _ = self.pools.shape
+        sizes = [(n_leads, "lead time"), (n_dates, "date"), (n_stations, "station"), (self.n_members, "member")]
+        return ", ".join(
+            f"{n} {word}{'s' if n > 1 else ''}" for n, word in sizes if n > 1 or word in ("date", "member")
+        )
+
+
+def forecasts_of(predictions: Any, targets: Any, horizon: Any, missing: str) -> Forecasts:
+    """What users pass, checked."""
+    one_of("missing", missing, ("refuse", "drop"))
+    read = _named if hasattr(predictions, "dims") and hasattr(predictions, "coords") else _positional
+    names, members, outcomes, inferred = read(predictions, targets)
+    pools = np.concatenate([members, outcomes[..., None]], axis=-1)
+    if pools.shape[-1] < 3:
+        raise ValueError(f"predictions: got {pools.shape[-1] - 1} member, wanted at least 2: one has no spread")
+    given = ~np.isnan(pools).any(axis=-1)
+    count = int((~given).sum())
+    if count and missing == "refuse":
+        lead, date, station = (int(i) for i in np.argwhere(~given)[0])
+        lacking = "outcome" if np.isnan(outcomes[lead, date, station]) else "member"
+        of_lead = f", lead {names[lead]}" if names[lead] else ""
+        of_station = f", station {station}" if pools.shape[2] > 1 else ""
+        raise ValueError(
+            f"predictions and targets: got a missing {lacking} at date {date}{of_lead}{of_station} ({count} cases in "
+            'all), wanted complete cases; missing="drop" leaves such cases out, if whether one is missing does not '
+            "depend on which of its values is the outcome; where some member is missing at most dates, drop the member"
+        )
+    if not given.any(axis=(1, 2)).all():
+        lead = int(given.any(axis=(1, 2)).argmin())
+        raise ValueError(
+            f"predictions and targets: got no complete case{f' of lead {names[lead]}' * bool(names[lead])}"
+        )
+    if np.isinf(pools).any():
+        raise ValueError("predictions and targets: got an infinite value, wanted finite numbers")
+    note = f"{count} of {given.size} cases had a missing value and were left out"
+    horizons = inferred if horizon is None else (whole_number("horizon", horizon, 1),) * len(names)
+    return Forecasts(names, np.where(given[..., None], pools, 0.0), given, horizons, (note,) if count else ())
+
+
+Read = tuple[tuple[str, ...], FloatArray, FloatArray, tuple[int, ...]]
+"""Names of lead times, members (L, T, S, m), outcomes (L, T, S), horizons."""
+
+
+def _positional(predictions: ArrayLike, targets: ArrayLike) -> Read:
+    """Members (n, m) with outcomes (n,), or (n, m, d) with (n, d), where d is the number of stations."""
+    family = getattr(predictions, "family", "Ensemble")
+    if family != "Ensemble":
+        raise TypeError(f"predictions: got {family} predictions, wanted members, as an array or ct.Ensemble")
+    given = getattr(predictions, "members", predictions)
+    members, outcomes = _numbers(given, "predictions"), _numbers(targets, "targets")
+    if members.ndim not in (2, 3) or 0 in members.shape:
+        raise ValueError(
+            f"predictions: got shape {members.shape}, wanted (n, m) for m members at n dates, (n, m, d) for d "
+            "stations, or an xarray.DataArray with dimensions member, time and perhaps lead and station"
+        )
+    wanted = members.shape[:1] + members.shape[2:]
+    if outcomes.shape != wanted:
+        raise ValueError(f"targets: got shape {outcomes.shape}, wanted {wanted}, the outcomes of the predictions")
+    members, outcomes = (
+        (members.swapaxes(1, 2), outcomes) if members.ndim == 3 else (members[:, None], outcomes[:, None])
+    )
+    return ("",), members[None], outcomes[None], (1,)
+
+
+def _numbers(data: ArrayLike, name: str) -> FloatArray:
+    try:
+        array: Array = to_array(data, name)
+        if array.dtype.kind in "buif":
+            return array.astype(np.float64)
+    except ValueError as error:
+        raise ValueError(f"{error}; wanted as many members at each date, nan where one is missing") from None
+    raise ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers")
+
+
+def _named(predictions: Any, targets: Any) -> Read:
+    """``xarray.DataArray`` objects."""
+    if not hasattr(targets, "dims"):
+        raise TypeError(f"targets: got {type(targets).__name__}, wanted an xarray.DataArray as the predictions are")
+    names = tuple(map(str, predictions.dims))
+    if not {"member", "time"} <= set(names) <= set(DIMENSIONS):
+        raise ValueError(
+            f"predictions: got dimensions {', '.join(names)}, wanted member, time and perhaps lead and station; rename "
+            'them, such as predictions.rename(number="member")'
+        )
+    wanted = set(names) - {"member"}
+    if set(map(str, targets.dims)) != wanted:
+        valid = "targets.sel(time=predictions.time + predictions.lead)" if "lead" in wanted else "targets.transpose()"
+        raise ValueError(
+            f"targets: got dimensions {', '.join(map(str, targets.dims))}, wanted those of the predictions without "
+            f"member, {', '.join(sorted(wanted))}"
+            + (f"; {valid} has the outcome of each forecast" * ("lead" in wanted))
+        )
+    from xarray import align
+
+    try:
+        predictions, targets = align(predictions, targets, join="exact")
+    except ValueError as error:
+        raise ValueError(
+            "predictions and targets have other coordinates; wanted the same, such as those of "
+            'xarray.align(predictions, targets, join="inner")'
+        ) from error
+    if "time" in predictions.coords:
+        predictions, targets = predictions.sortby("time"), targets.sortby("time")
+    absent = [name for name in DIMENSIONS[:3] if name not in names]
+    predictions, targets = (one.expand_dims(absent) for one in (predictions, targets))
+    members = _numbers(predictions.transpose(*DIMENSIONS).to_numpy(), "predictions")
+    outcomes = _numbers(targets.transpose(*DIMENSIONS[:3]).to_numpy(), "targets")
+    if 0 in members.shape:
+        raise ValueError(f"predictions: got {dict(predictions.sizes)}, wanted at least one of each")
+    if "lead" in absent or "lead" not in predictions.coords:
+        n = len(members)
+        return (("",) if n == 1 else tuple(map(str, range(n)))), members, outcomes, (1,) * n
+    leads = predictions["lead"].to_numpy()
+    return tuple(map(_lead_name, leads)), members, outcomes, _horizons(leads, predictions)
+
+
+def _lead_name(lead: Any) -> str:
+    if not isinstance(lead, np.timedelta64):
+        return str(lead)
+    return f"{lead / np.timedelta64(1, 'h'):g} h"
+
+
+def _horizons(leads: Array, predictions: Any) -> tuple[int, ...]:
+    """How many dates lie within a lead time, if both are times, else 1."""
+    times = predictions["time"].to_numpy() if "time" in predictions.coords else np.empty(0)
+    if leads.dtype.kind != "m" or times.dtype.kind != "M" or times.size < 2:
+        return (1,) * len(leads)
+    step = np.diff(times).min()
+    if step <= np.timedelta64(0):
+        raise ValueError("predictions: got the same time twice, wanted one forecast of each time")
+    return tuple(max(1, ceil(float(lead / step) - 1e-9)) for lead in leads)

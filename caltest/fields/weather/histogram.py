@@ -1,0 +1,207 @@
+"""Rank histograms, of numbers and of vectors by their pre-ranks."""
+
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
+from caltest._results.values import ConfidenceInterval
+from caltest._validation import one_of
+from caltest.fields.weather.exchange import Exchanged
+from caltest.fields.weather.forecasts import forecasts_of
+from caltest.fields.weather.preranks import checked_prerank, reduced
+from caltest.fields.weather.ranks import PARTS, Ranks, contrasts, parts_of
+from caltest.fields.weather.result import LeadResult, PartResult, VerificationResult
+from caltest.fields.weather.testing import Lead, band, verified
+
+WORDS = {
+    "bias": ("members too low", "members too high"),
+    "spread": ("members too close to each other", "members too far from each other"),
+    "rest": ("ranks uneven in another way", "ranks uneven in another way"),
+}
+"""What parts of large and small ranks mean for numbers."""
+
+OF_VECTORS = {
+    "bias": ("pre-ranks of outcomes too high", "pre-ranks of outcomes too low"),
+    "spread": ("too many pre-ranks of outcomes at both ends", "too few pre-ranks of outcomes at both ends"),
+    "rest": WORDS["rest"],
+}
+
+UNITS = {
+    "bias": "mean rank of the outcome as a share, less 1/2",
+    "spread": "variance of the ranks over that of calibrated ones, less 1",
+    "rest": "",
+}
+
+
+@own_errstate
+def rank_histogram(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    prerank: Any = None,
+    horizon: int | None = None,
+    ties: str = "random",
+    missing: str = "refuse",
+    n_resamples: int = 999,
+    rng: Any = None,
+) -> VerificationResult:
+    """Test whether outcomes have each rank among their members equally often, in parts, for every lead time.
+
+    With deviations d of the m + 1 counts from their means if calibrated, and the covariance C of d::
+
+        d' C^+ d = bias + spread + rest
+
+    bias is the square of the linear contrast of d in units of its standard deviation, spread that of the quadratic one
+    that is orthogonal to it, rest what remains. Without equal values this is Pearson's chi-squared statistic and the
+    parts are those of Jolliffe and Primo.
+
+    Parameters
+    ----------
+    predictions
+        Members: (n, m) array-like at n dates in the order of time, (n, m, d) for d stations, ``Ensemble``; or an
+        ``xarray.DataArray`` with the dimensions ``member``, ``time`` and perhaps ``lead`` and ``station``.
+    targets
+        Outcomes, (n,) or (n, d), or an ``xarray.DataArray`` with the same dimensions and coordinates but ``member``.
+    prerank
+        None: all stations are counted in one histogram. ``"average"``, ``"band depth"``, ``"variogram"``, or a function
+        from (m + 1, d) to (m + 1,) numbers that does not depend on the order of the m + 1 vectors: the vector of all
+        stations has one rank, that of its number.
+    horizon
+        After how many dates the outcome of a forecast is known. Ranks of dates less far apart depend on each other for
+        right forecasts too. By default the lead time in steps of time, if both are times, else 1.
+    ties
+        Equal values (rain: zeros) have their ranks in ``"random"`` order, or each its share of all of them,
+        ``"shared"``, which adds no noise but is exact for independent dates only.
+    missing
+        ``"refuse"`` missing values, or ``"drop"`` the cases (a station at a date) that lack some.
+    n_resamples
+        Number of redraws for each lead time; more for more than 5 of them.
+    rng
+        Seed or ``numpy.random.Generator`` of the redraws.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, fewer than 2 members, or fewer than 2 dates (2 for each step of the horizon).
+    TypeError
+        For outcomes without named dimensions where the predictions have them, or a pre-rank of another kind.
+
+    Notes
+    -----
+    Hypothesis: at each date the outcome could be any of the m + 1 values, for all stations at once. Each redraw chooses
+    one value of each date as the outcome, for all stations, so that stations can depend on each other. If all values of
+    each date are equal, with shared ties, nothing can be said and p = 1.
+
+    P-values are exact if dates are independent, for every n, m and number of ties. Where outcomes of earlier dates
+    change what is forecast later, as they do, ranks at one station are independent all the same, with random ties,
+    and p-values exact; with shared ties or several stations nearly so for many dates. The p-value of a lead time is
+    that of its smallest part, with step-down redraws; lead times are adjusted by Holm's method, parts of all lead times
+    by Bonferroni over these. Approximate p-values of parts are those of the chi-squared law; with many members, few
+    dates and shared ties that of the rest is too small. For a horizon of h the dates are divided in h parts of dates h
+    apart, each is tested, and the p-value is the smallest of theirs times h; there is no band then. Intervals are those
+    of means of many dates.
+
+    Time O(T (S m**2 + m**3 + B m)) and memory O(T B) for T dates, S stations and B redraws, for each lead time.
+
+    Sources: Hamill 2001; Jolliffe and Primo 2008; Broecker 2018 for horizons; Thorarinsdottir, Scheuerer and Heinz
+    2016 and Allen, Ziegel and Ginsbourger 2024 for pre-ranks. Differs from Jolliffe and Primo in redraws in place of
+    the limit law, and in covariances that know of ties and stations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caltest.fields import weather
+    >>> rng = np.random.default_rng(1)
+    >>> members, outcomes = 0.6 * rng.normal(size=(200, 9)), rng.normal(size=200)
+    >>> result = weather.rank_histogram(members, outcomes, rng=1)
+    >>> result.verdict(), result.why()
+    ('reject calibration at the 5 % level', 'members too close to each other')
+    """
+    one_of("ties", ties, ("random", "shared"))
+    forecasts = forecasts_of(predictions, targets, horizon, missing)
+    function = None if prerank is None else checked_prerank(prerank)
+
+    def tested(number: int, lead: Lead, rng: np.random.Generator) -> LeadResult:
+        pools, given = forecasts.pools[number], forecasts.given[number]
+        if function is not None:
+            given = given.all(axis=1, keepdims=True)
+            pools = reduced(pools, function)
+        return _tested(
+            Ranks.of(pools, given, rng if ties == "random" else None), lead, WORDS if function is None else OF_VECTORS
+        )
+
+    sources: tuple[str, ...] = ("allen2024", "thorarinsdottir2016") if function is not None else ()
+    sources += ("broecker2018",) if max(forecasts.horizons) > 1 else ()
+    kind = "" if prerank is None else f" of {prerank if isinstance(prerank, str) else 'own'} pre-ranks"
+    return verified(
+        forecasts,
+        tested,
+        n_resamples,
+        rng,
+        test=f"rank histogram{kind}",
+        axis=("rank of the outcome", "outcomes"),
+        citations=("hamill2001", "jolliffe2008", "westfall1993", *sources),
+    )
+
+
+def _tested(ranks: Ranks, lead: Lead, words: dict[str, tuple[str, str]]) -> LeadResult:
+    rows, table, width = contrasts(ranks.size), ranks.table(), ranks.size**2
+    whole = Exchanged.of(table, lead.dates, lead.choices, width)
+    of_all = parts_of(whole, rows)
+    separate = (
+        [of_all]
+        if lead.horizon == 1
+        else [parts_of(Exchanged.of(table, dates, lead.choices, width), rows) for dates in lead.parts]
+    )
+    alone, adjusted = lead.pvalues(separate)
+    estimates, signs = _estimates(ranks, lead), rows @ whole.deviations[0]
+    none: tuple[float | None, ConfidenceInterval | None] = (None, None)
+    parts = [
+        PartResult(
+            name,
+            words[name][int(i < 2 and signs[i] < 0.0)],
+            estimates.get(name, none)[0],
+            estimates.get(name, none)[1],
+            UNITS[name],
+            float(of_all.statistics[i, 0]),
+            of_all.df[i],
+            alone[i],
+            adjusted[i],
+            float(np.exp(-of_all.surprises[i, 0])) if lead.horizon == 1 else None,
+        )
+        for i, name in enumerate(PARTS)
+    ]
+    low, high = band(whole) if lead.horizon == 1 else (np.empty(0), np.empty(0))
+    return LeadResult(
+        lead.name,
+        int(ranks.given.sum()),
+        len(ranks.given),
+        tuple(parts),
+        min(adjusted),
+        min(adjusted),
+        lead.serial(ranks),
+        *(
+            tuple(map(float, values))
+            for values in (range(1, ranks.size + 1), whole.observed, whole.expected, np.maximum(low, 0.0), high)
+        ),
+    )
+
+
+def _estimates(ranks: Ranks, lead: Lead) -> dict[str, tuple[float, ConfidenceInterval | None]]:
+    """Bias and spread with their intervals, from the sums over each date."""
+    u, n = ranks.transforms(), float(ranks.given.sum())
+    bias = float(u.sum() / n)
+    found = {"bias": (bias, lead.mean((u - bias * ranks.given).sum(axis=1), n, bias))}
+    squares, expected = np.square(u).sum(axis=1), _expected_squares(ranks)
+    total = float(expected.sum())
+    if total > 0.0:
+        excess = float(squares.sum() / total) - 1.0
+        found["spread"] = excess, lead.mean(squares - (1.0 + excess) * expected, total, excess)
+    return found
+
+
+def _expected_squares(ranks: Ranks) -> FloatArray:
+    """(T,) what the squares of the transforms are on average over the values of each date."""
+    middles = (ranks.low + ranks.high + 1.0) / (2.0 * ranks.size) - 0.5
+    return np.asarray((np.square(middles).mean(axis=2) * ranks.given).sum(axis=1))

@@ -1,0 +1,133 @@
+"""Ranks of outcomes among members: sums over dates, and the parts of their test."""
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from caltest._basics.numerics import BoolArray, FloatArray, IntArray, ranges
+from caltest.fields.weather.exchange import AT_ONCE, Exchanged, Table
+
+PARTS = "bias", "spread", "rest"
+
+
+class Ranks(NamedTuple):
+    """Ranks of all values of a lead time, from 0; those that are equal share theirs, or have them in random order.
+
+    Attributes
+    ----------
+    low, high
+        (T, S, m + 1) first and last rank of each value.
+    given
+        (T, S) which cases count.
+    """
+
+    low: IntArray
+    high: IntArray
+    given: FloatArray
+
+    @classmethod
+    def of(cls, pools: FloatArray, given: BoolArray, rng: np.random.Generator | None) -> "Ranks":
+        """Of pools (T, S, m + 1), equal values in random order unless there is no generator."""
+        n_dates, n_stations, size = pools.shape
+        low, high = np.empty((2, *pools.shape), dtype=np.intp)
+        for part in ranges(n_dates, max(1, AT_ONCE // (n_stations * size * size))):
+            rows = pools[part, :, :, None], pools[part, :, None, :]
+            low[part] = (rows[1] < rows[0]).sum(axis=3)
+            high[part] = (rows[1] <= rows[0]).sum(axis=3) - 1
+        if rng is not None:
+            low = np.argsort(np.lexsort((rng.random(pools.shape), low), axis=2), axis=2)
+            high = low
+        return cls(low, high, given.astype(np.float64))
+
+    @property
+    def size(self) -> int:
+        """Number of values, m + 1."""
+        return int(self.low.shape[2])
+
+    def table(self) -> Table:
+        """The histogram that each date adds: 1 for each station, in equal parts in the ranks of equal values."""
+
+        def of(dates: IntArray) -> FloatArray:
+            steps = np.zeros((len(dates), self.size, self.size + 1))
+            rows, values = np.arange(len(dates))[:, None], np.arange(self.size)
+            for station in range(self.low.shape[1]):
+                low, high = self.low[dates, station], self.high[dates, station]
+                share = self.given[dates, station, None] / (high - low + 1.0)
+                steps[rows, values, low] += share
+                steps[rows, values, high + 1] -= share
+            return np.cumsum(steps, axis=2)[:, :, :-1]
+
+        return of
+
+    def scores(self) -> FloatArray:
+        """(T, m + 1) sum over the stations of the mean rank of each value, less m / 2."""
+        middles = (self.low + self.high) / 2.0 - (self.size - 1.0) / 2.0
+        return np.asarray((middles * self.given[:, :, None]).sum(axis=1))
+
+    def transforms(self) -> FloatArray:
+        """(T, S) of the outcomes: middle of their ranks as a share, less 1/2; 0 where there is no case."""
+        middles = (self.low[:, :, -1] + self.high[:, :, -1] + 1.0) / (2.0 * self.size) - 0.5
+        return np.asarray(middles * self.given)
+
+
+class Parts(NamedTuple):
+    """Parts of a test: (P, B + 1) statistics, observed first, the same as minus logarithms of p-values, and df (P,)."""
+
+    statistics: FloatArray
+    surprises: FloatArray
+    df: tuple[int, ...]
+
+
+def contrasts(size: int) -> FloatArray:
+    """Linear and quadratic functions of the rank, (2, m + 1), orthonormal."""
+    ranks = np.arange(size) - (size - 1.0) / 2.0
+    rows = np.stack([ranks, np.square(ranks) - np.square(ranks).mean()])
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300))
+
+
+def parts_of(sums: Exchanged, rows: FloatArray) -> Parts:
+    """Squares of contrasts and the rest of ``d' C^+ d``, with deviations d of covariance C.
+
+    Contrasts are orthogonal in the metric of C: each is what it adds to those before it.
+    """
+    values, vectors = np.linalg.eigh(sums.covariance)
+    kept = values > 1e-9 * max(float(values[-1]), 1.0)
+    roots = np.sqrt(values[kept])
+    white = (sums.deviations @ vectors[:, kept]) / roots
+    total = np.square(white).sum(axis=1)
+    directions = (rows @ vectors[:, kept]) * roots
+    basis: list[FloatArray] = []
+    statistics, df = [], []
+    for row, direction in zip(rows, directions, strict=True):
+        left = direction - sum((one * (one @ direction) for one in basis), np.zeros_like(direction))
+        length = float(np.linalg.norm(left))
+        exists = length > 1e-6 * sqrt(max(float(np.abs(sums.covariance).max()), 1e-300)) * float(np.linalg.norm(row))
+        if exists:
+            basis.append(left / length)
+        statistics.append(np.square(white @ basis[-1]) if exists else np.zeros(len(white)))
+        df.append(int(exists))
+    rest = int(kept.sum()) - sum(df)
+    remainder = np.maximum(total - sum(statistics), 0.0) if rest else np.zeros(len(white))
+    return of_chi_squared(np.stack([*statistics, remainder]), (*df, rest))
+
+
+def of_chi_squared(statistics: FloatArray, df: tuple[int, ...]) -> Parts:
+    """Statistics with the limit laws of given degrees of freedom; those of none are 0."""
+    from scipy.special import chdtrc
+
+    tails = [
+        chdtrc(freedom, row) if freedom else np.ones(len(row)) for freedom, row in zip(df, statistics, strict=True)
+    ]
+    return Parts(statistics, -np.log(np.maximum(tails, 1e-300)), df)
+
+
+def serial(scores: FloatArray, dates: IntArray, choices: IntArray) -> FloatArray:
+    """(B + 1,) sums of products of scores of one date and the next, in standard deviations, observed first."""
+    rows = scores[dates]
+    variances = np.square(rows).mean(axis=1)
+    scale = sqrt(float(variances[:-1] @ variances[1:]))
+    if scale == 0.0:
+        return np.zeros(choices.shape[1] + 1)
+    chosen = np.concatenate([rows[:, -1:], np.take_along_axis(rows, choices[dates], axis=1)], axis=1)
+    return np.asarray((chosen[:-1] * chosen[1:]).sum(axis=0) / scale)

@@ -1,0 +1,277 @@
+"""What tests of forecasts found, by lead time."""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from caltest._results.report import format_pvalue, in_brackets, listed
+from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
+from caltest._results.values import ConfidenceInterval, Stored
+from caltest._validation import fraction
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """One way in which forecasts can be wrong at a lead time.
+
+    Attributes
+    ----------
+    name
+        Such as ``"bias"`` or ``"spread"``.
+    words
+        What the observed sign means.
+    estimate, interval
+        The size in the unit of ``unit``, and its interval where there is a valid one.
+    unit
+        What is estimated, and its value if calibrated.
+    statistic, df
+        Of all dates, and the degrees of freedom of its limit law.
+    pvalue
+        Of this part alone, by redraws.
+    adjusted
+        Adjusted for all parts of all lead times.
+    approximate
+        The p-value of the limit law for many dates; None where dates depend on each other.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> values = np.random.default_rng(1).normal(size=(100, 10))
+    >>> result = ct.fields.weather.rank_histogram(0.5 * values[:, :9], values[:, 9], n_resamples=99, rng=1)
+    >>> result.rows[0].parts[1].words
+    'members too close to each other'
+    """
+
+    name: str
+    words: str
+    estimate: float | None
+    interval: ConfidenceInterval | None
+    unit: str
+    statistic: float
+    df: int
+    pvalue: float
+    adjusted: float
+    approximate: float | None
+
+
+@dataclass(frozen=True)
+class LeadResult:
+    """What was found at a lead time.
+
+    Attributes
+    ----------
+    name
+        Of the lead time, empty if there is a single one.
+    n, n_dates
+        Cases, and dates they are at.
+    parts
+        Ways in which forecasts can be wrong.
+    pvalue, adjusted
+        Of all parts together, for this lead time, and adjusted for all of them.
+    serial
+        Correlation of the ranks of a date and the first one after it that should be independent of it; not part of the
+        p-value. None for fewer than two such dates.
+    places, observed, expected
+        What the picture shows: horizontal places, and what is observed and expected there.
+    lowest, highest
+        Band that holds all of ``observed`` with 95 % probability if calibrated; empty where dates depend on each other.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> values = np.random.default_rng(1).normal(size=(100, 10))
+    >>> result = ct.fields.weather.rank_histogram(0.5 * values[:, :9], values[:, 9], n_resamples=99, rng=1)
+    >>> [part.name for part in result.rows[0].faults()]
+    ['spread']
+    """
+
+    name: str
+    n: int
+    n_dates: int
+    parts: tuple[PartResult, ...]
+    pvalue: float
+    adjusted: float
+    serial: PartResult | None
+    places: tuple[float, ...]
+    observed: tuple[float, ...]
+    expected: tuple[float, ...]
+    lowest: tuple[float, ...]
+    highest: tuple[float, ...]
+
+    def faults(self, alpha: float = 0.05) -> tuple[PartResult, ...]:
+        """The parts with an adjusted p-value of at most alpha."""
+        return tuple(part for part in self.parts if part.adjusted <= alpha)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VerificationResult(TabularResult, Stored):
+    """Result of a test of forecasts. Printing it gives the verdict and a line for each part of each lead time.
+
+    Attributes
+    ----------
+    test
+        What was tested.
+    hypothesis
+        The null hypothesis.
+    predictions
+        Sizes of the data in words.
+    n
+        Number of cases.
+    rows
+        What was found at each lead time, in their order.
+    pvalue, pvalue_kind
+        Of the hypothesis for all lead times: the smallest adjusted p-value. It is exact.
+    smallest
+        The smallest p-value that so many redraws can give.
+    n_resamples, seed
+        Number of redraws at each lead time, and the integer that reproduces them as ``rng=seed``.
+    null, assumes
+        How p-values were made, and what they assume.
+    axis
+        What the picture shows: names of the horizontal and the vertical axis.
+    notes
+        What the reader should know.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> values = np.random.default_rng(1).normal(size=(100, 10))
+    >>> result = ct.fields.weather.rank_histogram(0.5 * values[:, :9], values[:, 9], n_resamples=99, rng=1)
+    >>> result
+    <rank histogram: p = 0.01, 100 dates, 9 members>
+    """
+
+    test: str
+    hypothesis: str
+    predictions: str
+    n: int
+    rows: tuple[LeadResult, ...]
+    pvalue: float
+    pvalue_kind: str
+    smallest: float
+    n_resamples: int
+    seed: int
+    null: str
+    assumes: str
+    axis: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    citations: tuple[str, ...] = ()
+
+    picture = "verification"
+
+    def __repr__(self) -> str:
+        return f"<{self.test}: p = {format_pvalue(self.pvalue)}, {self.predictions}>"
+
+    def __getitem__(self, name: str) -> LeadResult:
+        """The lead time of a name; ``KeyError`` if there is none."""
+        return {row.name: row for row in self.rows}[name]
+
+    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
+        """Names of the lead times with an adjusted p-value of at most alpha."""
+        level = fraction("alpha", alpha)
+        return tuple(row.name for row in self.rows if row.adjusted <= level)
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """What the p-values say at a level, in words."""
+        rejected, level = self.rejected(alpha), f"at the {100 * alpha:g} % level"
+        several = len(self.rows) > 1
+        if rejected:
+            where = f" for {len(rejected)} of {len(self.rows)} lead times: {', '.join(rejected)}" if several else ""
+            return f"reject calibration {level}{where}"
+        if self.smallest > alpha:
+            enough = ceil((self.n_resamples + 1) * self.smallest / alpha - 1e-9)
+            return f"undecided {level}: so few redraws cannot reject; take n_resamples={enough} or more"
+        return f"no evidence against calibration {level}{' at any lead time' if several else ''}"
+
+    def why(self, alpha: float = 0.05) -> str | None:
+        """The faults in words, if the test rejects at a level, else None."""
+        said = []
+        for row in self.rows:
+            words = [part.words for part in row.faults(alpha)] if row.adjusted <= alpha else []
+            if words:
+                said.append(f"{row.name}: {listed(words)}" if row.name else listed(words))
+        return "; ".join(said) or None
+
+    def sentence(self, alpha: float = 0.05) -> str:
+        """One sentence on the test, with its decision at a level."""
+        level = fraction("alpha", alpha)
+        said = "was rejected" if self.pvalue <= level else "was not rejected"
+        if self.pvalue > level and self.smallest > level:
+            said = "could not have been rejected with so few redraws"
+        why = self.why(level)
+        return (
+            f"The hypothesis that {self.hypothesis} {said} at the {100 * level:g} % level for {self.predictions} (p = "
+            f"{format_pvalue(self.pvalue)}, {self.null}){'' if why is None else ': ' + why}."
+        )
+
+    def bars(self) -> list[Bar]:
+        """Estimates of parts beside what they are if calibrated, for ``plots.forest``."""
+        return [
+            Bar(
+                _name(row, part),
+                part.estimate,
+                None if part.interval is None else part.interval.ends,
+                0.0,
+                "calibrated",
+                part.unit,
+                False,
+            )
+            for row in self.rows
+            for part in row.parts
+            if part.estimate is not None
+        ]
+
+    def table(self) -> Table:
+        """A line for each part of each lead time."""
+        header = ["", "cases", "estimate", "95 % interval", "statistic", "df", "p-value", "approximate", "adjusted"]
+        return [header, *(_cells(row, part) for row in self.rows for part in row.parts)]
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        """Plain numbers of each part of each lead time."""
+        entries = []
+        for row in self.rows:
+            for part in (*row.parts, *([row.serial] if row.serial else [])):
+                low, high = part.interval or (None, None)
+                numbers = {"estimate": part.estimate, "low": low, "high": high, "statistic": part.statistic}
+                pvalues = {"pvalue": part.pvalue, "approximate": part.approximate, "adjusted": part.adjusted}
+                entries.append({"name": row.name, "part": part.name, "n": row.n, **numbers, **pvalues})
+        return entries
+
+    def summary(self, alpha: float = 0.05) -> str:
+        """The report that ``print`` shows, with the verdict at a level."""
+        level = fraction("alpha", alpha)
+        units = dict.fromkeys(f"{part.name}: {part.unit}" for row in self.rows for part in row.parts if part.unit)
+        kind = "exact, adjusted for all lead times" if len(self.rows) > 1 else "exact"
+        parts = {
+            "Hypothesis": self.hypothesis,
+            "Predictions": self.predictions,
+            "Assumes": self.assumes,
+            "Null": self.null,
+            "Estimates": "; ".join(units) or None,
+            "Reproduce": f"rng={self.seed}",
+        }
+        found = {"Verdict": self.verdict(level), "Why": self.why(level)}
+        pvalue = {"p-value": format_pvalue(self.pvalue) + in_brackets(self.pvalue, None, kind)}
+        return Page(self.test, found | pvalue, [""], Grid(self.table()), [""], parts, notes=self.notes)
+
+
+def _name(row: LeadResult, part: PartResult) -> str:
+    return f"{row.name} {part.name}".strip()
+
+
+def _cells(row: LeadResult, part: PartResult) -> list[str]:
+    interval = "" if part.interval is None else f"{part.interval.low:.3f} to {part.interval.high:.3f}"
+    return [
+        _name(row, part),
+        str(row.n),
+        "" if part.estimate is None else f"{part.estimate:.3f}",
+        interval,
+        f"{part.statistic:.3g}",
+        str(part.df),
+        format_pvalue(part.pvalue),
+        "" if part.approximate is None else format_pvalue(part.approximate),
+        format_pvalue(part.adjusted),
+    ]

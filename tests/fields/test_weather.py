@@ -1,0 +1,299 @@
+"""Rank histograms and their parts, redraws, xarray, bad input."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest.fields import weather
+from caltest.fields.weather.exchange import Exchanged
+from caltest.fields.weather.preranks import band_depth, reduced, variogram
+from caltest.fields.weather.ranks import Ranks, contrasts, parts_of
+
+
+def of_counts(counts):
+    """Members and outcomes with the ranks of a histogram."""
+    outcomes = np.repeat(np.arange(len(counts)), counts) - 0.5
+    return np.tile(np.arange(len(counts) - 1.0), (len(outcomes), 1)), outcomes
+
+
+def rain(rng, n, m, n_stations=1):
+    """Calibrated forecasts, most values of which are 0."""
+    noise = rng.normal(size=(n, 1, m + 1)) + rng.normal(size=(n, n_stations, m + 1))
+    values = np.round(np.maximum(0.0, rng.normal(size=(n, 1, 1)) + noise - 1.5), 1)
+    members, outcomes = values[..., :-1].swapaxes(1, 2), values[..., -1]
+    return (members[..., 0], outcomes[:, 0]) if n_stations == 1 else (members, outcomes)
+
+
+def test_parts_of_jolliffe_and_primo():
+    """A histogram of the Python package testrankhist, whose page gives 12.0 and 1.807."""
+    result = weather.rank_histogram(*of_counts([3, 6, 3, 7, 4, 6, 4, 4, 2, 4, 1, 2, 3, 6, 2, 3]), rng=1)
+    bias, spread, rest = result.rows[0].parts
+    assert bias.statistic == pytest.approx(1.8070588235, rel=1e-9)
+    assert bias.statistic + spread.statistic + rest.statistic == pytest.approx(12.0, rel=1e-9)
+    # The vector of the U shape of the R package flatness.
+    u = np.square(np.arange(-15, 16, 2.0)) - (16**2 - 1) / 3
+    counts = np.array(result.rows[0].observed)
+    assert spread.statistic == pytest.approx((counts @ u) ** 2 / (u @ u) / (60 / 16), rel=1e-9)
+    assert [part.df for part in result.rows[0].parts] == [1, 1, 13]
+    assert bias.approximate == pytest.approx(stats.chi2.sf(bias.statistic, 1), rel=1e-9)
+    assert bias.pvalue == pytest.approx(bias.approximate, abs=0.05)
+    assert bias.estimate == pytest.approx(counts @ (np.arange(16) - 7.5) / 16 / 60)
+
+
+def test_covariances_with_ties_and_stations_are_those_of_all_outcomes():
+    rng = np.random.default_rng(3)
+    pools = rng.integers(0, 3, (2, 2, 4)).astype(float)
+    ranks = Ranks.of(pools, np.ones((2, 2), dtype=bool), None)
+    sums = Exchanged.of(ranks.table(), np.arange(2), rng.integers(4, size=(2, 19)), 16)
+    histograms = []
+    for chosen in itertools.product(range(4), repeat=2):
+        counts = np.zeros(4)
+        for date, station in itertools.product(range(2), range(2)):
+            value, pool = pools[date, station, chosen[date]], np.sort(pools[date, station])
+            counts[pool == value] += 1.0 / np.count_nonzero(pool == value)
+        histograms.append(counts)
+    assert sums.expected == pytest.approx(np.mean(histograms, axis=0))
+    assert sums.covariance == pytest.approx(np.cov(np.array(histograms).T, bias=True))
+    assert sums.observed == pytest.approx(histograms[-1])
+    total = parts_of(sums, contrasts(4)).statistics.sum(axis=0)[0]
+    d = histograms[-1] - sums.expected
+    assert total == pytest.approx(d @ np.linalg.pinv(sums.covariance) @ d)
+
+
+@pytest.mark.parametrize("ties", ["random", "shared"])
+def test_calibrated_rain_is_rejected_at_the_level(ties):
+    rejections, outside, n_sets = 0, 0, 200
+    for seed in range(n_sets):
+        rng = np.random.default_rng((5, seed))
+        result = weather.rank_histogram(*rain(rng, 50, 9), ties=ties, n_resamples=99, rng=seed)
+        rejections += result.pvalue <= 0.05
+        row = result.rows[0]
+        outside += bool(((np.array(row.observed) < row.lowest) | (np.array(row.observed) > row.highest)).any())
+    low, high = stats.binom.interval(0.99, n_sets, 0.05)
+    assert low <= rejections <= high
+    assert outside <= high
+
+
+@pytest.mark.parametrize(
+    ("shift", "scale", "words"),
+    [
+        (0.5, 1.0, "members too high"),
+        (-0.5, 1.0, "members too low"),
+        (0.0, 0.6, "members too close to each other"),
+        (0.0, 1.8, "members too far from each other"),
+    ],
+)
+def test_faults_are_named(shift, scale, words):
+    rng = np.random.default_rng(4)
+    result = weather.rank_histogram(shift + scale * rng.normal(size=(300, 9)), rng.normal(size=300), rng=1)
+    assert words in result.why()
+    part = {part.words: part for part in result.rows[0].parts}[words]
+    assert not part.interval.low <= 0.0 <= part.interval.high
+    assert words in result.sentence()
+    assert result.verdict() == "reject calibration at the 5 % level"
+
+
+def test_stations_of_a_date_count_as_one():
+    """The same values at 20 stations say no more than those of one."""
+    rng = np.random.default_rng(6)
+    members, outcomes = 0.8 * rng.normal(size=(60, 9)), rng.normal(size=60)
+    one = weather.rank_histogram(members, outcomes, ties="shared", rng=1)
+    many = weather.rank_histogram(
+        np.repeat(members[..., None], 20, axis=2), np.repeat(outcomes[:, None], 20, 1), ties="shared", rng=1
+    )
+    assert many.pvalue == one.pvalue
+    assert many.n == 20 * one.n
+    assert many.rows[0].parts[1].interval.ends == pytest.approx(one.rows[0].parts[1].interval.ends)
+
+
+def overlapping(rng, n, horizon):
+    """Calibrated members for a first-order autoregression some steps ahead."""
+    y = np.zeros(n + horizon + 100)
+    for t in range(1, len(y)):
+        y[t] = 0.8 * y[t - 1] + rng.normal()
+    y = y[100:]
+    spread = np.sqrt(sum(0.8 ** (2 * step) for step in range(horizon)))
+    return 0.8**horizon * y[:n, None] + spread * rng.normal(size=(n, 9)), y[horizon:]
+
+
+def test_overlapping_forecasts_need_their_horizon():
+    right, wrong, n_sets = 0, 0, 150
+    for seed in range(n_sets):
+        data = overlapping(np.random.default_rng((7, seed)), 60, 3)
+        right += weather.rank_histogram(*data, horizon=3, n_resamples=99, rng=seed).pvalue <= 0.05
+        wrong += weather.rank_histogram(*data, n_resamples=99, rng=seed).pvalue <= 0.05
+    most = stats.binom.ppf(0.995, n_sets, 0.05)
+    assert right <= most < wrong
+    result = weather.rank_histogram(*data, rng=1)
+    assert "pass horizon=h" in result.notes[0]
+    result = weather.rank_histogram(*data, horizon=3, rng=1)
+    assert result.rows[0].lowest == ()
+    assert result.rows[0].parts[0].approximate is None
+    assert result.notes == ()
+
+
+def test_preranks():
+    pool = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, -1.0]])
+    assert band_depth(pool) == pytest.approx([((4 - 1) * 0 + (4 - 2) * 1) / 2, 2.0, ((4 - 3) * 2) / 2, 0.0])
+    assert variogram(pool)[3] == pytest.approx(-(16.0 / 2) / 4.0)
+    assert variogram(pool)[0] == 0.0
+    rng = np.random.default_rng(8)
+    pools = rng.normal(size=(3, 4, 6))
+    for kind in ("average", "band depth", "variogram", lambda one: one.max(axis=1)):
+        function = weather.preranks.PRERANKS.get(kind, kind)
+        whole, moved = reduced(pools, function), reduced(pools[:, :, ::-1], function)
+        assert np.array_equal(whole, moved[:, :, ::-1])
+
+
+def test_wrong_dependence_is_found_by_a_prerank_only():
+    rng = np.random.default_rng(9)
+    walk = np.cumsum(rng.normal(size=(200, 10, 6)), axis=2)
+    members, outcomes = walk[:, :9], walk[:, 9]
+    shuffled = rng.permuted(members, axis=1)
+    assert weather.rank_histogram(members, outcomes, prerank="variogram", rng=1).pvalue > 0.05
+    assert weather.rank_histogram(shuffled, outcomes, prerank="variogram", rng=1).pvalue < 0.01
+    assert weather.rank_histogram(shuffled[..., 0], outcomes[:, 0], rng=1).pvalue > 0.05
+
+
+def dataset():
+    xarray = pytest.importorskip("xarray")
+    rng = np.random.default_rng(10)
+    times = np.datetime64("2020-01-01", "ns") + np.arange(40) * np.timedelta64(12, "h")
+    leads = np.array([6, 24], dtype="timedelta64[h]").astype("timedelta64[ns]")
+    coords = {"lead": leads, "time": times, "station": ["a", "b", "c"]}
+    values = rng.normal(size=(2, 40, 3, 8))
+    predictions = xarray.DataArray(
+        values[..., 1:], {**coords, "member": range(7)}, ["lead", "time", "station", "member"]
+    )
+    return predictions, xarray.DataArray(values[..., 0], coords, ["lead", "time", "station"])
+
+
+def test_named_dimensions():
+    predictions, targets = dataset()
+    result = weather.rank_histogram(predictions, targets, rng=1)
+    assert [row.name for row in result.rows] == ["6 h", "24 h"]
+    assert [bool(row.lowest) for row in result.rows] == [True, False]  # 24 h are two steps of time
+    order = predictions.transpose("member", "station", "time", "lead").isel(time=slice(None, None, -1))
+    again = weather.rank_histogram(
+        order, targets.transpose("station", "lead", "time").isel(time=slice(None, None, -1)), rng=1
+    )
+    assert again.to_dict() == result.to_dict()
+    plain = weather.rank_histogram(
+        predictions[0].transpose("time", "member", "station").to_numpy(), targets[0].to_numpy(), horizon=1, rng=1
+    )
+    alone = weather.rank_histogram(predictions[:1], targets[:1], rng=1)
+    assert plain.pvalue == alone.pvalue
+    assert (
+        weather.rank_histogram(predictions.drop_vars(["lead", "time"]), targets.drop_vars(["lead", "time"]), rng=1)
+        .rows[1]
+        .name
+        == "1"
+    )
+
+
+def test_lead_times_are_adjusted():
+    predictions, targets = dataset()
+    shifted = predictions + np.array([0.0, 2.0])[:, None, None, None]
+    result = weather.rank_histogram(shifted, targets, horizon=1, rng=1)
+    assert result.rejected() == ("24 h",)
+    assert result.verdict() == "reject calibration at the 5 % level for 1 of 2 lead times: 24 h"
+    assert result.why().startswith("24 h: members too high")
+    assert [row.adjusted for row in result.rows] == [result["6 h"].pvalue, 2 * result["24 h"].pvalue]
+    assert result.pvalue == min(row.adjusted for row in result.rows)
+
+
+def test_wrong_named_dimensions():
+    predictions, targets = dataset()
+    for one, other, error, words in (
+        (predictions.rename(member="number"), targets, ValueError, r'predictions.rename\(number="member"\)'),
+        (predictions, targets[0], ValueError, r"sel\(time=predictions.time \+ predictions.lead\)"),
+        (predictions, targets.isel(time=slice(5)), ValueError, "other coordinates"),
+        (predictions, targets.to_numpy(), TypeError, "wanted an xarray.DataArray"),
+    ):
+        with pytest.raises(error, match=words):
+            weather.rank_histogram(one, other)
+
+
+def test_missing_values():
+    rng = np.random.default_rng(11)
+    members, outcomes = rng.normal(size=(50, 5)), rng.normal(size=50)
+    members[3, 2] = np.nan
+    outcomes[7] = np.nan
+    with pytest.raises(ValueError, match=r"missing member at date 3 \(2 cases in all\)"):
+        weather.rank_histogram(members, outcomes)
+    result = weather.rank_histogram(members, outcomes, missing="drop", rng=1)
+    assert (result.n, result.rows[0].n) == (48, 48)
+    assert result.notes == ("2 of 50 cases had a missing value and were left out",)
+    assert sum(result.rows[0].observed) == pytest.approx(48)
+    with pytest.raises(ValueError, match="no complete case"):
+        weather.rank_histogram(np.full((4, 3), np.nan), np.zeros(4), missing="drop")
+
+
+@pytest.mark.parametrize(
+    ("members", "outcomes", "settings", "words"),
+    [
+        (np.zeros((4, 1)), np.zeros(4), {}, "got 1 member, wanted at least 2"),
+        (np.zeros((1, 4)), np.zeros(1), {}, "got 1 date, wanted at least 2"),
+        (np.zeros((5, 4)), np.zeros(5), {"horizon": 3}, "got 5 dates, wanted at least 6 for a horizon of 3"),
+        (np.zeros((5, 4)), np.zeros(4), {}, r"targets: got shape \(4,\), wanted \(5,\)"),
+        (np.zeros(5), np.zeros(5), {}, r"got shape \(5,\), wanted \(n, m\)"),
+        ([[1.0, 2.0], [1.0]], [1.0, 2.0], {}, "as many members at each date"),
+        (np.full((5, 4), np.inf), np.zeros(5), {}, "infinite"),
+        (np.zeros((5, 4)), np.zeros(5), {"ties": "none"}, "ties"),
+        (np.zeros((5, 4)), np.zeros(5), {"missing": "keep"}, "missing"),
+        (np.zeros((5, 4)), np.zeros(5), {"prerank": "average"}, "at least 2 stations"),
+        (np.zeros((5, 4, 2)), np.zeros((5, 2)), {"prerank": "mean"}, "prerank: got 'mean'"),
+        (np.zeros((5, 4, 2)), np.zeros((5, 2)), {"prerank": np.mean}, "wanted \\(5,\\) finite numbers"),
+    ],
+)
+def test_bad_input(members, outcomes, settings, words):
+    with pytest.raises(ValueError, match=words):
+        weather.rank_histogram(members, outcomes, **settings)
+    if "prerank" in settings:
+        with pytest.raises(TypeError, match="prerank: got 3"):
+            weather.rank_histogram(members, outcomes, prerank=3)
+
+
+def test_constant_members():
+    """Members that are all equal have outcomes below, at or above them; equal outcomes too say nothing."""
+    rng = np.random.default_rng(12)
+    result = weather.rank_histogram(np.zeros((60, 5)), rng.normal(size=60), rng=1)
+    assert "members too close to each other" in result.why()
+    result = weather.rank_histogram(np.zeros((60, 5)), np.zeros(60), ties="shared", rng=1)
+    assert result.pvalue == 1.0
+    assert result.notes == ("the values of each date are all equal, so that they say nothing",)
+
+
+def test_results():
+    rng = np.random.default_rng(13)
+    members, outcomes = rng.normal(size=(40, 5)), rng.normal(size=40)
+    few = weather.rank_histogram(members, outcomes, n_resamples=9, rng=1)
+    assert few.verdict() == "undecided at the 5 % level: so few redraws cannot reject; take n_resamples=20 or more"
+    assert few.rows[0].lowest == ()
+    result = weather.rank_histogram(ct.Ensemble(members), outcomes, rng=1)
+    assert result.to_dict() == weather.rank_histogram(np.sort(members), outcomes, rng=1).to_dict()
+    with pytest.raises(TypeError, match="got Normal predictions"):
+        weather.rank_histogram(ct.Normal(outcomes, 1.0), outcomes)
+    assert [entry["part"] for entry in result.row_entries()] == ["bias", "spread", "rest", "serial"]
+    assert "jolliffe2008" in result.bibtex()
+    bars = result.bars()
+    assert [(bar.name, bar.reference) for bar in bars] == [("bias", 0.0), ("spread", 0.0)]
+    assert result.sentence().startswith("The hypothesis that outcome and members of a date are exchangeable was not")
+
+
+def test_picture():
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(14)
+    result = weather.rank_histogram(0.5 * rng.normal(size=(100, 5)), rng.normal(size=100), rng=1)
+    axes = result.plot(axes=[Figure().add_subplot()])
+    assert [bar.get_height() for bar in axes[0].patches] == list(result.rows[0].observed)
+    assert axes[0].get_ylabel() == "outcomes"
+    with pytest.raises(ValueError, match="axes: got 2, wanted 1"):
+        ct.plots.verification(result, axes=Figure().subplots(1, 2))
+    with pytest.raises(TypeError, match="result: got int"):
+        ct.plots.verification(3)
