@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 import caltest as ct
 from caltest.fields import weather
@@ -297,3 +297,67 @@ def test_picture():
         ct.plots.verification(result, axes=Figure().subplots(1, 2))
     with pytest.raises(TypeError, match="result: got int"):
         ct.plots.verification(3)
+
+
+def test_parts_of_the_crps_are_those_of_sums_over_members():
+    """Slow twins: gaps of each case in turn, and isotonic regression by scipy at each threshold."""
+    rng = np.random.default_rng(15)
+    members, outcomes = rain(rng, 60, 4)
+    scores = weather.crps_decomposition(members, outcomes, n_resamples=9, rng=1).rows[0].scores
+    distance = np.abs(members - outcomes[:, None]).mean()
+    spread = np.abs(members[:, :, None] - members[:, None]).mean()
+    assert scores["CRPS"] == pytest.approx(distance - spread / 2, rel=1e-12)
+    assert scores["fair CRPS"] == pytest.approx(distance - spread / 2 * 4 / 3, rel=1e-12)
+    assert scores["reliability"] + scores["potential"] == pytest.approx(scores["CRPS"], rel=1e-12)
+    total = scores["miscalibration"] - scores["discrimination"] + scores["uncertainty"]
+    assert total == pytest.approx(scores["CRPS"], rel=1e-12)
+    values = np.unique([*members.ravel(), *outcomes])
+    gained = 0.0
+    for low, high in itertools.pairwise(values):
+        p, y = (members > low).mean(axis=1), (outcomes > low).astype(float)
+        groups = np.unique(p, return_inverse=True)[1]
+        means = np.bincount(groups, y) / np.bincount(groups)
+        fitted = optimize.isotonic_regression(means, weights=np.bincount(groups)).x[groups]
+        gained += (high - low) * (np.square(p - y) - np.square(fitted - y)).mean()
+    assert scores["miscalibration"] == pytest.approx(gained, rel=1e-9)
+    own = np.sort(members, axis=1)
+    reliability = 0.0
+    for i in range(1, 4):
+        gaps = own[:, i] - own[:, i - 1]
+        above = np.clip(own[:, i] - np.maximum(outcomes, own[:, i - 1]), 0.0, gaps)
+        reliability += gaps.mean() * (above.sum() / gaps.sum() - i / 4) ** 2
+    below, beyond = np.maximum(own[:, 0] - outcomes, 0.0), np.maximum(outcomes - own[:, 3], 0.0)
+    reliability += below.mean() * (below > 0).mean() + beyond.mean() * (beyond > 0).mean()
+    assert scores["reliability"] == pytest.approx(reliability, rel=1e-9)
+
+
+def test_redrawn_crps_is_that_of_members_and_outcomes_exchanged():
+    """If the redraws choose another value of each date, they are what a call with it as the outcome computes."""
+    rng = np.random.default_rng(16)
+    pools = rng.normal(size=(30, 1, 6))
+    chosen = rng.integers(6, size=30)
+    whole = weather.crps_decomposition(pools[:, 0, :5], pools[:, 0, 5], n_resamples=9, rng=1).rows[0]
+    kept = np.arange(6) != chosen[:, None]
+    moved = pools[:, 0][kept].reshape(30, 5), pools[np.arange(30), 0, chosen]
+    other = weather.crps_decomposition(*moved, n_resamples=9, rng=1).rows[0]
+    ranks = Ranks.of(pools, np.ones((30, 1), dtype=bool), None)
+    table = weather.crps._table(np.sort(pools, axis=2), ranks.low, np.ones((30, 1), dtype=bool))
+    sums = Exchanged.of(table, np.arange(30), chosen[:, None], 84)
+    both = weather.crps._gaps(np.stack([sums.observed, sums.draws[0]]), 30.0)
+    found = weather.crps._reliability(*both) / 30
+    assert found == pytest.approx([whole.scores["reliability"], other.scores["reliability"]], rel=1e-12)
+
+
+def test_reliability_of_the_crps_has_its_level_and_finds_faults():
+    calibrated, narrow, n_sets = 0, 0, 150
+    for seed in range(n_sets):
+        rng = np.random.default_rng((18, seed))
+        members, outcomes = rain(rng, 50, 5)
+        calibrated += weather.crps_decomposition(members, outcomes, n_resamples=59, rng=seed).pvalue <= 0.05
+        if seed < 30:
+            values = rng.normal(size=(50, 6))
+            data = 0.5 * values[:, 1:], values[:, 0]
+            narrow += weather.crps_decomposition(*data, n_resamples=59, rng=seed).pvalue <= 0.05
+    low, high = stats.binom.interval(0.99, n_sets, 0.05)
+    assert low <= calibrated <= high
+    assert narrow > 15

@@ -1,6 +1,7 @@
 """Verification of forecasts of weather: ensembles at dates, lead times and stations, in arrays or xarray objects."""
 
 from caltest._basics import names as _names
+from caltest.fields.weather.crps import crps_decomposition as crps_decomposition
 from caltest.fields.weather.histogram import rank_histogram as rank_histogram
 
 __all__ = _names.offered(globals())

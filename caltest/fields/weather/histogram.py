@@ -12,7 +12,7 @@ from caltest.fields.weather.forecasts import forecasts_of
 from caltest.fields.weather.preranks import checked_prerank, reduced
 from caltest.fields.weather.ranks import PARTS, Ranks, contrasts, parts_of
 from caltest.fields.weather.result import LeadResult, PartResult, VerificationResult
-from caltest.fields.weather.testing import Lead, band, verified
+from caltest.fields.weather.testing import Lead, shown, verified
 
 WORDS = {
     "bias": ("members too low", "members too high"),
@@ -172,7 +172,7 @@ def _tested(ranks: Ranks, lead: Lead, words: dict[str, tuple[str, str]]) -> Lead
         )
         for i, name in enumerate(PARTS)
     ]
-    low, high = band(whole) if lead.horizon == 1 else (np.empty(0), np.empty(0))
+    values = whole.deviations + whole.expected
     return LeadResult(
         lead.name,
         int(ranks.given.sum()),
@@ -181,10 +181,7 @@ def _tested(ranks: Ranks, lead: Lead, words: dict[str, tuple[str, str]]) -> Lead
         min(adjusted),
         min(adjusted),
         lead.serial(ranks),
-        *(
-            tuple(map(float, values))
-            for values in (range(1, ranks.size + 1), whole.observed, whole.expected, np.maximum(low, 0.0), high)
-        ),
+        **shown(np.arange(1.0, ranks.size + 1.0), values, whole.expected, lead.horizon == 1),
     )
 
 

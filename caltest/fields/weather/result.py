@@ -1,11 +1,12 @@
 """What tests of forecasts found, by lead time."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
 from caltest._results.report import format_pvalue, in_brackets, listed
-from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
+from caltest._results.tables import Bar, Grid, Page, Part, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
 
@@ -76,6 +77,8 @@ class LeadResult:
         What the picture shows: horizontal places, and what is observed and expected there.
     lowest, highest
         Band that holds all of ``observed`` with 95 % probability if calibrated; empty where dates depend on each other.
+    scores
+        Other numbers by their names.
 
     Examples
     --------
@@ -99,6 +102,7 @@ class LeadResult:
     expected: tuple[float, ...]
     lowest: tuple[float, ...]
     highest: tuple[float, ...]
+    scores: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def faults(self, alpha: float = 0.05) -> tuple[PartResult, ...]:
         """The parts with an adjusted p-value of at most alpha."""
@@ -255,7 +259,15 @@ class VerificationResult(TabularResult, Stored):
         }
         found = {"Verdict": self.verdict(level), "Why": self.why(level)}
         pvalue = {"p-value": format_pvalue(self.pvalue) + in_brackets(self.pvalue, None, kind)}
-        return Page(self.test, found | pvalue, [""], Grid(self.table()), [""], parts, notes=self.notes)
+        scores: list[Part] = [[""], Grid(self._scores())] if any(row.scores for row in self.rows) else []
+        return Page(self.test, found | pvalue, [""], Grid(self.table()), *scores, [""], parts, notes=self.notes)
+
+    def _scores(self) -> Table:
+        """A column for each lead time."""
+        names = list(self.rows[0].scores)
+        return [["", *(row.name for row in self.rows)]] * (len(self.rows) > 1) + [
+            [name, *(f"{row.scores[name]:.4g}" for row in self.rows)] for name in names
+        ]
 
 
 def _name(row: LeadResult, part: PartResult) -> str:

@@ -11,7 +11,7 @@ from caltest._basics.numerics import FloatArray, IntArray, resampling_pvalue, se
 from caltest._results.report import holm
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import whole_number
-from caltest.fields.weather.exchange import Exchanged, combined
+from caltest.fields.weather.exchange import combined
 from caltest.fields.weather.forecasts import Forecasts
 from caltest.fields.weather.ranks import Parts, Ranks, serial
 from caltest.fields.weather.result import LeadResult, PartResult, VerificationResult
@@ -94,15 +94,26 @@ class Lead:
         return ConfidenceInterval(estimate - reach, estimate + reach, LEVEL, method, estimate)
 
 
-def band(sums: Exchanged) -> tuple[FloatArray, FloatArray]:
-    """Ends (q,) of a band that holds all sums with at least the level, for every n; empty for too few redraws."""
-    deviations, scale = sums.deviations[1:], np.sqrt(np.diag(sums.covariance))
-    largest = np.sort((np.abs(deviations) / np.where(scale > 0.0, scale, 1.0)).max(axis=1))
-    place = ceil(LEVEL * (len(largest) + 1) - 1e-9)
-    if place > len(largest):
+def shown(places: FloatArray, values: FloatArray, expected: FloatArray, with_band: bool) -> dict[str, Any]:
+    """What the picture shows, from observed and redrawn values (B + 1, q)."""
+    ends = band(values) if with_band else (np.empty(0), np.empty(0))
+    rows = places, values[0], expected, *ends
+    names = "places", "observed", "expected", "lowest", "highest"
+    return {name: tuple(map(float, row)) for name, row in zip(names, rows, strict=True)}
+
+
+def band(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ends (q,) that hold all of observed and redrawn values (B + 1, q) with 95 % at least, for every n.
+
+    Empty for too few redraws.
+    """
+    centre, scale = values.mean(axis=0), values.std(axis=0)
+    largest = np.sort((np.abs(values - centre) / np.where(scale > 0.0, scale, 1.0)).max(axis=1))
+    if len(values) * (1.0 - LEVEL) < 1.0 - 1e-9:
         return np.empty(0), np.empty(0)
-    reach = (1.0 + 1e-9) * largest[place - 1] * scale
-    return sums.expected - reach, sums.expected + reach
+    # Observed and redrawn values are exchangeable, so that the share of those beyond a quantile of all is that of each.
+    reach = (1.0 + 1e-9) * largest[ceil(LEVEL * len(values) - 1e-9) - 1] * scale
+    return np.maximum(centre - reach, 0.0), centre + reach
 
 
 def verified(

@@ -1,0 +1,251 @@
+"""The continuous ranked probability score of ensembles, its decompositions, and a test of its reliability."""
+
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, own_errstate
+from caltest._loops.statistics.isotonic import pooled_means
+from caltest.fields.weather.exchange import Exchanged, Table
+from caltest.fields.weather.forecasts import Forecasts, forecasts_of
+from caltest.fields.weather.ranks import Parts, Ranks
+from caltest.fields.weather.result import LeadResult, PartResult, VerificationResult
+from caltest.fields.weather.testing import Lead, shown, verified
+
+THRESHOLDS = 20_000
+"""Of the isotonic decomposition, at most."""
+
+
+@own_errstate
+def crps_decomposition(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    horizon: int | None = None,
+    missing: str = "refuse",
+    n_resamples: int = 999,
+    rng: Any = None,
+) -> VerificationResult:
+    """Decompose the mean CRPS of ensembles at each lead time, and test whether its reliability is that of chance.
+
+    With the distribution function F of the members, ``CRPS = mean int (F(z) - 1[y <= z])**2 dz``. For gaps between
+    neighbouring members of mean width g_i, above which a share o_i of the width has the outcome below it
+    (Hersbach)::
+
+        CRPS = sum_i g_i (o_i - i/m)**2  +  sum_i g_i o_i (1 - o_i)  =  reliability + potential
+
+    and by isotonic regression of ``1[y > z]`` on ``1 - F(z)`` at each threshold z (CORP), integrated over z::
+
+        CRPS = miscalibration - discrimination + uncertainty
+
+    where uncertainty is the CRPS of the distribution of all outcomes. All parts are at least 0.
+
+    Parameters
+    ----------
+    predictions, targets, horizon, missing, n_resamples, rng
+        As in ``rank_histogram``.
+
+    Returns
+    -------
+    VerificationResult
+        With ``scores`` in each row: ``"CRPS"``, ``"fair CRPS"`` (as of infinitely many members), ``"reliability"``,
+        ``"potential"``, ``"miscalibration"``, ``"discrimination"``, ``"uncertainty"``, in the unit of the outcomes.
+        The part is the reliability, its estimate that above the mean if calibrated.
+
+    Raises
+    ------
+    ValueError
+        As in ``rank_histogram``.
+    TypeError
+        As in ``rank_histogram``.
+
+    Notes
+    -----
+    The reliability of calibrated ensembles is above 0, by chance and because members are few, so it is compared with
+    that of redraws of which value of each date is the outcome, as in ``rank_histogram``. The p-value is exact if dates
+    are independent; where earlier outcomes change later forecasts nearly so for many dates. It weighs ranks by the
+    distance of members, so that large errors count more; it finds less than a rank histogram if cases have a very
+    different spread.
+
+    The isotonic decomposition is exact for up to 20,000 values of members and outcomes, else for every k-th of these as
+    thresholds. Cases of the same share of members above a threshold get the same recalibrated share. Time
+    O(T S m log m + T B m) and O(N m**2) for N thresholds.
+
+    Sources: Hersbach 2000; Arnold, Walz, Ziegel and Gneiting 2024 for decompositions by isotonic regression, of which
+    this is the one of the Brier score at each threshold, not that of distributions under a partial order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caltest.fields import weather
+    >>> rng = np.random.default_rng(1)
+    >>> signal = rng.normal(size=(200, 1))
+    >>> members, outcomes = signal + 0.5 * rng.normal(size=(200, 9)), signal[:, 0] + rng.normal(size=200)
+    >>> result = weather.crps_decomposition(members, outcomes, rng=1)
+    >>> result.why()
+    'reliability of the CRPS worse than by chance'
+    >>> scores = result.rows[0].scores
+    >>> [round(scores[name], 3) for name in ("CRPS", "reliability", "potential")]
+    [0.651, 0.096, 0.555]
+    """
+    forecasts = forecasts_of(predictions, targets, horizon, missing)
+    return verified(
+        forecasts,
+        lambda number, lead, rng: _tested(forecasts, number, lead, rng),
+        n_resamples,
+        rng,
+        test="reliability of the CRPS",
+        axis=("share of members below", "share of outcomes below"),
+        citations=("arnold2024", "hersbach2000"),
+    )
+
+
+def _tested(forecasts: Forecasts, number: int, lead: Lead, rng: np.random.Generator) -> LeadResult:
+    pools, given = forecasts.pools[number], forecasts.given[number]
+    ranks, size = Ranks.of(pools, given, rng), pools.shape[2]
+    table, width = _table(np.sort(pools, axis=2), ranks.low, given), size * (2 * size + 2)
+    n = float(given.sum())
+
+    def of(dates: IntArray) -> tuple[FloatArray, FloatArray]:
+        sums = Exchanged.of(table, dates, lead.choices, width)
+        return _gaps(np.concatenate([sums.observed[None], sums.draws]), float(max(1, given[dates].sum())))
+
+    widths, shares = of(lead.dates)
+    reliability = _reliability(widths, shares) / n
+    separate = [reliability] if lead.horizon == 1 else [_reliability(*of(dates)) for dates in lead.parts]
+    alone, _ = lead.pvalues([Parts(values[None], values[None], (1,)) for values in separate])
+    chance = float(reliability[1:].mean())
+    part = PartResult(
+        "reliability",
+        "reliability of the CRPS worse than by chance",
+        float(reliability[0]) - chance,
+        None,
+        "above its mean if calibrated, in the unit of the outcomes",
+        float(reliability[0]),
+        1,
+        alone[0],
+        alone[0],
+        None,
+    )
+    cases, places = pools[given], np.arange(size) / (size - 1.0)
+    return LeadResult(
+        lead.name,
+        int(n),
+        len(given),
+        (part,),
+        alone[0],
+        alone[0],
+        lead.serial(ranks),
+        **shown(places, shares, shares.mean(axis=0), lead.horizon == 1),
+        scores={
+            **_scores(cases),
+            "reliability": float(reliability[0]),
+            "potential": float((widths[0] * shares[0] * (1.0 - shares[0])).sum() / n),
+            **_isotonic(cases[:, :-1], cases[:, -1]),
+        },
+    )
+
+
+def _table(values: FloatArray, ranks: IntArray, given: BoolArray) -> Table:
+    """Widths of gaps below and above the outcome, 2 (m + 1), and whether it is outside of the members, 2."""
+    gaps = np.diff(values, axis=2) * given[..., None]
+    size = values.shape[2]
+    places = np.arange(size)
+    below, above = places <= places[:, None], places >= places[:, None]
+
+    def of(dates: IntArray) -> FloatArray:
+        out = np.zeros((len(dates), size, 2 * size + 2))
+        for station in range(values.shape[1]):
+            rank, gap = ranks[dates, station], gaps[dates, station, None]
+            out[:, :, 1:size] += below[rank][:, :, 1:] * gap
+            out[:, :, size : 2 * size - 1] += above[rank][:, :, :-1] * gap
+            out[:, :, -2] += (rank == 0) & (gap[:, :, 0] > 0.0)
+            out[:, :, -1] += (rank == size - 1) & (gap[:, :, -1] > 0.0)
+        return out
+
+    return of
+
+
+def _gaps(sums: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+    """From sums (B, 2 m + 4) over n cases: widths ``n g_i`` and shares o_i, (B, m + 1).
+
+    Outside of the members widths are the mean distances of the outcomes that are there, and shares theirs of all.
+    """
+    size = (sums.shape[1] - 2) // 2
+    left, right, outside = sums[:, :size], sums[:, size:-2], sums[:, -2:]
+    widths = left + right
+    shares = np.divide(right, widths, out=np.tile(np.arange(size) / (size - 1.0), (len(sums), 1)), where=widths > 0.0)
+    for end, count in zip((0, -1), outside.T, strict=True):
+        np.divide(n * widths[:, end], count, out=widths[:, end], where=count > 0.0)
+    shares[:, 0], shares[:, -1] = outside[:, 0] / n, 1.0 - outside[:, 1] / n
+    return widths, shares
+
+
+def _reliability(widths: FloatArray, shares: FloatArray) -> FloatArray:
+    places = np.arange(widths.shape[1]) / (widths.shape[1] - 1.0)
+    return np.asarray((widths * np.square(shares - places)).sum(axis=1))
+
+
+def _scores(cases: FloatArray) -> dict[str, float]:
+    """CRPS, and the same without the part that is due to few members, of cases (N, m + 1)."""
+    members, outcomes = np.sort(cases[:, :-1], axis=1), cases[:, -1:]
+    m = members.shape[1]
+    distance = float(np.abs(members - outcomes).mean())
+    spread = float((members @ (2.0 * np.arange(m) - m + 1.0)).mean()) / m
+    return {"CRPS": distance - spread / m, "fair CRPS": distance - spread / (m - 1)}
+
+
+def _isotonic(members: FloatArray, outcomes: FloatArray) -> dict[str, float]:
+    """Miscalibration, discrimination and uncertainty, integrated over thresholds between the values."""
+    n, m = members.shape
+    values = np.concatenate([members.ravel(), outcomes])
+    cases = np.concatenate([np.repeat(np.arange(n), m), np.arange(n)])
+    knots = np.unique(values)
+    if knots.size > THRESHOLDS:
+        knots = knots[np.linspace(0, knots.size - 1, THRESHOLDS).astype(np.intp)]
+    places = np.searchsorted(knots, values)
+    order = np.argsort(places, kind="stable")
+    ends = np.searchsorted(places[order], np.arange(knots.size + 1))
+    groups = _Exceedances(n, m)
+    parts = np.zeros(3)
+    for k, width in enumerate(np.diff(knots)):
+        passed = order[ends[k] : ends[k + 1]]
+        is_member = passed < members.size
+        groups.pass_by(cases[passed[is_member]], cases[passed[~is_member]])
+        parts += width / n * groups.parts()
+    return dict(zip(("miscalibration", "discrimination", "uncertainty"), map(float, parts), strict=True))
+
+
+class _Exceedances:
+    """How many of n cases have each number of members above a threshold that rises, and of these an outcome above."""
+
+    def __init__(self, n: int, m: int) -> None:
+        self._above, self._outcome = np.full(n, m), np.ones(n)
+        self._shares = np.arange(m + 1) / m
+        self._sizes, self._hits = np.zeros(m + 1), np.zeros(m + 1)
+        self._sizes[m] = self._hits[m] = n
+
+    def pass_by(self, of_members: IntArray, of_outcomes: IntArray) -> None:
+        """Cases of which a member, or the outcome, is no longer above; of several members several times."""
+        touched = np.unique(np.concatenate([of_members, of_outcomes]))
+        self._add(touched, -1.0)
+        np.subtract.at(self._above, of_members, 1)
+        self._outcome[of_outcomes] = 0.0
+        self._add(touched, 1.0)
+
+    def _add(self, cases: IntArray, sign: float) -> None:
+        numbers, size = self._above[cases], len(self._sizes)
+        self._sizes += sign * np.bincount(numbers, minlength=size)
+        self._hits += sign * np.bincount(numbers, self._outcome[cases], minlength=size)
+
+    def parts(self) -> FloatArray:
+        """Sums of squares: miscalibration, discrimination, uncertainty."""
+        kept = self._sizes > 0.0
+        sizes, hits = self._sizes[kept], self._hits[kept]
+
+        def score(p: Any) -> float:
+            return float((hits * np.square(1.0 - p) + (sizes - hits) * np.square(p)).sum())
+
+        recalibrated = score(pooled_means(hits[None], sizes)[0])
+        uncertainty = score(np.full(len(sizes), hits.sum() / sizes.sum()))
+        return np.array([score(self._shares[kept]) - recalibrated, uncertainty - recalibrated, uncertainty])
