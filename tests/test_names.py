@@ -72,6 +72,7 @@ NUMBERS = {
 OTHER_DEFAULTS = {
     ("plots.pit_histogram", "n_bins"): 10,
     ("find_slices", "n_bins"): 5,
+    ("fields.weather.exceedances", "n_bins"): 10,
     ("estimators.HosmerLemeshow", "n_bins"): 10,
     ("HosmerLemeshowTest", "n_bins"): 10,
     ("named_tests.BinnedEquivalenceTest", "n_bins"): 10,

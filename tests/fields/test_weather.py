@@ -361,3 +361,52 @@ def test_reliability_of_the_crps_has_its_level_and_finds_faults():
     low, high = stats.binom.interval(0.99, n_sets, 0.05)
     assert low <= calibrated <= high
     assert narrow > 15
+
+
+def test_frequencies_of_exceedances():
+    """Groups and redraws are those of a loop over cases; statistics those of the differences of all outcomes."""
+    rng = np.random.default_rng(19)
+    pools = rng.normal(size=(2, 2, 5))
+    members, outcomes = pools[..., :-1].swapaxes(1, 2), pools[..., -1]
+    result = weather.exceedances(members, outcomes, 0.3, n_resamples=19, rng=1)
+    hits, sizes, counts = [], [], []
+    for chosen in itertools.product(range(5), repeat=2):
+        one = np.zeros((2, 5))
+        for date, station in itertools.product(range(2), range(2)):
+            hit = pools[date, station, chosen[date]] > 0.3
+            group = np.count_nonzero(pools[date, station] > 0.3) - hit
+            one[:, group] += [1.0, hit]
+        sizes.append(one[0])
+        hits.append(one[1])
+        counts.append(one[1].sum())
+    expected = np.array([h / s if s else 0.0 for h, s in zip(np.sum(hits, 0), np.sum(sizes, 0), strict=True)])
+    row = result.rows[0]
+    assert row.expected == pytest.approx(expected[np.array(sizes[-1]) > 0])
+    seen = np.array(sizes[-1]) > 0
+    assert row.observed == pytest.approx((hits[-1][seen] / sizes[-1][seen]).tolist())
+    frequency = (counts[-1] - np.mean(counts)) ** 2 / np.var(counts)
+    assert row.parts[0].statistic == pytest.approx(frequency)
+    d = np.column_stack([counts, np.array(hits) - expected * np.array(sizes)])
+    centred = d[-1] - d.mean(axis=0)
+    total = centred @ np.linalg.pinv(np.cov(d.T, bias=True)) @ centred
+    assert sum(part.statistic for part in row.parts) == pytest.approx(total)
+    assert row.parts[0].estimate == pytest.approx(np.mean(outcomes > 0.3) - np.mean(members > 0.3))
+
+
+def test_exceedances_have_their_level_and_find_faults():
+    rejections, found, n_sets = 0, 0, 150
+    for seed in range(n_sets):
+        members, outcomes = rain(np.random.default_rng((20, seed)), 60, 6)
+        result = weather.exceedances(members, outcomes, [0.0, 1.0], n_resamples=79, rng=seed)
+        rejections += result.pvalue <= 0.05
+        if seed < 30:
+            found += weather.exceedances(members + 0.4, outcomes, 0.3, n_resamples=79, rng=seed).pvalue <= 0.05
+    assert rejections <= stats.binom.ppf(0.995, n_sets, 0.05)
+    assert found > 15
+    assert [row.name for row in result.rows] == ["above 0", "above 1"]
+    wet = weather.exceedances(members + 5.0, outcomes, 2.0, rng=1)
+    assert wet.why() == "above 2: the event is less frequent than in the members"
+    with pytest.raises(ValueError, match="got 100, which no value exceeds"):
+        weather.exceedances(members, outcomes, [0.0, 100.0])
+    with pytest.raises(ValueError, match="thresholds: got 2 and then 1"):
+        weather.exceedances(members, outcomes, [2.0, 1.0])

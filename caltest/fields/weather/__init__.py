@@ -2,6 +2,7 @@
 
 from caltest._basics import names as _names
 from caltest.fields.weather.crps import crps_decomposition as crps_decomposition
+from caltest.fields.weather.exceedance import exceedances as exceedances
 from caltest.fields.weather.histogram import rank_histogram as rank_histogram
 
 __all__ = _names.offered(globals())

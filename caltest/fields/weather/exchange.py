@@ -48,6 +48,11 @@ class Exchanged:
             draws += of_date[chosen]
         return cls(values[:, -1].sum(axis=0), draws, means.sum(axis=0), flat.T @ flat / values.shape[1])
 
+    def turned(self, matrix: FloatArray) -> "Exchanged":
+        """The same of linear functions of the sums, with a matrix (p, q)."""
+        observed, draws, expected = (one @ matrix.T for one in (self.observed, self.draws, self.expected))
+        return Exchanged(observed, draws, expected, matrix @ self.covariance @ matrix.T)
+
     @property
     def deviations(self) -> FloatArray:
         """(B + 1, q) from what is expected, the observed one first."""

@@ -4,15 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
-from caltest._results.values import ConfidenceInterval
+from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, own_errstate
 from caltest._validation import one_of
 from caltest.fields.weather.exchange import Exchanged
 from caltest.fields.weather.forecasts import forecasts_of
 from caltest.fields.weather.preranks import checked_prerank, reduced
-from caltest.fields.weather.ranks import PARTS, Ranks, contrasts, parts_of
-from caltest.fields.weather.result import LeadResult, PartResult, VerificationResult
-from caltest.fields.weather.testing import Lead, shown, verified
+from caltest.fields.weather.ranks import Ranks, contrasts
+from caltest.fields.weather.result import LeadResult, VerificationResult
+from caltest.fields.weather.testing import Estimates, Lead, parts_tested, shown, verified
 
 WORDS = {
     "bias": ("members too low", "members too high"),
@@ -29,8 +28,7 @@ OF_VECTORS = {
 
 UNITS = {
     "bias": "mean rank of the outcome as a share, less 1/2",
-    "spread": "variance of the ranks over that of calibrated ones, less 1",
-    "rest": "",
+    "spread": "mean square of the ranks about their middle, over that of calibrated ones, less 1",
 }
 
 
@@ -126,6 +124,8 @@ def rank_histogram(
         pools, given = forecasts.pools[number], forecasts.given[number]
         if function is not None:
             given = given.all(axis=1, keepdims=True)
+            if not given.any():
+                raise ValueError("predictions and targets: got no date with all stations, which pre-ranks need")
             pools = reduced(pools, function)
         return _tested(
             Ranks.of(pools, given, rng if ties == "random" else None), lead, WORDS if function is None else OF_VECTORS
@@ -146,50 +146,31 @@ def rank_histogram(
 
 
 def _tested(ranks: Ranks, lead: Lead, words: dict[str, tuple[str, str]]) -> LeadResult:
-    rows, table, width = contrasts(ranks.size), ranks.table(), ranks.size**2
-    whole = Exchanged.of(table, lead.dates, lead.choices, width)
-    of_all = parts_of(whole, rows)
-    separate = (
-        [of_all]
-        if lead.horizon == 1
-        else [parts_of(Exchanged.of(table, dates, lead.choices, width), rows) for dates in lead.parts]
-    )
-    alone, adjusted = lead.pvalues(separate)
-    estimates, signs = _estimates(ranks, lead), rows @ whole.deviations[0]
-    none: tuple[float | None, ConfidenceInterval | None] = (None, None)
-    parts = [
-        PartResult(
-            name,
-            words[name][int(i < 2 and signs[i] < 0.0)],
-            estimates.get(name, none)[0],
-            estimates.get(name, none)[1],
-            UNITS[name],
-            float(of_all.statistics[i, 0]),
-            of_all.df[i],
-            alone[i],
-            adjusted[i],
-            float(np.exp(-of_all.surprises[i, 0])) if lead.horizon == 1 else None,
-        )
-        for i, name in enumerate(PARTS)
-    ]
+    table, width = ranks.table(), ranks.size**2
+
+    def sums(dates: IntArray) -> Exchanged:
+        return Exchanged.of(table, dates, lead.choices, width)
+
+    whole, parts = parts_tested(lead, sums, contrasts(ranks.size), words, UNITS, _estimates(ranks, lead))
+    pvalue = min(part.adjusted for part in parts)
     values = whole.deviations + whole.expected
     return LeadResult(
         lead.name,
         int(ranks.given.sum()),
         len(ranks.given),
-        tuple(parts),
-        min(adjusted),
-        min(adjusted),
+        parts,
+        pvalue,
+        pvalue,
         lead.serial(ranks),
         **shown(np.arange(1.0, ranks.size + 1.0), values, whole.expected, lead.horizon == 1),
     )
 
 
-def _estimates(ranks: Ranks, lead: Lead) -> dict[str, tuple[float, ConfidenceInterval | None]]:
+def _estimates(ranks: Ranks, lead: Lead) -> Estimates:
     """Bias and spread with their intervals, from the sums over each date."""
     u, n = ranks.transforms(), float(ranks.given.sum())
     bias = float(u.sum() / n)
-    found = {"bias": (bias, lead.mean((u - bias * ranks.given).sum(axis=1), n, bias))}
+    found: Estimates = {"bias": (bias, lead.mean((u - bias * ranks.given).sum(axis=1), n, bias))}
     squares, expected = np.square(u).sum(axis=1), _expected_squares(ranks)
     total = float(expected.sum())
     if total > 0.0:

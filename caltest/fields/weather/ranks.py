@@ -8,8 +8,6 @@ import numpy as np
 from caltest._basics.numerics import BoolArray, FloatArray, IntArray, ranges
 from caltest.fields.weather.exchange import AT_ONCE, Exchanged, Table
 
-PARTS = "bias", "spread", "rest"
-
 
 class Ranks(NamedTuple):
     """Ranks of all values of a lead time, from 0; those that are equal share theirs, or have them in random order.

@@ -135,6 +135,8 @@ class VerificationResult(TabularResult, Stored):
         How p-values were made, and what they assume.
     axis
         What the picture shows: names of the horizontal and the vertical axis.
+    each
+        What a row is of.
     notes
         What the reader should know.
 
@@ -161,6 +163,7 @@ class VerificationResult(TabularResult, Stored):
     null: str
     assumes: str
     axis: tuple[str, ...]
+    each: str = "lead time"
     notes: tuple[str, ...] = ()
     citations: tuple[str, ...] = ()
 
@@ -183,12 +186,12 @@ class VerificationResult(TabularResult, Stored):
         rejected, level = self.rejected(alpha), f"at the {100 * alpha:g} % level"
         several = len(self.rows) > 1
         if rejected:
-            where = f" for {len(rejected)} of {len(self.rows)} lead times: {', '.join(rejected)}" if several else ""
+            where = f" for {len(rejected)} of {len(self.rows)} {self.each}s: {', '.join(rejected)}" if several else ""
             return f"reject calibration {level}{where}"
         if self.smallest > alpha:
             enough = ceil((self.n_resamples + 1) * self.smallest / alpha - 1e-9)
             return f"undecided {level}: so few redraws cannot reject; take n_resamples={enough} or more"
-        return f"no evidence against calibration {level}{' at any lead time' if several else ''}"
+        return f"no evidence against calibration {level}{f' at any {self.each}' if several else ''}"
 
     def why(self, alpha: float = 0.05) -> str | None:
         """The faults in words, if the test rejects at a level, else None."""
@@ -248,7 +251,7 @@ class VerificationResult(TabularResult, Stored):
         """The report that ``print`` shows, with the verdict at a level."""
         level = fraction("alpha", alpha)
         units = dict.fromkeys(f"{part.name}: {part.unit}" for row in self.rows for part in row.parts if part.unit)
-        kind = "exact, adjusted for all lead times" if len(self.rows) > 1 else "exact"
+        kind = f"exact, adjusted for all {self.each}s" if len(self.rows) > 1 else "exact"
         parts = {
             "Hypothesis": self.hypothesis,
             "Predictions": self.predictions,

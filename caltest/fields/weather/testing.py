@@ -1,6 +1,6 @@
 """From redrawn statistics of lead times to p-values that are adjusted for all of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from typing import Any
@@ -11,9 +11,9 @@ from caltest._basics.numerics import FloatArray, IntArray, resampling_pvalue, se
 from caltest._results.report import holm
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import whole_number
-from caltest.fields.weather.exchange import combined
+from caltest.fields.weather.exchange import Exchanged, combined
 from caltest.fields.weather.forecasts import Forecasts
-from caltest.fields.weather.ranks import Parts, Ranks, serial
+from caltest.fields.weather.ranks import Parts, Ranks, parts_of, serial
 from caltest.fields.weather.result import LeadResult, PartResult, VerificationResult
 
 HYPOTHESIS = "outcome and members of a date are exchangeable"
@@ -94,6 +94,42 @@ class Lead:
         return ConfidenceInterval(estimate - reach, estimate + reach, LEVEL, method, estimate)
 
 
+Estimates = dict[str, tuple[float, ConfidenceInterval | None]]
+"""Sizes of parts by their names, with their intervals."""
+
+
+def parts_tested(
+    lead: Lead,
+    sums: Callable[[IntArray], Exchanged],
+    rows: FloatArray,
+    words: Mapping[str, tuple[str, str]],
+    units: Mapping[str, str],
+    estimates: Estimates,
+) -> tuple[Exchanged, tuple[PartResult, ...]]:
+    """The sums of all dates, and a part for each contrast (2, q) of them and one for the rest, by their names."""
+    whole = sums(lead.dates)
+    of_all = parts_of(whole, rows)
+    separate = [of_all] if lead.horizon == 1 else [parts_of(sums(dates), rows) for dates in lead.parts]
+    alone, adjusted = lead.pvalues(separate)
+    signs = [*(rows @ whole.deviations[0]), 0.0]
+    none: tuple[float | None, ConfidenceInterval | None] = (None, None)
+    return whole, tuple(
+        PartResult(
+            name,
+            words[name][int(signs[i] < 0.0)],
+            estimates.get(name, none)[0],
+            estimates.get(name, none)[1],
+            units.get(name, ""),
+            float(of_all.statistics[i, 0]),
+            of_all.df[i],
+            alone[i],
+            adjusted[i],
+            float(np.exp(-of_all.surprises[i, 0])) if lead.horizon == 1 else None,
+        )
+        for i, name in enumerate(words)
+    )
+
+
 def shown(places: FloatArray, values: FloatArray, expected: FloatArray, with_band: bool) -> dict[str, Any]:
     """What the picture shows, from observed and redrawn values (B + 1, q)."""
     ends = band(values) if with_band else (np.empty(0), np.empty(0))
@@ -123,7 +159,10 @@ def verified(
     rng: Any,
     **words: Any,
 ) -> VerificationResult:
-    """The result of a function that tests each lead time by its number, with p-values adjusted for all of them."""
+    """The result of a function that tests each lead time by its number, with p-values adjusted for all of them.
+
+    It gets random numbers for ties, too.
+    """
     number, seed, n_leads = whole_number("n_resamples", n_resamples, 1), seed_of(rng), len(forecasts.names)
     n_dates, horizon = forecasts.pools.shape[1], max(forecasts.horizons)
     if n_dates < 2 * horizon:
