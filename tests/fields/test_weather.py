@@ -410,3 +410,48 @@ def test_exceedances_have_their_level_and_find_faults():
         weather.exceedances(members, outcomes, [0.0, 100.0])
     with pytest.raises(ValueError, match="thresholds: got 2 and then 1"):
         weather.exceedances(members, outcomes, [2.0, 1.0])
+
+
+def test_transforms_of_rain():
+    rejections = 0
+    for seed in range(200):
+        rng = np.random.default_rng((21, seed))
+        mean = rng.normal(-1.0, 1.0, 60)
+        y = np.maximum(0.0, mean + rng.normal(size=60))
+        _, u = weather.pit_values(ct.Normal(mean, 1.0), y, rng=seed)
+        rejections += stats.kstest(u, "uniform").pvalue <= 0.05
+    low, high = stats.binom.interval(0.99, 200, 0.05)
+    assert low <= rejections <= high
+    wrong = weather.pit_values(ct.Normal(mean + 1.0, 1.0), y, rng=1)
+    assert ct.calibration_test(*wrong, n_resamples=99, rng=1).pvalue <= 0.01
+    assert np.array_equal(u[y > 0], stats.norm.cdf(y - mean)[y > 0])
+    assert (u[y == 0] < stats.norm.cdf(-mean)[y == 0]).all()
+
+
+def test_transforms_of_mixtures_of_no_rain_and_some():
+    rng = np.random.default_rng(22)
+    dry = rng.uniform(0.2, 0.8, 4000)
+    y = np.where(rng.random(4000) < dry, 0.0, rng.gamma(2.0, size=4000))
+    residuals, u = weather.pit_values(ct.Gamma(np.full(4000, 2.0), 1.0), y, dry=dry, rng=2)
+    assert stats.kstest(u, "uniform").pvalue > 0.01
+    assert len(residuals) == 4000
+    for amounts, settings, words in (
+        ([-1.0], {}, "amounts of at least 0"),
+        ([0.0], {}, "the probability of 0 is 0"),
+        ([1.0], {"dry": 2.0}, "dry: got 2"),
+        ([1.0, 2.0], {}, "targets"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            weather.pit_values(ct.Gamma([2.0], 1.0), amounts, **settings)
+    with pytest.raises(TypeError, match="continuous family"):
+        weather.pit_values(ct.Poisson([1.0]), [1.0])
+
+
+def test_energy_score():
+    rng = np.random.default_rng(23)
+    members, outcomes = rng.normal(size=(6, 4, 3)), rng.normal(size=(6, 3))
+    scores = weather.crps_decomposition(members, outcomes, n_resamples=9, rng=1).rows[0].scores
+    distance = np.linalg.norm(members - outcomes[:, None], axis=2).mean()
+    spread = np.linalg.norm(members[:, :, None] - members[:, None], axis=3).mean()
+    assert scores["energy score"] == pytest.approx(distance - spread / 2, rel=1e-12)
+    assert scores["fair energy score"] == pytest.approx(distance - spread / 2 * 4 / 3, rel=1e-12)

@@ -225,6 +225,7 @@ ARGUMENTS = {
     "dimension": choice(1, 2, 10),
     "distortion": Case.distortion,
     "distribution": choice("F", "chi2"),
+    "dry": choice(None, 0.5, 0.0),
     "edges": choice([0.0, 0.5, 1.0], [0.0, 1.0], [-1.0, 2.0], [0.0, 1e-300, 1.0]),
     "estimator": Case.estimator,
     "error": choice("bias", "confidence", "both"),

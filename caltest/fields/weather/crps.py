@@ -49,8 +49,9 @@ def crps_decomposition(
     -------
     VerificationResult
         With ``scores`` in each row: ``"CRPS"``, ``"fair CRPS"`` (as of infinitely many members), ``"reliability"``,
-        ``"potential"``, ``"miscalibration"``, ``"discrimination"``, ``"uncertainty"``, in the unit of the outcomes.
-        The part is the reliability, its estimate that above the mean if calibrated.
+        ``"potential"``, ``"miscalibration"``, ``"discrimination"``, ``"uncertainty"``, in the unit of the outcomes; for
+        several stations the ``"energy score"`` of their vectors, and its fair form. The part is the reliability, its
+        estimate that above the mean if calibrated.
 
     Raises
     ------
@@ -127,6 +128,7 @@ def _tested(forecasts: Forecasts, number: int, lead: Lead, rng: np.random.Genera
         alone[0],
         None,
     )
+    scores = _scores(pools[given]) | _energy(pools[given.all(axis=1)])
     cases, places = pools[given], np.arange(size) / (size - 1.0)
     return LeadResult(
         lead.name,
@@ -138,7 +140,7 @@ def _tested(forecasts: Forecasts, number: int, lead: Lead, rng: np.random.Genera
         lead.serial(ranks),
         **shown(places, shares, shares.mean(axis=0), lead.horizon == 1),
         scores={
-            **_scores(cases),
+            **scores,
             "reliability": float(reliability[0]),
             "potential": float((widths[0] * shares[0] * (1.0 - shares[0])).sum() / n),
             **_isotonic(cases[:, :-1], cases[:, -1]),
@@ -193,6 +195,21 @@ def _scores(cases: FloatArray) -> dict[str, float]:
     distance = float(np.abs(members - outcomes).mean())
     spread = float((members @ (2.0 * np.arange(m) - m + 1.0)).mean()) / m
     return {"CRPS": distance - spread / m, "fair CRPS": distance - spread / (m - 1)}
+
+
+def _energy(pools: FloatArray) -> dict[str, float]:
+    """The energy score of the vectors of all stations, of dates (T, S, m + 1), and its fair form; none for one station.
+
+    ``mean_a |x_a - y| - 1/2 mean_ab |x_a - x_b|``: the CRPS of vectors.
+    """
+    if pools.shape[1] < 2 or not len(pools):
+        return {}
+    members, m = pools[..., :-1], pools.shape[2] - 1
+    distance = float(np.linalg.norm(members - pools[..., -1:], axis=1).mean())
+    spread = sum(
+        float(np.linalg.norm(members[..., a + 1 :] - members[..., a, None], axis=1).sum()) for a in range(m - 1)
+    ) / (len(pools) * m)
+    return {"energy score": distance - spread / m, "fair energy score": distance - spread / (m - 1)}
 
 
 def _isotonic(members: FloatArray, outcomes: FloatArray) -> dict[str, float]:

@@ -1,0 +1,77 @@
+"""Predicted distributions of rain, which is 0 with positive probability."""
+
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import Array, ArrayLike, generator_apart, own_errstate
+from caltest._validation import finite_array, real_array, refuse_rows, same_length
+from caltest.predictions.convert import as_predictions
+from caltest.predictions.residuals import Residuals, pit_values as continuous_pit_values
+
+
+@own_errstate
+def pit_values(
+    predictions: ArrayLike, targets: ArrayLike, *, dry: ArrayLike = None, rng: Any = None
+) -> tuple[Residuals, Array]:
+    """Reduce amounts of rain to integral transforms that are uniform if predictions are calibrated.
+
+    ``u = F(y)`` for y > 0, and for y = 0 a number drawn uniformly from ``(0, F(0))``, where F is the distribution
+    function of the predictions, all of whose probability below 0 is at 0 (a law that is censored at 0), or
+    ``dry + (1 - dry) F``, its mixture with no rain.
+
+    Parameters
+    ----------
+    predictions
+        n continuous predictions: of what is censored at 0, such as ``Normal`` or a ``Mixture``; with ``dry`` of the
+        amount if there is rain, such as ``Gamma``.
+    targets
+        (n,) array-like of amounts of at least 0, in the unit of the predictions.
+    dry
+        (n,) array-like of the probabilities of no rain, or one number.
+    rng
+        Seed or ``numpy.random.Generator`` of the draws.
+
+    Returns
+    -------
+    tuple
+        ``(Residuals, u)``, as from ``ct.pit_values``, to be passed to any test.
+
+    Raises
+    ------
+    ValueError
+        For negative amounts, amounts of 0 of probability 0, ``dry`` outside of [0, 1], other numbers of rows.
+    TypeError
+        For families that are not continuous.
+
+    Notes
+    -----
+    Exactly uniform given the prediction if calibrated, for any share of dry cases: the draws add noise, the more the
+    drier it is. Cost O(n).
+
+    Source: Czado, Gneiting and Held 2009 for randomised transforms.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from caltest.fields import weather
+    >>> _, u = weather.pit_values(ct.Normal([0.0, 1.0], [1.0, 1.0]), [0.0, 1.0], rng=1)
+    >>> bool(u[0] < 0.5), float(u[1])
+    (True, 0.5)
+    >>> weather.pit_values(ct.Gamma([1.0], [2.0]), [2.0], dry=0.6)[1].round(3)
+    array([0.853])
+    """
+    laws, amounts = as_predictions(predictions), real_array(targets, "targets", 1)
+    if laws.has_jumps:
+        raise TypeError(f"predictions: got {laws.family} predictions, wanted a continuous family")
+    same_length(len(laws), len(amounts))
+    refuse_rows(amounts < 0.0, amounts, "targets", "amounts of at least 0")
+    is_dry = amounts == 0.0
+    # Of dry cases any amount will do, which some families want to be above 0.
+    residuals, u = continuous_pit_values(laws, np.where(is_dry, 1.0, amounts))
+    atom = np.broadcast_to(finite_array(np.asarray(0.0 if dry is None else dry), "dry"), amounts.shape)
+    refuse_rows((atom < 0.0) | (atom > 1.0), atom, "dry", "probabilities")
+    u = atom + (1.0 - atom) * u
+    at_zero = atom + (1.0 - atom) * laws.cdf(np.zeros(len(amounts)))
+    refuse_rows(is_dry & (at_zero <= 0.0), amounts, "targets", "an amount above 0, as the probability of 0 is 0")
+    return residuals, np.where(is_dry, at_zero * generator_apart(rng).random(len(u)), u)

@@ -1,0 +1,116 @@
+"""Sizes and power of the tests of forecasts, printed by ``python -m tests.statistical.forecast_sizes 1000``."""
+
+import sys
+
+import numpy as np
+
+from caltest.fields import weather
+
+from .settings import spawn
+
+SETTINGS = [(n_members, n) for n_members in (9, 51) for n in (50, 500)]
+
+N_RESAMPLES = 199
+
+
+def correlated(rng, n, n_stations, size):
+    """Values of members and outcome that share a part at all stations."""
+    return np.sqrt(0.6) * rng.normal(size=(n, 1, size)) + np.sqrt(0.4) * rng.normal(size=(n, n_stations, size))
+
+
+def numbers(rng, n, size):
+    """Independent dates."""
+    return rng.normal(size=(n, 1, 1)) + correlated(rng, n, 1, size)
+
+
+def rain(rng, n, size, n_stations=1):
+    """Amounts in tenths, four fifths of which are 0."""
+    return np.round(np.maximum(0.0, rng.normal(size=(n, 1, 1)) + correlated(rng, n, n_stations, size) - 1.2), 1)
+
+
+def rain_at_stations(rng, n, size):
+    """The same at three stations."""
+    return rain(rng, n, size, 3)
+
+
+def persistent_rain(rng, n, size, n_stations=1):
+    """The forecasts of a date start at the outcome of the date before."""
+    values, state = np.empty((n, n_stations, size)), np.zeros(n_stations)
+    for t, noise in enumerate(correlated(rng, n, n_stations, size)):
+        values[t] = 0.9 * state[:, None] + noise
+        state = values[t, :, -1]
+    return np.maximum(0.0, values - 1.0)
+
+
+def persistent_rain_at_stations(rng, n, size):
+    """The same at three stations."""
+    return persistent_rain(rng, n, size, 3)
+
+
+MODELS = [numbers, rain, rain_at_stations, persistent_rain, persistent_rain_at_stations]
+
+
+def overlapping(rng, n, size, horizon=3):
+    """Forecasts of a first-order autoregression three dates ahead."""
+    y = np.zeros(n + horizon + 100)
+    for t in range(1, len(y)):
+        y[t] = 0.8 * y[t - 1] + rng.normal()
+    y = y[100:]
+    spread = np.sqrt(sum(0.64**step for step in range(horizon)))
+    members = 0.8**horizon * y[:n, None] + spread * rng.normal(size=(n, size - 1))
+    return np.concatenate([members, y[horizon:, None]], axis=1)[:, None]
+
+
+def split(values):
+    """Members and outcomes."""
+    return values[:, :, :-1].swapaxes(1, 2), values[:, :, -1]
+
+
+TESTS = {
+    "rank histogram": weather.rank_histogram,
+    "rank histogram, ties shared": lambda *data, **how: weather.rank_histogram(*data, ties="shared", **how),
+    "reliability of the CRPS": weather.crps_decomposition,
+    "exceedances of 0 and 1": lambda *data, **how: weather.exceedances(*data, [0.0, 1.0], **how),
+}
+
+
+def pvalues(test, model, n_members, n, number, change=lambda members: members, **how):
+    """P-values of data sets: the test, and approximate ones of its parts where there are some."""
+    rng = spawn(230, sum(map(ord, model.__name__)), n_members, n)
+    found = []
+    for seed in range(number):
+        members, outcomes = split(model(rng, n, n_members + 1))
+        result = test(change(members), outcomes, n_resamples=N_RESAMPLES, rng=seed, **how)
+        approximate = [part.approximate for part in result.rows[0].parts]
+        found.append([result.pvalue, *(1.0 if p is None else p for p in approximate)])
+    return np.array(found)
+
+
+def rates(found):
+    """Shares of at most 5 %, in per cent."""
+    return 100.0 * (found <= 0.05).mean(axis=0)
+
+
+def main(number):
+    for name, test in TESTS.items():
+        for model in MODELS:
+            if name.startswith("exceed") and model is numbers:
+                continue
+            for setting in SETTINGS:
+                own, *others = rates(pvalues(test, model, *setting, number))
+                print(f"{name}, {model.__name__}, {setting}: {own:.1f}; approximate {np.round(others, 1)}", flush=True)
+    for horizon in (1, 3):
+        for setting in SETTINGS:
+            found = pvalues(weather.rank_histogram, overlapping, *setting, number, horizon=horizon)
+            print(f"overlapping, horizon={horizon}, {setting}: {rates(found)[0]:.1f}", flush=True)
+    for words, change in {
+        "spread of 0.8": lambda x: x.mean(axis=1, keepdims=True) + 0.8 * (x - x.mean(axis=1, keepdims=True)),
+        "0.2 too high": lambda x: x + 0.2 * (x > 0.0),
+    }.items():
+        for name, test in TESTS.items():
+            found = [rates(pvalues(test, rain, *setting, number, change))[0] for setting in SETTINGS]
+            print(f"power, rain, {words}, {name}: {np.round(found, 1)}", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
