@@ -1,10 +1,12 @@
 """Sizes and power of the tests of forecasts, printed by ``python -m tests.statistical.forecast_sizes 1000``."""
 
 import sys
+from unittest.mock import patch
 
 import numpy as np
 
 from caltest.fields import weather
+from caltest.fields.weather import crps
 
 from .settings import spawn
 
@@ -80,7 +82,11 @@ def pvalues(test, model, n_members, n, number, change=lambda members: members, *
     found = []
     for seed in range(number):
         members, outcomes = split(model(rng, n, n_members + 1))
-        result = test(change(members), outcomes, n_resamples=N_RESAMPLES, rng=seed, **how)
+        if members.max() <= 1.0:
+            continue  # which some of the tests refuse
+        # The isotonic parts of the CRPS take most of its time, and p-values do not depend on them.
+        with patch.object(crps, "THRESHOLDS", 10):
+            result = test(change(members), outcomes, n_resamples=N_RESAMPLES, rng=seed, **how)
         approximate = [part.approximate for part in result.rows[0].parts]
         found.append([result.pvalue, *(1.0 if p is None else p for p in approximate)])
     return np.array(found)

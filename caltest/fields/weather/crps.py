@@ -64,9 +64,10 @@ def crps_decomposition(
     -----
     The reliability of calibrated ensembles is above 0, by chance and because members are few, so it is compared with
     that of redraws of which value of each date is the outcome, as in ``rank_histogram``. The p-value is exact if dates
-    are independent; where earlier outcomes change later forecasts nearly so for many dates. It weighs ranks by the
-    distance of members, so that large errors count more; it finds less than a rank histogram if cases have a very
-    different spread.
+    are independent. Where earlier outcomes change later forecasts, which then have other distances between members, it
+    is close for hundreds of dates; for 50 dates of persistent rain 11 % of right forecasts were rejected at the 5 %
+    level. The ``rank_histogram`` of one station is exact there. This test weighs ranks by the distance of members, so
+    that large errors count more, and finds less than a rank histogram if cases have a very different spread.
 
     The isotonic decomposition is exact for up to 20,000 values of members and outcomes, else for every k-th of these as
     thresholds. Cases of the same share of members above a threshold get the same recalibrated share. Time
@@ -95,6 +96,7 @@ def crps_decomposition(
         lambda number, lead, rng: _tested(forecasts, number, lead, rng),
         n_resamples,
         rng,
+        of_ranks=False,
         test="reliability of the CRPS",
         axis=("share of members below", "share of outcomes below"),
         citations=("arnold2024", "hersbach2000"),

@@ -54,7 +54,7 @@ def exceedances(
     Returns
     -------
     VerificationResult
-        With a row for each lead time and threshold, which is named by both.
+        With a row for each event: a lead time and a threshold.
 
     Raises
     ------
@@ -81,12 +81,11 @@ def exceedances(
     >>> rain = np.maximum(0.0, rng.normal(size=(300, 1)) + rng.normal(size=(300, 10)))
     >>> result = weather.exceedances(rain[:, :9] + 0.5, rain[:, 9], [1.0, 2.0], rng=1)
     >>> result.verdict()
-    'reject calibration at the 5 % level for 1 of 2 thresholds: above 1'
+    'reject calibration at the 5 % level for 1 of 2 events: above 1'
     """
     bins = whole_number("n_bins", n_bins, 1)
     levels = increasing_numbers(np.atleast_1d(np.asarray(thresholds)), "thresholds", "them in increasing order")
     forecasts = forecasts_of(predictions, targets, horizon, missing)
-    n_leads = len(forecasts.names)
     names = [f"{name} above {level:g}".strip() for name in forecasts.names for level in levels]
     several = replace(
         forecasts, names=tuple(names), horizons=tuple(np.repeat(forecasts.horizons, len(levels)).tolist())
@@ -101,8 +100,9 @@ def exceedances(
         tested,
         n_resamples,
         rng,
+        of_ranks=False,
         test="frequency of exceedances",
-        each="threshold" if n_leads == 1 else "lead time and threshold",
+        each="event",
         axis=("share of members above the threshold", "frequency"),
         citations=("broecker2007", "richardson2001", "westfall1993"),
     )

@@ -88,7 +88,9 @@ def rank_histogram(
     Notes
     -----
     Hypothesis: at each date the outcome could be any of the m + 1 values, for all stations at once. Each redraw chooses
-    one value of each date as the outcome, for all stations, so that stations can depend on each other. If all values of
+    one value of each date as the outcome, for all stations, so that stations can depend on each other. Values of a
+    member at several stations have to belong together: members in another order at each station are an error that is
+    found, even if those of each station are right; test such stations one by one. If all values of
     each date are equal, with shared ties, nothing can be said and p = 1.
 
     P-values are exact if dates are independent, for every n, m and number of ties. Where outcomes of earlier dates
@@ -139,6 +141,7 @@ def rank_histogram(
         tested,
         n_resamples,
         rng,
+        of_ranks=ties == "random",
         test=f"rank histogram{kind}",
         axis=("rank of the outcome", "outcomes"),
         citations=("hamill2001", "jolliffe2008", "westfall1993", *sources),

@@ -157,11 +157,12 @@ def verified(
     tested: Callable[[int, Lead, np.random.Generator], LeadResult],
     n_resamples: Any,
     rng: Any,
+    of_ranks: bool,
     **words: Any,
 ) -> VerificationResult:
     """The result of a function that tests each lead time by its number, with p-values adjusted for all of them.
 
-    It gets random numbers for ties, too.
+    It gets random numbers for ties, too. Statistics ``of_ranks`` depend on nothing else.
     """
     number, seed, n_leads = whole_number("n_resamples", n_resamples, 1), seed_of(rng), len(forecasts.names)
     n_dates, horizon = forecasts.pools.shape[1], max(forecasts.horizons)
@@ -193,7 +194,7 @@ def verified(
         n_resamples=number,
         seed=seed,
         null=drawn + "; adjusted by Holm's method" * (n_leads > 1),
-        assumes=_assumed(horizon),
+        assumes=_assumed(horizon, of_ranks and forecasts.pools.shape[2] == 1),
         notes=(*forecasts.notes, *_empty(rows), *_suspected(rows, leads)),
         **words,
     )
@@ -205,9 +206,11 @@ def _adjusted(row: LeadResult, pvalue: float, n_leads: int) -> LeadResult:
     return replace(row, adjusted=pvalue, parts=parts)
 
 
-def _assumed(horizon: int) -> str:
+def _assumed(horizon: int, only_ranks: bool) -> str:
+    """Ranks of right forecasts are independent of what was known before, whatever later forecasts make of it."""
     apart = f"dates at least {horizon} apart" if horizon > 1 else "dates"
-    return f"{apart} independent, members of a date exchangeable with each other for all stations at once"
+    what = f"ranks of {apart} independent" if only_ranks else f"{apart} independent, or many of them"
+    return f"{what}; members of a date exchangeable with each other, for all stations at once"
 
 
 def _empty(rows: Sequence[LeadResult]) -> tuple[str, ...]:
