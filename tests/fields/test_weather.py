@@ -455,3 +455,16 @@ def test_energy_score():
     spread = np.linalg.norm(members[:, :, None] - members[:, None], axis=3).mean()
     assert scores["energy score"] == pytest.approx(distance - spread / 2, rel=1e-12)
     assert scores["fair energy score"] == pytest.approx(distance - spread / 2 * 4 / 3, rel=1e-12)
+
+
+def test_uneven_ranks_are_not_called_correlated():
+    notes, n_sets = 0, 100
+    for seed in range(n_sets):
+        rng = np.random.default_rng((24, seed))
+        shared = rng.normal(size=(60, 1))
+        outcomes = shared + 0.3 * rng.normal(size=(60, 3))
+        members = 0.3 * rng.normal(size=(60, 5, 3))
+        result = weather.rank_histogram(members, outcomes, n_resamples=199, rng=seed)
+        notes += result.rows[0].serial.pvalue <= 0.05
+        assert result.pvalue <= 0.01
+    assert notes <= stats.binom.ppf(0.995, n_sets, 0.05)

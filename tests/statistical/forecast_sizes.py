@@ -1,4 +1,4 @@
-"""Sizes and power of the tests of forecasts, printed by ``python -m tests.statistical.forecast_sizes 1000``."""
+"""Sizes and power of the tests of forecasts, printed by ``python -m tests.statistical.forecast_sizes 400``."""
 
 import sys
 from unittest.mock import patch
@@ -97,26 +97,38 @@ def rates(found):
     return 100.0 * (found <= 0.05).mean(axis=0)
 
 
-def main(number):
+FAULTS = {
+    "spread of 0.8": lambda x: x.mean(axis=1, keepdims=True) + 0.8 * (x - x.mean(axis=1, keepdims=True)),
+    "0.2 too high where it rains": lambda x: x + 0.2 * (x > 0.0),
+}
+
+
+def line(name, test, model, number, **how):
+    """A row of a table: rejections for each number of members and dates."""
+    own = [f"{rates(pvalues(test, model, *setting, number, **how))[0]:.1f}" for setting in SETTINGS]
+    print(f"| {name} | {' | '.join(own)} |", flush=True)
+
+
+def main(number, which):
+    """All tests whose names begin with a word, or those of overlapping forecasts."""
     for name, test in TESTS.items():
+        if not name.startswith(which):
+            continue
         for model in MODELS:
-            if name.startswith("exceed") and model is numbers:
-                continue
-            for setting in SETTINGS:
-                own, *others = rates(pvalues(test, model, *setting, number))
-                print(f"{name}, {model.__name__}, {setting}: {own:.1f}; approximate {np.round(others, 1)}", flush=True)
-    for horizon in (1, 3):
-        for setting in SETTINGS:
-            found = pvalues(weather.rank_histogram, overlapping, *setting, number, horizon=horizon)
-            print(f"overlapping, horizon={horizon}, {setting}: {rates(found)[0]:.1f}", flush=True)
-    for words, change in {
-        "spread of 0.8": lambda x: x.mean(axis=1, keepdims=True) + 0.8 * (x - x.mean(axis=1, keepdims=True)),
-        "0.2 too high": lambda x: x + 0.2 * (x > 0.0),
-    }.items():
-        for name, test in TESTS.items():
-            found = [rates(pvalues(test, rain, *setting, number, change))[0] for setting in SETTINGS]
-            print(f"power, rain, {words}, {name}: {np.round(found, 1)}", flush=True)
+            if model is not numbers or "exceed" not in name:
+                line(f"{name}, {model.__name__.replace('_', ' ')}", test, model, number)
+        for fault, change in FAULTS.items():
+            line(f"{name}, rain, {fault}", test, rain, number // 2, change=change)
+    if which in ("", "horizon"):
+        for horizon in (1, 3):
+            line(
+                f"rank histogram, overlapping, horizon={horizon}",
+                TESTS["rank histogram"],
+                overlapping,
+                number,
+                horizon=horizon,
+            )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400, " ".join(sys.argv[2:]))

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, own_errstate
+from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, check_finite, own_errstate
 from caltest._loops.statistics.isotonic import pooled_means
 from caltest.fields.weather.exchange import Exchanged, Table
 from caltest.fields.weather.forecasts import Forecasts, forecasts_of
@@ -14,6 +14,13 @@ from caltest.fields.weather.testing import Lead, shown, verified
 
 THRESHOLDS = 20_000
 """Of the isotonic decomposition, at most."""
+
+
+PERSISTENT = (
+    "where outcomes change later forecasts, more is rejected than should be: in simulations of persistent rain, up to "
+    "10 % of right forecasts of 50 dates at the 5 % level and 8 % of 500; ranks at one station have no such fault "
+    "(rank_histogram)"
+)
 
 
 @own_errstate
@@ -65,9 +72,9 @@ def crps_decomposition(
     The reliability of calibrated ensembles is above 0, by chance and because members are few, so it is compared with
     that of redraws of which value of each date is the outcome, as in ``rank_histogram``. The p-value is exact if dates
     are independent. Where earlier outcomes change later forecasts, which then have other distances between members, it
-    is close for hundreds of dates; for 50 dates of persistent rain 11 % of right forecasts were rejected at the 5 %
-    level. The ``rank_histogram`` of one station is exact there. This test weighs ranks by the distance of members, so
-    that large errors count more, and finds less than a rank histogram if cases have a very different spread.
+    is too small: 10 % of right forecasts of 50 dates of persistent rain were rejected at the 5 % level, 8 % of 500. The
+    ``rank_histogram`` of one station is exact there. This test weighs ranks by the distance of members, so that large
+    errors count more, and finds less than a rank histogram if cases have a very different spread.
 
     The isotonic decomposition is exact for up to 20,000 values of members and outcomes, else for every k-th of these as
     thresholds. Cases of the same share of members above a threshold get the same recalibrated share. Time
@@ -97,6 +104,7 @@ def crps_decomposition(
         n_resamples,
         rng,
         of_ranks=False,
+        notes=(PERSISTENT,),
         test="reliability of the CRPS",
         axis=("share of members below", "share of outcomes below"),
         citations=("arnold2024", "hersbach2000"),
@@ -131,6 +139,7 @@ def _tested(forecasts: Forecasts, number: int, lead: Lead, rng: np.random.Genera
         None,
     )
     scores = _scores(pools[given]) | _energy(pools[given.all(axis=1)])
+    check_finite(*scores.values())
     cases, places = pools[given], np.arange(size) / (size - 1.0)
     return LeadResult(
         lead.name,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, IntArray, ranges
+from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 
 AT_ONCE = 2**21
 """Numbers in a table; results do not depend on it."""
@@ -34,13 +34,13 @@ class Exchanged:
     covariance: FloatArray
 
     @classmethod
-    def of(cls, table: Table, dates: IntArray, choices: IntArray, width: int) -> "Exchanged":
+    def of(cls, table: Table, dates: IntArray, choices: Array, width: int) -> "Exchanged":
         """From the table and redrawn places (T, B) of the outcomes of all dates; ``width`` is (m + 1) q."""
         parts = [cls._of(table(some), choices[some]) for some in _parts(dates, width)]
         return cls(*(sum((getattr(one, name) for one in parts[1:]), getattr(parts[0], name)) for name in _SUMS))
 
     @classmethod
-    def _of(cls, values: FloatArray, choices: IntArray) -> "Exchanged":
+    def _of(cls, values: FloatArray, choices: Array) -> "Exchanged":
         means = values.mean(axis=1)
         flat = (values - means[:, None]).reshape(-1, values.shape[2])
         draws = np.zeros((choices.shape[1], values.shape[2]))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caltest._basics.numerics import BoolArray, FloatArray, IntArray, ranges
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, ranges
 from caltest.fields.weather.exchange import AT_ONCE, Exchanged, Table
 
 
@@ -120,12 +120,13 @@ def of_chi_squared(statistics: FloatArray, df: tuple[int, ...]) -> Parts:
     return Parts(statistics, -np.log(np.maximum(tails, 1e-300)), df)
 
 
-def serial(scores: FloatArray, dates: IntArray, choices: IntArray) -> FloatArray:
-    """(B + 1,) sums of products of scores of one date and the next, in standard deviations, observed first."""
+def serial(scores: FloatArray, dates: IntArray, choices: Array) -> FloatArray:
+    """(B + 1,) correlations of scores of one date and the next, times the root of their number, observed first.
+
+    In units of the squares of the same draw, so that ranks that are uneven, but independent, are not called correlated.
+    """
     rows = scores[dates]
-    variances = np.square(rows).mean(axis=1)
-    scale = sqrt(float(variances[:-1] @ variances[1:]))
-    if scale == 0.0:
-        return np.zeros(choices.shape[1] + 1)
     chosen = np.concatenate([rows[:, -1:], np.take_along_axis(rows, choices[dates], axis=1)], axis=1)
-    return np.asarray((chosen[:-1] * chosen[1:]).sum(axis=0) / scale)
+    squares = np.square(chosen).sum(axis=0)
+    products = sqrt(len(dates)) * (chosen[:-1] * chosen[1:]).sum(axis=0)
+    return np.asarray(np.divide(products, squares, out=np.zeros(len(products)), where=squares > 0.0))

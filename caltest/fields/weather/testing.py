@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, IntArray, resampling_pvalue, seed_of
+from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, resampling_pvalue, seed_of
 from caltest._results.report import holm
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import whole_number
@@ -42,7 +42,7 @@ class Lead:
 
     name: str
     horizon: int
-    choices: IntArray
+    choices: Array
 
     @property
     def dates(self) -> IntArray:
@@ -158,6 +158,7 @@ def verified(
     n_resamples: Any,
     rng: Any,
     of_ranks: bool,
+    notes: tuple[str, ...] = (),
     **words: Any,
 ) -> VerificationResult:
     """The result of a function that tests each lead time by its number, with p-values adjusted for all of them.
@@ -173,7 +174,9 @@ def verified(
         )
     number = min(MOST, -(-n_leads * horizon // ENOUGH)) * (number + 1) - 1
     drawing, breaking = np.random.default_rng(seed).spawn(2)
-    choices = drawing.integers(forecasts.n_members + 1, size=(n_dates, number))
+    kind = np.min_scalar_type(forecasts.n_members)
+    check_memory(n_dates * number * kind.itemsize, "redraws of all dates", (number, "redraws"))
+    choices = drawing.integers(forecasts.n_members + 1, size=(n_dates, number), dtype=kind)
     leads = [Lead(*one, choices) for one in zip(forecasts.names, forecasts.horizons, strict=True)]
     rows = [tested(i, lead, breaking) for i, lead in enumerate(leads)]
     adjusted = holm([row.pvalue for row in rows])
@@ -195,7 +198,7 @@ def verified(
         seed=seed,
         null=drawn + "; adjusted by Holm's method" * (n_leads > 1),
         assumes=_assumed(horizon, of_ranks and forecasts.pools.shape[2] == 1),
-        notes=(*forecasts.notes, *_empty(rows), *_suspected(rows, leads)),
+        notes=(*forecasts.notes, *notes, *_empty(rows), *_suspected(rows, leads)),
         **words,
     )
 
