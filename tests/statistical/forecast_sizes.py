@@ -98,14 +98,19 @@ def rates(found):
 
 
 FAULTS = {
-    "spread of 0.8": lambda x: x.mean(axis=1, keepdims=True) + 0.8 * (x - x.mean(axis=1, keepdims=True)),
-    "0.2 too high where it rains": lambda x: x + 0.2 * (x > 0.0),
+    "numbers, spread of 0.8": (
+        numbers,
+        lambda x: x.mean(axis=1, keepdims=True) + 0.8 * (x - x.mean(axis=1, keepdims=True)),
+    ),
+    "rain, amounts of two thirds": (rain, lambda x: x * 2.0 / 3.0),
+    "rain, always 0.3 more": (rain, lambda x: x + 0.3),
+    "rain, a third of the members dry": (rain, lambda x: x * (np.arange(x.shape[1]) % 3 > 0)[None, :, None]),
 }
 
 
-def line(name, test, model, number, **how):
-    """A row of a table: rejections for each number of members and dates."""
-    own = [f"{rates(pvalues(test, model, *setting, number, **how))[0]:.1f}" for setting in SETTINGS]
+def line(name, test, model, number, column=0, **how):
+    """A row of a table: rejections for each number of members and dates, or those of the approximate p of a part."""
+    own = [f"{rates(pvalues(test, model, *setting, number, **how))[column]:.1f}" for setting in SETTINGS]
     print(f"| {name} | {' | '.join(own)} |", flush=True)
 
 
@@ -117,8 +122,10 @@ def main(number, which):
         for model in MODELS:
             if model is not numbers or "exceed" not in name:
                 line(f"{name}, {model.__name__.replace('_', ' ')}", test, model, number)
-        for fault, change in FAULTS.items():
-            line(f"{name}, rain, {fault}", test, rain, number // 2, change=change)
+        if "rank" in name:
+            line(f"{name}, rain, approximate p of the rest", test, rain, number, column=3)
+        for fault, (model, change) in FAULTS.items():
+            line(f"{name}, {fault}", test, model, number // 4, change=change)
     if which in ("", "horizon"):
         for horizon in (1, 3):
             line(

@@ -173,7 +173,7 @@ def verified(
     number = min(MOST, -(-n_leads * horizon // ENOUGH)) * (number + 1) - 1
     drawing, breaking = np.random.default_rng(seed).spawn(2)
     kind = np.min_scalar_type(forecasts.n_members)
-    check_memory(n_dates * number * kind.itemsize, "redraws of all dates", (number, "redraws"), "pass fewer lead times")
+    check_memory(n_dates * number * kind.itemsize, "redraws of all dates", (number, "redraws"))
     choices = drawing.integers(forecasts.n_members + 1, size=(n_dates, number), dtype=kind)
     leads = [Lead(*one, choices) for one in zip(forecasts.names, forecasts.horizons, strict=True)]
     rows = [tested(i, lead, breaking) for i, lead in enumerate(leads)]
