@@ -7,25 +7,20 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, ranges, seed_of
-from caltest._basics.threads import progress_bars, threaded
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, seed_of
+from caltest._basics.threads import progress_bars
 from caltest._loops.statistics.cell_sums import add_to_cells
 from caltest._validation import fraction, one_of, positive_number, switch, whole_number
 from caltest._validation.columns import Column, columns_of
 from caltest.predictions.convert import as_sample
 from caltest.slices.errors import Errors, errors_of
 from caltest.slices.slice_result import Slice, SliceSearchResult
+from caltest.slices.step_down import AT_ONCE, adjusted_by_redraws
 
 Kind = Literal["bias", "confidence", "both"]
 
-AT_ONCE = 64
-"""Redraws whose sums are taken together."""
-
 WEIGHTS = np.array([1.0, 0.92])[:, None, None]
 """Of the two statistics: so weighed the second, which fewer faults need, has less than half of the false alarms."""
-
-ROUNDING = 1e-9
-"""Statistics that differ by less are equal."""
 
 
 @own_errstate
@@ -238,29 +233,16 @@ class Search:
         """Statistics (C, S), p-values by the step-down maximum, the critical value, and the p-value of all slices."""
         z = self.statistics(self.errors, self.errors.observed(), self.fixed)[..., 0]
         sizes = np.abs(z).ravel()
-        order = np.argsort(sizes, kind="stable")
-        parts = list(ranges(n_resamples, AT_ONCE))
-        streams = np.random.default_rng(seed).spawn(len(parts))
 
-        def compared(i: int) -> tuple[FloatArray, FloatArray]:
-            redraws = self.errors.redrawn(streams[i], parts[i].stop - parts[i].start)
-            values = np.abs(self.statistics(self.errors, redraws, self.fixed)).reshape(sizes.size, -1)
-            # In each redraw the largest of all that are not larger in the data, from the smallest up.
-            largest = np.maximum.accumulate(values[order], axis=0)
-            return np.count_nonzero(largest >= (sizes[order] - ROUNDING)[:, None], axis=1), largest[-1]
+        def redrawn(generator: np.random.Generator, size: int) -> FloatArray:
+            numbers = self.errors.redrawn(generator, size)
+            return np.abs(self.statistics(self.errors, numbers, self.fixed)).reshape(sizes.size, -1)
 
-        counts, maxima = np.zeros(sizes.size), []
-        for some, most in threaded(compared, range(len(parts)), len(parts), "slices", work=50.0 * self._work):
-            counts += some
-            maxima.append(most)
-        in_order = (1.0 + counts) / (1.0 + n_resamples)
-        # From the largest statistic down, p-values never fall.
-        pvalues = np.empty(sizes.size)
-        pvalues[order] = np.maximum.accumulate(in_order[::-1])[::-1]
-        largest = np.sort(np.concatenate(maxima))
+        found = adjusted_by_redraws(sizes, redrawn, n_resamples, seed, "slices", 50.0 * self._work)
+        largest = np.sort(found.maxima)
         rank = int(np.ceil((1.0 - alpha) * (n_resamples + 1)))
         critical = float(largest[rank - 1]) if rank <= n_resamples else float("inf")
-        return z, pvalues.reshape(z.shape), critical, float(pvalues[order[-1]])
+        return z, found.adjusted.reshape(z.shape), critical, float(found.adjusted.min())
 
     @property
     def _work(self) -> float:
