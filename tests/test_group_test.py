@@ -203,3 +203,55 @@ class TestWeights:
         ):
             with pytest.raises(ValueError, match=message):
                 ct.calibration_by_group(self.P, self.Y, self.GROUPS, weights=weights)
+
+
+class TestManyGroups:
+    """More groups than 32 are tested by sums with known moments."""
+
+    RNG = np.random.default_rng(8)
+    N = 6000
+    P = RNG.uniform(0.05, 0.95, N)
+    GROUP = np.arange(N) % 40
+    Y = (RNG.random(N) < P + np.where(GROUP == 7, 0.2 - 0.3 * (P - 0.5), 0.0)).astype(int)
+
+    def test_the_wrong_group_is_found_and_explained(self):
+        result = ct.calibration_by_group(self.P, self.Y, self.GROUP, rng=1)
+        assert result.rejected() == ("7",)
+        assert "sums of y - p" in result.estimator
+        assert result.hypothesis == "P(Y = 1 | p, G) = p"
+        rows = self.GROUP == 7
+        assert result["7"].estimate == pytest.approx((self.Y - self.P)[rows].mean(), rel=1e-12)
+        assert result["7"].finding is not None
+        assert all(one.finding is None for one in result.groups if one.adjusted > 0.1)
+        assert [one.adjusted for one in result.groups] == sorted(one.adjusted for one in result.groups)
+        assert all(one.pvalue <= one.adjusted for one in result.groups)
+
+    def test_labels_masks_and_order_of_groups_agree(self):
+        masks = {f"g{g}": g == self.GROUP for g in range(39, -1, -1)}
+        by_label = ct.calibration_by_group(self.P, self.Y, [f"g{g}" for g in self.GROUP], n_resamples=99, rng=1)
+        by_mask = ct.calibration_by_group(self.P, self.Y, masks, n_resamples=99, rng=1)
+        assert {one.name: one for one in by_label.groups} == {one.name: one for one in by_mask.groups}
+
+    def test_with_a_kernel_or_weights_every_group_has_its_estimator(self):
+        p, y, group = self.P[:200], self.Y[:200], self.GROUP[:200]
+        for result in (
+            ct.calibration_by_group(p, y, group, weights=np.linspace(1.0, 2.0, 200), n_resamples=9, rng=1),
+            ct.calibration_by_group(p, y, group, kernel=ct.Bernoulli(p).default_kernel(), n_resamples=9, rng=1),
+        ):
+            assert "k = exp(" in result.estimator
+
+    def test_vectors_have_the_omnibus_in_each_group(self):
+        p = ct.MvNormal(np.zeros((80, 2)), np.ones(80))
+        result = ct.calibration_by_group(p, p.sample(1), np.arange(80) // 2, n_resamples=9, rng=1)
+        assert result.estimator.startswith("omnibus")
+
+    def test_ten_thousand_groups(self):
+        """In a time and memory that grow with members and groups, not with their product."""
+        n = 20_000
+        rng = np.random.default_rng(1)
+        p = rng.beta(0.3, 30.0, n)
+        y = (rng.random(n) < p).astype(int)
+        y[:2], p[:2] = 1, 1e-4
+        result = ct.calibration_by_group(p, y, np.arange(n) // 2, n_resamples=99, rng=1)
+        assert len(result.groups) == 10_000
+        assert result.rejected() == ("0",)

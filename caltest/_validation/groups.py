@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, Table, column, to_array
 
@@ -20,12 +21,20 @@ class Groups:
     ----------
     names
         Of the groups, (G,).
-    members
-        Who belongs to which, (n, G).
+    rows
+        The members of each group, ascending.
+    n
+        Number of observations.
     """
 
     names: tuple[str, ...]
-    members: BoolArray
+    rows: tuple[IntArray, ...]
+    n: int
+
+    @classmethod
+    def of_masks(cls, names: Iterable[Any], masks: Iterable[BoolArray], n: int) -> "Groups":
+        """Groups of n observations from masks (n,) of each."""
+        return cls(as_texts(names), tuple(np.flatnonzero(mask) for mask in masks), n)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -33,23 +42,37 @@ class Groups:
     @property
     def sizes(self) -> IntArray:
         """Numbers of members, (G,)."""
-        return np.asarray(self.members.sum(axis=0))
+        return np.array([rows.size for rows in self.rows], dtype=np.intp)
 
-    @property
-    def rows(self) -> list[IntArray]:
-        """The members of each group."""
-        return [np.flatnonzero(column) for column in self.members.T]
+    def taken(self, rows: IntArray) -> "Groups":
+        """Those of some of the observations, ascending; some may have no members."""
+        places = np.full(self.n, -1)
+        places[rows] = np.arange(rows.size)
+        found = (places[members] for members in self.rows)
+        return Groups(self.names, tuple(some[some >= 0] for some in found), rows.size)
 
     def of_rows(self, rows: IntArray) -> "Groups":
-        """Those of some of the observations; ``ValueError`` if one has fewer than two of them."""
-        some = Groups(self.names, self.members[rows])
+        """Those of some of the observations, ascending; ``ValueError`` if one has fewer than two of them."""
+        some = self.taken(rows)
         _check_sizes(some)
         return some
 
     @property
+    def lines(self) -> tuple[IntArray, IntArray]:
+        """Members of all groups one after another, and their numbers (G,)."""
+        return np.concatenate(self.rows), self.sizes
+
+    @property
+    def matrix(self) -> Any:
+        """Memberships as a sparse matrix of numbers, (G, n)."""
+        members, sizes = self.lines
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return scipy.sparse.csr_array((np.ones(members.size), members, starts), shape=(len(self), self.n))
+
+    @property
     def factors(self) -> FloatArray:
         """Memberships as numbers, (n, G)."""
-        return self.members.astype(np.float64)
+        return np.asarray(self.matrix.toarray().T)
 
 
 def as_texts(names: Iterable[Any]) -> tuple[str, ...]:
@@ -89,9 +112,12 @@ def _from_table(table: Table) -> Groups:
     if array.size == 0:
         raise ValueError(f"groups: got no values (shape {array.shape}), wanted one label per observation")
     if array.ndim == 2 and (array.shape[1] > 1 or array.dtype.kind == "b"):
-        return Groups(as_texts(table.names or range(array.shape[1])), _mask(array, "groups"))
+        masks = _mask(array, "groups")
+        return Groups.of_masks(table.names or range(masks.shape[1]), masks.T, len(masks))
     labels, codes = labels_of(column(array), "groups")
-    return Groups(as_texts(labels.tolist()), np.arange(len(labels)) == codes[:, None])
+    ends = np.cumsum(np.bincount(codes, minlength=len(labels)))
+    rows = np.split(np.argsort(codes, kind="stable"), ends[:-1])
+    return Groups(as_texts(labels.tolist()), tuple(rows), codes.size)
 
 
 def labels_of(data: ArrayLike, name: str) -> tuple[Array, IntArray]:
@@ -120,8 +146,7 @@ def _from_masks(groups: Mapping[Any, ArrayLike], targets: ArrayLike) -> Groups:
     for name, mask in zip(names, masks, strict=True):
         if mask.shape != (n,):
             raise ValueError(f"{name}: got shape {mask.shape}, wanted ({n},), one boolean per observation")
-    columns = [_mask(mask, name) for name, mask in zip(names, masks, strict=True)]
-    return Groups(as_texts(groups), np.stack(columns, axis=1))
+    return Groups.of_masks(groups, (_mask(mask, name) for name, mask in zip(names, masks, strict=True)), n)
 
 
 def _mask(array: Array, name: str) -> BoolArray:
@@ -130,7 +155,7 @@ def _mask(array: Array, name: str) -> BoolArray:
             f"{name}: got values of type {array.dtype}, wanted booleans that say who belongs to the group; pass "
             "array.astype(bool), or (n,) labels"
         )
-    return array.copy()
+    return np.asarray(array)
 
 
 def _check_sizes(groups: Groups) -> None:

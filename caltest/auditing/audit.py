@@ -16,7 +16,7 @@ from caltest._results.tables import Grid, Page, Part
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import named_columns
-from caltest._validation.groups import Groups, as_groups, labels_of
+from caltest._validation.groups import as_groups, labels_of
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section
 from caltest.default_test import calibration_test
 from caltest.predictions import Sample
@@ -259,7 +259,7 @@ def _data(
     n = len(sample)
     known = None if groups is None else as_groups(groups, targets)
     if known is not None:
-        same_length(n, known.members.shape[0], "groups")
+        same_length(n, known.n, "groups")
     columns = None if features is None else dict(named_columns(features, targets))
     for name, column in (columns or {}).items():
         same_length(n, len(column), f"features[{name!r}]")
@@ -272,7 +272,7 @@ def _data(
         kept = np.sort(mixed[np.unique(labels[mixed], return_index=True)[1]])
         number = kept.size
         sample = sample.take(kept)
-        known = None if known is None else Groups(known.names, known.members[kept])
+        known = None if known is None else known.taken(kept)
         columns = None if columns is None else {name: column[kept] for name, column in columns.items()}
         when = None if when is None else np.argsort(np.argsort(when, kind="stable")[kept], kind="stable")
     return Data(sample, known, columns, when, number, n, n_resamples, seed, names)

@@ -175,13 +175,14 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     if groups is None and law is not None and law.n_classes > 2:
         top = law.stored.argmax(axis=1)
         names = tuple(f"predicted: {law.outcome_in_words(c)}" for c in range(law.n_classes))
-        groups = Groups(names, top[:, None] == np.arange(law.n_classes))
+        groups = Groups.of_masks(names, (top == c for c in range(law.n_classes)), top.size)
     if groups is None:
         raise ValueError("there are no groups; give groups=")
     large = groups.sizes >= FEWEST
     if not large.any():
         raise ValueError(f"there is no group of {FEWEST} rows or more")
-    groups = Groups(tuple(name for name, one in zip(groups.names, large, strict=True) if one), groups.members[:, large])
+    kept = np.flatnonzero(large)
+    groups = Groups(tuple(groups.names[g] for g in kept), tuple(groups.rows[g] for g in kept), groups.n)
     sample = data.sample
     found = calibration_by_group(
         sample.predictions, sample.as_given, groups, n_resamples=data.n_resamples, rng=data.seed

@@ -16,6 +16,12 @@ FEWEST_ROWS, FEWEST_SPREAD, FLAT = 10, 1.0, 1e-9
 """Rows, and the variance of the second statistic, from which on a slice takes part."""
 
 
+def logits(p: FloatArray) -> FloatArray:
+    """Of probabilities, 0 of those that are 0 or 1."""
+    inside = p * (1.0 - p) > 0.0
+    return np.where(inside, np.asarray(scipy.special.logit(np.where(inside, p, 0.5))), 0.0)
+
+
 Shown = tuple[float, float, ConfidenceInterval | None, str]
 
 
@@ -69,7 +75,7 @@ class BinaryErrors(Errors):
     def __init__(self, p: FloatArray, y: FloatArray) -> None:
         self.p, self.y = p, y
         self.v = p * (1.0 - p)
-        self.logit = np.where(self.v > 0.0, scipy.special.logit(np.where(self.v > 0.0, p, 0.5)), 0.0)
+        self.logit = logits(p)
 
     def _numbers(self, y: FloatArray) -> FloatArray:
         r = y - self.p[:, None]
@@ -158,7 +164,12 @@ class NumberErrors(Errors):
         return np.stack([enough, enough])
 
     def statistics(self, sums: FloatArray, fixed: FloatArray) -> FloatArray:
-        n = np.maximum(fixed[0], 2.0)[:, None]
+        return self.of_sums(sums, fixed[0])
+
+    @staticmethod
+    def of_sums(sums: FloatArray, sizes: FloatArray) -> FloatArray:
+        """Statistics (2, S, W) of sums (2, S, W) of scores and their squares over sizes (S,) of slices."""
+        n = np.maximum(sizes, 2.0)[:, None]
         total, squares = sums
         m = n - 1.0
         q = np.maximum(squares - total**2 / n, 0.0) / m
@@ -195,8 +206,13 @@ def errors_of(sample: Sample, seed: int) -> tuple[Errors, str]:
             return BinaryErrors(p, (sample.targets == 1).astype(np.float64)), law.outcome_in_words(1)
         right = np.asarray(law.hits(sample.targets), dtype=np.float64)
         return BinaryErrors(p.max(axis=1), right), "the predicted class is right"
-    _, u = pit_values(law, sample.targets, rng=generator_apart(seed))
-    return NumberErrors(np.clip(scipy.special.ndtri(u), -FARTHEST, FARTHEST)), ""
+    return NumberErrors(normal_scores(sample, seed)), ""
+
+
+def normal_scores(sample: Sample, seed: int) -> FloatArray:
+    """``Phi^-1(F(y))`` (n,), drawn where F jumps; ``TypeError`` for vectors."""
+    _, u = pit_values(sample.predictions.law, sample.targets, rng=generator_apart(seed))
+    return np.asarray(np.clip(scipy.special.ndtri(u), -FARTHEST, FARTHEST))
 
 
 FARTHEST = 38.0

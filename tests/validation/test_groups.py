@@ -13,16 +13,16 @@ def test_one_column_is_of_labels_or_one_mask():
     for labels in (LABELS, LABELS[:, None]):
         found = as_groups(labels)
         assert found.names == ("1", "2")
-        assert found.members.tolist() == np.stack([MASK, ~MASK], axis=1).tolist()
+        assert found.factors.tolist() == np.stack([MASK, ~MASK], axis=1).tolist()
         assert found.sizes.tolist() == [2, 3]
     one = as_groups(MASK[:, None])
-    assert (one.names, one.members.tolist()) == (("0",), MASK[:, None].tolist())
+    assert (one.names, one.factors.tolist()) == (("0",), MASK[:, None].tolist())
 
 
 def test_two_columns_are_masks():
     both = np.stack([MASK, ~MASK], axis=1)
     found = as_groups(both)
-    assert (found.names, found.members.tolist()) == (("0", "1"), both.tolist())
+    assert (found.names, found.factors.tolist()) == (("0", "1"), both.tolist())
     with pytest.raises(ValueError, match="groups: got values of type int64, wanted booleans"):
         as_groups(both.astype(np.int64))
 

@@ -154,7 +154,7 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
         object.__setattr__(self, "groups", as_groups(self.groups))
 
     def check(self, predictions: Predictions) -> None:
-        same_length(len(predictions), len(self.groups.members), "groups")
+        same_length(len(predictions), self.groups.n, "groups")
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         n = len(predictions)
@@ -165,7 +165,7 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
         return given(predictions.hypothesis, "G")
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        largest = float(self.groups.members.sum(axis=1).max())
+        largest = float(self.groups.matrix.sum(axis=0).max())
         return super().effect_size(estimate / largest, predictions, mean)
 
     def describe(self, predictions: Predictions) -> str:
@@ -219,7 +219,7 @@ class GroupMaximum(JointEstimator):
         object.__setattr__(self, "groups", as_groups(self.groups))
 
     def check(self, predictions: Predictions) -> None:
-        same_length(len(predictions), len(self.groups.members), "groups")
+        same_length(len(predictions), self.groups.n, "groups")
         self.estimator.check(predictions)
         for name, rows in zip(self.groups.names, self.groups.rows, strict=True):
             try:

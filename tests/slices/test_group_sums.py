@@ -1,0 +1,129 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest._validation.groups import as_groups
+from caltest.group_test import step_down
+from caltest.predictions.convert import as_sample
+from caltest.slices.group_sums import IMPOSSIBLE, WEIGHT, GroupSums, normal_deviates
+from caltest.slices.step_down import adjusted_by_redraws
+
+N, G = 300, 40
+RNG = np.random.default_rng(2)
+MEMBERS = RNG.random((N, G)) < np.linspace(0.02, 0.9, G)
+MEMBERS[:2] = True
+
+FAMILIES = {
+    "binary": ct.Bernoulli(RNG.beta(0.8, 2.0, N)),
+    "classes": ct.Categorical(RNG.dirichlet(np.full(4, 0.4), N)),
+    "numbers": ct.Normal(RNG.normal(size=N), RNG.uniform(0.5, 2.0, N)),
+    "counts": ct.Poisson(RNG.gamma(0.5, 1.0, N)),
+}
+
+
+def deviates(z, *cumulants):
+    return normal_deviates(np.atleast_2d(np.asarray(z, dtype=float)), *(np.atleast_1d(one) for one in cumulants))[0]
+
+
+@pytest.mark.parametrize("m", [1e-4, 0.01, 1.0, 30.0])
+def test_rare_events_are_as_unlikely_as_a_poisson_variable_says(m):
+    """The deviance of k events where m are expected is 2 (k log(k / m) - k + m)."""
+    k = np.array([0.0, 1.0, 2.0, 5.0, 40.0])
+    deviance = 2.0 * (k * np.log(np.maximum(k, 1.0) / m) - k + m)
+    expected = np.sign(k - m) * np.sqrt(deviance)
+    assert deviates(k - m, m, m, m) == pytest.approx(expected, rel=1e-4)
+
+
+def test_tails_are_those_of_the_difference_of_two_poisson_variables():
+    z = np.array([4.0, 8.0, 12.0])
+    up, down = 0.5, 0.1
+    tails = stats.skellam.sf(z - 1.0, up, down)
+    found = stats.norm.sf(deviates(z - 0.5 - up + down, up + down, up - down, up + down))
+    assert np.log(found) == pytest.approx(np.log(tails), rel=0.1)
+
+
+def test_deviates_of_symmetric_sums_are_the_sums_and_those_of_constant_ones_0():
+    z = np.linspace(-8.0, 8.0, 33)
+    assert deviates(3.0 * z, 9.0, 0.0, -5.0) == pytest.approx(z, rel=1e-5)
+    assert (deviates(z, 0.0, 0.0, 0.0) == 0.0).all()
+
+
+@pytest.mark.parametrize("skewness", [-3.0, -0.1, 0.1, 3.0])
+@pytest.mark.parametrize("excess", [0.0, 1.0, 12.0])
+def test_deviates_increase_beyond_the_end_of_the_law(skewness, excess):
+    z = np.linspace(-60.0, 60.0, 4001)
+    found = deviates(z, 1.0, skewness, excess)
+    assert (np.diff(found) > 0.0).all()
+    assert (np.sign(found[z != 0.0]) == np.sign(z[z != 0.0])).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_sums_have_the_moments_that_are_claimed(family):
+    """Means, cumulants and correlations with the first sum of 20 000 redraws of a group."""
+    p, groups = FAMILIES[family], as_groups(MEMBERS[:, 30:31])
+    sums = GroupSums.of(as_sample(p, p.sample(1)), 1)
+    outcomes = np.ascontiguousarray(sums.draw(np.random.default_rng(3), 20_000).T)
+    for part in sums.parts:
+        moments = part.moments(groups)
+        scores, first = part.score(outcomes)[groups.rows[0]], None
+        for feature, *of_group in zip([np.ones(N), *part.features], *moments, strict=True):
+            centre, *cumulants = (one[0] for one in of_group)
+            one = (feature[groups.rows[0]] - (0.0 if first is None else centre)) @ scores
+            first = one if first is None else first
+            deviation = cumulants[0] ** 0.5
+            assert abs(one.mean()) < 0.035 * deviation
+            assert one.std() == pytest.approx(deviation, rel=0.03)
+            assert stats.skew(one) == pytest.approx(cumulants[1] / deviation**3, abs=0.1)
+            assert stats.kurtosis(one) == pytest.approx(cumulants[2] / deviation**4, abs=0.25)
+            assert one is first or abs(np.corrcoef(one, first)[0, 1]) < 0.035
+        for one in part.statistics(outcomes, groups.matrix, moments)[:, 0]:
+            assert one.std() == pytest.approx(1.0, abs=0.04)
+
+
+def test_sums_of_binary_outcomes_are_those_of_a_loop():
+    p = FAMILIES["binary"]
+    y = p.sample(5)
+    sums = GroupSums.of(as_sample(p, y), 1)
+    found = sums.tested(as_groups(MEMBERS), np.zeros(N), 19, 1)
+    values = p.to_array()
+    v = values * (1.0 - values)
+    features = sums.parts[0].features
+    for g in range(G):
+        rows = MEMBERS[:, g]
+        r, some = (y - values)[rows], v[rows]
+        assert found.estimates[g] == pytest.approx(r.mean(), abs=1e-12)
+        signed = []
+        for feature in [np.ones(N), *features]:
+            f = feature[rows] - (some @ feature[rows] / some.sum() if signed else 0.0)
+            cumulants = some @ f**2, (some * (1.0 - 2.0 * values[rows])) @ f**3, (some * (1.0 - 6.0 * some)) @ f**4
+            signed.append(float(deviates(r @ f, *cumulants)[0]))
+        sizes = np.abs(signed) * np.array([1.0] + [WEIGHT] * len(features))
+        assert found.sizes[g] == pytest.approx(sizes.max(), rel=1e-7)
+        assert found.scores[g] == pytest.approx(signed[sizes.argmax()], rel=1e-7)
+
+
+def test_streamed_pvalues_are_those_of_all_redraws_together():
+    rng = np.random.default_rng(4)
+    observed, parts = np.round(rng.normal(size=30), 1), []
+
+    def redrawn(generator, size):
+        parts.append(np.round(generator.normal(size=(30, size)), 1))
+        return parts[-1]
+
+    found = adjusted_by_redraws(observed, redrawn, 150, 7, "groups", 0.0)
+    values = np.concatenate([observed[:, None], *parts], axis=1)
+    assert values.shape == (30, 151)
+    assert found.adjusted == pytest.approx(step_down(values), rel=1e-14)
+    alone = (1 + np.count_nonzero(values[:, 1:] >= observed[:, None], axis=1)) / 151
+    assert found.alone == pytest.approx(alone, rel=1e-14)
+    assert (found.maxima == values[:, 1:].max(axis=0)).all()
+
+
+def test_impossible_outcomes_are_as_large_as_can_be():
+    p, y = np.tile([0.0, 0.4], 60), np.zeros(120, dtype=int)
+    y[6] = 1
+    sample, groups = as_sample(p, y), as_groups(np.arange(120) // 6)
+    found = GroupSums.of(sample, 1).tested(groups, sample.predictions.impossible(sample.targets), 99, 1)
+    assert np.flatnonzero(found.sizes == IMPOSSIBLE).tolist() == [1]
+    assert found.adjusted[1] == found.alone[1] == 0.01
