@@ -55,9 +55,9 @@ def run(options: argparse.Namespace) -> int:
     sample = prepared(options.test, sample)
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
     if options.groups is not None:
-        of_groups = ct.GroupCalibrationTest(ct.estimators.Omnibus(kernel))
+        of_groups = ct.GroupCalibrationTest(None if options.bandwidth is None else ct.estimators.Omnibus(kernel))
         found = of_groups.on(sample, fields[options.groups], rng=options.seed, progress=in_terminal())
-        return _of_groups(options, replace(found, notes=(*found.notes, *said, *notes)))
+        return _of_groups(options, replace(found, notes=(*found.notes, *said)))
     if options.clusters is not None:
         test: ct.CalibrationTest = ct.ClusterSKCETest(kernel, fields[options.clusters])
     else:

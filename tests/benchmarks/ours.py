@@ -45,6 +45,26 @@ def default_test(predictions, labels, draws, single=False):
     return _tested(ct.OmnibusTest(n_resamples=draws), predictions, labels, draws)
 
 
+def many_groups(predictions, labels, draws):
+    """Of 174 groups that overlap: values of five features, and pairs of values."""
+    from itertools import combinations
+
+    import numpy as np
+
+    import caltest as ct
+
+    rng = np.random.default_rng(1)
+    columns = [rng.integers(0, m, len(labels))[:, None] == np.arange(m) for m in (2, 3, 4, 5, 6)]
+    pairs = [(a[:, :, None] & b[:, None]).reshape(len(labels), -1) for a, b in combinations(columns, 2)]
+    groups = np.concatenate([*columns, *pairs], axis=1)[:, :174]
+
+    def call():
+        result = ct.calibration_by_group(predictions, labels, groups, n_resamples=draws, rng=1)
+        return {"estimate": result.groups[0].estimate, "pvalue": result.pvalue, "draws": draws}
+
+    return call
+
+
 def default_in_chunks(predictions, labels, draws, chunks):
     import caltest as ct
 

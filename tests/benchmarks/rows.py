@@ -34,6 +34,11 @@ def default_row(name, n, k, most, most_megabytes, **settings):
     return Row(name, what, default_test(n, k, **settings), (), (seconds(most), megabytes(most_megabytes)))
 
 
+def groups_row(n, k, most):
+    side = Side("caltest", "ours", "many_groups", n, k, {"draws": 999})
+    return Row(f"groups-{n}-{k}", "174 overlapping groups, 999 draws", side, (), (seconds(most),))
+
+
 def default_family_row(family, title, n, most):
     side = Side("caltest", "ours_families", "default_test", n, 2, {"family": family, "draws": 999})
     return Row(f"default-{family}-{n}", f"default test, 999 draws, {title}", side, (), (seconds(most),))
@@ -124,6 +129,8 @@ ROWS = [
     default_row("default-10000-1000", 10_000, 1000, 6, 400),
     default_row("default-50000-1000", 50_000, 1000, 25, 500, single=True),
     Row("default-chunks", "default test, 999 draws, 100 chunks", IN_CHUNKS, (), (megabytes(2000),)),
+    groups_row(5000, 2, 0.7),
+    groups_row(5000, 10, 2.5),
     default_family_row("normal", "Normal", 500, 0.2),
     default_family_row("normal", "Normal", 10_000, 3),
     default_family_row("normal", "Normal", 100_000, 30),

@@ -422,13 +422,7 @@ def objects():
         MASKS,
     )
     yield "GroupSKCE of labels", lambda a: ct.estimators.GroupSKCE(KERNEL, a), lambda o: o(P, Y), np.arange(N) % 2
-    groups = ct.estimators.GroupMaximum(ct.SKCE(KERNEL), MASKS).groups
-    yield (
-        "GroupMaximum",
-        lambda a: ct.estimators.GroupMaximum(ct.SKCE(KERNEL), a),
-        lambda o: o(P, Y),
-        groups.members.copy(),
-    )
+    yield "GroupMaximum", lambda a: ct.estimators.GroupMaximum(ct.SKCE(KERNEL), a), lambda o: o(P, Y), MASKS.copy()
     yield "WeightedSKCE", lambda a: ct.estimators.WeightedSKCE(KERNEL, a), lambda o: o(P, Y), P[:, 0].copy()
     clusters = np.arange(N) // 3
     yield "ClusterSKCE", lambda a: ct.estimators.ClusterSKCE(KERNEL, a), lambda o: o(P, Y), clusters

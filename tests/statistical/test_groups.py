@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from grids import thinned
 
 import caltest as ct
+from caltest import group_test
 
+from .many_groups import SIZES, WRONG, familywise, power
 from .settings import band, dirichlet, spawn
 
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
@@ -66,3 +69,20 @@ def test_sizes_of_monte_carlo(estimator, replications):
     for count, alpha in zip(rejected, (0.05, 0.01), strict=True):
         low, high = band(number, alpha)
         assert low <= count <= high
+
+
+@pytest.mark.parametrize("setting", thinned(range(len(SIZES)), [2, 6]))
+def test_familywise_error_of_many_groups(setting, replications):
+    *what, sets = SIZES[setting]
+    number = replications(20, sets)
+    for rate, alpha in zip(familywise(*what, number), (0.05, 0.01), strict=True):
+        assert rate * number <= band(number, alpha)[1]
+
+
+@pytest.mark.parametrize("setting", thinned(range(len(WRONG)), [0]))
+def test_the_wrong_one_of_many_groups_is_found(setting, replications, monkeypatch):
+    monkeypatch.setattr(group_test, "FEW", 0)
+    *what, sets = WRONG[setting]
+    adjusted, alone = power(*what, True, replications(4, sets), n_resamples=99)
+    assert adjusted >= 0.2
+    assert alone >= 0.7
