@@ -69,13 +69,13 @@ class GroupCalibrationTest(OwnErrstate):
     probability that a calibrated group is rejected is at most alpha, whichever others are not calibrated, for any
     number, size and overlap of groups. Time that of the estimator for each group and redraw.
 
-    By default more than 32 groups of classes, numbers, counts or ensembles are compared by sums of errors over their
-    members, each as a normal deviate by its known cumulants, the largest of a group after weighing: of ``y - p``, alone
-    and times the logit and four cosines of the rank of p; of several classes of hits less confidence, of the log score,
-    and of the frequencies of up to 20 classes; of numbers of normal scores ``z = Phi^-1(F(y))``, alone and times four
-    cosines of the rank of the predicted mean, and their spread. The estimate is then the mean of ``y - p``, of hits
-    less confidence, or of z. These sums do not see all that ``Omnibus(kernel)`` sees, which can be given for any number
-    of groups. The 50 groups with the smallest adjusted p-values have findings, where these are at most 0.1. Time
+    By default more than 32 groups are compared by sums of errors over their members, each as a normal deviate by its
+    known cumulants, the largest of a group after weighing: of ``y - p``, alone and times the logit and four cosines of
+    the rank of p; of several classes of hits less confidence, of the log score, and of the frequencies of up to 20
+    classes; of numbers of normal scores ``z = Phi^-1(F(y))``, alone and times four cosines of the rank of the predicted
+    mean, and their spread. The estimate is then the mean of ``y - p``, of hits less confidence, or of z. Other errors
+    are not seen: ``Omnibus(kernel)`` can be given for any number of groups. It is taken for other predictions, such as
+    vectors, and for weights. Where adjusted p-values are at most 0.1, the 50 smallest of them have findings. Time
     O(B (n + M)) for M memberships, memory O(64 (n + G) + M).
 
     Source: Westfall and Young 1993, step-down maximum; exact here, as the law of targets given predictions is known.

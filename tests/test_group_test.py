@@ -240,6 +240,26 @@ class TestManyGroups:
         ):
             assert "k = exp(" in result.estimator
 
+    def test_names_of_classes_are_those_of_their_numbers(self):
+        p, y = self.RNG.dirichlet(np.ones(3), 200), self.RNG.integers(0, 3, 200)
+        settings = {"groups": self.GROUP[:200], "n_resamples": 19, "rng": 1}
+        named = ct.calibration_by_group(p, np.array(["a", "b", "c"])[y], classes=["a", "b", "c"], **settings)
+        numbers = [
+            [(one.name, one.estimate, one.z, one.pvalue, one.adjusted) for one in result.groups]
+            for result in (named, ct.calibration_by_group(p, y, **settings))
+        ]
+        assert numbers[0] == numbers[1]
+
+    def test_bad_groups_are_refused(self):
+        p, y = self.P[:200], self.Y[:200]
+        for groups, message in (
+            (self.GROUP[:199], "groups: got 199 values, wanted 200, one per prediction"),
+            (np.where(np.arange(200) == 0, 99, self.GROUP[:200]), r"fewer than two members: '99' \(1\)"),
+            (np.zeros((200, 40), dtype=bool), r"got 40 with fewer than two members: '0' \(0\)"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                ct.calibration_by_group(p, y, groups)
+
     def test_vectors_have_the_omnibus_in_each_group(self):
         p = ct.MvNormal(np.zeros((80, 2)), np.ones(80))
         result = ct.calibration_by_group(p, p.sample(1), np.arange(80) // 2, n_resamples=9, rng=1)

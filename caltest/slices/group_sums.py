@@ -11,7 +11,7 @@ from caltest._validation.groups import Groups
 from caltest.predictions import Sample
 from caltest.predictions.faults.fault import cosines
 from caltest.slices.errors import NumberErrors, logits, normal_scores
-from caltest.slices.step_down import adjusted_by_redraws
+from caltest.slices.step_down import AT_ONCE, adjusted_by_redraws
 
 CLASSES = 20
 """Classes whose frequencies are looked at, those that vary most."""
@@ -27,6 +27,9 @@ FLAT = 1e-9
 
 SMALL, ALMOST_NONE = 1e-3, 1e-9
 """Root of the excess, and share of jumps in one direction, that are taken instead of smaller ones."""
+
+NUMBERS = 2**23
+"""Numbers of redraws that are held at a time, where these are fewer than are made together of small data."""
 
 IMPOSSIBLE = 1e6
 """Statistic of a group with an outcome that its prediction excludes."""
@@ -160,7 +163,7 @@ class GroupSums:
         law = sample.predictions.law
         if law.finite is not None and law.levels is None:
             parts, words = _of_classes(law.finite.probabilities)
-            return cls(parts, words, sample.targets, lambda generator, size: law.sample(generator, size))
+            return cls(parts, words, sample.targets, lambda generator, size: law.redraw(generator, size))
         z = normal_scores(sample, seed)
         cumulants = np.repeat([[1.0], [0.0], [0.0]], z.size, axis=1)
         means = ScoreSums(lambda some: some, cumulants, [*cosines(law.moments()[0], WAVES)])
@@ -191,7 +194,8 @@ class GroupSums:
         large = weighted(z.copy())
         largest = np.where(matrix @ impossible > 0.0, IMPOSSIBLE, large.max(axis=0))
         work = float(n_resamples * matrix.nnz * len(z))
-        pvalues = adjusted_by_redraws(largest, redrawn, n_resamples, seed, "groups", work)
+        at_once = min(AT_ONCE, max(1, NUMBERS // max(groups.n, len(z) * len(groups))))
+        pvalues = adjusted_by_redraws(largest, redrawn, n_resamples, seed, "groups", work, at_once)
         means = (matrix @ self.parts[0].score(outcomes))[:, 0] / sizes
         scores = z[large.argmax(axis=0), np.arange(len(groups))]
         return Found(means, scores, largest, pvalues.alone, pvalues.adjusted)

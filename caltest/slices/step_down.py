@@ -30,15 +30,16 @@ def adjusted_by_redraws(
     seed: int,
     what: str,
     work: float,
+    at_once: int = AT_ONCE,
 ) -> StepDown:
     """Compare statistics (S,) with redraws of them, (S, size) of each call, by the step-down maximum.
 
     From the largest observed statistic down, each is compared with the largest redrawn one of itself and those after
-    it; adjusted p-values never fall (Westfall and Young 1993). Memory O(64 S).
+    it; adjusted p-values never fall (Westfall and Young 1993). Redraws depend on how many are made ``at_once``.
     """
     order = np.argsort(observed, kind="stable")
     least = (observed[order] - ROUNDING)[:, None]
-    parts = list(ranges(n_resamples, AT_ONCE))
+    parts = list(ranges(n_resamples, at_once))
     streams = np.random.default_rng(seed).spawn(len(parts))
 
     def compared(i: int) -> tuple[FloatArray, FloatArray, FloatArray]:
