@@ -33,6 +33,10 @@ from caltest.comparisons.tables import ComparedModel as ComparedModel, ModelComp
 from caltest.decompositions.confidence_errors import ConfidenceErrors as ConfidenceErrors
 from caltest.decompositions.score_decomposition import ScoreDecomposition as ScoreDecomposition
 from caltest.estimators.classical.cox import CoxCalibrationResult as CoxCalibrationResult
+from caltest.fields.bayesian.result import (
+    ParameterRanks as ParameterRanks,
+    SimulationBasedCalibrationResult as SimulationBasedCalibrationResult,
+)
 from caltest.fields.clinical.decisions import DecisionCurve as DecisionCurve, NetBenefit as NetBenefit
 from caltest.fields.clinical.sample_size import ValidationSize as ValidationSize
 from caltest.fields.clinical.validation_result import (

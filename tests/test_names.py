@@ -106,6 +106,7 @@ OTHER_WORDS = {
 ALLOWED = {
     ("Beta", "b"): "the second shape, as in the literature",
     ("NegativeBinomial", "size"): "a parameter of the distribution",
+    ("fields.bayesian.simulation_based_calibration", "draws"): "from posteriors, as the field calls them",
 }
 RESULTS = {one for name, one in PUBLIC.items() if name.startswith("results.") and inspect.isclass(one)}
 MADE_BY_CALLS = RESULTS | {

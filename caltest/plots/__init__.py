@@ -10,6 +10,7 @@ from caltest.plots.curves import (
     risk_curves as risk_curves,
 )
 from caltest.plots.grids import classwise_reliability as classwise_reliability
+from caltest.plots.ranks import rank_ecdf as rank_ecdf
 from caltest.plots.reliability import (
     calibration_belt as calibration_belt,
     recalibration_report as recalibration_report,

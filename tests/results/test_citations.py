@@ -64,6 +64,7 @@ def test_every_entry_is_cited_or_named():
         ct.results.ClinicalValidation,
         ct.results.DecisionCurve,
         ct.results.ValidationSize,
+        ct.results.SimulationBasedCalibrationResult,
     )
     cited |= set(ct.PairedSKCETest.citations) | set(comparison.citations)
     cited |= {key for one in results for key in one.citations}

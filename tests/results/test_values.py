@@ -15,6 +15,8 @@ from caltest._results.values import SCHEMA, Stored, plain
 
 S = samples(60, 3)
 
+X = np.random.default_rng(5).normal(size=(40, 6, 2))
+
 
 def found(estimator, p=S.p, y=S.y):
     return ct.MonteCarloTest(estimator, 99)(p, y, rng=1)
@@ -322,6 +324,7 @@ RESULTS = {
     "clinical": lambda: ct.fields.clinical.validate(P.probabilities[:, 0], Y == 0, n_resamples=19, rng=1),
     "decisions": lambda: ct.fields.clinical.decision_curve(P.probabilities[:, 0], Y == 0, n_resamples=19, rng=1),
     "validation size": lambda: ct.fields.clinical.validation_size(P.probabilities[:, 0]),
+    "posteriors": lambda: ct.fields.bayesian.simulation_based_calibration(X[:, 1:], X[:, 0], n_resamples=19, rng=1),
     "noise": lambda: ct.noise_floor(P, ct.ECE(), n_resamples=19, rng=1),
     "power": lambda: ct.power(mean_test, model(), 20, n_simulations=30, alpha=[0.05, 0.2], rng=1),
     "curve": lambda: ct.power_curve({"one": mean_test, "two": mean_test}, model(), [10, 20], n_simulations=20, rng=1),

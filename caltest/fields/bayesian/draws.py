@@ -1,0 +1,170 @@
+"""Draws from posteriors of simulations beside the parameters that made the data, from what samplers return."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, to_array
+from caltest._validation import finite_array, whole_number
+
+CLEAR, LAGS = 5.0, 200
+"""Standard errors by which the first autocorrelation counts as positive, and lags that are looked at."""
+
+
+@dataclass(frozen=True)
+class Posteriors:
+    """Draws of all simulations and their truths.
+
+    Attributes
+    ----------
+    names
+        Of the d parameters.
+    draws
+        (n, c, m, d) of n simulations, c chains and m draws of each.
+    truths
+        (n, d).
+    named
+        Whether the names were given.
+    """
+
+    names: tuple[str, ...]
+    draws: FloatArray
+    truths: FloatArray
+    named: bool = True
+
+    def __post_init__(self) -> None:
+        n = len(self.truths)
+        if n < 2:
+            raise ValueError(f"truths: got {n} simulation, wanted at least 2; the rank of one says nothing")
+        flat = self.draws.reshape(n, -1, len(self.names))
+        for j, name in enumerate(self.names):
+            if (flat[..., j] == self.truths[0, j]).all() and (self.truths[:, j] == self.truths[0, j]).all():
+                raise ValueError(
+                    f"draws: all draws and truths of {name!r} are {self.truths[0, j]:g}, which cannot be tested; "
+                    "leave this parameter out"
+                )
+
+    def thinned(self, step: int) -> Self:
+        """Every step-th draw of each chain; ``ValueError`` if the step is longer than the chains."""
+        if step > self.draws.shape[2]:
+            raise ValueError(f"thin: got {step}, wanted at most the {self.draws.shape[2]} draws of a chain")
+        return replace(self, draws=self.draws[:, :, ::step])
+
+    def step(self) -> int:
+        """How far apart draws are about independent: the longest integrated autocorrelation time of a parameter.
+
+        1 unless the first autocorrelation, over all simulations and chains, is clearly positive.
+        """
+        n, chains, m, _ = self.draws.shape
+        if m < 4:
+            return 1
+        means = self.draws.mean(axis=2, keepdims=True)
+        e = self.draws - means
+        variances = np.square(e).mean(axis=2)
+        times = [1.0]
+        for j in range(len(self.names)):
+            varying = variances[..., j] > 1e-24 * np.square(means[:, :, 0, j])
+            x = e[..., j][varying] / np.sqrt(variances[..., j][varying])[:, None]
+            if len(x) and float((x[:, 1:] * x[:, :-1]).mean()) + 1.0 / m > CLEAR / np.sqrt(n * chains * m):
+                times.append(_autocorrelation_time(x))
+        return int(min(np.ceil(max(times)), m))
+
+    @property
+    def pools(self) -> FloatArray:
+        """(n, c m + 1, d) the draws and, last, the truth."""
+        flat = self.draws.reshape(len(self.truths), -1, len(self.names))
+        return np.concatenate([flat, self.truths[:, None]], axis=1)
+
+
+def _autocorrelation_time(x: FloatArray) -> float:
+    """``1 + 2 sum_l r_l`` of standardised chains (c, m), until the sum of two neighbours is not positive (Geyer)."""
+    m, total = x.shape[1], 1.0
+    for lag in range(1, min(LAGS, m - 2), 2):
+        pair = sum(float((x[:, k:] * x[:, : m - k]).mean()) for k in (lag, lag + 1))
+        if pair <= 0.02:
+            break
+        total += 2.0 * pair
+    return total
+
+
+def posteriors_of(draws: Any, truths: Any) -> Posteriors:
+    """From arrays, mappings of names to arrays, or one object of ArviZ or dictionary for each simulation."""
+    if isinstance(truths, Sequence) and truths and isinstance(truths[0], Mapping):
+        truths = {name: np.stack([np.asarray(one[name]) for one in truths]) for name in truths[0]}
+    if not isinstance(truths, Mapping):
+        if isinstance(draws, Mapping) or _is_arviz(draws):
+            raise TypeError("truths: got no names, wanted a mapping from names to the true values, as of the draws")
+        return _of_arrays(draws, truths)
+    if not truths:
+        raise ValueError("truths: got an empty mapping, wanted the true values (n,) of at least one parameter")
+    parts = [_of_name(name, draws, truths[name]) for name in truths]
+    shapes = {one.draws.shape[:3] for one in parts}
+    if len(shapes) > 1:
+        raise ValueError(f"draws: got parameters with different simulations, chains or draws: {sorted(shapes)}")
+    names = tuple(name for one in parts for name in one.names)
+    joined = [np.concatenate([getattr(one, what) for one in parts], axis=-1) for what in ("draws", "truths")]
+    return Posteriors(names, joined[0], joined[1])
+
+
+def _is_arviz(draws: Any) -> bool:
+    return isinstance(draws, Sequence) and bool(draws) and hasattr(draws[0], "posterior")
+
+
+def _of_arrays(draws: ArrayLike, truths: ArrayLike) -> Posteriors:
+    values, true = _numbers(draws, "draws"), _numbers(truths, "truths")
+    if true.ndim == 1:
+        true, values = true[:, None], values[..., None] if values.ndim == 2 else values
+    if true.ndim != 2 or values.ndim != 3 or 0 in values.shape or true.shape != (len(values), values.shape[2]):
+        swapped = values.ndim == 3 and true.shape == values.shape[1:]
+        raise ValueError(
+            f"draws: got shape {values.shape} with truths of shape {true.shape}, wanted (n, m, d) numbers, m draws of "
+            "d parameters in n simulations, and (n, d)"
+            + ("; draws.transpose(1, 0, 2) has this order" if swapped else "")
+        )
+    return Posteriors(tuple(f"parameter {j}" for j in range(true.shape[1])), values[:, None], true, False)
+
+
+def _of_name(name: str, draws: Any, truths: ArrayLike) -> Posteriors:
+    """One variable, whose elements are parameters."""
+    what, true = f"draws[{name!r}]", _numbers(truths, f"truths[{name!r}]")
+    if isinstance(draws, Mapping):
+        if name not in draws:
+            raise ValueError(f"draws: got no {name!r}, wanted the names of truths; there are {', '.join(draws)}")
+        values = _numbers(draws[name], what)[:, None]
+    elif _is_arviz(draws):
+        missing = [i for i, one in enumerate(draws) if name not in one.posterior]
+        if missing:
+            raise ValueError(f"draws: got no {name!r} in the posterior of simulation {missing[0]}, as truths have")
+        values = _numbers([_in_order(one.posterior[name]) for one in draws], what)
+    else:
+        raise TypeError(
+            f"draws: got {type(draws).__name__}, wanted a mapping from names to (n, m) numbers, as truths are, or a "
+            "list with an object of ArviZ for each simulation"
+        )
+    if true.ndim == 0 or values.ndim < 3 or 0 in values.shape or values.shape[:1] + values.shape[3:] != true.shape:
+        raise ValueError(
+            f"{what}: got shape {values[:, 0].shape if values.ndim > 1 else values.shape} with truths of shape "
+            f"{true.shape}, wanted (n, m, ...) numbers for truths (n, ...)"
+        )
+    index = list(np.ndindex(true.shape[1:]))
+    names = tuple(f"{name}[{', '.join(map(str, one))}]" if one else str(name) for one in index)
+    return Posteriors(names, values.reshape(*values.shape[:3], -1), true.reshape(len(true), -1))
+
+
+def _in_order(variable: Any) -> Array:
+    """(chain, draw, ...) of a variable of xarray."""
+    return np.asarray(variable.transpose("chain", "draw", ...).to_numpy())
+
+
+def _numbers(data: Any, name: str) -> FloatArray:
+    """Finite numbers; ``ValueError`` says where one is missing, or that simulations have other numbers of draws."""
+    if isinstance(data, Sequence) and len({np.shape(one) for one in data}) > 1:
+        raise ValueError(f"{name}: got simulations of different shapes, wanted as many draws in each; cut the longer")
+    return finite_array(to_array(data, name), name)
+
+
+def checked_step(thin: Any, posteriors: Posteriors) -> int:
+    """The step that is asked for, or that of the chains."""
+    return posteriors.step() if thin == "auto" else whole_number("thin", thin, 1)

@@ -1,0 +1,216 @@
+"""Simulation-based calibration: sizes, what it finds and how, and what it refuses."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest.fields.bayesian import simulation_based_calibration
+from caltest.fields.bayesian.draws import posteriors_of
+from caltest.fields.bayesian.ranks import RankLaw, ranks_of
+
+
+def right(rng, n=40, m=9, discrete=False):
+    """Draws and truths of two correlated parameters that are exchangeable."""
+    values = rng.normal(size=(n, 1, 2)) + rng.normal(size=(n, m + 1, 2)) @ [[1.0, 0.7], [0.0, 0.7]]
+    values = np.round(values) if discrete else values
+    return values[:, 1:], values[:, 0]
+
+
+def correlated(rho, size, rng):
+    return rng.multivariate_normal([0.0, 0.0], [[1.0, rho], [rho, 1.0]], size)
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+def test_sizes(discrete):
+    found = np.array(
+        [
+            (one.pvalue, one.ranks_pvalue, one.joint_pvalue)
+            for seed in range(100)
+            for one in [
+                simulation_based_calibration(
+                    *right(np.random.default_rng(seed), discrete=discrete), n_resamples=39, rng=seed
+                )
+            ]
+        ]
+    )
+    rejected = (found <= 0.1).sum(axis=0)
+    high = stats.binom(100, 0.1).ppf(0.995)
+    assert (rejected <= high).all()
+    assert rejected[1] >= stats.binom(100, 0.1).ppf(0.005)
+
+
+def test_right_margins_with_a_wrong_correlation():
+    rng = np.random.default_rng(3)
+    result = simulation_based_calibration(rng.normal(size=(100, 50, 2)), correlated(0.7, 100, rng), rng=1)
+    assert result.ranks_pvalue > 0.05
+    assert result.joint_pvalue <= 0.005
+    assert result.pvalue == 2.0 * result.joint_pvalue
+    assert "together" in result.verdict()
+    assert "no ranks were rejected" in result.sentence()
+
+
+@pytest.mark.parametrize(
+    ("scale", "shift", "words"),
+    [
+        (0.5, 0.0, "posteriors too narrow"),
+        (2.0, 0.0, "posteriors too wide"),
+        (1.0, 0.7, "draws too high"),
+        (1.0, -0.7, "draws too low"),
+    ],
+)
+def test_words(scale, shift, words):
+    rng = np.random.default_rng(4)
+    draws = rng.normal(size=(80, 30, 2))
+    draws[..., 1] = scale * draws[..., 1] + shift
+    result = simulation_based_calibration(draws, rng.normal(size=(80, 2)), n_resamples=99, rng=1)
+    assert [one.name for one in result.rejected()] == ["parameter 1"]
+    assert result.rows[1].finding == words
+    assert result.verdict() == f"posteriors are wrong at the 5 % level (parameter 1: {words})"
+
+
+def test_draws_that_ignore_data_are_found_by_the_likelihood():
+    """The prior in place of the posterior has the right ranks, for parameters."""
+    rng = np.random.default_rng(5)
+    truths = rng.normal(size=100)
+    data = truths + 0.5 * rng.normal(size=100)
+
+    def likelihood(theta, y):
+        return stats.norm.logpdf(y, theta["mu"], 0.5)
+
+    prior = {"mu": rng.normal(size=(100, 40))}
+    posterior = {"mu": 0.8 * data[:, None] + np.sqrt(0.2) * rng.normal(size=(100, 40))}
+    settings = {"quantities": {"likelihood": likelihood}, "data": data, "rng": 1}
+    wrong = simulation_based_calibration(prior, {"mu": truths}, **settings)
+    assert wrong.rejected()[0].name == "likelihood"
+    assert wrong.rows[1].adjusted == 0.001 < wrong.rows[0].pvalue
+    assert simulation_based_calibration(posterior, {"mu": truths}, **settings).pvalue > 0.05
+
+
+def test_surprises_are_tails_of_binomial_laws():
+    law = RankLaw.of(7, 4)
+    for i, k in enumerate([1, 2, 3, 4]):
+        assert law.points[i] == k
+        known = stats.binom(7, k / 5.0)
+        for x in range(8):
+            tail = min(1.0, 2.0 * min(known.cdf(x), known.sf(x - 1)))
+            assert law.surprises[i, x] == pytest.approx(-np.log(tail), rel=1e-12, abs=1e-12)
+    ranks = np.array([[0, 4], [0, 1], [2, 3]])
+    np.testing.assert_array_equal(RankLaw.of(3, 4).counts(ranks), [[2, 0], [2, 1], [3, 1], [3, 2]])
+
+
+def test_band_says_what_p_values_say():
+    rng = np.random.default_rng(6)
+    for shift in np.linspace(0.0, 0.6, 8):
+        result = simulation_based_calibration(rng.normal(size=(60, 30)) + shift, rng.normal(size=60), rng=1)
+        shares = np.asarray(result.rows[0].shares)
+        outside = ((shares < result.lowest) | (shares > result.highest)).any()
+        assert outside == (result.pvalue <= 0.05)
+
+
+def test_ranks_break_ties_at_random():
+    ranks = np.stack([ranks_of(np.zeros((2, 5)), np.random.default_rng(seed))[0] for seed in range(400)])
+    assert (np.sort(ranks, axis=1) == np.arange(5)).all()
+    assert stats.chisquare(np.bincount(ranks[:, -1])).pvalue > 0.001
+
+
+def chains(n, c, m, share, rng):
+    x = np.empty((n, c, m))
+    x[..., 0] = rng.normal(size=(n, c))
+    for t in range(1, m):
+        x[..., t] = share * x[..., t - 1] + np.sqrt(1.0 - share**2) * rng.normal(size=(n, c))
+    return x
+
+
+def test_chains_are_thinned():
+    rng = np.random.default_rng(7)
+    draws, truths = chains(60, 1, 300, 0.8, rng)[:, 0], rng.normal(size=60)
+    result = simulation_based_calibration(draws, truths, n_resamples=99, rng=1)
+    assert 7 <= result.thin <= 11  # (1 + 0.8) / (1 - 0.8) = 9
+    assert result.n_draws == len(range(0, 300, result.thin))
+    assert "autocorrelated" in result.notes[0]
+    assert "leaves" in simulation_based_calibration(draws, truths, thin=1, n_resamples=19, rng=1).notes[0]
+    independent = simulation_based_calibration(rng.normal(size=(60, 300)), truths, n_resamples=19, rng=1)
+    assert (independent.thin, independent.notes) == (1, ())
+
+
+def test_mappings_and_objects_of_arviz_are_the_same_as_arrays():
+    arviz, rng = pytest.importorskip("arviz"), np.random.default_rng(8)
+    draws, truths = rng.normal(size=(5, 2, 30, 3)), rng.normal(size=(5, 3))
+    named = {"mu": truths[:, 0], "beta": truths[:, 1:]}
+    objects = [arviz.from_dict(posterior={"mu": one[..., 0], "beta": one[..., 1:], "other": one}) for one in draws]
+    flat = {"mu": draws[..., 0].reshape(5, -1), "beta": draws[..., 1:].reshape(5, -1, 2)}
+    each = [{"mu": one[0], "beta": one[1:]} for one in truths]
+    results = [
+        simulation_based_calibration(some, true, thin=2, n_resamples=19, rng=1)
+        for some, true in ((objects, named), (objects, each), (flat, named), (draws.reshape(5, -1, 3), truths))
+    ]
+    assert [one.name for one in results[0].rows] == ["mu", "beta[0]", "beta[1]"]
+    assert {one.pvalue for one in results} == {results[0].pvalue}
+    assert posteriors_of(objects, named).draws.shape == (5, 2, 30, 3)
+
+
+def test_tensors():
+    torch, rng = pytest.importorskip("torch"), np.random.default_rng(9)
+    draws, truths = right(rng)
+    one = simulation_based_calibration(draws, truths, n_resamples=19, rng=1)
+    tensors = [torch.tensor(x) for x in draws]
+    of_list = simulation_based_calibration(tensors, torch.tensor(truths), n_resamples=19, rng=1)
+    assert of_list.rows == one.rows
+
+
+def test_constant_draws_are_wrong_unless_the_truth_is_constant():
+    rng = np.random.default_rng(10)
+    assert simulation_based_calibration(np.zeros((40, 20)), rng.normal(size=40), rng=1).pvalue == 0.001
+    coin = rng.integers(2, size=40).astype(float)
+    assert simulation_based_calibration(np.repeat(coin[:, None], 20, 1), coin, rng=1).pvalue > 0.01
+    with pytest.raises(ValueError, match="all draws and truths of 'parameter 0' are 2"):
+        simulation_based_calibration(np.full((4, 3), 2.0), np.full(4, 2.0))
+
+
+Z = np.zeros((4, 3, 2))
+
+
+@pytest.mark.parametrize(
+    ("draws", "truths", "settings", "words"),
+    [
+        (Z, np.zeros((4, 3)), {}, r"draws: got shape \(4, 3, 2\) with truths of shape \(4, 3\), wanted \(n, m, d\)"),
+        (Z, np.zeros((3, 2)), {}, r"draws.transpose\(1, 0, 2\)"),
+        (Z[:1], np.zeros((1, 2)), {}, "got 1 simulation, wanted at least 2"),
+        (np.where(Z == 0.0, np.nan, 0.0), np.zeros((4, 2)), {}, "draws: got nan"),
+        ([Z[0], Z[0, :2]], np.zeros((2, 2)), {}, "different shapes, wanted as many draws in each"),
+        ({"a": Z[..., 0]}, {}, {}, "empty mapping"),
+        ({"a": Z[..., 0]}, {"b": np.zeros(4)}, {}, "got no 'b'"),
+        ({"a": Z[..., 0]}, {"a": np.zeros(3)}, {}, r"draws\['a'\]: got shape \(4, 3\) with truths of shape \(3,\)"),
+        ([SimpleNamespace(posterior={})] * 4, {"b": np.zeros(4)}, {}, "got no 'b' in the posterior of simulation 0"),
+        (np.eye(4)[:, :3], np.ones(4), {"thin": 4}, "thin: got 4"),
+        (np.eye(4)[:, :3], np.ones(4), {"thin": "all"}, "thin"),
+        (np.eye(4)[:, :3], np.ones(4), {"quantities": {"q": lambda x: 0.0}}, r"quantities\['q'\]: got shape \(\)"),
+        (np.eye(4)[:, :3], np.ones(4), {"quantities": {"q": lambda x: x[:, 0] * np.nan}}, "got nan or inf"),
+        (np.eye(4)[:, :3], np.ones(4), {"quantities": {"q": max}, "data": [1]}, "got 1 data sets"),
+    ],
+)
+def test_what_is_refused(draws, truths, settings, words):
+    with pytest.raises(ValueError, match=words):
+        simulation_based_calibration(draws, truths, **settings)
+
+
+def test_names_of_one_only_are_refused():
+    with pytest.raises(TypeError, match="truths: got no names"):
+        simulation_based_calibration({"a": Z[..., 0]}, np.zeros(4))
+    with pytest.raises(TypeError, match="wanted a mapping from names"):
+        simulation_based_calibration(Z, {"a": np.zeros(4)})
+
+
+def test_results_are_stored_and_drawn():
+    figure = pytest.importorskip("matplotlib.figure")
+    result = simulation_based_calibration(*right(np.random.default_rng(11)), n_resamples=19, rng=1)
+    again = ct.results.SimulationBasedCalibrationResult.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert str(again) == str(result)
+    ax = result.plot(ax=figure.Figure().add_subplot())
+    assert [one.get_text() for one in ax.get_legend().get_texts()][1:] == ["parameter 0", "parameter 1"]
+    with pytest.raises(TypeError, match="simulation_based_calibration"):
+        ct.plots.rank_ecdf(3)
