@@ -224,6 +224,7 @@ ARGUMENTS = {
     "concentration": choice(1.0, 0.1, 1e-3, 1e3, (1.0, 2.0, 3.0)),
     "confidence_level": choice(0.95, 0.5, 0.999999, 1e-6),
     "curve": choice("splines", "loess"),
+    "data": choice(None),
     "dimension": choice(1, 2, 10),
     "distortion": Case.distortion,
     "distribution": choice("F", "chi2"),
