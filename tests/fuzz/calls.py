@@ -230,7 +230,6 @@ ARGUMENTS = {
     "distribution": choice("F", "chi2"),
     "field": choice(None, "clinical", "weather", "bayesian"),
     "dry": choice(None, 0.5, 0.0),
-    "data": choice(None),
     "draws": lambda case: case.one_of(1.0, 1e300) * np.sin(np.arange(8.0 * case.n)).reshape(case.n, 4, 2),
     "edges": choice([0.0, 0.5, 1.0], [0.0, 1.0], [-1.0, 2.0], [0.0, 1e-300, 1.0]),
     "estimator": Case.estimator,
