@@ -142,6 +142,7 @@ class GroupCalibrationTest(OwnErrstate):
         with progress_bars(switch("progress", progress)):
             sums = self._sums(sample, groups, seed)
             found = self._redrawn(sample, groups, seed) if sums is None else self._summed(sums, sample, groups, seed)
+        check_finite(*found.estimates, *found.scores)
         rows, drawn = _rows(sample, groups, found), self.null.describe_for(sample.predictions)
         return GroupCalibrationTestResult(
             test=type(self).__name__,
@@ -185,7 +186,6 @@ class GroupCalibrationTest(OwnErrstate):
         scores = maximum.scores(values)
         sizes = maximum.sizes_of(scores)
         estimates = maximum.estimates_of_groups(values)[:, 0]
-        check_finite(*estimates, *scores[:, 0])
         return _Found(
             estimates,
             scores[:, 0],

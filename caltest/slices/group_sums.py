@@ -93,18 +93,20 @@ def normal_deviates(sums: FloatArray, second: FloatArray, third: FloatArray, fou
     ``q x^2 - b x = 1 - q`` it is ``2 z log(x) / sqrt(k) - 2 (q (x - 1 - log x) + (1 - q) (1 / x - 1 + log x)) / k``.
     Sums that do not vary are 0.
     """
-    deviation = np.sqrt(second)[..., None]
-    varies = deviation > 0.0
+    variance = second[..., None]
+    deviation = np.sqrt(variance)
 
-    def in_units(x: FloatArray, power: int) -> FloatArray:
-        return np.asarray(np.divide(x, deviation**power, out=np.zeros_like(x), where=varies))
+    def over(x: FloatArray, y: FloatArray) -> FloatArray:
+        return np.asarray(np.divide(x, y, out=np.zeros_like(x), where=y > 0.0))
 
-    z, skewness, excess = in_units(sums, 1), in_units(third[..., None], 3), in_units(fourth[..., None], 4)
+    # One after another: powers of small variances are 0.
+    z, skewness = over(sums, deviation), over(over(third[..., None], variance), deviation)
+    excess = over(over(fourth[..., None], variance), variance)
     root = np.sqrt(np.maximum(np.maximum(excess, skewness**2), SMALL**2))
     up = np.clip((1.0 + skewness / root) / 2.0, ALMOST_NONE, 1.0 - ALMOST_NONE)
     down = 1.0 - up
     b = up - down + z * root
-    r = np.abs(b) + np.sqrt(b**2 + 4.0 * up * down)
+    r = np.abs(b) + np.hypot(b, 2.0 * np.sqrt(up * down))
     x = np.where(b > 0.0, r / (2.0 * up), 2.0 * down / r)
     log = np.log(x)
     deviance = 2.0 * (z * log / root - (up * (x - 1.0 - log) + down * (1.0 / x - 1.0 + log)) / root**2)
