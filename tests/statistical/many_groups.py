@@ -78,11 +78,11 @@ WRONG = [
     ("claims too low by 0.5 logits", 174, 100),
     ("claims too sure, slope 0.55", 20, 100),
     ("claims too sure, slope 0.55", 174, 100),
-    ("wave of 15 points", 174, 100),
-    ("Normal: means too low by 0.22 sd", 174, 40),
-    ("Normal: errors 15 % larger", 174, 40),
-    ("10 classes: one 2 times too rare", 174, 50),
-    ("10 classes: temperature 0.8", 174, 50),
+    ("wave of 15 points", 174, 40),
+    ("Normal: means too low by 0.22 sd", 174, 20),
+    ("Normal: errors 15 % larger", 174, 20),
+    ("10 classes: one 2 times too rare", 174, 30),
+    ("10 classes: temperature 0.8", 174, 30),
 ]
 
 
