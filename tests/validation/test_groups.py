@@ -47,3 +47,16 @@ def test_labels_that_are_numbers_and_text_are_not_made_one(labels):
     with pytest.raises(ValueError, match="wanted numbers, or text for all of them"):
         labels_of(labels, "labels")
     assert labels_of([str(np.ravel(label)[0]) for label in labels], "labels")[0].dtype.kind == "U"
+
+
+def test_rows_and_matrix_of_some_observations():
+    masks = np.array([[True, False], [True, True], [False, True], [True, True]])
+    groups = as_groups(masks)
+    assert [rows.tolist() for rows in groups.rows] == [[0, 1, 3], [1, 2, 3]]
+    assert groups.matrix.toarray().tolist() == masks.T.tolist()
+    some = groups.of_rows(np.array([0, 1, 3]))
+    assert [rows.tolist() for rows in some.rows] == [[0, 1, 2], [1, 2]]
+    assert (some.n, some.sizes.tolist()) == (3, [3, 2])
+    assert groups.taken(np.array([0])).sizes.tolist() == [1, 0]
+    with pytest.raises(ValueError, match=r"fewer than two members: '1' \(1\)"):
+        groups.of_rows(np.array([0, 1]))
