@@ -44,6 +44,7 @@ from caltest.fields.clinical.validation_result import (
     ClinicalMeasure as ClinicalMeasure,
     ClinicalValidation as ClinicalValidation,
 )
+from caltest.fields.horizons import SurvivalCalibration as SurvivalCalibration, SurvivalGroup as SurvivalGroup
 from caltest.fields.weather.result import (
     LeadResult as LeadResult,
     PartResult as PartResult,

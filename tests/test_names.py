@@ -61,6 +61,7 @@ NUMBERS = {
     "noise": 1.0,
     "dimension": 1,
     "part": 0,
+    "n_groups": 10,
     "oe_width": 0.2,
     "slope_width": 0.3,
     "c_width": 0.1,
@@ -73,6 +74,7 @@ NUMBERS = {
 OTHER_DEFAULTS = {
     ("plots.pit_histogram", "n_bins"): 10,
     ("find_slices", "n_bins"): 5,
+    ("fields.d_calibration", "n_bins"): 10,
     ("fields.weather.exceedances", "n_bins"): 10,
     ("estimators.HosmerLemeshow", "n_bins"): 10,
     ("HosmerLemeshowTest", "n_bins"): 10,

@@ -9,7 +9,6 @@ from caltest._basics.numerics import Array
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest.auditing.pictures import Picture, drawn
 from caltest.auditing.sections import Data, Make, Section
-from caltest.predictions.ensembles.ensemble import Pool
 
 
 def of_clinic(data: Data, result: CalibrationTestResult) -> Section:
@@ -68,7 +67,7 @@ def of_posteriors(data: Data, result: CalibrationTestResult) -> Section:
 def _members(data: Data) -> Array:
     """Without the outcome, which is one of those that pools have."""
     pool, y = data.sample.predictions, np.asarray(data.sample.targets)
-    if not isinstance(pool, Pool):
+    if not hasattr(pool, "members"):
         raise TypeError(f"predictions: got {pool.family} predictions, wanted an Ensemble of members or draws")
     members = np.asarray(pool.members)
     equal = members == y[:, None]

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, OwnErrstate, generator_of, own_errstate
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, OwnErrstate, generator_of, own_errstate
 from caltest._validation.arrays import finite_array, real_array, refuse_rows, same_length
 from caltest.predictions.convert import as_predictions
-from caltest.predictions.residuals import Residuals, pit_values
+from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,8 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     Parameters
     ----------
     predictions
-        n continuous predictions, such as ``LogNormal`` or ``Gamma``.
+        n continuous predictions, such as ``LogNormal`` or ``Gamma``; or (n,) predicted probabilities ``F_i(time_i)`` of
+        an event up to the time of the row, which any survival curve gives as ``1 - S_i(time_i)``.
     targets
         n censored times.
     rng
@@ -108,12 +109,22 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     >>> u.round(3)
     array([0.5  , 0.379, 0.765])
     """
+    u = levels_of(predictions, targets)
+    drawn = u + (1.0 - u) * generator_of(rng).random(len(u))
+    law = StandardUniform((len(u),))
+    residuals = Residuals(as_predictions(predictions), law, "F(Y) is uniform given P_X", (0.25, 0.5, 1.0))
+    return residuals, np.where(np.asarray(targets.event), u, drawn)
+
+
+def levels_of(predictions: ArrayLike, targets: Censored) -> FloatArray:
+    """``F(time)`` of each row (n,), or the probabilities that are given instead of distributions."""
     laws = as_predictions(predictions)
     if not isinstance(targets, Censored):
         raise TypeError(f"targets: got {type(targets).__name__}, wanted ct.Censored(time, event)")
+    if laws.finite is not None and laws.finite.n_classes == 2:
+        same_length(len(laws), len(targets))
+        return np.asarray(laws.finite.probabilities[:, 1])
     if laws.has_jumps:
         raise TypeError(f"predictions: got {laws.family} predictions, wanted a continuous family for censored times")
     same_length(len(laws), len(targets))
-    residuals, u = pit_values(laws, targets.time)
-    drawn = u + (1.0 - u) * generator_of(rng).random(len(u))
-    return residuals, np.where(np.asarray(targets.event), u, drawn)
+    return pit_values(laws, targets.time)[1]

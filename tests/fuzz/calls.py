@@ -228,6 +228,7 @@ ARGUMENTS = {
     "dimension": choice(1, 2, 10),
     "distortion": Case.distortion,
     "distribution": choice("F", "chi2"),
+    "n_groups": choice(2, 4),
     "field": choice(None, "clinical", "weather", "bayesian"),
     "dry": choice(None, 0.5, 0.0),
     "draws": lambda case: case.one_of(1.0, 1e300) * np.sin(np.arange(8.0 * case.n)).reshape(case.n, 4, 2),

@@ -63,6 +63,7 @@ def test_every_entry_is_cited_or_named():
         ct.results.CalibrationErrorEstimate,
         ct.results.ClinicalValidation,
         ct.results.DecisionCurve,
+        ct.results.SurvivalCalibration,
         ct.results.ValidationSize,
         ct.recalibration.MulticalibrationReport,
         ct.results.SimulationBasedCalibrationResult,

@@ -326,6 +326,7 @@ RESULTS = {
     "Cox": lambda: ct.estimators.cox_calibration(*ct.top_label(P, Y)),
     "clinical": lambda: ct.fields.clinical.validate(P.probabilities[:, 0], Y == 0, n_resamples=19, rng=1),
     "decisions": lambda: ct.fields.clinical.decision_curve(P.probabilities[:, 0], Y == 0, n_resamples=19, rng=1),
+    "D-calibration": lambda: ct.fields.d_calibration([0.6, 0.9, 0.4], ct.Censored([1.0, 2.0, 3.0], [1, 0, 1]), rng=1),
     "validation size": lambda: ct.fields.clinical.validation_size(P.probabilities[:, 0]),
     "forecasts": lambda: ct.fields.weather.rank_histogram(X[:, :5, 0], X[:, 5, 0], n_resamples=19, rng=1),
     "posteriors": lambda: ct.fields.bayesian.simulation_based_calibration(X[:, 1:], X[:, 0], n_resamples=19, rng=1),

@@ -1,0 +1,405 @@
+"""Calibration of survival times as survival analysis has it: D-calibration, and one-calibration at a horizon."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import (
+    Array,
+    ArrayLike,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    own_errstate,
+    resampling_pvalue,
+    seed_of,
+)
+from caltest._results.report import format_pvalue, pvalue_phrase
+from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
+from caltest._results.values import ConfidenceInterval, Stored
+from caltest._validation import fraction, positive_number, whole_number
+from caltest.fields.survival import Censored, levels_of
+from caltest.named_tests import OmnibusTest
+from caltest.predictions.convert import as_predictions
+
+FEWEST = 5
+"""Events that a group of one-calibration has at least."""
+
+
+@dataclass(frozen=True)
+class SurvivalGroup:
+    """A bin of integral transforms, or a group of similar predictions.
+
+    Attributes
+    ----------
+    name
+        Which.
+    n, events
+        Rows, and events among them: up to the horizon, if there is one.
+    predicted, observed
+        Share of events that is predicted, and the one that is observed given the censoring.
+    interval
+        Of the observed share at a horizon, by Greenwood's variance on the scale of log(-log).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> targets = ct.Censored([1.0, 2.0, 0.5, 3.0], [1, 0, 1, 1])
+    >>> [one.name for one in ct.fields.d_calibration([0.6, 0.9, 0.4, 0.95], targets, n_bins=2, rng=1).rows]
+    ['0 to 0.5', '0.5 to 1']
+    """
+
+    name: str
+    n: int
+    events: int
+    predicted: float
+    observed: float
+    interval: ConfidenceInterval | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SurvivalCalibration(TabularResult, Stored):
+    """D-calibration or one-calibration. Printing it gives a table.
+
+    Attributes
+    ----------
+    method
+        Which of them.
+    rows
+        Bins or groups.
+    pvalue
+        Exact, but asymptotic for one-calibration of risks instead of distributions.
+    approximate
+        The chi-squared tail.
+    statistic, degrees
+        The published statistic and its degrees of freedom.
+    ratio
+        Observed over expected events up to the horizon; None for D-calibration.
+    n, n_censored
+        Rows, and those that are censored.
+    n_resamples, seed
+        Number of redraws, and the integer that reproduces them as ``rng=seed``; None if nothing is drawn.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> targets = ct.Censored([1.0, 2.0, 0.5, 3.0], [1, 0, 1, 1])
+    >>> ct.fields.d_calibration([0.6, 0.9, 0.4, 0.95], targets, n_bins=2, rng=1)
+    <D-calibration: p = 0.65, n = 4>
+    """
+
+    method: str
+    rows: tuple[SurvivalGroup, ...]
+    pvalue: float
+    approximate: float
+    statistic: float
+    degrees: int
+    ratio: ConfidenceInterval | None
+    n: int
+    n_censored: int
+    n_resamples: int | None = None
+    seed: int | None = None
+
+    picture = "forest"
+
+    citations = ("demler2015", "dwass1957", "haider2020")
+
+    def __repr__(self) -> str:
+        return f"<{self.method}: {pvalue_phrase(self.pvalue)}, n = {self.n}>"
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """What the p-value says at a level."""
+        level = f"at the {100 * fraction('alpha', alpha):g} % level"
+        if self.pvalue > alpha:
+            return f"no evidence against calibration {level}"
+        worst = max(self.rows, key=lambda one: abs(one.observed - one.predicted))
+        more = "more" if worst.observed > worst.predicted else "fewer"
+        return f"reject calibration {level}: {more} events than predicted for {worst.name}"
+
+    def bars(self) -> list[Bar]:
+        """Observed shares beside predicted ones, for ``plots.forest``."""
+        return [
+            Bar(
+                one.name,
+                one.observed,
+                None if one.interval is None else one.interval.ends,
+                one.predicted,
+                "predicted",
+                "share of events",
+                one.interval is not None and not one.interval.low <= one.predicted <= one.interval.high,
+            )
+            for one in self.rows
+        ]
+
+    def table(self) -> Table:
+        header = ["", "n", "events", "predicted", "observed"]
+        return [header, *(_cells(one) for one in self.rows)]
+
+    def summary(self, alpha: float = 0.05) -> str:
+        """The report that ``print`` shows."""
+        exact = self.seed is not None
+        found = {
+            "Verdict": self.verdict(alpha),
+            "p-value": f"{format_pvalue(self.pvalue)} ({'exact' if exact else 'asymptotic'})",
+            "Approximate": f"{format_pvalue(self.approximate)} (chi-squared {self.statistic:.4g}, {self.degrees} df)"
+            if exact
+            else None,
+            "O:E ratio": None if self.ratio is None else f"{self.ratio.estimate:.3g}, {self.ratio}",
+            "Rows": f"{self.n}, of which {self.n_censored} are censored",
+        }
+        what = {
+            "Assumes": "censoring is independent of the event given the prediction; rows independent, not used to fit",
+            "Reproduce": None if self.seed is None else f"rng={self.seed}",
+        }
+        return Page(self.method, found, [""], Grid(self.table()), [""], what)
+
+
+def _cells(one: SurvivalGroup) -> list[str]:
+    interval = "" if one.interval is None else f" ({one.interval.low:.3g} to {one.interval.high:.3g})"
+    return [one.name, str(one.n), str(one.events), f"{one.predicted:.3g}", f"{one.observed:.3g}{interval}"]
+
+
+@own_errstate
+def d_calibration(
+    predictions: ArrayLike, targets: Censored, *, n_bins: int = 10, n_resamples: int = 999, rng: Any = None
+) -> SurvivalCalibration:
+    """D-calibration: whether event times fall into each tenth of their predicted distributions equally often.
+
+    Parameters
+    ----------
+    predictions
+        n continuous predictions, or (n,) predicted probabilities ``F_i(time_i)`` of an event up to the time of the row,
+        which any survival curve gives as ``1 - S_i(time_i)``.
+    targets
+        n censored times.
+    n_bins
+        Bins of equal width of ``F(time)``.
+    n_resamples
+        Redraws for the exact p-value.
+    rng
+        As in ``calibration_test``.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings.
+    TypeError
+        For families that are not continuous, or targets that are not ``Censored``.
+
+    Notes
+    -----
+    As published, a censored row counts in each bin with the conditional probability that its event is there, and
+    ``sum_b (N_b - n / K)^2 / (n / K)`` is compared with the chi-squared law with K - 1 degrees of freedom. Counts that
+    are spread vary less, so that this p-value is far too large where much is censored. For the exact one the place of a
+    censored row is drawn, as in ``censored_pit_values``, and the counts are compared with redrawn multinomial ones.
+    ``calibration_test`` finds more, as its tests see more than counts. Cost O(n + K B).
+
+    Source: Haider et al. 2020.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> rng = np.random.default_rng(1)
+    >>> time, end = rng.exponential(2.0, 200), rng.exponential(4.0, 200)
+    >>> targets = ct.Censored(np.minimum(time, end), time <= end)
+    >>> ct.fields.d_calibration(ct.Gamma([1.0] * 200, 1.0), targets, rng=1).pvalue
+    0.001
+    """
+    k, number = whole_number("n_bins", n_bins, 2), whole_number("n_resamples", n_resamples, 1)
+    u, event = levels_of(predictions, targets), np.asarray(targets.event)
+    n, seed = u.size, seed_of(rng)
+    drawing, redrawing = np.random.default_rng(seed).spawn(2)
+    counts = np.bincount(_bin(u[event], k), minlength=k) + _spread(u[~event], k)
+    statistic = _chi_squared(counts, n)
+    drawn = np.where(event, u, u + (1.0 - u) * drawing.random(n))
+    null = _chi_squared(redrawing.multinomial(n, np.full(k, 1.0 / k), size=number), n)
+    seen = np.bincount(_bin(u[event], k), minlength=k)
+    rows = tuple(
+        SurvivalGroup(f"{b / k:.3g} to {(b + 1) / k:.3g}", n, int(seen[b]), 1.0 / k, float(counts[b] / n))
+        for b in range(k)
+    )
+    pvalue = resampling_pvalue(float(_chi_squared(np.bincount(_bin(drawn, k), minlength=k), n)), null)
+    tail = _chi_squared_tail(float(statistic), k - 1)
+    return SurvivalCalibration(
+        "D-calibration", rows, pvalue, tail, float(statistic), k - 1, None, n, int((~event).sum()), number, seed
+    )
+
+
+def _bin(u: FloatArray, k: int) -> IntArray:
+    return np.minimum((u * k).astype(np.intp), k - 1)
+
+
+def _spread(u: FloatArray, k: int) -> FloatArray:
+    """What censored rows count in each bin: the share of (u, 1) that is in it."""
+    edges = np.arange(k + 1) / k
+    above = np.maximum(edges[1:] - np.maximum(edges[:-1], u[:, None]), 0.0)
+    rest = 1.0 - u[:, None]
+    last = np.zeros(k)
+    last[-1] = 1.0
+    return np.asarray(np.where(rest > 0.0, above / np.where(rest > 0.0, rest, 1.0), last).sum(axis=0))
+
+
+def _chi_squared(counts: Array, n: int) -> FloatArray:
+    expected = n / counts.shape[-1]
+    return np.asarray(np.square(counts - expected).sum(axis=-1) / expected)
+
+
+def _chi_squared_tail(statistic: float, df: int) -> float:
+    from scipy.special import chdtrc
+
+    return float(chdtrc(df, statistic))
+
+
+@own_errstate
+def one_calibration(
+    predictions: ArrayLike,
+    targets: Censored,
+    horizon: float,
+    *,
+    n_groups: int = 10,
+    confidence_level: float = 0.95,
+    n_resamples: int = 999,
+    rng: Any = None,
+) -> SurvivalCalibration:
+    """One-calibration: predicted and observed risks at a horizon, in groups of similar predictions, and O:E.
+
+    Parameters
+    ----------
+    predictions
+        n continuous predictions; or (n,) predicted probabilities of an event up to the horizon, for which there is no
+        exact p-value.
+    targets
+        n censored times.
+    horizon
+        A time, in their unit.
+    n_groups
+        Groups of equal size by predicted risk; neighbours are joined until each has 5 events up to the horizon.
+    confidence_level
+        Of the intervals.
+    n_resamples, rng
+        Of the exact test, as in ``calibration_test``.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, fewer than two groups with 5 events, or a group in which nobody was seen as long as
+        the horizon.
+    TypeError
+        For families that are not continuous, or targets that are not ``Censored``.
+
+    Notes
+    -----
+    With the Kaplan-Meier estimates S_g of the groups at the horizon, their Greenwood variances V_g and mean predicted
+    risks p_g, ``sum_g (1 - S_g - p_g)^2 / V_g`` is compared with the chi-squared law with G degrees of freedom
+    (Greenwood-Nam-D'Agostino; G - 1, as published, is for predictions that were fitted to these rows). That is
+    asymptotic, and right only if censoring is independent of the event in each group; so are the observed shares and
+    the O:E ratio ``(1 - S) / p`` of all rows. The exact p-value needs independence given the prediction only: a row
+    that is censored before the horizon gets an event with the predicted probability given that it was free of it so
+    far, and the default test compares these outcomes with the risks. Cost that of ``calibration_test``.
+
+    Source: Demler, Paynter and Cook 2015.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> rng = np.random.default_rng(1)
+    >>> rate = rng.uniform(0.2, 1.0, 500)
+    >>> time, end = rng.exponential(1.0 / rate), rng.exponential(4.0, 500)
+    >>> targets = ct.Censored(np.minimum(time, end), time <= end)
+    >>> ct.fields.one_calibration(1.0 - np.exp(-2.0 * rate), targets, 1.0, n_groups=4).ratio.estimate < 0.7
+    True
+    """
+    at, level = positive_number("horizon", horizon), fraction("confidence_level", confidence_level)
+    number, redraws = whole_number("n_groups", n_groups, 2), whole_number("n_resamples", n_resamples, 1)
+    risk = _risks(predictions, targets, at)
+    time, event = np.asarray(targets.time), np.asarray(targets.event)
+    groups = _joined(_by_risk(risk, number), event & (time <= at))
+    if len(groups) < 2:
+        raise ValueError(
+            f"targets: got {int((event & (time <= at)).sum())} events up to {at:g}, wanted two groups with {FEWEST}; "
+            "take a later horizon, or calibration_test"
+        )
+    rows, statistic = [], 0.0
+    for place in groups:
+        row, variance = _row(risk[place], time[place], event[place], at, level)
+        statistic += (row.observed - row.predicted) ** 2 / variance
+        rows.append(row)
+    whole, _ = _row(risk, time, event, at, level)
+    assert whole.interval is not None
+    low, high = (one / whole.predicted for one in whole.interval.ends)
+    ratio = ConfidenceInterval(low, high, level, whole.interval.method, whole.observed / whole.predicted)
+    tail, seed = _chi_squared_tail(statistic, len(rows)), seed_of(rng)
+    exact = _exact(predictions, targets, risk, redraws, seed)
+    drawn = (None, None) if exact is None else (redraws, seed)
+    return SurvivalCalibration(
+        f"One-calibration at {at:g}",
+        tuple(rows),
+        tail if exact is None else exact,
+        tail,
+        float(statistic),
+        len(rows),
+        ratio,
+        risk.size,
+        targets.n_censored,
+        *drawn,
+    )
+
+
+def _exact(predictions: ArrayLike, targets: Censored, risk: FloatArray, n_resamples: int, seed: int) -> float | None:
+    """P-value of events up to the horizon, drawn for rows that were censored before; None without distributions."""
+    laws = as_predictions(predictions)
+    if laws.finite is not None:
+        return None
+    u, event = levels_of(laws, targets), np.asarray(targets.event)
+    drawn = np.where(event, u, u + (1.0 - u) * np.random.default_rng(seed).spawn(1)[0].random(u.size))
+    return float(OmnibusTest(n_resamples=n_resamples)(risk, (drawn <= risk).astype(np.intp), rng=seed).pvalue)
+
+
+def _risks(predictions: ArrayLike, targets: Censored, horizon: float) -> FloatArray:
+    if not isinstance(targets, Censored):
+        raise TypeError(f"targets: got {type(targets).__name__}, wanted ct.Censored(time, event)")
+    return levels_of(predictions, Censored(np.full(len(targets), horizon), np.ones(len(targets))))
+
+
+def _by_risk(risk: FloatArray, number: int) -> list[IntArray]:
+    """Rows of groups of about equal size; equal risks are together."""
+    order = np.argsort(risk, kind="stable")
+    cuts = np.searchsorted(risk[order], risk[order][(np.arange(1, number) * risk.size) // number])
+    return [one for one in np.split(order, np.unique(cuts)) if one.size]
+
+
+def _joined(groups: list[IntArray], happened: BoolArray) -> list[IntArray]:
+    """Neighbours until each has enough events."""
+    joined: list[IntArray] = []
+    rest = np.empty(0, dtype=np.intp)
+    for one in groups:
+        rest = np.concatenate([rest, one])
+        if happened[rest].sum() >= FEWEST:
+            joined, rest = [*joined, rest], np.empty(0, dtype=np.intp)
+    return [*joined[:-1], np.concatenate([joined[-1], rest])] if joined else []
+
+
+def _row(
+    risk: FloatArray, time: FloatArray, event: BoolArray, horizon: float, level: float
+) -> tuple[SurvivalGroup, float]:
+    """A group with its Kaplan-Meier estimate at the horizon, and Greenwood's variance of that."""
+    from scipy.special import ndtri
+
+    if time.max() < horizon and not event[time == time.max()].all():
+        raise ValueError(f"horizon: got {horizon:g}, after the last time {time.max():g} of a group, which is censored")
+    happened = event & (time <= horizon)
+    places, counts = np.unique(time[happened], return_counts=True)
+    at_risk = time.size - np.searchsorted(np.sort(time), places, side="left")
+    survival = float(np.prod(1.0 - counts / at_risk))
+    some = at_risk > counts
+    greenwood = float((counts[some] / (at_risk[some] * (at_risk[some] - counts[some]))).sum())
+    variance = max(survival**2 * greenwood, 1e-12)
+    interval = None
+    if 0.0 < survival < 1.0:
+        z, log = float(ndtri((1.0 + level) / 2.0)), float(np.log(-np.log(survival)))
+        width = z * np.sqrt(greenwood) / abs(np.log(survival))
+        low, high = (1.0 - float(np.exp(-np.exp(log + sign * width))) for sign in (-1.0, 1.0))
+        interval = ConfidenceInterval(low, high, level, "Greenwood, on the scale of log(-log)", 1.0 - survival)
+    name = f"risk {risk.min():.3g} to {risk.max():.3g}"
+    return SurvivalGroup(name, time.size, int(happened.sum()), float(risk.mean()), 1.0 - survival, interval), variance

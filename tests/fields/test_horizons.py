@@ -1,0 +1,114 @@
+"""D-calibration and one-calibration: published statistics by slow formulas, exact sizes, bad input."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest.fields import Censored, censored_pit_values, d_calibration, one_calibration
+
+
+def sample(n, censoring, seed, wrong=1.0):
+    rng = np.random.default_rng(seed)
+    rate = rng.uniform(0.2, 1.0, n)
+    time, end = rng.exponential(1.0 / (wrong * rate)), rng.exponential(censoring, n)
+    return rate, Censored(np.minimum(time, end), time <= end)
+
+
+def law(rate):
+    return ct.Gamma(np.ones(rate.size), 1.0 / rate)
+
+
+RATE, TIMES = sample(300, 2.0, 1)
+LEVELS = 1.0 - np.exp(-RATE * TIMES.time)
+
+
+def test_published_d_calibration_by_its_definition():
+    """A censored row of survival s counts ``(s - a) / s`` in its own bin (a, b), and ``(b - a) / s`` in those below."""
+    counts = np.zeros(10)
+    for s, event in zip(1.0 - LEVELS, TIMES.event, strict=True):
+        k = min(int(10 * s), 9)
+        if event:
+            counts[k] += 1.0
+        else:
+            counts[k] += (s - k / 10) / s
+            counts[:k] += 0.1 / s
+    found = d_calibration(LEVELS, TIMES, rng=1)
+    assert [300 * one.observed for one in found.rows] == pytest.approx(counts[::-1])
+    assert found.approximate == pytest.approx(stats.chisquare(counts).pvalue)
+    assert found.n_censored == 300 - int(TIMES.event.sum())
+
+
+def test_distributions_and_their_levels_are_alike():
+    one, other = d_calibration(law(RATE), TIMES, rng=1), d_calibration(LEVELS, TIMES, rng=1)
+    assert one.pvalue == other.pvalue
+    pairs = [censored_pit_values(predictions, TIMES, rng=1)[1] for predictions in (law(RATE), LEVELS)]
+    assert pairs[0] == pytest.approx(pairs[1], abs=1e-12)
+    levels, u = censored_pit_values(LEVELS, TIMES, rng=1)
+    assert ct.calibration_test(levels, u, n_resamples=19, rng=1).n == 300
+
+
+def test_kaplan_meier_and_greenwood_by_their_definitions():
+    found = one_calibration(1.0 - np.exp(-1.5 * RATE), TIMES, 1.5, n_groups=3)
+    order = np.argsort(RATE, kind="stable")
+    statistic = 0.0
+    for row, place in zip(found.rows, np.array_split(order, 3), strict=True):
+        survival, variance = 1.0, 0.0
+        for at in np.sort(TIMES.time[place]):
+            if at <= 1.5 and TIMES.event[place][TIMES.time[place] == at].all():
+                left = np.sum(TIMES.time[place] >= at)
+                survival *= 1.0 - 1.0 / left
+                variance += 1.0 / (left * (left - 1.0))
+        risk = np.mean(1.0 - np.exp(-1.5 * RATE[place]))
+        assert (row.observed, row.predicted, row.n) == pytest.approx((1.0 - survival, risk, 100))
+        statistic += (1.0 - survival - risk) ** 2 / (survival**2 * variance)
+    assert found.statistic == pytest.approx(statistic)
+    assert found.pvalue == found.approximate == pytest.approx(stats.chi2.sf(statistic, 3))
+    assert found.ratio.low < 1.0 < found.ratio.high
+    assert found.seed is None
+
+
+@pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
+@pytest.mark.parametrize("censoring", [8.0, 0.7])  # a fifth and more than two thirds censored
+def test_exact_sizes(censoring, replications):
+    number, n = replications(60, 1000), 200
+    rejected = np.zeros(2)
+    for seed in range(number):
+        rate, times = sample(n, censoring, (5, seed))
+        exact = one_calibration(law(rate), times, 0.6, n_groups=2, n_resamples=19, rng=seed).pvalue
+        rejected += np.array([d_calibration(law(rate), times, n_resamples=19, rng=seed).pvalue, exact]) <= 0.05
+    low, high = stats.binom.interval(0.9998, number, 0.05)
+    assert ((low <= rejected) & (rejected <= high)).all(), rejected / number
+
+
+def test_wrong_rates_are_found():
+    rate, times = sample(400, 2.0, 3, wrong=1.6)
+    assert d_calibration(law(rate), times, rng=1).pvalue == 0.001
+    found = one_calibration(law(rate), times, 1.0, rng=1)
+    assert found.pvalue == 0.001
+    assert found.ratio.low > 1.0
+    assert found.verdict().startswith("reject calibration at the 5 % level: more events than predicted for risk ")
+    assert "O:E ratio" in str(found)
+    assert ct.results.SurvivalCalibration.from_dict(found.to_dict()).table() == found.table()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: one_calibration(LEVELS, TIMES, -1.0), "horizon"),
+        (lambda: one_calibration(LEVELS, TIMES, 1e6), "after the last time"),
+        (lambda: one_calibration(LEVELS, TIMES, 1e-6), "wanted two groups with 5"),
+        (lambda: one_calibration(LEVELS[:9], TIMES, 1.0), "targets"),
+        (lambda: d_calibration(LEVELS, TIMES, n_bins=1), "n_bins"),
+        (lambda: Censored([0.0, 1.0], [1, 1]), "positive times"),
+        (lambda: Censored([1.0, 2.0], [0, 0]), "all times are censored"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+    with pytest.raises(TypeError, match="wanted ct"):
+        d_calibration(LEVELS, TIMES.time)
+    with pytest.raises(TypeError, match="continuous"):
+        one_calibration(ct.Poisson(np.ones(300)), TIMES, 1.0)
