@@ -211,7 +211,7 @@ def _joint(pools: FloatArray, n_resamples: int, rng: np.random.Generator) -> flo
 def _notes(thin: Any, step: int, given: Posteriors, m: int) -> tuple[str, ...]:
     notes: tuple[str, ...] = ()
     if thin == "auto" and step > 1:
-        notes += (f"draws are autocorrelated: every {step}th of a chain was kept, m = {m}; thin=1 keeps all",)
+        notes += (f"draws are autocorrelated: one in {step} was kept, m = {m}; thin=1 keeps all",)
     elif thin != "auto" and (own := given.step()) > step:
         notes += (f"draws are autocorrelated over {own} draws, which thin={step} leaves: ranks may look too narrow",)
     if m < 19:

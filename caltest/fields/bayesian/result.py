@@ -157,7 +157,7 @@ class SimulationBasedCalibrationResult(TabularResult, Stored):
         }
         what = {
             "Simulations": f"{self.n}, each with {self.n_draws} draws"
-            + (f", every {self.thin}th of the chain" if self.thin > 1 else ""),
+            + (f", one in {self.thin} of the chain" if self.thin > 1 else ""),
             "Null": f"which of the {self.n_draws + 1} values is the truth redrawn {self.n_resamples} times",
             "Assumes": "simulations independent, parameters drawn from the prior of the model, draws exchangeable",
             "Reproduce": f"rng={self.seed}",
