@@ -14,7 +14,7 @@ from caltest._results.report import EXCLUDED, format_pvalue, in_brackets
 from caltest._results.tables import Table
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import add, command, outcomes_of, show
-from caltest.cli.prediction_files import check_different, read_sample, read_weights
+from caltest.cli.prediction_files import check_different, read_columns, read_sample, read_weights
 from caltest.cli.samples import are_samples, ece_note, read_samples
 from caltest.default_test import weighted
 from caltest.predictions import Sample
@@ -41,8 +41,10 @@ def add_to(commands: Any) -> None:
     add(parser, "--outcome-column")
     add(parser, "--test")
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
-    weights = "one column of numbers of at least 0 that do not depend on outcomes; for the tests " + ", ".join(WEIGHTED)
+    weights = "one column of numbers of at least 0, not made from outcomes; tests " + ", ".join(WEIGHTED)
     parser.add_argument("--weights", type=Path, metavar="FILE", help=weights)
+    features = "columns with a header, known beside the predictions: are these right given them too?"
+    parser.add_argument("--features", type=Path, metavar="FILE", help=features)
     parser.add_argument("--groups", metavar="NAME", help="field of answers, such as task or doc.subject: test each")
     parser.add_argument("--clusters", metavar="NAME", help="field of answers: those of a prompt, say, are dependent")
     add(parser, "--missing", "--normal", "--format", "--alpha", "--seed", "--fail-on-reject")
@@ -62,6 +64,8 @@ def run(options: argparse.Namespace) -> int:
         test: ct.CalibrationTest = ct.ClusterSKCETest(kernel, fields[options.clusters])
     else:
         test = TESTS[options.test].of(kernel) if weights is None else WEIGHTED[options.test](kernel, weights)
+    if options.features is not None:
+        test = ct.OmnibusTest(kernel, features=fields)
     result = test.on(sample, rng=options.seed, progress=in_terminal())
     result = replace(result, notes=(*result.notes, *said, *notes))
     rejected = result.pvalue <= options.alpha
@@ -87,12 +91,15 @@ def _of_groups(options: argparse.Namespace, result: GroupCalibrationTestResult) 
 
 
 def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple[str, ...], dict[str, Array]]:
-    """The sample, its weights if there are some, notes, and fields of answers of language models."""
+    """The sample, its weights if there are some, notes, and features, or fields of answers."""
     if options.weights is not None and options.test not in WEIGHTED:
         raise ValueError(
             f"--weights: got a file for the test {options.test}, which takes none; wanted {' or '.join(WEIGHTED)}"
         )
-    paths = (options.predictions, options.outcomes, options.weights)
+    alone = options.weights is options.groups is options.clusters is None and options.test == "omnibus"
+    if options.features is not None and not alone:
+        raise ValueError("--features: got it with --test, --weights, --groups or --clusters, wanted it alone")
+    paths = (options.predictions, options.outcomes, options.weights, options.features)
     check_different([path for path in paths if path is not None])
     asked = [name for name in (options.groups, options.clusters) if name is not None]
     if asked and (options.test != "omnibus" or options.weights is not None or len(asked) > 1):
@@ -108,6 +115,9 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     else:
         sample, n = read_sample(options.predictions, outcomes_of(options), options.normal, options.missing)
         notes, fields = (), {}
+    if options.features is not None:
+        columns = read_columns(options.features, n)
+        fields = columns if sample.rows is None else {name: one[sample.rows] for name, one in columns.items()}
     if options.weights is None:
         return sample, None, notes, fields
     kept, weights, left_out = weighted(sample, read_weights(options.weights, n), n)

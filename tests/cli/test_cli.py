@@ -632,3 +632,25 @@ class TestWeights:
         status, out, err = run(capsys, *names[:2], "--weights", names[2], *options)
         assert (status, out) == (2, "")
         assert message in err
+
+
+def test_features_of_a_file_are_those_of_the_default_test(tmp_path, capsys):
+    import numpy as np
+
+    import caltest as ct
+    from caltest.cli.main import main
+
+    rng = np.random.default_rng(1)
+    p, x = rng.uniform(0.2, 0.8, 200), rng.normal(size=200)
+    y = (rng.random(200) < p + 0.2 * np.sign(x)).astype(int)
+    for name, column in (("p", p), ("y", y), ("age", x)):
+        np.savetxt(tmp_path / f"{name}.csv", column, header=name, comments="")
+    files = [str(tmp_path / f"{name}.csv") for name in ("p", "y")]
+    features = ["--features", str(tmp_path / "age.csv")]
+    assert main(["test", *files, *features, "--seed", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = ct.calibration_test(p, y, features={"age": x}, rng=1)
+    assert found["pvalue"] == expected.pvalue
+    assert found["components"][0]["adjusted"] == expected.components[0].adjusted
+    assert main(["test", *files, *features, "--test", "ece"]) == 2
+    assert "--features: got it with --test" in capsys.readouterr().err
