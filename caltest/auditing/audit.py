@@ -241,7 +241,8 @@ def audit(
         one_of("field", field, list(FIELDS))
     seed = seed_of(rng)
     known = {"groups": groups, "clusters": clusters, "features": features, "time": time}
-    names = [name for name, value in known.items() if value is not None]
+    names = [f"{name}={name}" for name, value in known.items() if value is not None]
+    names += [] if field is None else [f'field="{field}"']
     audits = []
     with progress_bars(shown):
         for name, one in models.items():

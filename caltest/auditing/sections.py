@@ -281,7 +281,7 @@ def of_methods(data: Data, result: CalibrationTestResult) -> Section:
 
     versions = f"caltest {__version__}, numpy {np.__version__}, scipy {scipy.__version__}"
     versions += f", Python {sys.version_info.major}.{sys.version_info.minor}"
-    extra = "".join(f", {name}={name}" for name in data.names)
+    extra = "".join(f", {one}" for one in data.names)
     facts = {
         "Versions": versions,
         "Digest of the data": digest(data.sample),

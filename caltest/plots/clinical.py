@@ -107,6 +107,7 @@ def decision_curve(
     ax.plot(x, model, color=line, marker=style.marker, markersize=4, linestyle=style.line, label=name, gid=MODEL)
     low = min(0.0, *model, *better)
     ax.set(xlabel="threshold of the risk", ylabel="net benefit per 1000 cases", ylim=(low - 5.0, None))
+    ax.locator_params(axis="x", nbins=6)
     set_title(ax, f"loss by miscalibration: {pvalue_phrase(result.pvalue)}" if style.first else "")
     legend(ax)
     return ax

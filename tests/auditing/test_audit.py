@@ -147,6 +147,7 @@ def test_sections_of_a_field():
     assert section.answer.startswith(f"{int(y.sum())} events occurred")
     assert section.rows[1][0] == "O:E ratio"
     assert len(section.pictures) == 2
+    assert 'field="clinical", n_resamples=39' in audit.models[0].sections["methods"].facts["Reproduce"]
     assert "What do reports of clinical prediction models ask for?" in str(audit)
     assert "decision curve" in audit.to_html()
     assert ct.results.Audit.from_dict(audit.to_dict()).models[0].sections["clinical"].rows == section.rows
