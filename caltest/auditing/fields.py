@@ -9,6 +9,7 @@ from caltest._basics.numerics import Array
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest.auditing.pictures import Picture, drawn
 from caltest.auditing.sections import Data, Make, Section
+from caltest.predictions import Ensemble
 
 
 def of_clinic(data: Data, result: CalibrationTestResult) -> Section:
@@ -59,8 +60,8 @@ def of_posteriors(data: Data, result: CalibrationTestResult) -> Section:
     """Ranks of the true parameters among draws from their posteriors."""
     from caltest.fields import bayesian
 
-    members, truths = _members(data), np.asarray(data.sample.targets)
-    found = bayesian.simulation_based_calibration(members, truths, thin=1, n_resamples=data.n_resamples, rng=data.seed)
+    draws, truths = Ensemble(_members(data)), np.asarray(data.sample.targets)
+    found = bayesian.simulation_based_calibration(draws, truths, n_resamples=data.n_resamples, rng=data.seed)
     return _of_result(found, "ranks of the true parameters among the draws, with the band of exact posteriors")
 
 

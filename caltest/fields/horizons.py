@@ -293,10 +293,11 @@ def one_calibration(
     With the Kaplan-Meier estimates S_g of the groups at the horizon, their Greenwood variances V_g and mean predicted
     risks p_g, ``sum_g (1 - S_g - p_g)^2 / V_g`` is compared with the chi-squared law with G degrees of freedom
     (Greenwood-Nam-D'Agostino; G - 1, as published, is for predictions that were fitted to these rows). That is
-    asymptotic, and right only if censoring is independent of the event in each group; so are the observed shares and
-    the O:E ratio ``(1 - S) / p`` of all rows. The exact p-value needs independence given the prediction only: a row
-    that is censored before the horizon gets an event with the predicted probability given that it was free of it so
-    far, and the default test compares these outcomes with the risks. Cost that of ``calibration_test``.
+    asymptotic, rejects calibrated predictions somewhat too often, and is right only if censoring is independent of the
+    event in each group; so are the observed shares and the O:E ratio ``(1 - S) / p`` of all rows. The exact p-value
+    needs independence given the prediction only: a row that is censored before the horizon gets an event with the
+    predicted probability given that it was free of it so far, and the default test compares these outcomes with the
+    risks. Cost that of ``calibration_test``.
 
     Source: Demler, Paynter and Cook 2015.
 

@@ -78,7 +78,8 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     ----------
     predictions
         n continuous predictions, such as ``LogNormal`` or ``Gamma``; or (n,) predicted probabilities ``F_i(time_i)`` of
-        an event up to the time of the row, which any survival curve gives as ``1 - S_i(time_i)``.
+        an event up to the time of the row, which any survival curve gives as ``1 - S_i(time_i)``. As these are known
+        with the times only, tests of the pair then look at the distribution of u alone, not given the predictions.
     targets
         n censored times.
     rng
@@ -111,9 +112,11 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     """
     u = levels_of(predictions, targets)
     drawn = u + (1.0 - u) * generator_of(rng).random(len(u))
-    law = StandardUniform((len(u),))
-    residuals = Residuals(as_predictions(predictions), law, "F(Y) is uniform given P_X", (0.25, 0.5, 1.0))
-    return residuals, np.where(np.asarray(targets.event), u, drawn)
+    laws, law, hypothesis = as_predictions(predictions), StandardUniform((len(u),)), "F(Y) is uniform given P_X"
+    if laws.finite is not None:
+        # F(time) is known with the time only, so it is nothing to condition on.
+        laws, hypothesis = as_predictions(np.full(len(u), 0.5)), "F(Y) is uniform"
+    return Residuals(laws, law, hypothesis, (0.25, 0.5, 1.0)), np.where(np.asarray(targets.event), u, drawn)
 
 
 def levels_of(predictions: ArrayLike, targets: Censored) -> FloatArray:

@@ -2,9 +2,10 @@
 
 A kernel of pairs is a ``ProductKernel`` of a kernel of predictions and one of targets, or a ``SumOfProducts``.
 Kernels of a distance: ``ExponentialKernel``, ``GaussianKernel``, ``LaplacianKernel``, ``MaternKernel``,
-``RationalQuadraticKernel``. Of classes: ``DeltaKernel``, ``MatrixKernel``. Sums: ``SumKernel``. Distances of
-predictions: ``TotalVariation``, ``Euclidean``, ``SquaredEuclidean``, ``Cityblock``, ``Wasserstein``, ``Wasserstein1``,
-``MixtureWasserstein``, ``EnergyDistance``, ``MMD``.
+``RationalQuadraticKernel``; of what predictions have in common ``OverlapKernel``. Of classes: ``DeltaKernel``,
+``MatrixKernel``. Sums: ``SumKernel``. Distances of predictions: ``TotalVariation``, ``Euclidean``,
+``SquaredEuclidean``, ``Cityblock``, ``Wasserstein``, ``Wasserstein1``, ``MixtureWasserstein``, ``EnergyDistance``,
+``MMD``.
 
 Kernels and distances of your own derive from ``PredictionKernel``, ``TargetKernel``, ``PairKernel``, ``RadialKernel``,
 ``Metric`` or ``VectorMetric``. ``KernelWarning`` warns of kernels that are not positive definite.
@@ -40,6 +41,7 @@ from caltest.kernels.metrics.vector_metrics import (
     Wasserstein as Wasserstein,
     Wasserstein1 as Wasserstein1,
 )
+from caltest.kernels.overlap import OverlapKernel as OverlapKernel
 from caltest.kernels.product import (
     PairKernel as PairKernel,
     ProductKernel as ProductKernel,

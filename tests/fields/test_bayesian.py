@@ -214,3 +214,14 @@ def test_results_are_stored_and_drawn():
     assert [one.get_text() for one in ax.get_legend().get_texts()][1:] == ["parameter 0", "parameter 1"]
     with pytest.raises(TypeError, match="simulation_based_calibration"):
         ct.plots.rank_ecdf(3)
+
+
+def test_draws_in_an_ensemble_are_not_called_autocorrelated_because_it_sorts_them():
+    rng = np.random.default_rng(1)
+    draws, truths = rng.normal(size=(60, 19)), 2.0 * rng.normal(size=60)
+    found = simulation_based_calibration(ct.Ensemble(draws), truths, rng=1)
+    assert (found.thin, found.notes) == (1, ())
+    assert found.pvalue <= 0.01
+    vectors = rng.normal(size=(30, 9, 2))
+    one, other = (simulation_based_calibration(some, vectors[:, 0], rng=1) for some in (vectors, ct.Ensemble(vectors)))
+    assert one.pvalue == other.pvalue

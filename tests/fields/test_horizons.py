@@ -44,8 +44,34 @@ def test_distributions_and_their_levels_are_alike():
     assert one.pvalue == other.pvalue
     pairs = [censored_pit_values(predictions, TIMES, rng=1)[1] for predictions in (law(RATE), LEVELS)]
     assert pairs[0] == pytest.approx(pairs[1], abs=1e-12)
-    levels, u = censored_pit_values(LEVELS, TIMES, rng=1)
-    assert ct.calibration_test(levels, u, n_resamples=19, rng=1).n == 300
+
+
+@pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
+@pytest.mark.parametrize("censoring", [8.0, 0.7])
+def test_size_of_survival_curves(censoring, replications):
+    """Their levels are no predictions to condition on: they are the integral transforms themselves."""
+    number = replications(60, 1000)
+    rejected = np.zeros(2)
+    for seed in range(number):
+        rate, times = sample(60, censoring, (6, seed))
+        levels = 1.0 - np.exp(-rate * times.time)
+        pair = censored_pit_values(levels, times, rng=seed)
+        tested = (
+            ct.calibration_test(*pair, n_resamples=19, rng=seed),
+            ct.calibration_test(levels, times, n_resamples=19, rng=seed),
+        )
+        rejected += np.array([one.pvalue for one in tested]) <= 0.05
+    low, high = stats.binom.interval(0.9998, number, 0.05)
+    assert ((low <= rejected) & (rejected <= high)).all(), rejected / number
+
+
+def test_wrong_survival_curves_are_found():
+    rate, times = sample(300, 2.0, 3, wrong=1.6)
+    pair = censored_pit_values(1.0 - np.exp(-rate * times.time), times, rng=1)
+    result = ct.calibration_test(*pair, n_resamples=99, rng=1)
+    assert result.pvalue == 0.01
+    assert result.hypothesis == "F(Y) is uniform"
 
 
 def test_kaplan_meier_and_greenwood_by_their_definitions():

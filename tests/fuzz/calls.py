@@ -133,7 +133,7 @@ class Case:
         return self.one_of(*kinds)()
 
     def prediction_kernel(self):
-        return self.radial(self.metric())
+        return self.radial(self.metric()) if self.choices.below(5) else ct.kernels.OverlapKernel()
 
     def kernel(self):
         if isinstance(self.predictions, Predictions) and self.choices.below(2):

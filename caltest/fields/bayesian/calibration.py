@@ -56,8 +56,8 @@ def simulation_based_calibration(
     ----------
     draws
         (n, m, d) array-like, m draws of d parameters in n simulations, (n, m) for one parameter, such as samples of
-        sbi stacked; a mapping from names to (n, m, ...) numbers; or a list of n objects of ArviZ with a ``posterior``
-        (InferenceData, DataTree).
+        sbi stacked, or an ``Ensemble`` of them; a mapping from names to (n, m, ...) numbers; or a list of n objects of
+        ArviZ with a ``posterior`` (InferenceData, DataTree).
     truths
         The parameters that made the data: (n, d) or (n,); for draws with names a mapping to (n, ...), or a list of n
         mappings. Its names choose the parameters that are tested.
@@ -114,6 +114,10 @@ def simulation_based_calibration(
     """
     level, number = fraction("confidence_level", confidence_level), whole_number("n_resamples", n_resamples, 1)
     seed = seed_of(rng)
+    if hasattr(draws, "members"):
+        # Sorted members, as those of an ensemble of numbers are, would look autocorrelated.
+        members = np.asarray(draws.members)
+        draws = np.random.default_rng([seed, 1]).permuted(members, axis=1) if members.ndim == 2 else members
     given = posteriors_of(draws, truths)
     step = checked_step(thin, given)
     kept = given.thinned(step)
