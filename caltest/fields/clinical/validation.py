@@ -1,6 +1,7 @@
 """Validation of a clinical prediction model: what reporting guidelines ask for, beside what calibration would give."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,9 +84,10 @@ def validate(
     All p-values come from the same redraws and are exact, each on its own, two-sided for the first four (twice the
     smaller tail). Errors of curves are never 0: compare them with the range of calibrated models. Interval of O:E: that
     of Clopper and Pearson for the mean of independent events, whose coverage is at least nominal; of intercept and
-    slope: normal limit; of c: DeLong's on the logit scale; of errors of the curve: basic bootstrap from the curve.
-    Outcomes are independent given the risks, which were not fitted to them. Risks of 0 and 1 are left out of
-    regressions. Time O(n B).
+    slope: normal limit; of c: DeLong's on the logit scale; of errors of the curve: those of all curves within a band
+    that a bootstrap from the curve gives, from 0 on where the error is not rejected, which is conservative. Outcomes
+    are independent given the risks, which were not fitted to them. Risks
+    of 0 and 1 are left out of regressions. Time O(n B).
 
     Sources: Van Calster et al. 2019; Austin and Steyerberg 2019; Miller, Hui and Tierney 1991; Cleveland 1979.
 
@@ -119,8 +121,9 @@ def validate(
         observed, line = (one[0] for one in statistics(y[None]))
         null, lines = redrawn(Bernoulli(p), statistics, number, np.random.default_rng(seed))
         wrong = Bernoulli(fitted(p, y[None].astype(np.float64))[0][0])
-        others, _ = redrawn(wrong, errors, number, np.random.default_rng(seed).spawn(1)[0])
-    intervals, notes = _intervals(p, y, observed, others, level)
+        _, others = redrawn(wrong, errors, number, np.random.default_rng(seed).spawn(1)[0])
+    intervals, notes = _intervals(p, y, observed, level)
+    intervals |= _intervals_of_errors(p, grid, line, others, level)
     rows = tuple(
         _measure(i, float(observed[i]), null[:, i], intervals.get(NAMES[i]), level)
         for i in range(len(NAMES))
@@ -181,9 +184,7 @@ def _errors_of(p: FloatArray, curve: CurveOf) -> Statistics:
 
     def function(outcomes: Array) -> tuple[FloatArray, FloatArray]:
         values, line = curve(p, np.asarray(outcomes, dtype=np.float64))
-        errors = np.abs(values - p)
-        quantiles = np.quantile(errors, [0.5, 0.9], axis=1)
-        return np.column_stack([errors.mean(axis=1), *quantiles, errors.max(axis=1)]), line
+        return _sizes(np.abs(values - p)), line
 
     return function
 
@@ -203,12 +204,12 @@ def _concordance(y: FloatArray, ranks: FloatArray) -> FloatArray:
 
 
 def _intervals(
-    p: FloatArray, y: Array, observed: FloatArray, others: FloatArray, level: float
+    p: FloatArray, y: Array, observed: FloatArray, level: float
 ) -> tuple[dict[str, ConfidenceInterval], tuple[str, ...]]:
     """Those that exist, and why others do not."""
     from scipy.special import ndtri
 
-    z, tail = float(ndtri((1.0 + level) / 2.0)), (1.0 - level) / 2.0
+    z = float(ndtri((1.0 + level) / 2.0))
     mean = float(p.mean())
     low, high = clopper_pearson(int(y.sum()), y.size, level)
     found = {NAMES[0]: ConfidenceInterval(low / mean, high / mean, level, "Clopper and Pearson")}
@@ -226,12 +227,30 @@ def _intervals(
     concordance = _delong(p, y, float(observed[3]), z, level)
     if concordance is not None:
         found[NAMES[3]] = concordance
-    for i in range(FIRST_ERROR, len(NAMES)):
-        small, large = np.quantile(others[:, i - FIRST_ERROR], [tail, 1.0 - tail])
-        value = float(observed[i])
-        ends = max(0.0, 2.0 * value - float(large)), max(0.0, 2.0 * value - float(small))
-        found[NAMES[i]] = ConfidenceInterval(*ends, level, "basic bootstrap from the curve")
     return found, notes
+
+
+def _intervals_of_errors(
+    p: FloatArray, grid: FloatArray, line: FloatArray, others: FloatArray, level: float
+) -> dict[str, ConfidenceInterval]:
+    """Between the smallest and the largest errors of all curves within a band around the fitted one.
+
+    The band holds curves that are fitted to outcomes drawn from the fitted one, as a whole, with the level.
+    """
+    if not np.isfinite(line).all():
+        return {}
+    deviation = np.maximum(others.std(axis=0), 1e-12)
+    reach = float(np.quantile(np.abs((others - line) / deviation).max(axis=1), level, method="higher"))
+    low, high = (np.interp(p, grid, np.clip(line + sign * reach * deviation, 0.0, 1.0)) for sign in (-1.0, 1.0))
+    least, most = np.maximum(0.0, np.maximum(low - p, p - high)), np.maximum(np.abs(p - low), np.abs(p - high))
+    smallest, largest = (_sizes(one[None])[0].tolist() for one in (least, most))
+    ends = zip(NAMES[FIRST_ERROR:], smallest, largest, strict=True)
+    return {name: ConfidenceInterval(a, b, level, "curves in a bootstrap band") for name, a, b in ends}
+
+
+def _sizes(errors: FloatArray) -> FloatArray:
+    """ICI, E50, E90 and Emax of absolute errors (B, n)."""
+    return np.column_stack([errors.mean(axis=1), *np.quantile(errors, [0.5, 0.9], axis=1), errors.max(axis=1)])
 
 
 def _delong(p: FloatArray, y: Array, c: float, z: float, level: float) -> ConfidenceInterval | None:
@@ -255,6 +274,8 @@ def _measure(
     below = (1 + np.count_nonzero(null <= value + 1e-10)) / (1 + null.size)
     if i >= FIRST_ERROR:
         low, high, pvalue = 0.0, float(np.quantile(null, level, method="higher")), float(above)
+        if interval is not None and pvalue > 1.0 - level:
+            interval = replace(interval, low=0.0)
     else:
         tail = (1.0 - level) / 2.0
         low = float(np.quantile(null, tail, method="lower"))
