@@ -85,8 +85,8 @@ def validate(
     smaller tail). Errors of curves are never 0: compare them with the range of calibrated models. Interval of O:E: that
     of Clopper and Pearson for the mean of independent events, whose coverage is at least nominal; of intercept and
     slope: normal limit; of c: DeLong's on the logit scale; of errors of the curve: those of all curves within a band
-    that a bootstrap from the curve gives, from 0 on where the error is not rejected, which is conservative. Outcomes
-    are independent given the risks, which were not fitted to them. Risks
+    that a bootstrap from the curve gives, from 0 on where the error is not rejected, which is conservative, but for
+    Emax. Outcomes are independent given the risks, which were not fitted to them. Risks
     of 0 and 1 are left out of regressions. Time O(n B).
 
     Sources: Van Calster et al. 2019; Austin and Steyerberg 2019; Miller, Hui and Tierney 1991; Cleveland 1979.
