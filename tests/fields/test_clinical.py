@@ -138,6 +138,26 @@ def test_size(n, a, b, curve, replications):
     assert covers >= stats.binom.ppf(1e-4, number, 0.95)
 
 
+@pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
+def test_size_given_that_there_are_events(replications):
+    """Half of calibrated data sets of 50 have none, are refused, and are no redraws either."""
+    number, rng = replications(60, 1000), np.random.default_rng(6)
+    small, runs = np.zeros(9), 0
+    while runs < number:
+        p = rng.beta(1.0, 99.0, 50)
+        y = rng.random(50) < p
+        if not y.any():
+            continue
+        runs += 1
+        found = clinical.validate(p, y.astype(int), n_resamples=79, rng=rng)
+        small += np.array([*(one.pvalue for one in found.rows), found.curve.pvalue]) <= 0.1
+    assert "% of calibrated data sets with these risks have no event" in found.notes[-1]
+    assert (small <= stats.binom.ppf(1 - 1e-4, number, 0.1)).all(), small / number
+    with pytest.raises(ValueError, match="too few to compare with"):
+        clinical.validate(np.full(30, 1e-7), np.arange(30) == 3)
+
+
 def test_loess_of_many_risks_is_joined_between_quantiles():
     p, y = data(3000)
     fast, grid = LoessCurve.of(p, p[:1])(p, y[None].astype(float))

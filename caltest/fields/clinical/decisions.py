@@ -170,7 +170,7 @@ def decision_curve(
     The loss is the net benefit of the risks of a calibration curve (restricted cubic splines, as in ``validate``) minus
     that of the predicted risks, in the same data. Fitted to them, it is above 0 on average even for calibrated models:
     compare it with ``usual_loss``. The p-value compares the largest loss, in standard deviations, with redraws of the
-    outcomes, and is exact. Time O(n B).
+    outcomes that have events, and is exact given that. Time O(n B).
 
     Sources: Vickers and Elkin 2006; Van Calster et al. 2019.
 

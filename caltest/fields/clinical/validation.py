@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.jobs import streams
+from caltest._basics.jobs import Stream, streams
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate, seed_of
 from caltest._basics.threads import progress_bars, threaded
 from caltest._results.values import ConfidenceInterval
@@ -28,6 +28,9 @@ GRID = 60
 NAMES = ("O:E ratio", "calibration in the large", "calibration slope", "c-statistic", "ICI", "E50", "E90", "Emax")
 IDEAL = (1.0, 0.0, 1.0, None, 0.0, 0.0, 0.0, 0.0)
 FIRST_ERROR = NAMES.index("ICI")
+
+FEWEST = 9
+"""Redraws to compare with."""
 
 Statistics = Callable[[Array], tuple[FloatArray, FloatArray]]
 """Of outcomes (B, n): numbers (B, 8), or the last four of them, and curves (B, m)."""
@@ -81,7 +84,8 @@ def validate(
     ``sum y = sum expit(a + logit p)``; the slope b is that of ``logit P(Y = 1) = a + b logit p``. With the curve c, the
     ICI is the mean of ``|c(p) - p|``, E50 and E90 are quantiles and Emax is the largest.
 
-    All p-values come from the same redraws and are exact, each on its own, two-sided for the first four (twice the
+    All p-values come from the same redraws, of which those without events, or with nothing else, are left out as such
+    data are refused: they are exact given that, each on its own, two-sided for the first four (twice the
     smaller tail). Errors of curves are never 0: compare them with the range of calibrated models. Interval of O:E: that
     of Clopper and Pearson for the mean of independent events, whose coverage is at least nominal; of intercept and
     slope: normal limit; of c: DeLong's on the logit scale; of errors of the curve: those of all curves within a band
@@ -123,6 +127,11 @@ def validate(
         wrong = Bernoulli(fitted(p, y[None].astype(np.float64))[0][0])
         _, others = redrawn(wrong, errors, number, np.random.default_rng(seed).spawn(1)[0])
     intervals, notes = _intervals(p, y, observed, level)
+    if len(null) < 0.99 * number:
+        notes += (
+            f"{100 * (1 - len(null) / number):.0f} % of calibrated data sets with these risks have no event, or "
+            "nothing else, and are refused; p-values of measures are exact given that, that of the default test is not",
+        )
     intervals |= _intervals_of_errors(p, grid, line, others, level)
     rows = tuple(
         _measure(i, float(observed[i]), null[:, i], intervals.get(NAMES[i]), level)
@@ -145,9 +154,22 @@ def validate(
 def redrawn(
     law: Bernoulli, statistics: Statistics, n_resamples: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Numbers and curves of redrawn outcomes."""
+    """Numbers and curves of redrawn outcomes with events and others, as those that are validated have to be."""
     parts = streams(rng, n_resamples)
-    found = list(threaded(lambda part: statistics(law.with_redraws(None, [part])), parts, len(parts), "redraws"))
+
+    def of(part: Stream) -> tuple[FloatArray, FloatArray] | None:
+        y = law.with_redraws(None, [part])
+        events = y.sum(axis=1)
+        y = y[(events > 0) & (events < y.shape[1])]
+        return statistics(y) if len(y) else None
+
+    found = [one for one in threaded(of, parts, len(parts), "redraws") if one is not None]
+    kept = sum(len(one) for one, _ in found)
+    if kept < FEWEST:
+        raise ValueError(
+            f"predictions: got risks that give {kept} of {n_resamples} data sets with events and others, too few to "
+            "compare with; calibration_test(predictions, targets) tests them too"
+        )
     return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
 
 
