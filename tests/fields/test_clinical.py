@@ -140,22 +140,48 @@ def test_size(n, a, b, curve, replications):
 
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
-def test_size_given_that_there_are_events(replications):
-    """Half of calibrated data sets of 50 have none, are refused, and are no redraws either."""
-    number, rng = replications(60, 1000), np.random.default_rng(6)
-    small, runs = np.zeros(9), 0
-    while runs < number:
+def test_size_where_most_data_sets_have_no_events(replications):
+    """Six in ten calibrated data sets have none. Measures that need events are exact where they exist."""
+    number, rng = replications(100, 1500), np.random.default_rng(6)
+    small, runs, losses = dict.fromkeys(("curve", "O:E ratio", "ICI", "E50", "E90", "Emax"), 0), {}, 0
+    for _ in range(number):
         p = rng.beta(1.0, 99.0, 50)
-        y = rng.random(50) < p
-        if not y.any():
-            continue
-        runs += 1
-        found = clinical.validate(p, y.astype(int), n_resamples=79, rng=rng)
-        small += np.array([*(one.pvalue for one in found.rows), found.curve.pvalue]) <= 0.1
-    assert "% of calibrated data sets with these risks have no event" in found.notes[-1]
-    assert (small <= stats.binom.ppf(1 - 1e-4, number, 0.1)).all(), small / number
-    with pytest.raises(ValueError, match="too few to compare with"):
-        clinical.validate(np.full(30, 1e-7), np.arange(30) == 3)
+        y = (rng.random(50) < p).astype(int)
+        found = clinical.validate(p, y, n_resamples=79, rng=rng)
+        pvalues = {one.name: one.pvalue for one in found.rows} | {"curve": found.curve.pvalue}
+        for name, pvalue in pvalues.items():
+            small[name] = small.get(name, 0) + (pvalue <= 0.1)
+            runs[name] = runs.get(name, 0) + 1
+        losses += clinical.decision_curve(p, y, [0.02, 0.05], n_resamples=79, rng=rng).pvalue <= 0.1
+        assert "do not exist" in found.notes[-1]
+    assert {"calibration slope", "c-statistic", "calibration in the large"} < set(small)
+    for name, count in small.items():
+        assert count <= stats.binom.ppf(1 - 1e-4, runs[name], 0.1), (name, count, runs[name])
+        assert (runs[name] == number) == (name not in {"calibration slope", "c-statistic", "calibration in the large"})
+    assert losses <= stats.binom.ppf(1 - 1e-4, number, 0.1)
+
+
+@pytest.mark.parametrize("curve", ["splines", "loess"])
+@pytest.mark.parametrize("event", [0, 1])
+def test_outcomes_that_are_all_alike_have_measures(event, curve):
+    risks = P[:200]
+    found = clinical.validate(risks, np.full(200, event), curve=curve, n_resamples=39, rng=1)
+    assert [one.name for one in found.rows] == ["O:E ratio", "ICI", "E50", "E90", "Emax"]
+    assert found.row("O:E ratio").value == pytest.approx(200 * event / risks.sum())
+    assert found.row("ICI").value == pytest.approx(np.abs(event - risks).mean())
+    assert found.row("ICI").interval is None
+    assert found.row("O:E ratio").pvalue == found.row("ICI").pvalue * 2 == pytest.approx(2 / 40)
+    assert np.array(found.curve.frequency) == pytest.approx(event)
+    assert "do not exist for" in str(found)
+    decisions = clinical.decision_curve(risks, np.full(200, event), [0.2], n_resamples=39, rng=1)
+    assert decisions.rows[0].treat_all == pytest.approx(event - (1 - event) * 0.25)
+
+
+def test_risks_that_hardly_ever_give_events_leave_measures_out():
+    found = clinical.validate(np.full(30, 1e-7), np.arange(30) == 3, n_resamples=99, rng=1)
+    assert [one.name for one in found.rows] == ["O:E ratio", "ICI", "E50", "E90", "Emax"]
+    assert "have no p-value" in found.notes[-1]
+    assert found.row("O:E ratio").pvalue == pytest.approx(0.02)
 
 
 def test_loess_of_many_risks_is_joined_between_quantiles():
@@ -194,13 +220,11 @@ def test_constant_risks_and_separated_outcomes_have_documented_results():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: clinical.validate(P, np.zeros(600, dtype=int)), "got 0 events in 600 rows"),
         (lambda: clinical.validate(P, Y, curve="lowess"), "curve"),
         (lambda: clinical.validate(P, Y, n_resamples=5), "n_resamples"),
         (lambda: clinical.validate(P, Y[:5]), "targets"),
         (lambda: clinical.decision_curve(P, Y, [0.2, 0.1]), "increasing"),
         (lambda: clinical.decision_curve(P, Y, [0.0, 0.1]), "wanted risks between 0 and 1"),
-        (lambda: clinical.decision_curve(P, np.ones(600, dtype=int)), "got 600 events"),
         (lambda: clinical.validation_size(np.full(9, 0.3)), "got one value"),
         (lambda: clinical.validation_size(P, slope_width=0.0), "slope_width"),
     ],

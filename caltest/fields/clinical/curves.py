@@ -108,9 +108,13 @@ class SplineCurve:
         start = np.zeros(q)
         start[0 if q == 1 else 1] = x[0] if q == 1 else 1.0
         coefficients = logistic_fits(self.design, inner, start, np.zeros(x.size))
+        inside, line = (1.0 / (1.0 + np.exp(-(coefficients @ one.T))) for one in (self.design, self.at))
+        # The maximum of the likelihood is at infinity there.
+        alike = (inner == inner[:, :1]).all(axis=1)
+        inside[alike] = line[alike] = inner[alike, :1]
         values = np.tile(p, (len(outcomes), 1))
-        values[:, self.kept] = 1.0 / (1.0 + np.exp(-(coefficients @ self.design.T)))
-        return values, 1.0 / (1.0 + np.exp(-(coefficients @ self.at.T)))
+        values[:, self.kept] = inside
+        return values, line
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ def decision_curve(
     Raises
     ------
     ValueError
-        For bad data or settings, or outcomes without events, or with nothing else.
+        For bad data or settings.
     TypeError
         For predictions that are not binary.
 
@@ -170,7 +170,7 @@ def decision_curve(
     The loss is the net benefit of the risks of a calibration curve (restricted cubic splines, as in ``validate``) minus
     that of the predicted risks, in the same data. Fitted to them, it is above 0 on average even for calibrated models:
     compare it with ``usual_loss``. The p-value compares the largest loss, in standard deviations, with redraws of the
-    outcomes that have events, and is exact given that. Time O(n B).
+    outcomes, and is exact. Time O(n B).
 
     Sources: Vickers and Elkin 2006; Van Calster et al. 2019.
 
@@ -193,8 +193,6 @@ def decision_curve(
     sample = as_sample(predictions, targets, classes)
     p, y = probability_of_one(sample.predictions, "clinical.decision_curve"), np.asarray(sample.targets)
     events, seed = int(y.sum()), seed_of(rng)
-    if events in (0, y.size):
-        raise ValueError(f"targets: got {events} events in {y.size} rows, wanted some with and some without")
     curve = SplineCurve.of(p, p[:1])
     by_model = [_treated(p[None], t) for t in places]
 

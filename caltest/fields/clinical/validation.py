@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.jobs import Stream, streams
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate, seed_of
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, own_errstate, seed_of
 from caltest._basics.threads import progress_bars, threaded
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, one_of, switch, whole_number
@@ -29,8 +29,8 @@ NAMES = ("O:E ratio", "calibration in the large", "calibration slope", "c-statis
 IDEAL = (1.0, 0.0, 1.0, None, 0.0, 0.0, 0.0, 0.0)
 FIRST_ERROR = NAMES.index("ICI")
 
-FEWEST = 9
-"""Redraws to compare with."""
+FEWEST, RARELY = 9, 0.99
+"""Redraws in which a measure exists that one is compared with, and below which share of them a note says so."""
 
 Statistics = Callable[[Array], tuple[FloatArray, FloatArray]]
 """Of outcomes (B, n): numbers (B, 8), or the last four of them, and curves (B, m)."""
@@ -74,7 +74,7 @@ def validate(
     Raises
     ------
     ValueError
-        For bad data or settings, or outcomes without events, or with nothing else.
+        For bad data or settings.
     TypeError
         For predictions that are not binary.
 
@@ -84,14 +84,15 @@ def validate(
     ``sum y = sum expit(a + logit p)``; the slope b is that of ``logit P(Y = 1) = a + b logit p``. With the curve c, the
     ICI is the mean of ``|c(p) - p|``, E50 and E90 are quantiles and Emax is the largest.
 
-    All p-values come from the same redraws, of which those without events, or with nothing else, are left out as such
-    data are refused: they are exact given that, each on its own, two-sided for the first four (twice the
-    smaller tail). Errors of curves are never 0: compare them with the range of calibrated models. Interval of O:E: that
-    of Clopper and Pearson for the mean of independent events, whose coverage is at least nominal; of intercept and
-    slope: normal limit; of c: DeLong's on the logit scale; of errors of the curve: those of all curves within a band
-    that a bootstrap from the curve gives, from 0 on where the error is not rejected, which is conservative, but for
-    Emax. Outcomes are independent given the risks, which were not fitted to them. Risks
-    of 0 and 1 are left out of regressions. Time O(n B).
+    All p-values come from the same redraws and are exact, each on its own, two-sided for the first four (twice the
+    smaller tail). Data without events, or with nothing else, are data like others: the curve is 0 or 1 for all risks
+    between, but calibration in the large, slope and c do not exist there, and their p-values are exact given that they
+    do. Errors of curves are never 0: compare them with the range of calibrated models. Interval of O:E: that of Clopper
+    and Pearson for the mean of independent events, whose coverage is at least nominal; of intercept and slope: normal
+    limit; of c: DeLong's on the logit scale; of errors of the curve: those of all curves within a band that a bootstrap
+    from the curve gives, from 0 on where the error is not rejected, which is conservative, but for Emax. Outcomes are
+    independent given the risks, which were not fitted to them. Risks of 0 and 1 are left out of regressions. Time
+    O(n B).
 
     Sources: Van Calster et al. 2019; Austin and Steyerberg 2019; Miller, Hui and Tierney 1991; Cleveland 1979.
 
@@ -111,11 +112,6 @@ def validate(
     sample = as_sample(predictions, targets, classes)
     p, y = probability_of_one(sample.predictions, "clinical.validate"), np.asarray(sample.targets)
     events = int(y.sum())
-    if events in (0, y.size):
-        raise ValueError(
-            f"targets: got {events} events in {y.size} rows, wanted some with and some without; "
-            "calibration_test(predictions, targets) tests such data too"
-        )
     seed = seed_of(rng)
     with progress_bars(switch("progress", progress)):
         test = OmnibusTest(n_resamples=number).on(sample, rng=seed)
@@ -127,17 +123,15 @@ def validate(
         wrong = Bernoulli(fitted(p, y[None].astype(np.float64))[0][0])
         _, others = redrawn(wrong, errors, number, np.random.default_rng(seed).spawn(1)[0])
     intervals, notes = _intervals(p, y, observed, level)
-    if len(null) < 0.99 * number:
-        notes += (
-            f"{100 * (1 - len(null) / number):.0f} % of calibrated data sets with these risks have no event, or "
-            "nothing else, and are refused; p-values of measures are exact given that, that of the default test is not",
-        )
-    intervals |= _intervals_of_errors(p, grid, line, others, level)
+    if 0 < events < y.size:
+        intervals |= _intervals_of_errors(p, grid, line, others, level)
+    exists = np.isfinite(null)
     rows = tuple(
-        _measure(i, float(observed[i]), null[:, i], intervals.get(NAMES[i]), level)
+        _measure(i, float(observed[i]), null[exists[:, i], i], intervals.get(NAMES[i]), level)
         for i in range(len(NAMES))
-        if np.isfinite(observed[i])
+        if np.isfinite(observed[i]) and exists[:, i].sum() >= FEWEST
     )
+    notes += _notes_of_existence(p, events, y.size, exists)
     return ClinicalValidation(
         rows=rows,
         curve=_banded(grid, line, lines, level, curve),
@@ -154,22 +148,13 @@ def validate(
 def redrawn(
     law: Bernoulli, statistics: Statistics, n_resamples: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Numbers and curves of redrawn outcomes with events and others, as those that are validated have to be."""
+    """Numbers and curves of redrawn outcomes."""
     parts = streams(rng, n_resamples)
 
-    def of(part: Stream) -> tuple[FloatArray, FloatArray] | None:
-        y = law.with_redraws(None, [part])
-        events = y.sum(axis=1)
-        y = y[(events > 0) & (events < y.shape[1])]
-        return statistics(y) if len(y) else None
+    def of(part: Stream) -> tuple[FloatArray, FloatArray]:
+        return statistics(law.with_redraws(None, [part]))
 
-    found = [one for one in threaded(of, parts, len(parts), "redraws") if one is not None]
-    kept = sum(len(one) for one, _ in found)
-    if kept < FEWEST:
-        raise ValueError(
-            f"predictions: got risks that give {kept} of {n_resamples} data sets with events and others, too few to "
-            "compare with; calibration_test(predictions, targets) tests them too"
-        )
+    found = list(threaded(of, parts, len(parts), "redraws"))
     return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
 
 
@@ -195,6 +180,8 @@ def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
         if has_slope:
             found[:, 2] = logistic_fits(design, inner, np.array([0.0, 1.0]), nothing)[:, 1]
             found[:, 3] = _concordance(y, ranks)
+        alike = (y == y[:, :1]).all(axis=1)
+        found[alike, 1:] = np.nan
         others, line = errors(y)
         return np.column_stack([found, others]), line
 
@@ -218,11 +205,11 @@ def _mid_ranks(p: FloatArray) -> FloatArray:
 
 
 def _concordance(y: FloatArray, ranks: FloatArray) -> FloatArray:
-    """The share of pairs of a case with and one without the event whose risks have that order, ties half."""
+    """The share of pairs of a case with and one without the event whose risks have that order, ties half; or NaN."""
     ones = y.sum(axis=1)
     pairs = ones * (y.shape[1] - ones)
     wins = y @ ranks - ones * (ones + 1.0) / 2.0
-    return np.asarray(np.divide(wins, pairs, out=np.full(len(y), 0.5), where=pairs > 0.0))
+    return np.asarray(np.divide(wins, pairs, out=np.full(len(y), np.nan), where=pairs > 0.0))
 
 
 def _intervals(
@@ -236,20 +223,38 @@ def _intervals(
     low, high = clopper_pearson(int(y.sum()), y.size, level)
     found = {NAMES[0]: ConfidenceInterval(low / mean, high / mean, level, "Clopper and Pearson")}
     kept = (p > 0.0) & (p < 1.0)
-    if kept.any():
+    if np.isfinite(observed[1]):
         a, x = float(observed[1]), log_odds(p[kept])
         risks = 1.0 / (1.0 + np.exp(-(a + x)))
         error = float(1.0 / np.sqrt(risks @ (1.0 - risks)))
         found[NAMES[1]] = ConfidenceInterval(a - z * error, a + z * error, level, "normal limit")
     notes: tuple[str, ...] = ()
-    try:
-        found[NAMES[2]] = cox_calibration(p, y, confidence_level=level).slope_interval
-    except ValueError as reason:
-        notes = (f"no interval of the slope: {reason}",)
+    if 0 < y.sum() < y.size:
+        try:
+            found[NAMES[2]] = cox_calibration(p, y, confidence_level=level).slope_interval
+        except ValueError as reason:
+            notes = (f"no interval of the slope: {reason}",)
     concordance = _delong(p, y, float(observed[3]), z, level)
     if concordance is not None:
         found[NAMES[3]] = concordance
     return found, notes
+
+
+def _notes_of_existence(p: FloatArray, events: int, n: int, exists: BoolArray) -> tuple[str, ...]:
+    """Which measures need events and cases without, and how often calibrated data have both."""
+    if np.unique(p[(p > 0.0) & (p < 1.0)]).size == 0:
+        return ()
+    names = "calibration in the large, slope and c"
+    if events in (0, n):
+        return (f"{names} do not exist for {'no events' if events == 0 else 'events alone'}",)
+    share = float(exists[:, 1].mean())
+    if share >= RARELY:
+        return ()
+    given = "have no p-value" if exists[:, 1].sum() < FEWEST else "have p-values that are exact given that they exist"
+    return (
+        f"{100 * (1 - share):.2g} % of calibrated data sets with these risks have no event, or nothing else, and there "
+        f"{names} do not exist: they {given}",
+    )
 
 
 def _intervals_of_errors(
