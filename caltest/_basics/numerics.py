@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from inspect import isfunction
-from math import prod
+from math import ceil, prod
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -64,6 +64,19 @@ def step_down(statistics: FloatArray) -> FloatArray:
     adjusted = np.empty(len(order))
     adjusted[order] = np.maximum.accumulate(pvalues)
     return adjusted
+
+
+def band_of_redraws(values: FloatArray, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Ends (q,) that hold all of a row of observed and redrawn values (B + 1, q) with the level at least, for every n.
+
+    Third, the largest deviations (B + 1,) from the means in standard deviations. The rows are exchangeable, so that the
+    share of rows beyond a quantile of all of them is the probability of each to be beyond it.
+    """
+    centre, scale = values.mean(axis=0), values.std(axis=0)
+    largest = (np.abs(values - centre) / np.where(scale > 1e-12 * np.abs(centre), scale, 1.0)).max(axis=1)
+    last = min(len(values), ceil(level * len(values) - 1e-9))
+    reach = (1.0 + 1e-9) * float(np.sort(largest)[last - 1]) * scale
+    return centre - reach, centre + reach, largest
 
 
 def at_least_as_large(observed: float, draws: FloatArray) -> BoolArray:

@@ -154,6 +154,9 @@ def test_size_where_most_data_sets_have_no_events(replications):
             runs[name] = runs.get(name, 0) + 1
         losses += clinical.decision_curve(p, y, [0.02, 0.05], n_resamples=79, rng=rng).pvalue <= 0.1
         assert "do not exist" in found.notes[-1]
+        if min(y.sum(), 50 - y.sum()) < 5:
+            assert found.row("ICI").interval is None
+            assert "wanted at least 5 of each" in " ".join(found.notes)
     assert {"calibration slope", "c-statistic", "calibration in the large"} < set(small)
     for name, count in small.items():
         assert count <= stats.binom.ppf(1 - 1e-4, runs[name], 0.1), (name, count, runs[name])

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.jobs import Stream, streams
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, own_errstate, seed_of
+from caltest._basics.numerics import (
+    Array,
+    ArrayLike,
+    BoolArray,
+    FloatArray,
+    band_of_redraws,
+    own_errstate,
+    resampling_pvalue,
+    seed_of,
+)
 from caltest._basics.threads import progress_bars, threaded
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, one_of, switch, whole_number
@@ -31,6 +40,9 @@ FIRST_ERROR = NAMES.index("ICI")
 
 FEWEST, RARELY = 9, 0.99
 """Redraws in which a measure exists that one is compared with, and below which share of them a note says so."""
+
+FEWEST_EVENTS = 5
+"""Events, and cases without, from which on errors of curves have intervals: of fewer, a bootstrap says too little."""
 
 Statistics = Callable[[Array], tuple[FloatArray, FloatArray]]
 """Of outcomes (B, n): numbers (B, 8), or the last four of them, and curves (B, m)."""
@@ -90,9 +102,9 @@ def validate(
     do. Errors of curves are never 0: compare them with the range of calibrated models. Interval of O:E: that of Clopper
     and Pearson for the mean of independent events, whose coverage is at least nominal; of intercept and slope: normal
     limit; of c: DeLong's on the logit scale; of errors of the curve: those of all curves within a band that a bootstrap
-    from the curve gives, from 0 on where the error is not rejected, which is conservative, but for Emax. Outcomes are
-    independent given the risks, which were not fitted to them. Risks of 0 and 1 are left out of regressions. Time
-    O(n B).
+    from the curve gives, from 0 on where the error is not rejected, which is conservative, but for Emax; fewer than 5
+    events are too few for it. Outcomes are independent given the risks, which were not fitted to them. Risks of 0 and 1
+    are left out of regressions. Time O(n B).
 
     Sources: Van Calster et al. 2019; Austin and Steyerberg 2019; Miller, Hui and Tierney 1991; Cleveland 1979.
 
@@ -123,8 +135,11 @@ def validate(
         wrong = Bernoulli(fitted(p, y[None].astype(np.float64))[0][0])
         _, others = redrawn(wrong, errors, number, np.random.default_rng(seed).spawn(1)[0])
     intervals, notes = _intervals(p, y, observed, level)
-    if 0 < events < y.size:
+    if min(events, y.size - events) >= FEWEST_EVENTS:
         intervals |= _intervals_of_errors(p, grid, line, others, level)
+    else:
+        found = f"{events} with the event and {y.size - events} without"
+        notes += (f"no intervals of ICI, E50, E90 and Emax: {found}, wanted at least {FEWEST_EVENTS} of each",)
     exists = np.isfinite(null)
     rows = tuple(
         _measure(i, float(observed[i]), null[exists[:, i], i], intervals.get(NAMES[i]), level)
@@ -313,16 +328,12 @@ def _measure(
 def _banded(grid: FloatArray, line: FloatArray, lines: FloatArray, level: float, name: str) -> CalibrationCurve:
     """The band in which the whole curve of a calibrated model is with a probability of the level.
 
-    Curves, the observed one too, are standardised by their means and standard deviations at each place; the largest
-    deviations are exchangeable if the model is calibrated.
+    The p-value is that of the largest deviation in standard deviations at each place.
     """
     if not np.isfinite(line).all():
         return CalibrationCurve(name, (), (), ((), ()), 1.0)
-    together = np.vstack([line, lines])
-    mean, deviation = together.mean(axis=0), np.maximum(together.std(axis=0), 1e-12)
-    largest = np.abs((together - mean) / deviation).max(axis=1)
-    reach = float(np.sort(largest)[min(largest.size, int(np.ceil(level * largest.size))) - 1])
-    ends = [np.clip(mean + sign * reach * deviation, 0.0, 1.0) for sign in (-1.0, 1.0)]
-    pvalue = float(np.count_nonzero(largest >= largest[0] - 1e-10)) / largest.size
-    risk, frequency, low, high = (tuple(one.tolist()) for one in (grid, line, *ends))
-    return CalibrationCurve(name, risk, frequency, (low, high), pvalue)
+    low, high, largest = band_of_redraws(np.vstack([line, lines]), level)
+    pvalue = resampling_pvalue(float(largest[0]), largest[1:])
+    ends = (np.clip(end, 0.0, 1.0) for end in (low, high))
+    risk, frequency, below, above = (tuple(one.tolist()) for one in (grid, line, *ends))
+    return CalibrationCurve(name, risk, frequency, (below, above), pvalue)

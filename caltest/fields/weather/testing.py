@@ -2,12 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, resampling_pvalue, seed_of, step_down
+from caltest._basics.numerics import (
+    Array,
+    FloatArray,
+    IntArray,
+    band_of_redraws,
+    check_memory,
+    resampling_pvalue,
+    seed_of,
+    step_down,
+)
 from caltest._results.report import holm
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import whole_number
@@ -141,13 +150,10 @@ def band(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Empty for too few redraws.
     """
-    centre, scale = values.mean(axis=0), values.std(axis=0)
-    largest = np.sort((np.abs(values - centre) / np.where(scale > 0.0, scale, 1.0)).max(axis=1))
     if len(values) * (1.0 - LEVEL) < 1.0 - 1e-9:
         return np.empty(0), np.empty(0)
-    # Observed and redrawn values are exchangeable, so that the share of those beyond a quantile of all is that of each.
-    reach = (1.0 + 1e-9) * largest[ceil(LEVEL * len(values) - 1e-9) - 1] * scale
-    return np.maximum(centre - reach, 0.0), centre + reach
+    low, high, _ = band_of_redraws(values, LEVEL)
+    return np.maximum(low, 0.0), high
 
 
 def verified(
