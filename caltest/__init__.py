@@ -154,7 +154,7 @@ from caltest.studies.sample_size import sample_size as sample_size
 if _TYPE_CHECKING:
     from caltest import plots as plots, recalibration as recalibration
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _LATER = ("plots", "recalibration")
 """Submodules that take long to import: loaded when they are asked for."""
