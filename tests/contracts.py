@@ -296,6 +296,7 @@ def known_estimators(sample, kernel):
             ct.estimators.ECCE(),
             ct.estimators.ECCE("R"),
             ct.estimators.HosmerLemeshow(4),
+            ct.estimators.SmoothECE(),
         ]
     return made
 

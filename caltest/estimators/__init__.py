@@ -4,8 +4,8 @@ Kernel errors: ``SKCE``, ``BlockSKCE``, ``CrossSKCE``, ``LowRankSKCE``, ``MaxSKC
 ``ClusterSKCE``, ``UCME``, ``MMCE``. Binned errors: ``ECE``, ``MCE``, ``ClasswiseECE``, ``DebiasedSquaredECE``,
 ``TCal``. Scores and likelihoods: ``ExcessBrierScore``, ``ExcessLogScore``, ``LogLikelihoodRatio``,
 ``ClusterLikelihoodRatio``. Classical statistics of binary outcomes: ``HosmerLemeshow``, ``CoxCalibration`` (with
-``cox_calibration``, its fit), ``CalibrationBelt``, ``ECCE``, ``CORPMiscalibration``; of numbers: ``PIT``,
-``QuantileCalibration``, ``ResidualMean``, ``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
+``cox_calibration``, its fit), ``CalibrationBelt``, ``ECCE``, ``CORPMiscalibration``, ``SmoothECE``; of numbers:
+``PIT``, ``QuantileCalibration``, ``ResidualMean``, ``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
 
 ``Estimator`` is the base of all, ``BinaryStatistic`` of the classical ones; those that are an instance of
 ``HasTextbookLaw`` have a law in textbooks. ``one_per_cluster`` picks independent observations.
@@ -31,6 +31,7 @@ from caltest.estimators.classical.ecce import ECCE as ECCE
 from caltest.estimators.classical.hosmer_lemeshow import HosmerLemeshow as HosmerLemeshow
 from caltest.estimators.classical.pit import PIT as PIT
 from caltest.estimators.classical.quantile_calibration import QuantileCalibration as QuantileCalibration
+from caltest.estimators.classical.smooth_ece import SmoothECE as SmoothECE
 from caltest.estimators.classical.t_cal import TCal as TCal
 from caltest.estimators.combined.omnibus import Omnibus as Omnibus
 from caltest.estimators.kernel_errors.cluster_skce import ClusterSKCE as ClusterSKCE, one_per_cluster as one_per_cluster

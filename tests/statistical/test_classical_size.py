@@ -25,6 +25,7 @@ BINARY = {
     "HosmerLemeshow": ct.estimators.HosmerLemeshow(),
     "LogScoreZ": ct.estimators.ExcessLogScore(),
     "Spiegelhalter": ct.estimators.ExcessBrierScore(),
+    "smooth ECE": ct.estimators.SmoothECE(),
     "T-Cal": ct.estimators.TCal(),
 }
 LARGEST = {
