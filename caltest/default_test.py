@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
+from math import inf
 from typing import Any, cast
 
 import numpy as np
@@ -54,8 +55,8 @@ def calibration_test(
     targets
         Outcomes: (n,) or (n, 1) labels 0..k-1, names, 0/1 or booleans, counts or real numbers; (n, d) for predictions
         of vectors; ``ct.Censored(time, event)`` for times of which some are only known to be longer, of continuous
-        predictions. They are matched by position, or by the index where predictions and targets are pandas objects with
-        the same labels in another order; the result says so.
+        predictions or ``caltest.predictions.SurvivalCurve`` ones. They are matched by position, or by the index where
+        predictions and targets are pandas objects with the same labels in another order; the result says so.
     kernel
         Test with the unbiased squared kernel calibration error of this kernel alone (``MonteCarloTest(SKCE(kernel))``).
         By default kernels are that of the family, with the median bandwidth, and others: ``exp(-TV / median)`` times
@@ -127,6 +128,8 @@ def calibration_test(
         of_labels: Any = import_module("caltest.label_test")
         result = of_labels.labels_tested(predictions, targets, n_resamples, missing, rng, progress)
         return cast("CalibrationTestResult", result)
+    if not isinstance(targets, Censored) and getattr(predictions, "longest", inf) < inf:
+        targets = Censored(targets, np.ones(len(Table.of(targets, "targets").values)))
     if isinstance(targets, Censored):
         return _of_censored(predictions, targets, kernel, n_resamples, weights, features, rng, progress)
     sample = as_sample(predictions, targets, classes, missing=missing)
@@ -161,14 +164,18 @@ def _of_censored(
 ) -> CalibrationTestResult:
     """The test of integral transforms, of which those of censored times are drawn."""
     seed = seed_of(rng)
-    pair = censored_pit_values(as_predictions(predictions), targets, rng=generator_apart(seed))
+    laws = as_predictions(predictions)
+    pair = censored_pit_values(laws, targets, rng=generator_apart(seed))
     result = calibration_test(
         *pair, kernel=kernel, n_resamples=n_resamples, weights=weights, features=features, rng=seed, progress=progress
     )
+    beyond = int(np.count_nonzero(np.asarray(targets.time) > laws.longest))
     note = (
         f"{targets.n_censored} of {len(targets)} times are censored, which is taken to be independent of the event "
         "given the prediction; what is tested is F(time), for a censored time a random number between F(time) and 1"
     )
+    if beyond:
+        note += f"; the same for {beyond} times after {laws.longest:g}, the last one of the curves"
     return replace(result, notes=(note, *result.notes))
 
 

@@ -359,6 +359,17 @@ KERNELS[ct.Ordinal] = [
 ]
 
 
+def survival_curve():
+    """Curves for which the number of an interval is a time in it, but for the first."""
+    rng = np.random.default_rng(24)
+    curves = np.cumprod(rng.uniform(0.3, 1.0, (N, 4)), axis=1)
+    return Sample(ct.predictions.SurvivalCurve([0.5, 1.5, 2.5, 3.5], curves), rng.integers(1, 5, N))
+
+
+FAMILIES[ct.predictions.SurvivalCurve] = survival_curve
+KERNELS[ct.predictions.SurvivalCurve] = KERNELS[ct.Ordinal]
+
+
 def student_t():
     rng = np.random.default_rng(8)
     df = rng.choice([2.5, 4.0, 30.0], N)

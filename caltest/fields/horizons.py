@@ -19,7 +19,7 @@ from caltest._results.report import format_pvalue, pvalue_phrase
 from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, positive_number, whole_number
-from caltest.fields.survival import Censored, levels_of
+from caltest.fields.survival import Censored, ranges_of
 from caltest.named_tests import OmnibusTest
 from caltest.predictions.convert import as_predictions
 
@@ -207,14 +207,14 @@ def d_calibration(
     0.001
     """
     k, number = whole_number("n_bins", n_bins, 2), whole_number("n_resamples", n_resamples, 1)
-    u, event = levels_of(predictions, targets), np.asarray(targets.event)
-    n, seed = u.size, seed_of(rng)
+    _, low, high = ranges_of(predictions, targets)
+    n, seed, event = low.size, seed_of(rng), np.asarray(targets.event)
     drawing, redrawing = np.random.default_rng(seed).spawn(2)
-    counts = np.bincount(_bin(u[event], k), minlength=k) + _spread(u[~event], k)
+    counts = _spread(low, high, k)
     statistic = _chi_squared(counts, n)
-    drawn = np.where(event, u, u + (1.0 - u) * drawing.random(n))
+    drawn = low + (high - low) * drawing.random(n)
     null = _chi_squared(redrawing.multinomial(n, np.full(k, 1.0 / k), size=number), n)
-    seen = np.bincount(_bin(u[event], k), minlength=k)
+    seen = np.bincount(_bin(drawn[event], k), minlength=k)
     rows = tuple(
         SurvivalGroup(f"{b / k:.3g} to {(b + 1) / k:.3g}", n, int(seen[b]), 1.0 / k, float(counts[b] / n))
         for b in range(k)
@@ -230,14 +230,12 @@ def _bin(u: FloatArray, k: int) -> IntArray:
     return np.minimum((u * k).astype(np.intp), k - 1)
 
 
-def _spread(u: FloatArray, k: int) -> FloatArray:
-    """What censored rows count in each bin: the share of (u, 1) that is in it."""
-    edges = np.arange(k + 1) / k
-    above = np.maximum(edges[1:] - np.maximum(edges[:-1], u[:, None]), 0.0)
-    rest = 1.0 - u[:, None]
-    last = np.zeros(k)
-    last[-1] = 1.0
-    return np.asarray(np.where(rest > 0.0, above / np.where(rest > 0.0, rest, 1.0), last).sum(axis=0))
+def _spread(low: FloatArray, high: FloatArray, k: int) -> FloatArray:
+    """What rows count in each bin: the share of (low, high) that is in it, or 1 for the bin of a single number."""
+    known = high <= low
+    edges, start, end = np.arange(k + 1) / k, low[~known, None], high[~known, None]
+    inside = np.maximum(np.minimum(edges[1:], end) - np.maximum(edges[:-1], start), 0.0)
+    return np.asarray((inside / (end - start)).sum(axis=0) + np.bincount(_bin(low[known], k), minlength=k))
 
 
 def _chi_squared(counts: Array, n: int) -> FloatArray:
@@ -349,18 +347,21 @@ def one_calibration(
 
 def _exact(predictions: ArrayLike, targets: Censored, risk: FloatArray, n_resamples: int, seed: int) -> float | None:
     """P-value of events up to the horizon, drawn for rows that were censored before; None without distributions."""
-    laws = as_predictions(predictions)
-    if laws.finite is not None:
+    laws, low, high = ranges_of(predictions, targets)
+    if laws is None:
         return None
-    u, event = levels_of(laws, targets), np.asarray(targets.event)
-    drawn = np.where(event, u, u + (1.0 - u) * np.random.default_rng(seed).spawn(1)[0].random(u.size))
+    drawn = low + (high - low) * np.random.default_rng(seed).spawn(1)[0].random(low.size)
     return float(OmnibusTest(n_resamples=n_resamples)(risk, (drawn <= risk).astype(np.intp), rng=seed).pvalue)
 
 
 def _risks(predictions: ArrayLike, targets: Censored, horizon: float) -> FloatArray:
     if not isinstance(targets, Censored):
         raise TypeError(f"targets: got {type(targets).__name__}, wanted ct.Censored(time, event)")
-    return levels_of(predictions, Censored(np.full(len(targets), horizon), np.ones(len(targets))))
+    laws = as_predictions(predictions)
+    if horizon > laws.longest:
+        raise ValueError(f"horizon: got {horizon:g}, wanted at most {laws.longest:g}, the last time of the curves")
+    reached = Censored(np.full(len(targets), horizon), np.arange(len(targets)) == 0)
+    return ranges_of(laws, reached)[1]
 
 
 def _by_risk(risk: FloatArray, number: int) -> list[IntArray]:

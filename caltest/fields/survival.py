@@ -7,6 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, OwnErrstate, generator_of, own_errstate
 from caltest._validation.arrays import finite_array, real_array, refuse_rows, same_length
+from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions
 from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
 
@@ -72,14 +73,15 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
 
     ``u = F(time)`` where the event was seen; where it was censored, u is drawn uniformly from ``(F(time), 1)``. If the
     time of the event is independent of that of censoring given the prediction, u is exactly uniform given the
-    prediction for calibrated predictions, for any share of censored rows, so that tests of u stay exact.
+    prediction for calibrated predictions, for any share of censored rows, so that tests of u stay exact. Where curves
+    do not say what F(time) is, after their last time or at a step, it is drawn from what it can be.
 
     Parameters
     ----------
     predictions
-        n continuous predictions, such as ``LogNormal`` or ``Gamma``; or (n,) predicted probabilities ``F_i(time_i)`` of
-        an event up to the time of the row, which any survival curve gives as ``1 - S_i(time_i)``. As these are known
-        with the times only, tests of the pair then look at the distribution of u alone, not given the predictions.
+        n continuous predictions, such as ``LogNormal`` or ``Gamma``, or ``SurvivalCurve`` ones; or (n,) predicted
+        probabilities ``F_i(time_i)`` of an event up to the time of the row. As these are known with the times only,
+        tests of the pair then look at the distribution of u alone, not given the predictions.
     targets
         n censored times.
     rng
@@ -110,24 +112,32 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     >>> u.round(3)
     array([0.5  , 0.379, 0.765])
     """
-    u = levels_of(predictions, targets)
-    drawn = u + (1.0 - u) * generator_of(rng).random(len(u))
-    laws, law, hypothesis = as_predictions(predictions), StandardUniform((len(u),)), "F(Y) is uniform given P_X"
-    if laws.finite is not None:
+    laws, low, high = ranges_of(predictions, targets)
+    u = low + (high - low) * generator_of(rng).random(len(low))
+    law, hypothesis = StandardUniform((len(u),)), "F(Y) is uniform given P_X"
+    if laws is None:
         # F(time) is known with the time only, so it is nothing to condition on.
         laws, hypothesis = as_predictions(np.full(len(u), 0.5)), "F(Y) is uniform"
-    return Residuals(laws, law, hypothesis, (0.25, 0.5, 1.0)), np.where(np.asarray(targets.event), u, drawn)
+    return Residuals(laws, law, hypothesis, (0.25, 0.5, 1.0)), u
 
 
-def levels_of(predictions: ArrayLike, targets: Censored) -> FloatArray:
-    """``F(time)`` of each row (n,), or the probabilities that are given instead of distributions."""
+def ranges_of(predictions: ArrayLike, targets: Censored) -> tuple[Predictions | None, FloatArray, FloatArray]:
+    """Distributions, None if only probabilities are given, and ends (n,) of ``F(T)``, equal where it is known."""
     laws = as_predictions(predictions)
     if not isinstance(targets, Censored):
         raise TypeError(f"targets: got {type(targets).__name__}, wanted ct.Censored(time, event)")
-    if laws.finite is not None and laws.finite.n_classes == 2:
-        same_length(len(laws), len(targets))
-        return np.asarray(laws.finite.probabilities[:, 1])
-    if laws.has_jumps:
-        raise TypeError(f"predictions: got {laws.family} predictions, wanted a continuous family for censored times")
     same_length(len(laws), len(targets))
-    return pit_values(laws, targets.time)[1]
+    time, seen = np.asarray(targets.time), np.asarray(targets.event)
+    found = laws.transforms(time, seen)
+    if found is not None:
+        return laws, *found
+    if laws.has_jumps or (laws.finite is not None and laws.finite.n_classes > 2):
+        raise TypeError(
+            f"predictions: got {laws.family} predictions, wanted a continuous family or caltest.predictions."
+            "SurvivalCurve for censored times"
+        )
+    if laws.finite is None:
+        u = pit_values(laws, time)[1]
+        return laws, u, np.where(seen, u, 1.0)
+    u = np.asarray(laws.finite.probabilities[:, 1])
+    return None, u, np.where(seen, u, 1.0)

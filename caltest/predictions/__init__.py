@@ -3,10 +3,10 @@
 Of classes: ``Bernoulli``, ``Categorical``, ``Ordinal``, and ``MultiLabel`` for several labels of a row. Of numbers:
 ``Normal``, ``Laplace``, ``StudentT``, ``Gamma``, ``LogNormal``, ``Beta``, and ``Continuous`` for those of scipy.stats.
 Of vectors: ``MvNormal``. Of counts: ``Poisson``, ``NegativeBinomial``. Of numbers or vectors: ``Mixture``,
-``Ensemble``, ``Scenarios``, ``QuantileForecast``, ``Unnormalised``. ``Residuals`` is what ``standardised_residuals``
-and ``pit_values`` give. ``Predictions`` is the base of all, a ``Sample`` predictions with their targets;
-``ClosedFormMissing`` is raised where a family and a kernel have no formula. A family of your own derives from
-``Univariate`` or ``CountPredictions``.
+``Ensemble``, ``Scenarios``, ``QuantileForecast``, ``Unnormalised``. Of times to an event: ``SurvivalCurve``.
+``Residuals`` is what ``standardised_residuals`` and ``pit_values`` give. ``Predictions`` is the base of all, a
+``Sample`` predictions with their targets; ``ClosedFormMissing`` is raised where a family and a kernel have no formula.
+A family of your own derives from ``Univariate`` or ``CountPredictions``.
 """
 
 from caltest._basics import names as _names
@@ -14,6 +14,7 @@ from caltest.predictions.base import ClosedFormMissing as ClosedFormMissing, Pre
 from caltest.predictions.classes.categorical import Bernoulli as Bernoulli, Categorical as Categorical
 from caltest.predictions.classes.multi_label import MultiLabel as MultiLabel
 from caltest.predictions.classes.ordinal import Ordinal as Ordinal
+from caltest.predictions.classes.survival_curve import SurvivalCurve as SurvivalCurve
 from caltest.predictions.convert import Sample as Sample, median_bandwidth as median_bandwidth
 from caltest.predictions.counts.law import CountPredictions as CountPredictions
 from caltest.predictions.counts.negative_binomial import NegativeBinomial as NegativeBinomial

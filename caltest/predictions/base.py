@@ -78,6 +78,8 @@ class Predictions(OwnErrstate, ABC):
     """Whether single targets have positive probabilities, although the targets are numbers."""
     discrete: ClassVar[bool] = False
     """Whether targets are classes or counts, of which finitely many matter."""
+    longest: float = float("inf")
+    """Time up to which the distribution of a time is known."""
     centred_directly: ClassVar[bool] = False
     """Whether ``centred_kernel`` has a formula of its own, and expectations of kernels have none."""
 
@@ -425,6 +427,13 @@ class Predictions(OwnErrstate, ABC):
         ``TypeError`` for vectors and unordered classes.
         """
         raise TypeError(f"predictions: got {self.family} predictions, which have no distribution function")
+
+    def transforms(self, times: FloatArray, seen: BoolArray) -> "tuple[FloatArray, FloatArray] | None":
+        """Ends (n,) of what ``F(T)`` can be, given that the event was at the time, or only that it was not up to then.
+
+        None if these follow from the distribution function, or there is none.
+        """
+        return None
 
     def cdf_below(self, targets: Array) -> FloatArray:
         """``P(Z < y)``, where it can differ from ``P(Z <= y)``."""

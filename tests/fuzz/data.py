@@ -94,6 +94,11 @@ def ordinal(v):
     return ct.Ordinal, (v.rows(4),), v.labels(4)
 
 
+def survival_curve(v):
+    curves = np.cumsum(v.rows(4)[:, ::-1], axis=1)[:, 2::-1]
+    return ct.predictions.SurvivalCurve, ([1.0, 2.0, 4.0], curves), v.positive()
+
+
 def bernoulli(v):
     return ct.Bernoulli, (v.chances(),), v.labels(2)
 
@@ -160,6 +165,7 @@ FAMILIES = {
     ct.Categorical: categorical,
     ct.Bernoulli: bernoulli,
     ct.Ordinal: ordinal,
+    ct.predictions.SurvivalCurve: survival_curve,
     ct.Normal: of_numbers(ct.Normal, "numbers", "positive"),
     ct.Laplace: of_numbers(ct.Laplace, "numbers", "positive"),
     ct.StudentT: of_numbers(ct.StudentT, "positive", "numbers", "positive"),

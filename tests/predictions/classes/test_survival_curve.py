@@ -1,0 +1,166 @@
+"""Survival curves: their intervals, what F(T) can be, exact p-values, and bad curves."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest.fields import Censored, censored_pit_values, d_calibration, one_calibration
+from caltest.predictions import SurvivalCurve
+
+TIMES = [1.0, 2.0, 5.0]
+CURVES = [[0.9, 0.5, 0.2], [0.6, 0.3, 0.1], [1.0, 1.0, 0.0]]
+
+
+def test_probabilities_of_intervals():
+    curves = SurvivalCurve(TIMES, CURVES)
+    assert curves.probabilities == pytest.approx(
+        np.array([[0.1, 0.4, 0.3, 0.2], [0.4, 0.3, 0.2, 0.1], [0.0, 0.0, 1.0, 0.0]])
+    )
+    assert curves.check_targets([1.0, 1.1, 5.1]).tolist() == [0, 1, 3]
+    by_hand = 1.0 * abs(0.1 - 0.4) + 1.0 * abs(0.5 - 0.7) + 3.0 * abs(0.8 - 0.9)
+    assert curves.distance(ct.kernels.Wasserstein1(), curves)[0, 1] == pytest.approx(by_hand)
+    assert curves.occurrence(1) == "the event occurs after 1 up to 2"
+    assert curves.occurrence(3) == "no event occurs up to 5"
+
+
+def ends(between, time, seen):
+    curves = SurvivalCurve(TIMES, [CURVES[0]], between=between)
+    return tuple(float(one[0]) for one in curves.transforms(np.array([time]), np.array([seen])))
+
+
+def test_what_the_transform_can_be():
+    """Between two times F is a line, or has jumps at the times; after the last one it is unknown."""
+    assert ends("linear", 1.5, True) == pytest.approx((0.3, 0.3))
+    assert ends("linear", 1.5, False) == pytest.approx((0.3, 1.0))
+    assert ends("linear", 0.5, True) == pytest.approx((0.05, 0.05))
+    assert ends("linear", 9.0, True) == pytest.approx((0.8, 1.0))
+    assert ends("linear", 9.0, False) == pytest.approx((0.8, 1.0))
+    assert ends("steps", 2.0, True) == pytest.approx((0.1, 0.5))
+    assert ends("steps", 1.5, True) == pytest.approx((0.1, 0.5))
+    assert ends("steps", 2.0, False) == pytest.approx((0.5, 1.0))
+    assert ends("steps", 1.5, False) == pytest.approx((0.1, 1.0))
+    assert ends("steps", 9.0, True) == pytest.approx((0.8, 1.0))
+
+
+def test_a_fine_grid_is_the_distribution():
+    rng = np.random.default_rng(1)
+    laws = ct.LogNormal(rng.normal(size=90), 0.7)
+    times = np.geomspace(0.01, 60.0, 4000)
+    curves = SurvivalCurve(times, 1.0 - laws.cdf(times[:, None]).T)
+    targets = Censored(laws.sample(2), rng.random(90) < 0.6)
+    expected, found = (censored_pit_values(one, targets, rng=3)[1] for one in (laws, curves))
+    assert found == pytest.approx(expected, abs=2e-3)
+    assert d_calibration(curves, targets, rng=1).approximate == pytest.approx(
+        d_calibration(laws, targets, rng=1).approximate, abs=0.02
+    )
+    risks = [one_calibration(one, targets, 1.0, n_groups=2, rng=1).rows[0].predicted for one in (laws, curves)]
+    assert risks[1] == pytest.approx(risks[0], abs=1e-3)
+
+
+def test_samples_are_in_their_intervals():
+    for between in ("linear", "steps"):
+        curves = SurvivalCurve(TIMES, np.repeat(CURVES[:1], 4000, axis=0), between=between)
+        intervals = curves.check_targets(curves.sample(1))
+        assert np.bincount(intervals) / 4000 == pytest.approx([0.1, 0.4, 0.3, 0.2], abs=0.04)
+    assert set(curves.sample(1)[intervals < 3]) == {1.0, 2.0, 5.0}
+
+
+def data(rng, n, share, grid, on_grid):
+    """Curves of exponential times, with about a share of rows censored."""
+    rate = rng.uniform(0.3, 1.5, n)
+    curves = np.exp(-rate[:, None] * grid)
+    time, end = rng.exponential(1.0 / rate), rng.exponential((1.0 - share) / share / rate)
+    if on_grid:
+        edges = np.append(grid, 2.0 * grid[-1])
+        time, end = (edges[np.minimum(np.searchsorted(edges, one), grid.size)] for one in (time, end))
+    else:
+        # Within an interval times are spread evenly, as the curves have it.
+        edges = np.concatenate([[0.0], grid])
+        place = np.searchsorted(grid, time)
+        inside = edges[place] + rng.random(n) * np.append(np.diff(edges), 1.0)[place]
+        time = np.where(place == grid.size, time, inside)
+    event = time <= end
+    event[0] = True
+    return curves, Censored(np.minimum(time, end), event)
+
+
+SETTINGS = {
+    "n = 60, half censored": (60, 0.5, np.array([0.25, 0.5, 1.0, 2.0]), False),
+    "n = 16, 20 %": (16, 0.2, np.array([0.5, 1.5]), False),
+    "n = 60, 70 %, a time": (60, 0.7, np.array([1.0]), False),
+    "n = 60, ties": (60, 0.5, np.array([0.25, 0.5, 1.0, 2.0]), True),
+}
+
+
+@pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
+@pytest.mark.parametrize("name", SETTINGS)
+def test_size(name, replications):
+    n, share, grid, on_grid = SETTINGS[name]
+    number, rng = replications(60, 2000), np.random.default_rng(8)
+    small = np.zeros(2)
+    for _ in range(number):
+        curves, targets = data(rng, n, share, grid, on_grid)
+        laws = SurvivalCurve(grid, curves, between="steps" if on_grid else "linear")
+        found = [one(laws, targets, n_resamples=39, rng=rng) for one in (ct.calibration_test, d_calibration)]
+        small += [one.pvalue <= 0.1 for one in found]
+    assert (small <= stats.binom.ppf(1 - 1e-4, number, 0.1)).all(), small / number
+    assert (small >= stats.binom.ppf(1e-4, number, 0.07)).all(), small / number
+
+
+def test_wrong_curves_are_found():
+    rng = np.random.default_rng(4)
+    grid = np.linspace(0.1, 4.0, 40)
+    rate = rng.uniform(0.3, 1.5, 400)
+    time, end = rng.exponential(1.0 / rate), rng.exponential(2.0, 400)
+    targets = Censored(np.minimum(time, end), time <= end)
+    assert ct.calibration_test(SurvivalCurve(grid, np.exp(-rate[:, None] * grid)), targets, rng=1).pvalue > 0.05
+    result = ct.calibration_test(SurvivalCurve(grid, np.exp(-1.5 * rate[:, None] * grid)), targets, rng=1)
+    assert result.pvalue == 0.001
+    assert str(result.finding).startswith("outcomes are above what was predicted")
+    # Errors that cancel: every curve is that of the mean, but the mean depends on the row.
+    turned = SurvivalCurve(grid, np.exp(-(1.8 - rate)[:, None] * grid))
+    assert ct.calibration_test(turned, targets, rng=1).pvalue == 0.001
+
+
+def test_known_times_are_tested_as_those_that_are_not_censored():
+    rng = np.random.default_rng(5)
+    grid, rate = np.array([0.5, 1.0, 2.0]), rng.uniform(0.5, 2.0, 80)
+    curves, time = SurvivalCurve(grid, np.exp(-rate[:, None] * grid)), rng.exponential(1.0 / rate)
+    result = ct.calibration_test(curves, time, rng=1)
+    assert result.pvalue == ct.calibration_test(curves, Censored(time, np.ones(80)), rng=1).pvalue
+    assert f"the same for {(time > 2.0).sum()} times after 2" in result.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("times", "curves", "words"),
+    [
+        (TIMES, np.transpose(CURVES[:2]), "pass probabilities.T"),
+        (TIMES, 1.0 - np.array(CURVES[:2]), "if these are probabilities of an event, pass 1 - probabilities"),
+        (TIMES, [[0.9, 0.95, 0.2]], "got 0.9 and then 0.95 at row 0, wanted curves that do not rise"),
+        (TIMES, [[90.0, 50.0, 20.0]], "got 90 at row 0, time 1"),
+        ([1.0, 3.0, 2.0], CURVES, "wanted increasing numbers"),
+        ([-1.0, 3.0, 5.0], CURVES, "wanted times above 0"),
+        ([0.0, 3.0, 5.0], CURVES[:2], "got curves below 1 at time 0"),
+        ([0.0], [[1.0]], "got 0 alone"),
+        (TIMES, [[0.9, np.nan, 0.2]], "row 0"),
+        (TIMES, [0.9, 0.5, 0.2], r"got shape \(3,\)"),
+    ],
+)
+def test_bad_curves(times, curves, words):
+    with pytest.raises(ValueError, match=words):
+        SurvivalCurve(times, curves)
+
+
+def test_bad_settings():
+    with pytest.raises(ValueError, match="between"):
+        SurvivalCurve(TIMES, CURVES, between="cubic")
+    curves = SurvivalCurve([0.0, *TIMES], np.column_stack([np.ones(3), CURVES]))
+    assert curves.times.tolist() == TIMES
+    with pytest.raises(ValueError, match="horizon: got 6, wanted at most 5"):
+        one_calibration(curves, Censored([1.0, 2.0, 3.0], [1, 1, 0]), 6.0)
+    with pytest.raises(ValueError, match="positive times"):
+        curves.check_targets([0.0, 1.0, 2.0])
+    with pytest.raises(TypeError, match=r"SurvivalCurve for censored times"):
+        censored_pit_values(ct.Ordinal([[0.2, 0.3, 0.5]]), Censored([1.0], [1]))
