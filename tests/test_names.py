@@ -74,6 +74,7 @@ NUMBERS = {
 OTHER_DEFAULTS = {
     ("plots.pit_histogram", "n_bins"): 10,
     ("find_slices", "n_bins"): 5,
+    ("fields.a_calibration", "n_bins"): 10,
     ("fields.d_calibration", "n_bins"): 10,
     ("fields.weather.exceedances", "n_bins"): 10,
     ("estimators.HosmerLemeshow", "n_bins"): 10,

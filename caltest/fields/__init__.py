@@ -2,7 +2,11 @@
 
 from caltest._basics import names as _names
 from caltest.fields import bayesian as bayesian, clinical as clinical, weather as weather
-from caltest.fields.horizons import d_calibration as d_calibration, one_calibration as one_calibration
+from caltest.fields.horizons import (
+    a_calibration as a_calibration,
+    d_calibration as d_calibration,
+    one_calibration as one_calibration,
+)
 from caltest.fields.survival import Censored as Censored, censored_pit_values as censored_pit_values
 
 __all__ = _names.offered(globals())

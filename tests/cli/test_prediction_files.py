@@ -318,7 +318,9 @@ def test_classes_are_taken_by_everything_that_takes_labels():
     without = {name for name in taking if "classes" not in inspect.signature(found[name]).parameters}
     # The constructor of the first has them, targets of the others are times, amounts of rain and other numbers.
     without = {name for name in without if not name.startswith("fields.weather.")}
-    survival = {f"fields.{name}" for name in ("censored_pit_values", "d_calibration", "one_calibration")}
+    survival = {
+        f"fields.{name}" for name in ("a_calibration", "censored_pit_values", "d_calibration", "one_calibration")
+    }
     assert without == {"SequentialCalibrationTest.update", *survival}
 
 
