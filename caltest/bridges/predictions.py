@@ -5,16 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import own_errstate
-from caltest.predictions import Bernoulli, Categorical, Ensemble, Ordinal
+from caltest._basics.numerics import ArrayLike, own_errstate
+from caltest.predictions import Bernoulli, Categorical, Ensemble, Ordinal, SurvivalCurve
 from caltest.predictions.base import Predictions
 from caltest.predictions.convert import as_predictions
 
 
 @own_errstate
-def predictions_of(
-    model: Any, data: Any = None, *, time: float | None = None, variable: str | None = None
-) -> Predictions:
+def predictions_of(model: Any, data: Any = None, *, time: ArrayLike = None, variable: str | None = None) -> Predictions:
     """What a fitted model or a forecast of another library predicts, as predictions for tests.
 
     Parameters
@@ -22,7 +20,8 @@ def predictions_of(
     model
         - Results of statsmodels: of ``GLM`` with a family whose ``get_distribution`` is known here, ``Logit``,
           ``Probit``, ``MNLogit``, ``OrderedModel``, ``Poisson``, ``NegativeBinomial``.
-        - A fitted regression of lifelines, with a ``time``: the probability of an event until then.
+        - A fitted regression of lifelines, with a ``time``: the probability of an event until then; or with several:
+          a ``SurvivalCurve`` at these.
         - A model of ngboost, or what its ``pred_dist`` returns.
         - A distribution of skpro: ``Normal``, ``Laplace``, ``LogNormal`` or ``Poisson``.
         - ``InferenceData`` of ArviZ, with a ``variable`` of its group ``posterior_predictive``: an ``Ensemble`` of all
@@ -31,7 +30,7 @@ def predictions_of(
     data
         New rows for models, as their ``predict`` takes them, which were not used in the fit; required for them.
     time
-        Until when the event happens.
+        Until when the event happens, or increasing times of survival curves.
     variable
         Name of the variable; default: the only one.
 
@@ -103,10 +102,12 @@ def _of_statsmodels(results: Any, data: Any) -> Predictions:
     return as_predictions(results.get_distribution(data))
 
 
-def _of_lifelines(fitter: Any, data: Any, time: float) -> Predictions:
+def _of_lifelines(fitter: Any, data: Any, time: ArrayLike) -> Predictions:
     if not hasattr(fitter, "predict_survival_function"):
         raise _unknown(fitter)
-    return Bernoulli(1.0 - np.asarray(fitter.predict_survival_function(data, times=[time]))[0])
+    times = np.atleast_1d(time)
+    curves = np.asarray(fitter.predict_survival_function(data, times=times)).T
+    return Bernoulli(1.0 - curves[:, 0]) if np.ndim(time) == 0 else SurvivalCurve(times, curves)
 
 
 def _of_ngboost(model: Any, data: Any) -> Predictions:

@@ -85,6 +85,9 @@ def test_survival_regressions():
         wanted = 1.0 - fitter.predict_survival_function(table[N:], times=[1.0]).to_numpy()[0]
         np.testing.assert_allclose(found.probability, wanted)
     assert ct.calibration_test(found, table["time"][N:].to_numpy() <= 1.0, n_resamples=99, rng=1).pvalue > 0.01
+    curves = predictions_of(fitter, table[N:], time=np.linspace(0.1, 5.0, 30))
+    seen = ct.Censored(np.minimum(table["time"][N:], 2.0), table["time"][N:] <= 2.0)
+    assert ct.calibration_test(curves, seen, n_resamples=99, rng=1).pvalue > 0.01
     with pytest.raises(ValueError, match="time: got None"):
         predictions_of(fitter, table[N:])
     with pytest.raises(TypeError, match=r"lifelines.*KaplanMeierFitter, which is not known"):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from statistical.survival_sizes import SETTINGS, data
 
 import caltest as ct
 from caltest.fields import Censored, censored_pit_values, d_calibration, one_calibration
@@ -64,33 +65,6 @@ def test_samples_are_in_their_intervals():
         intervals = curves.check_targets(curves.sample(1))
         assert np.bincount(intervals) / 4000 == pytest.approx([0.1, 0.4, 0.3, 0.2], abs=0.04)
     assert set(curves.sample(1)[intervals < 3]) == {1.0, 2.0, 5.0}
-
-
-def data(rng, n, share, grid, on_grid):
-    """Curves of exponential times, with about a share of rows censored."""
-    rate = rng.uniform(0.3, 1.5, n)
-    curves = np.exp(-rate[:, None] * grid)
-    time, end = rng.exponential(1.0 / rate), rng.exponential((1.0 - share) / share / rate)
-    if on_grid:
-        edges = np.append(grid, 2.0 * grid[-1])
-        time, end = (edges[np.minimum(np.searchsorted(edges, one), grid.size)] for one in (time, end))
-    else:
-        # Within an interval times are spread evenly, as the curves have it.
-        edges = np.concatenate([[0.0], grid])
-        place = np.searchsorted(grid, time)
-        inside = edges[place] + rng.random(n) * np.append(np.diff(edges), 1.0)[place]
-        time = np.where(place == grid.size, time, inside)
-    event = time <= end
-    event[0] = True
-    return curves, Censored(np.minimum(time, end), event)
-
-
-SETTINGS = {
-    "n = 60, half censored": (60, 0.5, np.array([0.25, 0.5, 1.0, 2.0]), False),
-    "n = 16, 20 %": (16, 0.2, np.array([0.5, 1.5]), False),
-    "n = 60, 70 %, a time": (60, 0.7, np.array([1.0]), False),
-    "n = 60, ties": (60, 0.5, np.array([0.25, 0.5, 1.0, 2.0]), True),
-}
 
 
 @pytest.mark.statistical

@@ -1,0 +1,71 @@
+"""How often tests of survival curves reject right ones, and wrong ones, for several shares of censored rows.
+
+``python -m tests.statistical.survival_sizes`` prints the table of ``docs/validity.md``; about three minutes.
+"""
+
+import numpy as np
+
+import caltest as ct
+from caltest.estimators.combined.findings import pvalues_only
+from caltest.fields import Censored, a_calibration, d_calibration
+from caltest.predictions import SurvivalCurve
+
+SETS = 1000
+
+
+def data(rng, n, share, grid, on_grid, wrong=1.0):
+    """Curves of exponential times, with about a share of rows censored; true rates are ``wrong`` times as high."""
+    rate = rng.uniform(0.3, 1.5, n)
+    curves = np.exp(-rate[:, None] * grid)
+    time, end = rng.exponential(1.0 / (wrong * rate)), rng.exponential((1.0 - share) / share / rate)
+    if on_grid:
+        edges = np.append(grid, 2.0 * grid[-1])
+        time, end = (edges[np.minimum(np.searchsorted(edges, one), grid.size)] for one in (time, end))
+    else:
+        # Within an interval times are spread evenly, as the curves have it.
+        edges = np.concatenate([[0.0], grid])
+        place = np.searchsorted(grid, time)
+        inside = edges[place] + rng.random(n) * np.append(np.diff(edges), 1.0)[place]
+        time = np.where(place == grid.size, time, inside)
+    event = time <= end
+    event[0] = True
+    return curves, Censored(np.minimum(time, end), event)
+
+
+SETTINGS = {
+    "n = 60, half censored": (60, 0.5, np.array([0.25, 0.5, 1.0, 2.0]), False),
+    "n = 16, 20 %": (16, 0.2, np.array([0.5, 1.5]), False),
+    "n = 60, 70 %, one time": (60, 0.7, np.array([1.0]), False),
+    "n = 60, ties": (60, 0.5, np.array([0.25, 0.5, 1.0, 2.0]), True),
+}
+
+
+def pvalues(name, wrong, seed):
+    """Of the default test, of D-calibration (exact and as published), and of A-calibration."""
+    n, share, grid, on_grid = SETTINGS[name]
+    rng = np.random.default_rng([seed, n])
+    curves, targets = data(rng, n, share, grid, on_grid, wrong)
+    laws = SurvivalCurve(grid, curves, between="steps" if on_grid else "linear")
+    with pvalues_only():
+        default = ct.calibration_test(laws, targets, n_resamples=99, rng=rng).pvalue
+    counted = d_calibration(laws, targets, n_bins=5, n_resamples=99, rng=rng)
+    try:
+        hazards = a_calibration(laws, targets, n_bins=5, n_resamples=1, rng=rng).approximate
+    except ValueError:
+        hazards = np.nan
+    return default, counted.pvalue, counted.approximate, hazards
+
+
+def main():
+    """Print the table."""
+    for name in SETTINGS:
+        for wrong in (1.0, 1.5):
+            found = np.array([pvalues(name, wrong, seed) for seed in range(SETS)])
+            known = np.isfinite(found)
+            rates = 100.0 * ((found <= 0.05) & known).sum(axis=0) / known.sum(axis=0)
+            model = "calibrated" if wrong == 1.0 else "1.5 times the rate"
+            print(f"| {name} | {model} |", " | ".join(f"{rate:.1f}" for rate in rates), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()
