@@ -66,6 +66,7 @@ NUMBERS = {
     "slope_width": 0.3,
     "c_width": 0.1,
     "start": 0,
+    "lag": 1,
     "problem": 0,
     "generator": 0,
 }

@@ -44,6 +44,10 @@ class SequentialTestResult(Stored):
         Since when the predictions are wrong and what they claim and deliver before and after; None where no change
         explains the outcomes clearly better than calibration, after an impossible outcome, and for families without
         likelihood ratios. It is an estimate, and no part of E.
+    lag
+        After how many observations the outcome of a prediction is known.
+    bounds
+        With a lag, ``-log p`` after each observation, (n,); else None, as it is the largest ``log E`` so far.
 
     Examples
     --------
@@ -72,6 +76,8 @@ class SequentialTestResult(Stored):
     pvalue_kind: PValueKind = "bound"
     pvalue_otherwise: float | None = None
     change: Change | None = None
+    lag: int = 1
+    bounds: FloatArray | None = None
 
     @property
     def log_evalue(self) -> float:
@@ -85,15 +91,22 @@ class SequentialTestResult(Stored):
 
     @property
     def pvalue(self) -> float:
-        """1 / (largest E so far), at most 1: below alpha at any time with probability at most alpha if calibrated."""
-        return exp(-max(0.0, float(self.history.max())))
+        """Below alpha at any time with probability at most alpha if calibrated: 1 / (largest E so far), at most 1.
+
+        With a lag, from the largest E of interleaved tests.
+        """
+        return exp(-max(0.0, float(self._proof.max())))
+
+    @property
+    def _proof(self) -> FloatArray:
+        return self.history if self.bounds is None else self.bounds
 
     def first_rejection(self, alpha: float = 0.05) -> int | None:
-        """After how many observations E was at least ``1 / alpha`` for the first time, or None.
+        """After how many observations E was at least ``1 / alpha``, or with a lag p at most alpha, or None.
 
         Raises ``ValueError`` unless the level is between 0 and 1.
         """
-        reached = np.flatnonzero(self.history >= -log(fraction("alpha", alpha)))
+        reached = np.flatnonzero(self._proof >= -log(fraction("alpha", alpha)))
         return int(reached[0]) + 1 if reached.size else None
 
     def verdict(self, alpha: float = 0.05) -> str:
@@ -101,7 +114,8 @@ class SequentialTestResult(Stored):
         first, level = self.first_rejection(alpha), f"at the {100 * alpha:g} % level"
         if first is None:
             return f"no evidence against calibration {level} so far"
-        return f"reject calibration {level}: E was {1 / alpha:g} or more after {first} observations"
+        what = f"E was {1 / alpha:g} or more" if self.lag == 1 else f"p was {alpha:g} or less"
+        return f"reject calibration {level}: {what} after {first} observations"
 
     citations = ("cover1991", "shafer2021")
 
@@ -121,6 +135,8 @@ class SequentialTestResult(Stored):
             p = f"p = 0, because {EXCLUDED}, and {pvalue_phrase(self.pvalue_otherwise, is_bound=True)} before"
         when = "and never reached" if first is None else f"and first reached {1 / alpha:g} after {first} observations;"
         end = f" {1 / alpha:g};" if first is None else ""
+        if self.lag > 1:
+            when, end = f"(outcomes known after {self.lag} observations, {self.lag} interleaved tests);", ""
         return (
             f"The hypothesis that the predictions are calibrated ({self.hypothesis}) was tested sequentially with "
             f"{self.test} on n = {self.n} observations ({self.bets}): the evidence was E = "
@@ -158,6 +174,10 @@ class SequentialTestResult(Stored):
             "Largest": f"E = {format_evalue(float(self.history[largest]))} after {largest + 1} observations",
             "p-value": f"{format_pvalue(self.pvalue)} = 1 / largest E ({kind})",
         }
+        if self.lag > 1:
+            parts["p-value"] = f"{format_pvalue(self.pvalue)}, from the largest E of each interleaved test ({kind})"
+            later = f"E of a stop is that {self.lag - 1} rows later"
+            parts["Lag"] = f"{self.lag} rows, so {self.lag} interleaved tests; {later}"
         if self.pvalue_otherwise is not None:
             parts["p-value"] = f"0 ({EXCLUDED}), and {format_pvalue(self.pvalue_otherwise)} before ({kind})"
         return Page(self.test, found, *table, [""], parts, what, notes=self.notes)

@@ -340,6 +340,7 @@ ARGUMENTS = {
 
 SPECIAL = {
     (ct.ECCETest, "statistic"): choice("MAD", "R"),
+    (ct.SequentialCalibrationTest, "lag"): choice(1, 2, 5),
     (ct.estimators.ECCE, "statistic"): choice("MAD", "R"),
     (ct.MMCE, "kernel"): Case.prediction_kernel,
     (ct.kernels.MMD, "kernel"): Case.target_kernel,

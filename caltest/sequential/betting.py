@@ -1,0 +1,223 @@
+"""What tests and monitors have in common: bets on outcomes as they come in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import log, log1p
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+
+from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, ranges, to_array
+from caltest._validation import one_of
+from caltest.estimators.scores import log_mixture
+from caltest.kernels import ProductKernel
+from caltest.kernels.product import check_product_kernel
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.base import assumed, named_one
+from caltest.predictions.convert import as_sample
+from caltest.sequential.bets import Bets, KernelBets, LikelihoodBets
+from caltest.sequential.change import AT_ONCE
+
+Strategy = Literal["both", "likelihood", "kernel"]
+
+NAMED = 6
+"""Rows of impossible outcomes that are kept, one more than notes name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What one update adds: ``log E`` and ``-log p`` (b,) after each observation, and how some were excluded."""
+
+    sample: Sample
+    evidence: FloatArray
+    bounds: FloatArray
+    excluded: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What the next bets depend on, and how many batches count: replaced as a whole, when all of an update is done."""
+
+    n: int = 0
+    n_batches: int = 0
+    impossible: tuple[int, ...] = ()
+    n_impossible: int = 0
+    kind: Predictions | None = None
+    notes: tuple[str, ...] = ()
+    lag: int = 1
+    weights: FloatArray = field(default_factory=lambda: np.empty(0))
+    bets: tuple[tuple[Bets, ...], ...] = ()
+    """Those of each of the interleaved streams."""
+    capitals: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    """Logarithms of the capitals, (lag, K)."""
+    now: FloatArray = field(default_factory=lambda: np.zeros(1))
+    """``log E`` of each stream, (lag,)."""
+    peaks: FloatArray = field(default_factory=lambda: np.zeros(1))
+    """Its largest values so far."""
+
+    @property
+    def evidence(self) -> float:
+        """``log E``."""
+        return float(log_mixture(self.now[:, None], np.full(self.now.size, 1.0 / self.now.size))[0])
+
+    @property
+    def bound(self) -> float:
+        """``-log p``, perhaps below 0."""
+        equal = np.full(self.peaks.size, 1.0 / self.peaks.size)
+        return float(log_mixture(self.peaks[:, None], equal)[0]) - log(merging_factor(self.lag))
+
+    def started(self, bets: tuple[Bets, ...], weights: FloatArray) -> Self:
+        """Before the first bet, with gamblers of their own for each stream."""
+        capitals, zeros = np.zeros((self.lag, weights.size)), np.zeros(self.lag)
+        return replace(self, bets=(bets,) * self.lag, weights=weights, capitals=capitals, now=zeros, peaks=zeros)
+
+    def played(self, sample: Sample) -> tuple[FloatArray, FloatArray, Self]:
+        """``log E`` and the bound ``-log p`` after each of the next observations, and the state after them."""
+        each, places = np.empty((self.lag, len(sample))), np.arange(len(sample))
+        bets, capitals = list(self.bets), self.capitals.copy()
+        for k in range(self.lag):
+            rows = np.flatnonzero((self.n + places) % self.lag == k)
+            each[k] = self.now[k]
+            if rows.size:
+                factors, bets[k] = self._factors(k, sample.take(rows))
+                logs = capitals[k][:, None] + np.cumsum(factors, axis=1)
+                capitals[k] = logs[:, -1]
+                each[k] = np.append(self.now[k], log_mixture(logs, self.weights))[
+                    np.searchsorted(rows, places, "right")
+                ]
+        peaks = np.maximum.accumulate(np.column_stack([self.peaks, each]), axis=1)[:, 1:]
+        equal = np.full(self.lag, 1.0 / self.lag)
+        bounds = log_mixture(peaks, equal) - log(merging_factor(self.lag))
+        n = self.n + len(sample)
+        later = replace(
+            self, n=n, bets=tuple(bets), capitals=capitals, now=each[:, -1].copy(), peaks=peaks[:, -1].copy()
+        )
+        return log_mixture(each, equal), bounds, later
+
+    def _factors(self, k: int, sample: Sample) -> tuple[FloatArray, tuple[Bets, ...]]:
+        """Logarithms of the factors (K, b) of all gamblers of a stream."""
+        factors, bets = zip(*(one.log_factors(sample) for one in self.bets[k]), strict=True)
+        return np.concatenate(factors), bets
+
+
+def merging_factor(number: int) -> float:
+    """What the harmonic mean of p-values is multiplied by to be one, however they depend on each other.
+
+    ``(y + K)^2 / ((y + 1) K)`` with ``y^2 = K ((y + 1) log(y + 1) - y)`` for K > 2 (Vovk and Wang 2020); 2 for two.
+    """
+    if number < 3:
+        return float(number)
+    low, high = 1e-3, 1e3 * number
+    for _ in range(200):
+        y = (low + high) / 2.0
+        low, high = (y, high) if y * y < number * ((y + 1.0) * log1p(y) - y) else (low, y)
+    return (y + number) ** 2 / ((y + 1.0) * number)
+
+
+class Betting(OwnErrstate):
+    """Gamblers who bet against predictions as outcomes come in."""
+
+    strategy: Strategy
+    kernel: ProductKernel | None
+    classes: Sequence[Any] | None
+
+    def __post_init__(self) -> None:
+        one_of("strategy", self.strategy, get_args(Strategy))
+        if self.kernel is not None:
+            check_product_kernel(self.kernel)
+        self._state = self._empty()
+        self._batches: list[Batch] = []
+
+    def _empty(self) -> State:
+        return State()
+
+    @property
+    def n(self) -> int:
+        """Number of observations so far."""
+        return self._state.n
+
+    def update(self, predictions: ArrayLike, targets: ArrayLike) -> Self:
+        """Take the next observations, in the order of time; returns the test itself.
+
+        Parameters
+        ----------
+        predictions
+            What ``calibration_test`` takes; or, for one outcome, a probability or the (k,) probabilities of k classes.
+        targets
+            Outcomes, (b,) or (b, d); or one outcome.
+
+        Returns
+        -------
+        SequentialCalibrationTest
+            The test itself. Whatever is raised, an interruption too, the batch is taken wholly or not at all: ``n``
+            says which.
+        """
+        classes = None if isinstance(predictions, Predictions) else self.classes
+        sample = as_sample(*_as_batch(predictions, targets), classes, copy=True)
+        state = self._state
+        if state.kind is not None:
+            state.kind.check_compatible(sample.predictions, "predictions")
+        if state.kind is None:
+            state = self._started(sample.predictions)
+        evidence, bounds = [], []
+        for part in ranges(len(sample), max(1, AT_ONCE // state.weights.size)):
+            played, bound, state = state.played(sample.take(part))
+            evidence.append(played)
+            bounds.append(bound)
+        state = replace(
+            state,
+            n_batches=state.n_batches + 1,
+            impossible=(*state.impossible, *(sample.impossible[:NAMED] + self.n).tolist())[:NAMED],
+            n_impossible=state.n_impossible + sample.impossible.size,
+            kind=named_one(state.kind, sample.predictions),
+            notes=tuple(dict.fromkeys((*state.notes, *assumed(sample.predictions)))),
+        )
+        # Those of an update that was not finished are none.
+        del self._batches[self._state.n_batches :]
+        excluded = sample.excluded_outcomes(self.n)
+        self._batches.append(Batch(sample, np.concatenate(evidence), np.concatenate(bounds), excluded))
+        self._state = state
+        return self
+
+    @property
+    def _taken(self) -> "list[Batch]":
+        return self._batches[: self._state.n_batches]
+
+    def _started(self, predictions: Predictions) -> "State":
+        """The bets for the family."""
+        known = predictions.law.odds() is not None
+        if not known and self.strategy == "likelihood":
+            raise TypeError(
+                f"predictions: got {predictions.family} predictions, for which no likelihood ratios are known here; "
+                'wanted strategy="kernel"'
+            )
+        bets: list[Bets] = [LikelihoodBets(predictions)] if known and self.strategy != "kernel" else []
+        if self.strategy != "likelihood":
+            bets.append(KernelBets(self.kernel, predictions))
+        weights = np.concatenate([one.weights / len(bets) for one in bets])
+        return self._state.started(tuple(bets), weights)
+
+    def _joined(self, parts: list[FloatArray]) -> FloatArray:
+        """One number for each observation, infinite from the first impossible outcome on."""
+        numbers = np.concatenate([np.empty(0), *parts])
+        if self._state.n_impossible:
+            numbers[self._state.impossible[0] :] = np.inf
+        return numbers
+
+    def _samples(self) -> Sample:
+        """All observations."""
+        samples = [batch.sample for batch in self._taken]
+        while len(samples) > 1:
+            # In pairs, so that few rows are copied often.
+            pairs = zip(samples[::2], samples[1::2], strict=False)
+            samples = [one.followed_by(other) for one, other in pairs] + samples[len(samples) // 2 * 2 :]
+        return samples[0]
+
+
+def _as_batch(predictions: ArrayLike, targets: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+    """One prediction and one outcome as a batch of one."""
+    if isinstance(targets, (Predictions, list, tuple)) or np.ndim(targets) > 0:
+        return predictions, targets
+    if not isinstance(predictions, Predictions):
+        predictions = to_array(predictions, "predictions")[None]
+    return predictions, [targets]
