@@ -145,6 +145,7 @@ from caltest.predictions import (
     top_label as top_label,
 )
 from caltest.risk import estimate_calibration_error as estimate_calibration_error
+from caltest.sequential.monitor import CalibrationMonitor as CalibrationMonitor
 from caltest.sequential.sequential_test import SequentialCalibrationTest as SequentialCalibrationTest
 from caltest.slices.search import find_slices as find_slices
 from caltest.studies.power import power as power

@@ -58,6 +58,7 @@ from caltest.risk.error_estimate import (
     ErrorSelection as ErrorSelection,
 )
 from caltest.sequential.change import Change as Change
+from caltest.sequential.monitor import Alarm as Alarm, MonitorResult as MonitorResult
 from caltest.sequential.sequential_result import SequentialTestResult as SequentialTestResult
 from caltest.slices.slice_result import Slice as Slice, SliceSearchResult as SliceSearchResult
 from caltest.studies.power import PowerResult as PowerResult

@@ -67,6 +67,7 @@ NUMBERS = {
     "c_width": 0.1,
     "start": 0,
     "lag": 1,
+    "average_run_length": 1000,
     "problem": 0,
     "generator": 0,
 }

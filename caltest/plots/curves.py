@@ -25,6 +25,7 @@ from caltest.plots._axes import (
 from caltest.recalibration.base import ProbabilityMap
 from caltest.recalibration.gaussian_process.map import GPMap
 from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
+from caltest.sequential.monitor import CalibrationMonitor, MonitorResult
 from caltest.sequential.sequential_result import SequentialTestResult
 from caltest.sequential.sequential_test import SequentialCalibrationTest
 from caltest.studies.power_curve import PowerCurve
@@ -32,25 +33,26 @@ from caltest.studies.power_curve import PowerCurve
 
 @own_errstate
 def evidence(
-    test: SequentialCalibrationTest | SequentialTestResult,
+    test: SequentialCalibrationTest | CalibrationMonitor | SequentialTestResult | MonitorResult,
     *,
     alpha: float = 0.05,
     ax: "Axes | None" = None,
     label: str | None = None,
     color: str | None = None,
 ) -> "Axes":
-    """Evidence of a sequential test over time, ``log10 E_t``, with the line ``1 / alpha``.
+    """Evidence of a sequential test or monitor over time, ``log10 E_t``, with the line of an alarm.
 
-    The test rejects where the curve first touches the line, which a calibrated model's does with probability at most
-    alpha, however long it runs; a diamond marks that time, the alarm. From an outcome of predicted probability 0 on E
-    is infinite: the curve ends there, at a vermillion line.
+    A test rejects where the curve first touches the line ``1 / alpha``, which a calibrated model's does with
+    probability at most alpha, however long it runs; a diamond marks that time, the alarm. From an outcome of predicted
+    probability 0 on E is infinite: the curve ends there, at a vermillion line. With a lag the curve is that of 1 / p. A
+    monitor starts anew after each of its alarms.
 
     Parameters
     ----------
     test
-        A ``SequentialCalibrationTest`` that has seen observations, or its result.
+        A ``SequentialCalibrationTest`` or ``CalibrationMonitor`` that has seen observations, or its result.
     alpha
-        The level.
+        The level of a test.
     ax
         Where to draw; default: a new figure.
     label, color
@@ -65,33 +67,35 @@ def evidence(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('observations', 'log10 E')
     """
-    if not isinstance(test, (SequentialCalibrationTest, SequentialTestResult)):
-        raise TypeError(f"test: got {test!r}, wanted a SequentialCalibrationTest or its result")
-    level = fraction("alpha", alpha)
-    result = test.result() if isinstance(test, SequentialCalibrationTest) else test
-    finite = np.isfinite(result.history)
+    if not isinstance(test, (SequentialCalibrationTest, CalibrationMonitor, SequentialTestResult, MonitorResult)):
+        raise TypeError(f"test: got {test!r}, wanted a SequentialCalibrationTest, a CalibrationMonitor or its result")
+    result = test.result() if isinstance(test, (SequentialCalibrationTest, CalibrationMonitor)) else test
+    curve, threshold, line, alarms = result.curve(fraction("alpha", alpha))
+    finite = np.isfinite(curve)
     seen = np.arange(1, result.n + 1)
     ax = axes_of(ax, "evidence", (6.0, 4.0))
-    style, logs = style_of(ax, color), result.history / np.log(10.0)
+    style, logs, threshold = style_of(ax, color), curve / np.log(10.0), threshold / np.log(10.0)
     name = style.name(label, "evidence")
     # A single observation is a point, since a line needs two.
     dot = style.marker if finite.sum() == 1 else ""
     ax.plot(seen[finite], logs[finite], marker=dot, color=style.color, linestyle=style.line, label=name, gid=MODEL)
     if style.first:
-        line = f"reject at the {100 * level:g} % level"
-        ax.axhline(-np.log10(level), color=DARK, linewidth=0.8, linestyle=":", label=line)
+        ax.axhline(threshold, color=DARK, linewidth=0.8, linestyle=":", label=line)
         ax.set(xlim=(0.0, result.n + 1.0), ylim=(min(-0.5, *logs[finite]) if finite.any() else -0.5, None))
-    alarm = result.first_rejection(level)
     own = "" if label is None and style.first else f"{name}: "
-    if alarm is not None and finite[alarm - 1]:
+    shown = [alarm for alarm in alarms if finite[alarm - 1]]
+    if shown:
         look: dict[str, Any] = {"color": style.color, "markeredgecolor": DARK, "linestyle": "", "zorder": 4}
-        ax.plot([alarm], [logs[alarm - 1]], "D", label=f"{own}alarm after {alarm}", **look)
+        text = (
+            f"{own}alarm after {shown[0]}" if len(shown) == 1 else f"{own}{len(shown)} alarms, after {shown[0]} first"
+        )
+        ax.plot(shown, [logs[alarm - 1] for alarm in shown], "D", label=text, **look)
     if not finite.all():
         first = int(seen[~finite][0])
         mark = OUTSIDE if style.first else style.color
         ax.axvline(first, color=mark, linestyle="-.", label=f"{own}outcome {first} was excluded, E is infinite")
     low, high = ax.get_ylim()
-    ax.set(xlabel="observations", ylabel="log10 E", ylim=(low, max(high, 1.1 * -np.log10(level))))
+    ax.set(xlabel="observations", ylabel="log10 E", ylim=(low, max(high, 1.1 * threshold)))
     ax.set_xlim(0.0, max(result.n + 1.0, ax.get_xlim()[1]))
     legend(ax)
     return ax

@@ -101,6 +101,11 @@ class SequentialTestResult(Stored):
     def _proof(self) -> FloatArray:
         return self.history if self.bounds is None else self.bounds
 
+    def curve(self, alpha: float = 0.05) -> tuple[FloatArray, float, str, list[int]]:
+        """What ``plots.evidence`` draws: logarithms, where the test rejects, in words too, and when it first does."""
+        alarm, line = self.first_rejection(alpha), f"reject at the {100 * alpha:g} % level"
+        return self._proof, -log(alpha), line, [] if alarm is None else [alarm]
+
     def first_rejection(self, alpha: float = 0.05) -> int | None:
         """After how many observations E was at least ``1 / alpha``, or with a lag p at most alpha, or None.
 

@@ -340,6 +340,7 @@ ARGUMENTS = {
 
 SPECIAL = {
     (ct.ECCETest, "statistic"): choice("MAD", "R"),
+    (ct.CalibrationMonitor, "average_run_length"): choice(2, 100, 10**9),
     (ct.SequentialCalibrationTest, "lag"): choice(1, 2, 5),
     (ct.estimators.ECCE, "statistic"): choice("MAD", "R"),
     (ct.MMCE, "kernel"): Case.prediction_kernel,
@@ -496,6 +497,7 @@ KINDS = {
     generators.Distortion: of_distortion,
     generators.RegressionProblem: of_problem,
     ct.named_tests.CalibrationTestAccumulator: of_accumulator,
+    ct.CalibrationMonitor: of_stream,
     ct.SequentialCalibrationTest: of_stream,
     ct.MultiLabel: of_multi_label,
     ct.Censored: of_censored,

@@ -18,6 +18,7 @@ RESULTS = {
     "decomposition": lambda: ct.score_decomposition(*ct.top_label(P, Y), confidence_level=0.9, n_resamples=19, rng=1),
     "confidence": lambda: ct.confidence_errors(P, Y, confidence_level=0.9, n_resamples=19, rng=1),
     "noise": lambda: ct.noise_floor(P, ct.ECE(), n_resamples=50, rng=1),
+    "monitor": lambda: ct.CalibrationMonitor(20)(P, Y),
     "stream": lambda: ct.SequentialCalibrationTest().update(P, Y).result(),
     "power": lambda: ct.power(TEST, ct.generators.class_model("M1", 3), n=20, n_simulations=5, rng=1),
 }

@@ -59,6 +59,7 @@ def test_every_entry_is_cited_or_named():
     cited = {key for one in CITING if isinstance(one.citations, tuple) for key in one.citations}
     results = (
         ct.results.GroupCalibrationTestResult,
+        ct.results.MonitorResult,
         ct.results.SequentialTestResult,
         ct.results.CalibrationErrorEstimate,
         ct.results.ClinicalValidation,

@@ -305,6 +305,7 @@ RESULTS = {
     "groups": lambda: ct.calibration_by_group(P, Y, np.arange(60) % 3, n_resamples=19, rng=1),
     "stream": lambda: stream().result(),
     "longer stream": lambda: ct.SequentialCalibrationTest().update(P, Y).result(),
+    "monitor": lambda: ct.CalibrationMonitor(20)(P, Y),
     "changed stream": lambda: ct.SequentialCalibrationTest("likelihood")(
         [0.5] * 20 + [0.1] * 20, [0, 1] * 10 + [1] * 20
     ),

@@ -1,0 +1,113 @@
+"""Monitors: the detector by its definition, run lengths of calibrated predictions, alarms and new beginnings."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest.plots import evidence
+from caltest.sequential.monitor import Watching, _sums
+
+
+def stream(n, seed, wrong_from=None):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    true = p.copy()
+    if wrong_from is not None:
+        true[wrong_from:] = 0.5 + 0.3 * (p[wrong_from:] - 0.5)
+    return p, (rng.random(n) < true).astype(int)
+
+
+def test_detector_by_its_definition():
+    """The sum over starts of products of factors, in a weighted mean over alternatives."""
+    p, y = stream(30, 1)
+    odds = ct.Bernoulli(p).odds()
+    factors = np.exp(odds.log_ratio_terms(y))
+    expected = [
+        sum(w * sum(np.prod(f[s : t + 1]) for s in range(t + 1)) for w, f in zip(odds.weights, factors, strict=True))
+        for t in range(30)
+    ]
+    monitor = ct.CalibrationMonitor(10**7, "likelihood").update(p, y)
+    assert np.exp(monitor.history) == pytest.approx(expected)
+    half = _sums(np.log(factors)[:, 0], np.log(factors)[:, 1:])
+    assert half == pytest.approx(_sums(np.full(len(factors), -np.inf), np.log(factors))[:, 1:])
+
+
+def test_batches_and_restarts():
+    """Batches do not matter; after an alarm the detector is that of the rows since."""
+    p, y = stream(500, 2, 200)
+    whole = ct.CalibrationMonitor(200).update(p, y)
+    assert len(whole.alarms) > 1
+    parts = ct.CalibrationMonitor(200)
+    for part in np.array_split(np.arange(500), sorted([1, 60, 200, whole.alarms[0], 433])):
+        parts.update(p[part], y[part])
+    assert parts.alarms == whole.alarms
+    assert parts.history == pytest.approx(whole.history)
+    first = whole.alarms[0]
+    alone = ct.CalibrationMonitor(200, "likelihood").update(p, y)
+    later = ct.CalibrationMonitor(200, "likelihood").update(p[alone.alarms[0] :], y[alone.alarms[0] :])
+    assert alone.history[alone.alarms[0] :] == pytest.approx(later.history)
+    assert whole.history[first - 1] >= np.log(200) > whole.history[: first - 1].max()
+    again = ct.results.MonitorResult.from_dict(whole.result().to_dict())
+    assert [one.after for one in again.alarms] == list(whole.alarms)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("strategy", ["likelihood", "kernel"])
+def test_average_run_length(strategy, replications):
+    """Run lengths of calibrated predictions, cut at ten times L, have a mean of at least L."""
+    number, length = replications(12, 200), 60
+    runs = []
+    for seed in range(number):
+        p, y = stream(10 * length, (3, seed))
+        alarms = ct.CalibrationMonitor(length, strategy).update(p, y).alarms
+        runs.append(alarms[0] if alarms else 10 * length)
+    error = np.std(runs) / np.sqrt(number)
+    assert np.mean(runs) > length - 3.0 * error, np.mean(runs)
+
+
+@pytest.mark.statistical
+def test_a_late_change_is_found_sooner_than_by_a_test(replications):
+    number = replications(8, 100)
+    delays = np.zeros((number, 2))
+    for seed in range(number):
+        p, y = stream(2400, (4, seed), 2000)
+        alarms = [one for one in ct.CalibrationMonitor(1000, "likelihood").update(p, y).alarms if one > 2000]
+        test = ct.SequentialCalibrationTest("likelihood").update(p, y).result().first_rejection(0.001)
+        delays[seed] = (alarms[0] if alarms else 2400) - 2000, (2400 if test is None else test) - 2000
+    assert delays[:, 0].mean() < delays[:, 1].mean()
+    assert delays[:, 0].mean() < 120
+
+
+def test_result_says_since_when():
+    p, y = stream(900, 5, 600)
+    result = ct.CalibrationMonitor()(p, y)
+    alarm = result.alarms[0]
+    assert 600 < alarm.after < 720
+    low, high = alarm.change.interval.ends
+    assert low <= 601 <= high <= alarm.after
+    assert f"wrong since about observation {alarm.change.start}" in str(alarm)
+    assert result.verdict().startswith(f"{len(result.alarms)} alarm")
+    assert "overconfident" in str(result) or "random" in str(result)
+    ax = evidence(result)
+    assert sum(len(line.get_xdata()) for line in ax.lines if line.get_marker() == "D") == len(result.alarms)
+
+
+def test_impossible_outcomes_are_alarms_at_once():
+    monitor = ct.CalibrationMonitor().update([0.5, 0.0, 0.5, 0.4], [1, 1, 1, 0])
+    assert monitor.alarms == (2,)
+    assert monitor.history[1] == np.inf
+    assert np.isfinite(monitor.history[[0, 2, 3]]).all()
+    assert monitor.result().alarms[0].change is None
+    assert "CalibrationMonitor: 1 alarm in 4 observations" in repr(monitor.result())
+
+
+def test_quiet_and_empty_monitors():
+    monitor = ct.CalibrationMonitor(50)
+    assert monitor.alarms == ()
+    assert isinstance(monitor._state, Watching)
+    with pytest.raises(ValueError, match="got none so far"):
+        monitor.result()
+    assert "no alarm in 2 observations" in str(monitor.update([0.4, 0.6], [0, 1]).result())
+    for bad in (1, 0.5, "many"):
+        with pytest.raises((ValueError, TypeError), match="average_run_length"):
+            ct.CalibrationMonitor(bad)
