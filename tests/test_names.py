@@ -75,6 +75,7 @@ NUMBERS = {
 
 OTHER_DEFAULTS = {
     ("plots.pit_histogram", "n_bins"): 10,
+    ("plots.residual_spread", "n_bins"): 10,
     ("find_slices", "n_bins"): 5,
     ("fields.a_calibration", "n_bins"): 10,
     ("fields.d_calibration", "n_bins"): 10,

@@ -19,6 +19,11 @@ from caltest.plots.reliability import (
     reliability_diagram as reliability_diagram,
 )
 from caltest.plots.results import forest as forest, null_histogram as null_histogram
+from caltest.plots.scores import (
+    murphy_diagram as murphy_diagram,
+    residual_spread as residual_spread,
+    score_plane as score_plane,
+)
 from caltest.plots.simplex import simplex_map as simplex_map
 from caltest.plots.transforms import coverage_curve as coverage_curve, pit_histogram as pit_histogram
 

@@ -42,6 +42,8 @@ DRAWN = {
     "calibration_belt": lambda **how: plots.calibration_belt(P, Y, rng=1, n_resamples=39, **how),
     "pit_histogram": lambda **how: plots.pit_histogram(*NORMAL, **how),
     "coverage_curve": lambda **how: plots.coverage_curve(*NORMAL, **how),
+    "murphy_diagram": lambda **how: plots.murphy_diagram(P, Y, rng=1, n_resamples=39, **how),
+    "residual_spread": lambda **how: plots.residual_spread(*NORMAL, rng=1, n_resamples=39, **how),
     "evidence": lambda **how: plots.evidence(ct.SequentialCalibrationTest().update(P, Y), **how),
 }
 

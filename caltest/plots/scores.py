@@ -1,0 +1,300 @@
+"""Pictures of scores: for all losses at once, and their parts for several models."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.jobs import streams
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, band_of_redraws, own_errstate, seed_of
+from caltest._basics.threads import threaded
+from caltest._validation import fraction, whole_number
+from caltest.decompositions.score_decomposition import ScoreDecomposition
+from caltest.plots._axes import DARK, MODEL, PALE, Axes, axes_of, binary_of, legend, plain, set_title, style_of
+from caltest.predictions import Predictions
+from caltest.predictions.convert import as_sample
+
+THRESHOLDS = 201
+"""Places at which the curve is drawn."""
+
+
+def redrawn_band(
+    law: Predictions,
+    function: Callable[[Array], FloatArray],
+    observed: FloatArray,
+    n_resamples: int,
+    level: Any,
+    rng: Any,
+) -> tuple[FloatArray, FloatArray]:
+    """Ends (m,) that hold all values (m,) of a function of outcomes together with the level, if calibrated."""
+    number, share = whole_number("n_resamples", n_resamples, 19), fraction("confidence_level", level)
+    parts = streams(np.random.default_rng(seed_of(rng)), number)
+    values = threaded(lambda part: function(law.with_redraws(None, [part])), parts, len(parts), "redraws")
+    low, high, _ = band_of_redraws(np.vstack([observed, *values]), share)
+    return low, high
+
+
+@own_errstate
+def murphy_diagram(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    classes: Sequence[Any] | None = None,
+    n_resamples: int = 999,
+    confidence_level: float = 0.95,
+    rng: Any = None,
+    ax: "Axes | None" = None,
+    label: str | None = None,
+    color: str | None = None,
+) -> "Axes":
+    """Mean loss of decisions by the predictions, for each threshold of the probability (Murphy diagram).
+
+    Who acts if ``p > t`` loses t for each action that was not needed and 1 - t for each that was missed::
+
+        S(t) = mean((1 - t) [y = 1, p <= t] + t [y = 0, p > t])
+
+    Every proper score is a weighted mean of S over t, so that a model whose curve is nowhere above that of another is
+    at least as good for everyone. The Brier score is twice the area.
+
+    Parameters
+    ----------
+    predictions, targets, classes, rng, ax, label, color
+        As in ``reliability_diagram``; of several classes the top label is looked at.
+    n_resamples
+        Number of redraws of the outcomes.
+    confidence_level
+        Probability, at least, that the whole curve of calibrated predictions is in the band.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings.
+    TypeError
+        If the predictions are not of classes.
+
+    Notes
+    -----
+    Above the band, decisions at this threshold lose more than the predictions promise. Time O(n B).
+
+    Source: Ehm, Gneiting, Jordan and Krueger 2016.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> ct.plots.murphy_diagram(p, y, rng=1, ax=Figure().add_subplot()).get_xlabel()
+    'threshold of the confidence of the top label'
+    """
+    law, outcomes = binary_of(as_sample(predictions, targets, classes))
+    places = np.linspace(0.0, 1.0, THRESHOLDS)
+    losses = _losses(law.probability, places)
+    observed = losses(outcomes[None])[0]
+    low, high = redrawn_band(law, losses, observed, n_resamples, confidence_level, rng)
+    ax = axes_of(ax, "murphy_diagram", (5.0, 4.0))
+    style = style_of(ax, color)
+    shade: dict[str, Any] = {"color": PALE} if style.first and label is None else {"color": style.color, "alpha": 0.2}
+    name = f"{100 * confidence_level:g} % range of the curve if calibrated" if style.first else None
+    ax.fill_between(places, np.maximum(low, 0.0), high, linewidth=0, label=name, zorder=1, **shade)
+    line: dict[str, Any] = {"linestyle": style.line, "gid": MODEL, "label": style.name(label, "mean loss")}
+    ax.plot(places, observed, color=style.color, zorder=3, **line)
+    what = "confidence of the top label" if law.notion == "top label" else "predicted probability"
+    top = 0.0 if style.first else ax.get_ylim()[1]
+    ax.set(xlim=(0.0, 1.0), xlabel=f"threshold of the {what}", ylabel="mean loss of decisions")
+    ax.set_ylim(0.0, max(top, 1.08 * float(max(observed.max(), high.max()))))
+    legend(ax)
+    return ax
+
+
+def _losses(p: FloatArray, places: FloatArray) -> Callable[[Array], FloatArray]:
+    """The function of outcomes (B, n) with the mean losses (B, m) at thresholds (m,)."""
+    order = np.argsort(p, kind="stable")
+    below = np.searchsorted(p[order], places, side="right")
+
+    def of(outcomes: Array) -> FloatArray:
+        sums = np.concatenate([np.zeros((len(outcomes), 1)), np.cumsum(outcomes[:, order], axis=1)], axis=1)
+        missed, events = sums[:, below], sums[:, -1:]
+        return np.asarray(((1.0 - places) * missed + places * (p.size - below - events + missed)) / p.size)
+
+    return of
+
+
+@own_errstate
+def score_plane(parts: Mapping[str, ScoreDecomposition], *, ax: "Axes | None" = None) -> "Axes":
+    """Miscalibration and discrimination of several models, with lines of equal score.
+
+    Up and to the left is better: the score is miscalibration less discrimination plus the uncertainty of the outcomes,
+    which all models have in common.
+
+    Parameters
+    ----------
+    parts
+        What ``score_decomposition`` returns for each model, by its name: of the same outcomes, with the same score.
+        Intervals are drawn where they were asked for.
+    ax
+        Where to draw; default: a new figure.
+
+    Raises
+    ------
+    ValueError
+        For no model, or decompositions of different scores or outcomes.
+    TypeError
+        For other results.
+
+    Notes
+    -----
+    Source: Dimitriadis, Gneiting, Jordan and Vogel 2024 for the picture.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
+    >>> models = ct.datasets.load_digits_predictions()
+    >>> parts = {name: ct.score_decomposition(*ct.classwise(p, y)[8]) for name, (p, y) in models.items()}
+    >>> ct.plots.score_plane(parts, ax=Figure().add_subplot()).get_xlabel()
+    'miscalibration'
+    """
+    found = _checked_parts(parts)
+    ax = axes_of(ax, "score_plane", (5.0, 4.6))
+    for i, (name, one) in enumerate(found.items()):
+        style = style_of(ax, None)
+        x, y = one.miscalibration, one.discrimination
+        ends = [None if one.intervals is None else one.intervals[part] for part in ("miscalibration", "discrimination")]
+        for interval, along in zip(ends, (True, False), strict=True):
+            if interval is not None:
+                line = ([interval.low, interval.high], [y, y]) if along else ([x, x], [interval.low, interval.high])
+                ax.plot(*line, color=style.color, linewidth=1.0, alpha=0.6, zorder=2)
+        text = f"{plain(name)}, {one.score:.3g}"
+        ax.plot([x], [y], style.marker, color=style.color, markersize=7, label=text, gid=MODEL, zorder=3 + i)
+    ax.set(xlabel="miscalibration", ylabel="discrimination")
+    ax.margins(0.15)
+    first = next(iter(found.values()))
+    _score_lines(ax, first.uncertainty)
+    set_title(ax, f"{first.name.split(', ')[0]} = miscalibration - discrimination + {first.uncertainty:.3g}")
+    legend(ax, title="model, score")
+    return ax
+
+
+def _checked_parts(parts: Mapping[str, ScoreDecomposition]) -> dict[str, ScoreDecomposition]:
+    """Decompositions that can be compared."""
+    if not isinstance(parts, Mapping) or not all(isinstance(one, ScoreDecomposition) for one in parts.values()):
+        raise TypeError(f"parts: got {parts!r}, wanted a dict of names and what score_decomposition returns")
+    found = dict(parts)
+    if not found:
+        raise ValueError("parts: got none, wanted at least one model")
+    (name, first), *rest = found.items()
+    for other, one in rest:
+        if one.name != first.name or not np.isclose(one.uncertainty, first.uncertainty, rtol=1e-9):
+            raise ValueError(
+                f"parts: got {first.name} with uncertainty {first.uncertainty:.6g} for {name!r} and {one.name} with "
+                f"{one.uncertainty:.6g} for {other!r}, wanted the same score of the same outcomes"
+            )
+    return found
+
+
+def _score_lines(ax: "Axes", uncertainty: float) -> None:
+    """Lines of equal score behind the models, with the score at their upper ends."""
+    from matplotlib.ticker import MaxNLocator
+
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    left, low = max(left, min(0.0, left)), max(low, min(0.0, low))
+    for score in MaxNLocator(7).tick_values(left - high + uncertainty, right - low + uncertainty):
+        # Discrimination = miscalibration + uncertainty - score.
+        offset = uncertainty - score
+        ax.plot([left, right], [left + offset, right + offset], color=PALE, linewidth=0.8, zorder=1)
+        if left + offset < high < right + offset:
+            ax.annotate(
+                f"{score:.3g}", (high - offset, high), (0, 1), textcoords="offset points", **_SMALL, ha="center"
+            )
+        elif low < right + offset <= high:
+            ax.annotate(
+                f"{score:.3g}", (right, right + offset), (2, 0), textcoords="offset points", **_SMALL, va="center"
+            )
+    ax.set(xlim=(left, right), ylim=(low, high))
+
+
+_SMALL: dict[str, Any] = {"fontsize": "x-small", "color": DARK, "annotation_clip": False}
+
+
+@own_errstate
+def residual_spread(
+    predictions: Predictions,
+    targets: ArrayLike,
+    *,
+    n_bins: int = 10,
+    n_resamples: int = 999,
+    confidence_level: float = 0.95,
+    rng: Any = None,
+    ax: "Axes | None" = None,
+    label: str | None = None,
+    color: str | None = None,
+) -> "Axes":
+    """How large errors are where they were predicted to be small, and where large.
+
+    Rows are in bins of equal size by their predicted standard deviation; each point is the root mean square of
+    ``y - mean`` in a bin beside the root mean predicted variance. Above the diagonal predictions are too narrow; a flat
+    line says that the predicted spread knows nothing of the errors.
+
+    Parameters
+    ----------
+    predictions, targets, rng, ax, label, color
+        As in ``pit_histogram``: predictions of numbers with a mean and a variance.
+    n_bins
+        Number of bins; equal predictions are in one.
+    n_resamples
+        Number of redraws of the targets.
+    confidence_level
+        Probability, at least, that all points of calibrated predictions are in the band together.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings.
+    TypeError
+        For predictions of classes or vectors, and for those without a variance.
+
+    Notes
+    -----
+    Time O(n B).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
+    >>> p, y = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
+    >>> ct.plots.residual_spread(p, y, rng=1, ax=Figure().add_subplot()).get_ylabel()
+    'root mean squared error'
+    """
+    number = whole_number("n_bins", n_bins, 1)
+    sample = as_sample(predictions, targets)
+    law = sample.predictions.law
+    mean, variance = law.moments()
+    if mean.ndim != 1 or law.finite is not None:
+        raise TypeError(f"predictions: got {law.family} predictions, wanted predictions of numbers")
+    order = np.argsort(variance, kind="stable")
+    cuts = np.searchsorted(variance[order], variance[order][(np.arange(1, number) * variance.size) // number])
+    starts = np.unique(np.append(0, cuts))
+    sizes = np.diff(np.append(starts, variance.size))
+
+    def errors(drawn: Array) -> FloatArray:
+        squares = np.square(np.asarray(drawn, dtype=np.float64) - mean)[:, order]
+        return np.sqrt(np.add.reduceat(squares, starts, axis=1) / sizes)
+
+    predicted = np.sqrt(np.add.reduceat(variance[order], starts) / sizes)
+    observed = errors(np.asarray(sample.targets)[None])[0]
+    low, high = redrawn_band(sample.predictions, errors, observed, n_resamples, confidence_level, rng)
+    ax = axes_of(ax, "residual_spread", (4.5, 4.5))
+    style = style_of(ax, color)
+    shade: dict[str, Any] = {"color": PALE} if style.first and label is None else {"color": style.color, "alpha": 0.3}
+    name = f"{100 * confidence_level:g} % range of all points if calibrated" if style.first else None
+    ax.vlines(predicted, np.maximum(low, 0.0), high, label=name or "", linewidth=5.0, zorder=1, **shade)
+    if style.first:
+        ax.axline((0.0, 0.0), slope=1.0, color=DARK, linewidth=0.8, zorder=2)
+    point: dict[str, Any] = {"linestyle": style.line, "marker": style.marker, "markersize": 5, "linewidth": 1.0}
+    ax.plot(predicted, observed, color=style.color, label=style.name(label, "errors"), gid=MODEL, zorder=3, **point)
+    most = 1.08 * float(max(predicted.max(), observed.max(), high.max()))
+    most = max(most, 0.0 if style.first else ax.get_xlim()[1])
+    ax.set(xlim=(0.0, most), ylim=(0.0, most), box_aspect=1.0)
+    ax.set(xlabel="predicted standard deviation", ylabel="root mean squared error")
+    legend(ax)
+    return ax

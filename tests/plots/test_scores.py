@@ -1,0 +1,105 @@
+"""Murphy diagrams, planes of score parts, spreads of residuals: what is drawn, against definitions."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import caltest as ct
+from caltest import plots
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+from matplotlib.figure import Figure  # noqa: E402
+
+RNG = np.random.default_rng(1)
+P = np.round(RNG.random(80), 2)
+Y = (RNG.random(80) < P).astype(int)
+MEAN, SCALE = RNG.normal(size=120), RNG.uniform(0.3, 2.0, 120)
+NORMAL = ct.Normal(MEAN, SCALE)
+Z = NORMAL.sample(2)
+
+
+def axes():
+    return Figure(figsize=(4.0, 4.0), layout="constrained").add_subplot()
+
+
+def model(ax):
+    return next(line for line in ax.lines if line.get_gid() == "caltest-model")
+
+
+def test_murphy_diagram_by_its_definition():
+    """Losses by a loop, and twice the area is the Brier score."""
+    places, losses = model(plots.murphy_diagram(P, Y, rng=1, ax=axes())).get_data()
+    by_hand = [
+        np.mean([(1.0 - t) * (y == 1 and p <= t) + t * (y == 0 and p > t) for p, y in zip(P, Y, strict=True)])
+        for t in places
+    ]
+    assert losses == pytest.approx(by_hand)
+    assert 2.0 * np.trapezoid(losses, places) == pytest.approx(np.mean((P - Y) ** 2), rel=0.02)
+
+
+def ends(ax):
+    """Ends of the band by the places where it is drawn."""
+    (collection,) = ax.collections
+    return [np.array([path.vertices[:, 1].min(), path.vertices[:, 1].max()]) for path in collection.get_paths()]
+
+
+def test_residual_spread_by_its_definition():
+    x, y = model(plots.residual_spread(NORMAL, Z, n_bins=5, rng=1, ax=axes())).get_data()
+    for k, rows in enumerate(np.array_split(np.argsort(SCALE), 5)):
+        assert x[k] == pytest.approx(np.sqrt(np.mean(SCALE[rows] ** 2)))
+        assert y[k] == pytest.approx(np.sqrt(np.mean((Z - MEAN)[rows] ** 2)))
+    one = plots.residual_spread(ct.Normal(MEAN, 1.0), Z, rng=1, ax=axes())
+    assert len(model(one).get_xdata()) == 1
+    counts = ct.Poisson(np.exp(MEAN))
+    assert len(model(plots.residual_spread(counts, counts.sample(1), n_bins=4, rng=1, ax=axes())).get_xdata()) == 4
+    ensemble = ct.Ensemble(MEAN[:, None] + SCALE[:, None] * RNG.normal(size=(120, 9)))
+    assert len(model(plots.residual_spread(ensemble, Z, n_bins=4, rng=1, ax=axes())).get_xdata()) == 4
+
+
+@pytest.mark.statistical
+def test_band_of_residuals_holds_all_points(replications):
+    number, inside = replications(30, 1000), 0
+    for seed in range(number):
+        ax = plots.residual_spread(NORMAL, NORMAL.sample(seed), n_bins=6, n_resamples=39, rng=seed, ax=axes())
+        inside += all(
+            low - 1e-9 <= y <= high + 1e-9 for (low, high), y in zip(ends(ax), model(ax).get_ydata(), strict=True)
+        )
+    assert inside >= stats.binom.ppf(1e-4, number, 0.95)
+
+
+def test_score_plane():
+    models = {"a": P, "b": np.clip(1.3 * P - 0.1, 0.01, 0.99)}
+    parts = {
+        name: ct.score_decomposition(p, Y, confidence_level=0.9, n_resamples=39, rng=1) for name, p in models.items()
+    }
+    ax = plots.score_plane(parts, ax=axes())
+    points = [line.get_xydata()[0] for line in ax.lines if line.get_gid() == "caltest-model"]
+    assert points == [pytest.approx([one.miscalibration, one.discrimination]) for one in parts.values()]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        f"{k}, {v.score:.3g}" for k, v in parts.items()
+    ]
+    lines = {text.get_text(): text.xy for text in ax.texts}
+    assert len(lines) > 2
+    for score, (x, y) in lines.items():
+        assert x - y + parts["a"].uncertainty == pytest.approx(float(score), abs=1e-3)
+
+
+def test_bad_input():
+    other = ct.score_decomposition(P[:40], Y[:40])
+    with pytest.raises(ValueError, match="wanted the same score of the same outcomes"):
+        plots.score_plane({"a": ct.score_decomposition(P, Y), "b": other})
+    with pytest.raises(ValueError, match="got none"):
+        plots.score_plane({})
+    with pytest.raises(TypeError, match="wanted a dict of names"):
+        plots.score_plane([other])
+    with pytest.raises(TypeError, match="wanted predictions of numbers"):
+        plots.residual_spread(ct.MvNormal(np.zeros((9, 2)), np.ones((9, 2))), np.zeros((9, 2)), ax=axes())
+    with pytest.raises(TypeError, match="got Normal predictions"):
+        plots.murphy_diagram(NORMAL, Z, ax=axes())
+    for bad in ({"n_resamples": 3}, {"confidence_level": 1.5}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            plots.murphy_diagram(P, Y, ax=axes(), **bad)
+    with pytest.raises(ValueError, match="n_bins"):
+        plots.residual_spread(NORMAL, Z, n_bins=0, ax=axes())
