@@ -175,7 +175,7 @@ def _of_censored(
         "given the prediction; what is tested is F(time), for a censored time a random number between F(time) and 1"
     )
     if beyond:
-        note += f"; the same for {beyond} times after {laws.longest:g}, the last one of the curves"
+        note += f"; the same for times after {laws.longest:g}, the last one of the curves ({beyond} of them)"
     return replace(result, notes=(note, *result.notes))
 
 

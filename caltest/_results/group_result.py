@@ -164,17 +164,16 @@ class GroupCalibrationTestResult(Stored):
 
     def summary(self, alpha: float = 0.05) -> str:
         pvalue = format_pvalue(self.pvalue) + in_brackets(self.pvalue, self.n_resamples, KINDS[self.pvalue_kind])
-        parts = {
+        found = {"Verdict": self.verdict(alpha), "p-value": pvalue}
+        what = {
             "Hypothesis": f"the predictions are calibrated in every group: {self.hypothesis}",
             "Predictions": self.predictions,
-            "Estimator": self.estimator,
-            "Null": self.null,
             "Assumes": f"{ASSUMPTIONS}; groups that do not depend on them",
-            "p-value": pvalue,
-            "Verdict": self.verdict(alpha),
+            "Null": self.null,
+            "Estimator": self.estimator,
             "Reproduce": f"rng={self.seed}",
         }
-        return Page(self.test, parts, [""], self._table(alpha), notes=self.notes)
+        return Page(self.test, found, [""], self._table(alpha), [""], what, notes=self.notes)
 
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue)

@@ -104,7 +104,7 @@ def test_known_times_are_tested_as_those_that_are_not_censored():
     curves, time = SurvivalCurve(grid, np.exp(-rate[:, None] * grid)), rng.exponential(1.0 / rate)
     result = ct.calibration_test(curves, time, rng=1)
     assert result.pvalue == ct.calibration_test(curves, Censored(time, np.ones(80)), rng=1).pvalue
-    assert f"the same for {(time > 2.0).sum()} times after 2" in result.notes[0]
+    assert f"the same for times after 2, the last one of the curves ({(time > 2.0).sum()} of them)" in result.notes[0]
 
 
 @pytest.mark.parametrize(
