@@ -360,9 +360,10 @@ KERNELS[ct.Ordinal] = [
 
 
 def survival_curve():
-    """Curves for which the number of an interval is a time in it, but for the first."""
+    """Curves for which the number of an interval is a time in it, but for the first, in which nothing happens."""
     rng = np.random.default_rng(24)
     curves = np.cumprod(rng.uniform(0.3, 1.0, (N, 4)), axis=1)
+    curves[:, 0] = 1.0
     return Sample(ct.predictions.SurvivalCurve([0.5, 1.5, 2.5, 3.5], curves), rng.integers(1, 5, N))
 
 

@@ -218,7 +218,7 @@ class CalibrationMonitor(Betting):
     >>> true = np.where(np.arange(900) < 600, p, 0.5 + 0.3 * (p - 0.5))
     >>> result = ct.CalibrationMonitor(1000)(p, rng.random(900) < true)
     >>> [one.after for one in result.alarms][0]
-    656
+    623
     """
 
     average_run_length: int = 1000

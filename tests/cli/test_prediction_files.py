@@ -321,7 +321,7 @@ def test_classes_are_taken_by_everything_that_takes_labels():
     survival = {
         f"fields.{name}" for name in ("a_calibration", "censored_pit_values", "d_calibration", "one_calibration")
     }
-    assert without == {"SequentialCalibrationTest.update", *survival}
+    assert without == {"CalibrationMonitor.update", "SequentialCalibrationTest.update", *survival}
 
 
 USES = {

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy import stats
+from statistical.over_time import overlapping
 
 import caltest as ct
 from caltest.sequential.betting import merging_factor
@@ -65,13 +66,6 @@ def test_a_mean_that_is_read_at_once_is_too_large():
         later.append(weight * evidence[stop + 1])
     assert sum(at_once) > 1.001
     assert sum(later) == pytest.approx(1.0)
-
-
-def overlapping(rng, n, h):
-    """Sums of the next h shocks, forecast before them: right, but outcomes of h rows in a row are dependent."""
-    shocks = rng.normal(size=n + h)
-    sums = np.convolve(shocks, np.ones(h), "valid")[:n]
-    return ct.Normal(np.zeros(n), np.full(n, np.sqrt(h))), sums
 
 
 @pytest.mark.statistical

@@ -1,0 +1,60 @@
+"""Rejections of forecasts whose outcomes overlap, and run lengths of monitors.
+
+``python -m tests.statistical.over_time`` prints the tables of ``docs/validity.md``; about ten minutes.
+"""
+
+import numpy as np
+
+import caltest as ct
+
+SETS = 500
+
+
+def overlapping(rng, n, h):
+    """Sums of the next h shocks, forecast before them: right, but outcomes of h rows in a row are dependent."""
+    shocks = rng.normal(size=n + h)
+    sums = np.convolve(shocks, np.ones(h), "valid")[:n]
+    return ct.Normal(np.zeros(n), np.full(n, np.sqrt(h))), sums
+
+
+def rejections(h, n, shift, seed):
+    """Whether the test with the lag, and without, rejects at the 5 % level at some time."""
+    predictions, y = overlapping(np.random.default_rng([seed, h, n]), n, h)
+    tests = (ct.SequentialCalibrationTest("likelihood", lag=lag) for lag in (h, 1))
+    return [test.update(predictions, y + shift * np.sqrt(h)).pvalue <= 0.05 for test in tests]
+
+
+def binary(rng, n, start):
+    """Uniform predictions, and outcomes that are overconfident from some row on."""
+    p = rng.random(n)
+    true = np.where(np.arange(n) < start, p, 0.5 + 0.3 * (p - 0.5))
+    return p, (rng.random(n) < true).astype(int)
+
+
+def runs(strategy, length, seed):
+    """Observations before the first alarm if calibrated, at most ten times the length, and after a late change."""
+    rng = np.random.default_rng([seed, length])
+    quiet = ct.CalibrationMonitor(length, strategy).update(*binary(rng, 10 * length, 10 * length)).alarms
+    changed = ct.CalibrationMonitor(length, strategy).update(*binary(rng, 1400, 1000)).alarms
+    later = [one - 1000 for one in changed if one > 1000]
+    return quiet[0] if quiet else 10 * length, later[0] if later else 400
+
+
+def main():
+    """Print the tables."""
+    for h in (2, 5):
+        for n in (100, 500):
+            for shift in (0.0, 0.5):
+                rates = 100.0 * np.mean([rejections(h, n, shift, seed) for seed in range(SETS)], axis=0)
+                model = "right" if shift == 0.0 else "too low by half a deviation"
+                print(f"| {h} | {n} | {model} | {rates[0]:.1f} | {rates[1]:.1f} |", flush=True)
+    for strategy in ("likelihood", "both"):
+        for length in (50, 200):
+            found = np.array([runs(strategy, length, seed) for seed in range(SETS // 5)])
+            cut = 100.0 * np.mean(found[:, 0] == 10 * length)
+            mean, delay = found.mean(axis=0)
+            print(f"| {strategy} | {length} | {mean:.0f} | {cut:.0f} | {delay:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
