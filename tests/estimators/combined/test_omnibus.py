@@ -81,8 +81,10 @@ def test_every_family_has_a_default_test(maker):
     result = ct.calibration_test(sample.predictions, y, n_resamples=19, rng=1)
     assert 0.05 <= result.pvalue <= 1.0
     assert result.test == "OmnibusTest"
-    exact = ct.SKCE(sample.predictions.default_kernel())(sample.predictions, y)
-    assert result.estimate == pytest.approx(exact, rel=1e-10)
+    if sample.predictions.longest == np.inf:
+        # The test of times of which not all is known is that of integral transforms.
+        exact = ct.SKCE(sample.predictions.default_kernel())(sample.predictions, y)
+        assert result.estimate == pytest.approx(exact, rel=1e-10)
     assert all(0.05 <= one.pvalue <= 1.0 for one in result.components)
 
 
